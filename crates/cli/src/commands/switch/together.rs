@@ -45,13 +45,13 @@ impl Doing<'_> {
         let stack = look_at_stack(StackWish {
             files,
             socket: args.socket.as_deref(),
+            reload: args.reload.as_deref(),
         })?;
         if args.patch {
             return planned::print_patch(&stack.plan);
         }
         let mut switched = planned::told(&stack.plan, args);
-        let (tests, reloads) = stack.commands(args.reload.as_deref());
-        switched.proof.reload = Some([tests, reloads].concat().join(" && "));
+        switched.proof.reload = Some(stack.commands().join(" && "));
         let source = std::path::absolute(files[0]).unwrap_or_else(|_| files[0].to_owned());
         let source = source.display().to_string();
         let plan = report::switch_plan(&switched, &source, self.terminal.style());
@@ -93,7 +93,6 @@ impl Doing<'_> {
             day: &now.strftime("%Y%m%d").to_string(),
             at: &now.timestamp().to_string(),
             title: &planned::title(&switched, source),
-            reload: self.args.reload.as_deref(),
             page,
             within: self.args.within,
             stop: &stop,

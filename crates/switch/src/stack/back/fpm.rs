@@ -1,46 +1,96 @@
-//! PHP-FPM: the master that listens at an address, the test of its files, and the settings that open its socket.
+//! PHP-FPM: the test of its files, and the settings of a pool that open its socket.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
-use looptax_advise::app::PoolSection;
-use looptax_discover::{Place, Process, listens_on};
+use looptax_advise::app::{Rewrite, Section};
+use looptax_discover::Process;
+use looptax_record::Edit;
 
-use super::program::{file_of, line, masters};
-use super::rights::{Access, User, number_of};
+use super::super::program::{Line, file_of, is_trusted, line, reload};
+use super::super::rights::{Access, User, number_of};
+use super::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 
+/// Where packages of PHP-FPM have their sockets.
+const USUAL_FOLDER: &str = "/run/php";
 /// What the pool has where it says nothing.
 const USUAL_MODE: u32 = 0o660;
 
-/// The master that listens there.
-pub(super) fn find(is_there: impl Fn(&Place) -> bool) -> Option<Process> {
-    let mut all = masters(|it| it.starts_with("php-fpm")).into_iter();
-    all.find(|it| listens_on(it).iter().any(|it| is_there(&it.place)))
-}
+/// PHP-FPM.
+#[derive(Debug)]
+pub(super) struct Fpm;
 
-/// Whether it listens on this socket.
-pub(super) fn listens(master: &Process, socket: &Path) -> bool {
-    let all = listens_on(master);
-    all.iter()
-        .any(|it| matches!(&it.place, Place::Path { path, .. } if path == socket))
-}
-
-/// The line of a shell that tests its files: `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` says which.
-pub(super) fn test(master: &Process) -> String {
-    // That a pool may run as root was for whoever started it to say.
-    let mut words = vec!["-t".to_owned(), "-R".to_owned()];
-    let shown = master.arguments().join(" ");
-    let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
-    if let Some((path, _)) = own {
-        words.extend(["-y".to_owned(), path.to_owned()]);
+impl BackProgram for Fpm {
+    fn name(&self) -> &'static str {
+        "php-fpm"
     }
-    line(&file_of(master), &words)
-}
 
-/// A setting that is written, and its value.
-pub(super) type Wanted = (&'static str, String);
+    fn title(&self) -> &'static str {
+        "PHP-FPM"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["php_fpm_pool"]
+    }
+
+    fn is_it(&self, process: &Process) -> bool {
+        // Its files are tested by running it, and nobody else shall have that done.
+        process.program_name().starts_with("php-fpm") && is_trusted(process)
+    }
+
+    fn usual_socket(&self, label: &str) -> Option<PathBuf> {
+        Some(Path::new(USUAL_FOLDER).join(format!("{label}.sock")))
+    }
+
+    /// `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` says which files.
+    fn test(&self, master: &Process) -> Option<Line> {
+        // That a pool may run as root was for whoever started it to say.
+        let mut words = vec!["-t".to_owned(), "-R".to_owned()];
+        let shown = master.arguments().join(" ");
+        let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
+        if let Some((path, _)) = own {
+            words.extend(["-y".to_owned(), path.to_owned()]);
+        }
+        Some(Line::from(line(&file_of(master), &words)))
+    }
+
+    fn reload(&self, master: &Process) -> Result<String, String> {
+        Ok(reload(master, "USR2"))
+    }
+
+    fn rights(&self) -> &'static str {
+        "listen.owner, listen.group and listen.mode of the pool"
+    }
+
+    fn access(&self, own: &Own<'_>) -> Result<Access, String> {
+        let section = Section::find(own.text, own.label).ok_or(NO_SECTION)?;
+        access(&section, own.master)
+    }
+
+    fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
+        opening(now, user, own.master).ok_or_else(|| Closed {
+            what: format!(
+                "PHP-FPM does not run as root, so its socket is its own, and keeps {} out",
+                user.name
+            ),
+            next: "listen.group = a group that both are in, and listen.mode = 0660".to_owned(),
+        })
+    }
+
+    fn written(&self, own: &Own<'_>, wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        Section::find(own.text, own.label)?.written("listen", wanted)
+    }
+
+    fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
+        format!(
+            "write {lines} into [{}] of {}, and restart PHP-FPM: a reload keeps its socket as it is",
+            own.label,
+            own.file.display()
+        )
+    }
+}
 
 /// Whose the socket will be, and who may what; why that is not known.
-pub(super) fn access(section: &PoolSection<'_>, master: &Process) -> Result<Access, String> {
+fn access(section: &Section<'_>, master: &Process) -> Result<Access, String> {
     for key in ["listen.acl_users", "listen.acl_groups"] {
         if section.value(key).is_some() {
             return Err(format!(
@@ -68,7 +118,7 @@ pub(super) fn access(section: &PoolSection<'_>, master: &Process) -> Result<Acce
 }
 
 /// The fewest settings that let the user in; nothing where it gets in anyway, `None` where no setting does.
-pub(super) fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
+fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if now.lets_in(user) {
         return Some(Vec::new());
     }

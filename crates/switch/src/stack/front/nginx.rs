@@ -1,94 +1,54 @@
-//! nginx: the master that reads a file, all files that it reads, its workers, the test of its files.
+//! nginx: all files that it reads, by `nginx -T`, and the test of them with the options that it was started with.
 
-use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::path::PathBuf;
 
 use looptax_discover::Process;
-use looptax_failure::Failure;
 
-use super::program::{file_of, line, masters, workers};
+use super::super::program::{file_of, line, reload, said};
+use super::{Files, FrontProgram};
 
 /// What `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
 /// Its options that have a word behind them and say which files it reads.
 const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
 
-/// An nginx that runs.
+/// nginx.
 #[derive(Debug)]
-pub(super) struct Front {
-    pub(super) master: Process,
-    /// One of those that connect.
-    pub(super) worker: Process,
-    /// Every file that it reads, with its text.
-    pub(super) files: Vec<(PathBuf, String)>,
-}
+pub(super) struct Nginx;
 
-/// Finds the one that reads this file.
-///
-/// # Errors
-/// That none does, or that its files are wrong already.
-pub(super) fn find(file: &Path) -> Result<Front, Failure> {
-    let mut wrong = None;
-    for master in masters(|it| it == "nginx") {
-        let files = match dump(&master) {
-            Ok(files) => files,
-            Err(why) => {
-                wrong = Some(why);
-                continue;
-            }
-        };
-        let is_it =
-            |(path, _): &(PathBuf, String)| fs::canonicalize(path).is_ok_and(|it| it == file);
-        if !files.iter().any(is_it) {
-            continue;
-        }
-        let own = workers(&master).into_iter();
-        let mut own = own.filter(|it| it.arguments().join(" ").contains("worker process"));
-        let Some(worker) = own.next() else {
-            return Err(Failure::usage(
-                format!("nginx {} has no workers", master.pid),
-                "look into its error log",
-            ));
-        };
-        return Ok(Front {
-            master,
-            worker,
-            files,
-        });
+impl FrontProgram for Nginx {
+    fn name(&self) -> &'static str {
+        "nginx"
     }
-    let shown = file.display();
-    Err(match wrong {
-        Some(why) => Failure::usage(
-            format!("nginx's files are wrong already, or not ours to read: {why}"),
-            "run it as root, and mend them first: nginx -t",
-        ),
-        None => Failure::usage(
-            format!("no nginx that runs here reads {shown}"),
-            "start it, or name the file that it reads: nginx -T lists them",
-        ),
-    })
-}
 
-/// Whether others serve than before: those of before take no more requests.
-pub(super) fn has_new_workers(master: &Process, before: &[Process]) -> bool {
-    let is_old = |it: &Process| before.iter().any(|old| old.pid == it.pid);
-    let all = workers(master).into_iter();
-    let serving = all.filter(|it| {
-        it.arguments()
-            .join(" ")
-            .trim_end()
-            .ends_with("worker process")
-    });
-    let mut serving = serving.peekable();
-    serving.peek().is_some() && serving.all(|it| !is_old(&it))
-}
+    fn title(&self) -> &'static str {
+        "nginx"
+    }
 
-/// The line of a shell that tests the files of a master.
-pub(super) fn test(master: &Process) -> String {
-    let mut words = vec!["-t".to_owned(), "-q".to_owned()];
-    words.extend(options(&master.arguments().join(" ")));
-    line(&file_of(master), &words)
+    fn applications(&self) -> &'static [&'static str] {
+        &["nginx_fastcgi"]
+    }
+
+    fn files(&self, master: &Process) -> Result<Files, String> {
+        let options = options(&master.arguments().join(" "));
+        let words = ["-T", "-q"].map(str::to_owned).into_iter().chain(options);
+        said(&file_of(master), words).map(|it| files(&it))
+    }
+
+    fn is_serving(&self, worker: &Process) -> bool {
+        let words = worker.arguments().join(" ");
+        words.trim_end().ends_with("worker process")
+    }
+
+    fn test(&self, master: &Process) -> String {
+        let mut words = vec!["-t".to_owned(), "-q".to_owned()];
+        words.extend(options(&master.arguments().join(" ")));
+        line(&file_of(master), &words)
+    }
+
+    fn reload(&self, master: &Process) -> Result<String, String> {
+        Ok(reload(master, "HUP"))
+    }
 }
 
 /// The options that it was started with, by what it shows in the place of its command line:
@@ -112,22 +72,9 @@ fn options(shown: &str) -> Vec<String> {
     found
 }
 
-/// Every file that it reads now; why it would not, in its own words.
-fn dump(master: &Process) -> Result<Vec<(PathBuf, String)>, String> {
-    let output = Command::new(file_of(master))
-        .args(["-T", "-q"])
-        .args(options(&master.arguments().join(" ")))
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).trim().to_owned());
-    }
-    Ok(files(&String::from_utf8_lossy(&output.stdout)))
-}
-
-fn files(dump: &str) -> Vec<(PathBuf, String)> {
-    let mut found: Vec<(PathBuf, String)> = Vec::new();
+/// A dump taken apart.
+fn files(dump: &str) -> Files {
+    let mut found = Files::new();
     for whole in dump.split_inclusive('\n') {
         let head = whole.strip_prefix(HEAD);
         let path = head.and_then(|it| it.trim_end().strip_suffix(':'));
