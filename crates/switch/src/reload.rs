@@ -32,13 +32,16 @@ pub(crate) struct Ran {
 /// The command that usually does it for the service that a process belongs to; `None` where it belongs to none, or
 /// systemd does not run here.
 pub fn usual_reload(process: &Process) -> Option<String> {
+    unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
+}
+
+/// The service that a process belongs to, where systemd runs here.
+pub(crate) fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
-    if !Path::new("/run/systemd/system").is_dir() || !unit.ends_with(".service") {
-        return None;
-    }
-    Some(format!("systemctl reload-or-restart {unit}"))
+    let is_service = Path::new("/run/systemd/system").is_dir() && unit.ends_with(".service");
+    is_service.then_some(&**unit)
 }
 
 /// A command for a shell.

@@ -26,11 +26,13 @@ use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, Step};
 use crate::proof::Page;
-use crate::reload::Command;
 use crate::work::Work;
 
 /// So long the page has to be as before, and nothing at the port, before that counts.
 const STEADY: Duration = Duration::from_secs(2);
+
+/// So long connections for a page are looked for: thousands of looks.
+const LONGEST_LOOK: Duration = Duration::from_secs(5);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -60,7 +62,9 @@ impl Stack {
         let mut eyes = self.eyes();
         let page = Page::before(url)?;
         // It is asked twice.
-        if eyes.look() >= 2 || eyes.has_kept() {
+        let mut n_seen = eyes.look();
+        if n_seen >= 2 || eyes.has_kept() || self.is_seen_when_asked(&page, &mut eyes, &mut n_seen)
+        {
             return Ok(page);
         }
         Err(Failure::usage(
@@ -73,6 +77,26 @@ impl Stack {
                 self.sides.back.title()
             ),
         ))
+    }
+
+    /// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
+    /// seen while they last, for which the page is asked again and again.
+    fn is_seen_when_asked(&self, page: &Page, eyes: &mut Eyes, n_seen: &mut usize) -> bool {
+        let (start, is_over) = (Since::now(), AtomicBool::new(false));
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                let mut page = page.clone();
+                while !is_over.load(Ordering::Relaxed) {
+                    page.differs();
+                    thread::sleep(LEAST_PAUSE);
+                }
+            });
+            while *n_seen < 2 && start.elapsed() < LONGEST_LOOK {
+                *n_seen += eyes.look();
+            }
+            is_over.store(true, Ordering::Relaxed);
+        });
+        *n_seen >= 2
     }
 
     fn eyes(&self) -> Eyes {
@@ -139,7 +163,7 @@ impl Carrying<'_, '_> {
         }
         for (idx, command) in commands.reloads.iter().enumerate() {
             self.is_reloaded = true;
-            if let Err(why) = self.run(&Line::from(command.clone()))? {
+            if let Err(why) = self.run(command)? {
                 return Ok(Err(why));
             }
             let is_pool = idx == 0 && self.stack.pool_moves;
@@ -155,11 +179,7 @@ impl Carrying<'_, '_> {
         self.work.note(Step::Running {
             command: line.text.clone(),
         })?;
-        let command = Command {
-            text: &line.text,
-            like: line.like.as_ref(),
-        };
-        let said = run(command, self.order.within, self.order.stop);
+        let said = run(line.command(), self.order.within, self.order.stop);
         self.work.note(Step::Ran {
             code: said.is_ok().then_some(0),
         })?;

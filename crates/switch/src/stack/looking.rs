@@ -48,8 +48,10 @@ impl Looking<'_> {
         let mut found = Found::default();
         found.points.extend(self.same_folder());
         if let Some(tcp) = self.tcp {
+            found.points.extend(self.objection());
             found.points.extend(self.others(tcp));
             found.points.push(self.folder(&client));
+            found.points.extend(self.may_not_listen());
             let point = self.rights(&mut found);
             found.points.push(point);
         } else {
@@ -115,7 +117,11 @@ impl Looking<'_> {
                 None => path.display().to_string(),
             })
         };
-        let all: Vec<String> = others.filter_map(goes_there).collect();
+        let mut all: Vec<String> = others.filter_map(goes_there).collect();
+        if all.is_empty() && self.is_named_across(tcp) {
+            // A server of an upstream in one file, and who hands it pages in another.
+            all.push(format!("an upstream of {}", self.front.program.title()));
+        }
         if all.is_empty() {
             return None;
         }
@@ -133,6 +139,57 @@ impl Looking<'_> {
                 "give those pages a server of their own first, or move them by hand with these lines",
             ),
         )
+    }
+
+    /// Whether all files together go there more often than those that are read by themselves.
+    fn is_named_across(&self, tcp: SocketAddr) -> bool {
+        let n_there = |path: &Path, text: &str| {
+            let application = self.pair.applications[0];
+            let all = connections(path, text, application, self.socket).unwrap_or_default();
+            let there = all
+                .iter()
+                .filter(|it| it.tcp.is_some_and(|it| it.port() == tcp.port()));
+            there.count()
+        };
+        let files = &self.front.files;
+        let texts: Vec<&str> = files.iter().map(|it| &*it.1).collect();
+        let alone: usize = files.iter().map(|(path, text)| n_there(path, text)).sum();
+        n_there(self.site, &texts.join("\n")) > alone
+    }
+
+    /// Why the file of what is behind would not count.
+    fn objection(&self) -> Option<Point> {
+        let closed = self.program().objection(&self.own)?;
+        let how = "read its command line and its file";
+        Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
+    }
+
+    /// That what is behind may not make a socket in the folder.
+    fn may_not_listen(&self) -> Option<Point> {
+        let folder = self.socket.parent().unwrap_or(self.socket);
+        let found = fs::metadata(folder).ok()?;
+        let access = Access {
+            uid: found.uid(),
+            gid: found.gid(),
+            mode: found.mode(),
+        };
+        let user = User::of(self.own.master);
+        if access.lets_in(&user) {
+            return None;
+        }
+        let (title, name) = (self.program().title(), user.name);
+        let what = format!(
+            "{title} runs as {name}, who may not make a socket in {}",
+            folder.display()
+        );
+        let point = fails(
+            PointCode::SocketDenied,
+            what,
+            "read the folder's owner and mode",
+        );
+        Some(point.with_next(format!(
+            "make it a folder of its own: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or another with --socket PATH"
+        )))
     }
 
     /// Whether the workers get into the folder of a socket that is not there yet.

@@ -74,14 +74,18 @@ struct Sides {
 #[derive(Debug)]
 struct Commands {
     tests: Vec<Line>,
-    reloads: Vec<String>,
+    reloads: Vec<Line>,
 }
 
 impl Stack {
     /// The lines of a shell that test both files, and what has them read then, in this order.
     pub fn commands(&self) -> Vec<String> {
-        let tests = self.commands.tests.iter().map(|it| it.text.clone());
-        tests.chain(self.commands.reloads.iter().cloned()).collect()
+        let Commands { tests, reloads } = &self.commands;
+        tests
+            .iter()
+            .chain(reloads)
+            .map(|it| it.text.clone())
+            .collect()
     }
 
     fn told(&self) -> StackOf {
@@ -100,25 +104,24 @@ impl Sides {
     /// # Errors
     /// That one of both cannot be told to read its file while it runs, and that nobody said what does it.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
-        let mut tests = vec![Line::from(self.front.test(&self.front_master))];
+        let mut tests = vec![self.front.test(&self.front_master)];
         if is_back_too {
             tests.extend(self.back.test(&self.back_master));
         }
         if let Some(reload) = reload {
-            let reloads = vec![reload.to_owned()];
+            let reloads = vec![Line::from(reload.to_owned())];
             return Ok(Commands { tests, reloads });
         }
-        let own = |said: Result<String, String>| {
-            said.map_err(|why| {
-                Failure::usage(why, "say what has both read their files: --reload COMMAND")
-            })
+        let by_hand = |why: String| {
+            Failure::usage(why, "say what has both read their files: --reload COMMAND")
         };
         // What is behind first: until its socket is there, the web server has nowhere to go.
         let mut reloads = Vec::new();
         if is_back_too {
-            reloads.push(own(self.back.reload(&self.back_master))?);
+            let said = self.back.reload(&self.back_master);
+            reloads.push(said.map(Line::from).map_err(by_hand)?);
         }
-        reloads.push(own(self.front.reload(&self.front_master))?);
+        reloads.push(self.front.reload(&self.front_master).map_err(by_hand)?);
         Ok(Commands { tests, reloads })
     }
 

@@ -14,6 +14,15 @@ use crate::file::Original;
 use crate::text::Encoding;
 use crate::work::Edited;
 
+/// What listens where a unit, a Procfile or an environment says, in the table of applications.
+const BY_HAND: [&str; 5] = [
+    "gunicorn",
+    "uvicorn",
+    "puma",
+    "uwsgi",
+    "systemd_socket_http",
+];
+
 /// A file with its text.
 pub(super) struct Text<'a> {
     pub(super) named: &'a Path,
@@ -83,14 +92,21 @@ pub(super) fn pair(wish: StackWish<'_>) -> Result<(Text<'_>, Text<'_>, Pair), Fa
         return Ok((other, one, pair));
     }
     let why = in_order.or(turned).and_then(Result::err);
-    Err(why.unwrap_or_else(|| strangers(&one, &other)))
+    let by_hand = || by_hand(&other, wish.socket).or_else(|| by_hand(&one, wish.socket));
+    Err(why
+        .or_else(by_hand)
+        .unwrap_or_else(|| strangers(&one, &other)))
 }
 
 /// The first programs whose files these are, and whose ends meet; else why they do not.
 fn search(site: &Text<'_>, pool: &Text<'_>) -> Option<Result<Pair, Failure>> {
     let mut why = None;
     for front in front::ALL {
-        for back in back::ALL {
+        let is_own = |it: &&dyn BackProgram| {
+            let end = pool.original.path().extension();
+            end.is_some_and(|end| end == it.extension())
+        };
+        for back in back::ALL.into_iter().filter(is_own) {
             for application in front.applications() {
                 for own in back.applications() {
                     let ends = Ends {
@@ -122,6 +138,32 @@ fn search(site: &Text<'_>, pool: &Text<'_>) -> Option<Result<Pair, Failure>> {
 fn found(text: &Text<'_>, application: &str) -> Vec<Switchable> {
     text.read_as(application, Path::new("/"))
         .unwrap_or_default()
+}
+
+/// That a file is what would have to change, and that its lines are typed: a command line's words are not written
+/// together with another file.
+fn by_hand(text: &Text<'_>, socket: Option<&Path>) -> Option<Failure> {
+    let socket = socket.unwrap_or(Path::new("/run/NAME/NAME.sock"));
+    let it = BY_HAND.iter().find_map(|name| {
+        let all = text.read_as(name, socket).unwrap_or_default();
+        all.into_iter().find(|it| it.tcp.is_some())
+    })?;
+    let change = it.checked.changes.first()?;
+    let after = change.edits.iter().filter_map(|it| it.after.as_deref());
+    let lines: Vec<&str> = after.collect();
+    let named = text.named.display();
+    Some(Failure::usage(
+        format!(
+            "{named} is of {}, which is not moved together with a web server's file",
+            change.title
+        ),
+        format!(
+            "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check --app FILE --socket {}",
+            lines.join("`, `"),
+            change.restart,
+            socket.display()
+        ),
+    ))
 }
 
 fn strangers(one: &Text<'_>, other: &Text<'_>) -> Failure {

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::Rewrite;
 use looptax_diagnose::check::Switchable;
-use looptax_discover::{Place, Process};
+use looptax_discover::{Endpoint, Place, Process, listens_on};
 use looptax_failure::Failure;
 use looptax_record::{Edit, Outcome, SwitchVerdict};
 
@@ -41,7 +41,15 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
         },
     }
     .look()?;
-    let (plan, tcp) = planned(site, pool, (&pair, &socket), &found)?;
+    let (mut plan, tcp) = planned(site, pool, (&pair, &socket), &found)?;
+    let is_open_to_all =
+        |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
+    if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
+        let title = pair.back.title();
+        plan.unread.push(format!(
+            "{title} listens for other machines as well, who will find nobody there any more"
+        ));
+    }
     let sides = Sides {
         front: front.program,
         front_master: front.master,

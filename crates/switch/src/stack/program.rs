@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use looptax_discover::{Home, Process, any_process};
 
 use crate::journal::ProgramOf;
-use crate::reload::usual_reload;
+use crate::reload::{Command as ShellCommand, unit_of, usual_reload};
 
 /// What the kernel writes behind the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
@@ -98,10 +98,24 @@ pub(super) struct Line {
     pub(super) like: Option<Process>,
 }
 
+impl Line {
+    pub(super) fn command(&self) -> ShellCommand<'_> {
+        ShellCommand {
+            text: &self.text,
+            like: self.like.as_ref(),
+        }
+    }
+}
+
 impl From<String> for Line {
     fn from(text: String) -> Self {
         Self { text, like: None }
     }
+}
+
+/// What restarts the service that it belongs to.
+pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
+    unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
 /// What has it read its files: the service's own word, or the signal.

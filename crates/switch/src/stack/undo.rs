@@ -9,12 +9,12 @@ use looptax_discover::{Place, Process, is_listened_at};
 use looptax_record::StepCode;
 
 use super::front::{self, has_new_workers};
-use super::{Commands, Sides, back, program};
+use super::program::{self, Line};
+use super::{Commands, Sides, back};
 use crate::SwitchError;
 use crate::apply::{Tell, back, run, step};
 use crate::clock::Since;
 use crate::journal::{End, ProgramOf, StackOf};
-use crate::reload::Command;
 use crate::work::Work;
 
 /// What is behind in a journal that does not say.
@@ -30,7 +30,7 @@ pub(super) struct Again<'a> {
     /// Whether the file of what is behind had changed.
     pub(super) is_back_too: bool,
     pub(super) tcp: SocketAddr,
-    pub(super) reloads: &'a [String],
+    pub(super) reloads: &'a [Line],
     pub(super) within: Duration,
 }
 
@@ -44,7 +44,7 @@ impl Again<'_> {
         let mut before = program::workers(front);
         before.retain(|it| self.sides.front.is_serving(it));
         for (idx, command) in self.reloads.iter().enumerate() {
-            let said = run(Command::from(&**command), self.within, &go_on);
+            let said = run(command.command(), self.within, &go_on);
             tell(said.unwrap_or_else(|failed| failed));
             let is_back = || !self.is_back_too || is_listened_at(self.tcp, front);
             if idx == 0 {
@@ -96,11 +96,7 @@ pub fn undo_stack(
     };
     let go_on = AtomicBool::new(false);
     for line in &tests {
-        let command = Command {
-            text: &line.text,
-            like: line.like.as_ref(),
-        };
-        match run(command, within, &go_on) {
+        match run(line.command(), within, &go_on) {
             Ok(done) => tell(done),
             Err(failed) => {
                 tell(failed);
@@ -127,7 +123,7 @@ impl Sides {
         let front = front::by_name(&name)?;
         let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
         let masters = program::masters(|it| it.program_name() == front.name());
-        let mut masters = masters.into_iter().filter(program::is_trusted);
+        let mut masters = masters.into_iter().filter(|it| front.is_ours(it));
         let front_master = masters.find(|it| words(it, &told.front))?;
         let Some(of) = &told.pool else {
             // Nothing is asked of what is behind.

@@ -5,6 +5,7 @@
 
 mod between;
 mod hurt;
+mod pairs;
 mod php;
 mod programs;
 mod together;

@@ -32,6 +32,10 @@ impl BackProgram for Fpm {
         &["php_fpm_pool"]
     }
 
+    fn extension(&self) -> &'static str {
+        "conf"
+    }
+
     fn is_it(&self, process: &Process) -> bool {
         // Its files are tested by running it, and nobody else shall have that done.
         process.program_name().starts_with("php-fpm") && is_trusted(process)

@@ -4,6 +4,9 @@
 //! One file for each program. Nothing is written here.
 
 mod fpm;
+mod gunicorn;
+mod puma;
+mod uwsgi;
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -49,10 +52,20 @@ pub(super) trait BackProgram: Debug + Sync {
     fn applications(&self) -> &'static [&'static str];
     /// Whether a process is one of it that may be told to do something.
     fn is_it(&self, process: &Process) -> bool;
+    /// How the name of a file ends that is its own, and no unit's or Procfile's.
+    fn extension(&self) -> &'static str;
     /// Where its packages would have a socket.
-    fn usual_socket(&self, label: &str) -> Option<PathBuf>;
+    fn usual_socket(&self, _label: &str) -> Option<PathBuf> {
+        None
+    }
+    /// Why its file would not count.
+    fn objection(&self, _own: &Own<'_>) -> Option<Closed> {
+        None
+    }
     /// What tests its files, where it has such a thing.
-    fn test(&self, master: &Process) -> Option<Line>;
+    fn test(&self, _master: &Process) -> Option<Line> {
+        None
+    }
     /// What has it read its file and listen where that says; why nothing does.
     fn reload(&self, master: &Process) -> Result<String, String>;
     /// The settings that say whom a socket lets in.
@@ -62,13 +75,19 @@ pub(super) trait BackProgram: Debug + Sync {
     /// The fewest settings that let the user in; nothing where it gets in anyway.
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed>;
     /// These settings as bytes of its text, and as lines for a person.
-    fn written(&self, own: &Own<'_>, wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)>;
+    fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        None
+    }
     /// What to do with such lines where the socket is there already.
-    fn by_hand(&self, own: &Own<'_>, lines: &str) -> String;
+    fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
+        let (file, title) = (own.file.display(), self.title());
+        format!("write {lines} into {file}, and restart {title}")
+    }
 }
 
 /// All that are known.
-pub(super) const ALL: [&dyn BackProgram; 1] = [&fpm::Fpm];
+pub(super) const ALL: [&dyn BackProgram; 4] =
+    [&fpm::Fpm, &gunicorn::Gunicorn, &uwsgi::Uwsgi, &puma::Puma];
 
 /// The one of that name in the journal.
 pub(super) fn by_name(name: &str) -> Option<&'static dyn BackProgram> {

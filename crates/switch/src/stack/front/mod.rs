@@ -2,6 +2,9 @@
 //!
 //! One file for each program. None of them is told to do anything here but to test and list its own files.
 
+mod apache;
+mod caddy;
+mod haproxy;
 mod nginx;
 
 use std::fmt::Debug;
@@ -11,7 +14,7 @@ use std::path::{Path, PathBuf};
 use looptax_discover::Process;
 use looptax_failure::Failure;
 
-use super::program::{is_trusted, masters, workers};
+use super::program::{Line, is_trusted, masters, workers};
 
 /// Files with their texts.
 pub(super) type Files = Vec<(PathBuf, String)>;
@@ -28,14 +31,24 @@ pub(super) trait FrontProgram: Debug + Sync {
     fn files(&self, master: &Process) -> Result<Files, String>;
     /// Whether this child of it serves.
     fn is_serving(&self, worker: &Process) -> bool;
-    /// The line of a shell that tests the files of a master.
-    fn test(&self, master: &Process) -> String;
+    /// Whether it may be run for its files: nobody else shall have their program run as us.
+    fn is_ours(&self, master: &Process) -> bool {
+        is_trusted(master)
+    }
+    /// What tests the files of a master.
+    fn test(&self, master: &Process) -> Line;
     /// What has it read them; why nothing does.
-    fn reload(&self, master: &Process) -> Result<String, String>;
+    fn reload(&self, master: &Process) -> Result<Line, String>;
 }
 
 /// All that are known.
-pub(super) const ALL: [&dyn FrontProgram; 1] = [&nginx::Nginx];
+pub(super) const ALL: [&dyn FrontProgram; 5] = [
+    &nginx::Nginx,
+    &apache::Apache("apache2"),
+    &apache::Apache("httpd"),
+    &caddy::Caddy,
+    &haproxy::Haproxy,
+];
 
 /// A web server that runs.
 #[derive(Debug)]
@@ -61,7 +74,7 @@ impl Front {
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
         let mut wrong = None;
         let masters = masters(|it| it.program_name() == program.name());
-        for master in masters.into_iter().filter(is_trusted) {
+        for master in masters.into_iter().filter(|it| program.is_ours(it)) {
             let files = match program.files(&master) {
                 Ok(files) => files,
                 Err(why) => {

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use looptax_discover::Process;
 
-use super::super::program::{file_of, line, reload, said};
+use super::super::program::{Line, file_of, line, reload, said};
 use super::{Files, FrontProgram};
 
 /// What `nginx -T` writes before each file.
@@ -26,7 +26,7 @@ impl FrontProgram for Nginx {
     }
 
     fn applications(&self) -> &'static [&'static str] {
-        &["nginx_fastcgi"]
+        &["nginx_fastcgi", "nginx_proxy", "nginx_uwsgi"]
     }
 
     fn files(&self, master: &Process) -> Result<Files, String> {
@@ -40,14 +40,14 @@ impl FrontProgram for Nginx {
         words.trim_end().ends_with("worker process")
     }
 
-    fn test(&self, master: &Process) -> String {
+    fn test(&self, master: &Process) -> Line {
         let mut words = vec!["-t".to_owned(), "-q".to_owned()];
         words.extend(options(&master.arguments().join(" ")));
-        line(&file_of(master), &words)
+        Line::from(line(&file_of(master), &words))
     }
 
-    fn reload(&self, master: &Process) -> Result<String, String> {
-        Ok(reload(master, "HUP"))
+    fn reload(&self, master: &Process) -> Result<Line, String> {
+        Ok(reload(master, "HUP").into())
     }
 }
 
