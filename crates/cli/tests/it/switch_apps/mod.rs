@@ -8,6 +8,7 @@ mod hurt;
 mod pairs;
 mod php;
 mod programs;
+mod shop;
 mod together;
 
 use std::os::unix::fs::MetadataExt;

@@ -8,7 +8,7 @@ use looptax_record::Edit;
 
 use super::super::program::{Line, file_of, is_trusted, line, reload};
 use super::super::rights::{Access, User, number_of};
-use super::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 
 /// Where packages of PHP-FPM have their sockets.
 const USUAL_FOLDER: &str = "/run/php";

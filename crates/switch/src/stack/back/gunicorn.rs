@@ -10,7 +10,7 @@ use looptax_discover::Process;
 
 use super::super::program::{Line, line, reload};
 use super::super::rights::{Access, User, number_of};
-use super::{BackProgram, Closed, Own, Wanted};
+use super::known::{BackProgram, Closed, Own, Wanted};
 
 const USUAL_FILE: &str = "gunicorn.conf.py";
 /// A socket's mode before the umask; its own usual umask is 0.

@@ -5,7 +5,7 @@ use looptax_discover::Process;
 
 use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User};
-use super::{BackProgram, Closed, Own, Wanted};
+use super::known::{BackProgram, Closed, Own, Wanted};
 
 /// Whatever its umask is, unless its `bind` says another.
 const MODE: u32 = 0o777;

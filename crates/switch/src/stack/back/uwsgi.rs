@@ -12,7 +12,7 @@ use looptax_record::Edit;
 
 use super::super::program::{reload, restart_of_unit, workers};
 use super::super::rights::{Access, User, number_of};
-use super::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 
 const SECTION: &str = "uwsgi";
 /// The settings that say where it listens.

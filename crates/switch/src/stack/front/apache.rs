@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use looptax_discover::Process;
 
 use super::super::program::{Line, file_of, line, reload, said};
-use super::{Files, FrontProgram};
+use super::known::{Files, FrontProgram};
 
 /// Its options that have a word behind them and say which files it reads.
 const OPTIONS: [&str; 5] = ["-f", "-d", "-D", "-c", "-C"];

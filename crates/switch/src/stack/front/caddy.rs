@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use looptax_discover::Process;
 
 use super::super::program::{Line, file_of, line};
-use super::{Files, FrontProgram};
+use super::known::{Files, FrontProgram};
 use crate::reload::usual_reload;
 
 /// Its options that say which file it reads.

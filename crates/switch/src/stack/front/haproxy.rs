@@ -5,8 +5,8 @@ use std::path::PathBuf;
 
 use looptax_discover::Process;
 
-use super::super::program::{Line, file_of, line, reload, workers};
-use super::{Files, FrontProgram};
+use super::super::program::{Line, file_of, is_trusted, line, reload, workers};
+use super::known::{Files, FrontProgram};
 use crate::reload::usual_reload;
 
 /// `HAProxy`.
@@ -49,6 +49,11 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
+    /// Without a master process it serves as a user of its own, as whom its program is run then.
+    fn is_ours(&self, _: &Process) -> bool {
+        true
+    }
+
     fn test(&self, master: &Process) -> Line {
         let mut words = vec!["-c".to_owned(), "-q".to_owned()];
         let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
@@ -56,7 +61,10 @@ impl FrontProgram for Haproxy {
             let path = folder.join(named).display().to_string();
             words.extend(["-f".to_owned(), path]);
         }
-        Line::from(line(&file_of(master), &words))
+        Line {
+            text: line(&file_of(master), &words),
+            like: (!is_trusted(master)).then(|| master.clone()),
+        }
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {

@@ -1,45 +1,21 @@
 //! Web servers and proxies: who reads a file, its workers, the test of its files, what has it read them.
 //!
-//! One file for each program. None of them is told to do anything here but to test and list its own files.
+//! What is known of each is `known`; one file for each program. None of them is told to do anything here but to test and list its own files.
 
 mod apache;
 mod caddy;
 mod haproxy;
+mod known;
 mod nginx;
 
-use std::fmt::Debug;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
 use looptax_failure::Failure;
 
-use super::program::{Line, is_trusted, masters, workers};
-
-/// Files with their texts.
-pub(super) type Files = Vec<(PathBuf, String)>;
-
-/// What is known of a web server's program.
-pub(super) trait FrontProgram: Debug + Sync {
-    /// Its file's name.
-    fn name(&self) -> &'static str;
-    /// Its name for a person.
-    fn title(&self) -> &'static str;
-    /// The names that the table of applications has for its files.
-    fn applications(&self) -> &'static [&'static str];
-    /// Every file that it reads now; why it would not, in its own words.
-    fn files(&self, master: &Process) -> Result<Files, String>;
-    /// Whether this child of it serves.
-    fn is_serving(&self, worker: &Process) -> bool;
-    /// Whether it may be run for its files: nobody else shall have their program run as us.
-    fn is_ours(&self, master: &Process) -> bool {
-        is_trusted(master)
-    }
-    /// What tests the files of a master.
-    fn test(&self, master: &Process) -> Line;
-    /// What has it read them; why nothing does.
-    fn reload(&self, master: &Process) -> Result<Line, String>;
-}
+use super::program::{masters, workers};
+pub(super) use known::{Files, FrontProgram};
 
 /// All that are known.
 pub(super) const ALL: [&dyn FrontProgram; 5] = [

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use looptax_discover::Process;
 
 use super::super::program::{Line, file_of, line, reload, said};
-use super::{Files, FrontProgram};
+use super::known::{Files, FrontProgram};
 
 /// What `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
