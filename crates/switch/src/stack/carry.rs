@@ -62,9 +62,8 @@ impl Stack {
         let mut eyes = self.eyes();
         let page = Page::before(url)?;
         // It is asked twice.
-        let mut n_seen = eyes.look();
-        if n_seen >= 2 || eyes.has_kept() || self.is_seen_when_asked(&page, &mut eyes, &mut n_seen)
-        {
+        let n_seen = eyes.look();
+        if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
         }
         Err(Failure::usage(
@@ -79,29 +78,29 @@ impl Stack {
         ))
     }
 
-    /// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
-    /// seen while they last, for which the page is asked again and again.
-    fn is_seen_when_asked(&self, page: &Page, eyes: &mut Eyes, n_seen: &mut usize) -> bool {
-        let (start, is_over) = (Since::now(), AtomicBool::new(false));
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                let mut page = page.clone();
-                while !is_over.load(Ordering::Relaxed) {
-                    page.differs();
-                    thread::sleep(LEAST_PAUSE);
-                }
-            });
-            while *n_seen < 2 && start.elapsed() < LONGEST_LOOK {
-                *n_seen += eyes.look();
-            }
-            is_over.store(true, Ordering::Relaxed);
-        });
-        *n_seen >= 2
-    }
-
     fn eyes(&self) -> Eyes {
         Eyes::open(&self.sides, self.tcp)
     }
+}
+
+/// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
+/// seen while they last, for which the page is asked again and again.
+fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
+    let (start, is_over) = (Since::now(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        scope.spawn(|| {
+            let mut page = page.clone();
+            while !is_over.load(Ordering::Relaxed) {
+                page.differs();
+                thread::sleep(LEAST_PAUSE);
+            }
+        });
+        while n_seen < 2 && start.elapsed() < LONGEST_LOOK {
+            n_seen += eyes.look();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    n_seen >= 2
 }
 
 /// Carries it out. Whatever fails, both old files are back afterwards, or the error says that they are not.

@@ -123,8 +123,12 @@ impl Sides {
         let front = front::by_name(&name)?;
         let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
         let masters = program::masters(|it| it.program_name() == front.name());
-        let mut masters = masters.into_iter().filter(|it| front.is_ours(it));
-        let front_master = masters.find(|it| words(it, &told.front))?;
+        let masters = masters.into_iter().filter(|it| front.is_ours(it));
+        let masters: Vec<Process> = masters.collect();
+        let same = masters.iter().find(|it| words(it, &told.front));
+        // A reload may add words to a command line; of one alone there is no doubt.
+        let only = masters.first().filter(|_| masters.len() == 1);
+        let front_master = same.or(only)?.clone();
         let Some(of) = &told.pool else {
             // Nothing is asked of what is behind.
             let (back, back_master) = (back::by_name(FPM)?, front_master.clone());
