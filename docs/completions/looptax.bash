@@ -1740,13 +1740,17 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__run)
-            opts="-v -q -h --map --only --check --no-check --require-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
+            opts="-v -q -h --map --also --only --check --no-check --require-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
             fi
             case "${prev}" in
                 --map)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1890,7 +1894,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__trial)
-            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --only --check --no-check --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --inject-us --start-ms --hold --color --quiet --help"
+            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --also --only --check --no-check --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --inject-us --start-ms --hold --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1957,6 +1961,10 @@ _looptax() {
                     return 0
                     ;;
                 --map)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --also)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;

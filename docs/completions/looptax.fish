@@ -249,6 +249,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand switch" -l list -d 'Say 
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l map -d 'Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for an abstract one. Then nothing is looked for, and nothing doubted' -r
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l also -d 'Move this address as well, beside what is found: for a server that a look finds no pair of, or that the command starts itself, as PHP-FPM' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l only -d 'Only the servers on these ports' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l check -d 'A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where the socket would refuse it or give it more; the rules of PostgreSQL count besides' -r
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l without -d 'Do without a feature of the kernel (for tests): listener, kcmp, pidfs …' -r
@@ -279,6 +280,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand trial" -l page-limit -d 
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l user -d 'Run the application as this user; takes root' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l arms -d 'The two ways: unix,tcp, or tcp,tcp to see what no difference looks like' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l map -d 'Move this address to this socket: 127.0.0.1:3306=/run/mysqld/mysqld.sock, `[::1]:5432=@name` for an abstract one. Then nothing is looked for, and nothing doubted' -r
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l also -d 'Move this address as well, beside what is found: for a server that a look finds no pair of, or that the command starts itself, as PHP-FPM' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l only -d 'Only the servers on these ports' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l check -d 'A connection that the command makes: `mysql://user@127.0.0.1/db`, its password in it or in `LOOPTAX_PASSWORD`. It is tried once over either transport first, and its port stays on TCP where the socket would refuse it or give it more; the rules of PostgreSQL count besides' -r
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l fixed -d 'One look after a fixed time (60s) or number of epochs (20), without early stopping' -r

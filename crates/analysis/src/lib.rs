@@ -17,6 +17,7 @@ mod made_up;
 pub mod proved_arm;
 pub mod remedies;
 mod trial;
+mod trial_bill;
 pub mod validity;
 mod waiting;
 mod why;
@@ -24,3 +25,4 @@ mod words;
 
 pub use diff::diff;
 pub use judging::{Ending, compare_slice_lengths, judge, judge_again};
+pub use trial_bill::add_trial_bill;

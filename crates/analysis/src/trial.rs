@@ -60,7 +60,7 @@ fn bare(epoch: &record::Epoch) -> Option<Epoch> {
     Some(bare)
 }
 
-fn us_per_page(slice: &stats::Slice) -> f64 {
+pub(crate) fn us_per_page(slice: &stats::Slice) -> f64 {
     slice.active_ns as f64 / 1e3 / (slice.completions as f64).max(0.5)
 }
 

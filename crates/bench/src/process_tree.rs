@@ -38,6 +38,18 @@ pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     Some(total_ns)
 }
 
+/// Whether process `pid` was started by `ancestor`, or by one that was.
+pub fn is_descendant(pid: u32, ancestor: u32) -> bool {
+    let mut waiting: Vec<u32> = children(ancestor).collect();
+    while let Some(next) = waiting.pop() {
+        if next == pid {
+            return true;
+        }
+        waiting.extend(children(next));
+    }
+    false
+}
+
 /// The children of all threads of a process.
 fn children(pid: u32) -> impl Iterator<Item = u32> {
     let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter();

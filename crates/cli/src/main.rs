@@ -22,7 +22,13 @@ use args::{Cli, Command};
 use failure::{Exit, Failure};
 use terminal::Terminal;
 
+/// What a panic ends with where the standard library says it: of a thread that unwinds to its end.
+#[cfg(panic = "abort")]
+const PANICKED: i32 = 101;
+
 fn main() {
+    #[cfg(panic = "abort")]
+    end_on_panic();
     let cli = Cli::read();
     terminal::keep_secret(sys::hide_passwords());
     let done = match cli {
@@ -35,6 +41,17 @@ fn main() {
         failure.severity().into()
     });
     std::process::exit(exit.code());
+}
+
+/// Ends the program after a panic's message with the code of one that unwinds, and without the core file that a signal
+/// may leave: passwords are in memory. Whatever looptax started ends as after `kill -9`.
+#[cfg(panic = "abort")]
+fn end_on_panic() {
+    let tell = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        tell(panic);
+        std::process::exit(PANICKED);
+    }));
 }
 
 /// Shows what ended the reading of arguments; gives the exit code.

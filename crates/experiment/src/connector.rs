@@ -120,14 +120,15 @@ impl<'a> TargetConnector<'a> {
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
         if self.target.is_pooled {
-            let view = pooled_view(conversations, names_second_hop)?;
+            let listener = self.target.listener();
+            let view = pooled_view(conversations, listener, names_second_hop)?;
             return Ok([view.clone(), view]);
         }
         if self.target.processes_per_arm().is_none() {
             let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
             let view = match asked {
                 Err(error) if error.is_untold() => {
-                    ServerView::by_kernel(conversations.iter().flatten())
+                    ServerView::by_kernel(conversations.iter().flatten(), self.target.listener())
                         .ok_or_else(|| error.also_unseen())?
                 }
                 asked => asked?,
@@ -263,9 +264,10 @@ impl<'a> TargetConnector<'a> {
 /// which process answers on each, and how that is reached.
 fn pooled_view(
     conversations: &mut [Vec<Conversation>; 2],
+    listener: Option<u32>,
     names_second_hop: bool,
 ) -> Result<ServerView, PathError> {
-    let view = ServerView::by_kernel(conversations.iter().flatten());
+    let view = ServerView::by_kernel(conversations.iter().flatten(), listener);
     let mut view = view.ok_or_else(|| PathError::Unseen {
         endpoint: conversations[0][0].endpoint().to_string(),
     })?;

@@ -48,6 +48,8 @@ pub enum Doer {
     Server,
     /// Passes bytes on.
     Proxy,
+    /// Passes requests on over connections of its own.
+    Pooler,
     /// Puts a socket in a connection's place.
     Supervisor,
 }

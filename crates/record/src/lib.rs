@@ -82,7 +82,8 @@ pub use switched::{
 };
 pub use tax::{CpuTax, Disturbance, Tax};
 pub use trial::{
-    Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
+    Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart,
+    TrialServer,
 };
 pub use withheld::Withheld;
 pub use words::{Client, Placement};

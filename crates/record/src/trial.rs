@@ -39,6 +39,38 @@ pub struct Trial {
     /// What the servers counted, all arms together, where they tell.
     #[serde(default)]
     pub counted: Vec<TrialCount>,
+    /// What each server's way adds to a page, where each was tried by itself; it stands in the comparison in which all were
+    /// moved together.
+    #[serde(default)]
+    pub bill: Option<TrialBill>,
+}
+
+/// What TCP adds to a page, by server, held against what it adds in all.
+///
+/// Made from blocks: the same-numbered epochs of all contrasts, whose order was drawn by chance.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialBill {
+    /// Whether the supervisor's time is taken out of the pages' times.
+    pub without_supervisor: bool,
+    /// The servers that were tried by themselves.
+    pub parts: Vec<TrialPart>,
+    /// What all of them add together, measured as a whole, µs per page.
+    pub in_all_us: Figure,
+    /// The same of CPU time, µs per page.
+    pub in_all_cpu_us: Figure,
+    /// What is left of `in_all_us` when the parts are taken off, block by block, µs per page.
+    pub left_over_us: Figure,
+}
+
+/// What one server's way adds to a page, whatever the others' ways are.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct TrialPart {
+    /// The server, as index into `servers`.
+    pub server: u32,
+    /// Added time, µs per page.
+    pub time_us: Figure,
+    /// Added CPU time of the application and its servers, µs per page.
+    pub cpu_us: Figure,
 }
 
 /// How the arms took turns.
@@ -71,7 +103,7 @@ pub struct TrialServer {
     pub from: Vec<String>,
     /// The socket that they are moved to.
     pub socket: String,
-    /// Its process, where known.
+    /// Its process, where known; of one that the application's command starts none, since each start has its own.
     pub pid: Option<u32>,
 }
 

@@ -132,7 +132,7 @@ pub struct SampledEpoch {
 /// A process that a request needs, or a function in which it spends time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledPart {
-    /// What the process does: `client`, `server`, `port proxy`, `supervisor`.
+    /// What the process does: `client`, `server`, `port proxy`, `pooler`, `supervisor`.
     pub process: String,
     /// The function; the file's name in brackets where it has no names. `None`: the whole process.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -19,7 +19,8 @@ pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
 /// A count beyond this was not packed here: no run keeps so many of one epoch in memory.
 const MOST_SAMPLES: u64 = 1 << 26;
 
-/// Packs the latencies of one arm in one epoch.
+/// Packs the latencies of one arm in one epoch, between two epochs: quickly, which takes a twelfth more room than
+/// slowly (7 MB of pairs of an event loop with 64 connections: 3.1 MB, 2.86 MB at level 6).
 ///
 /// # Units
 /// `latencies_ns` in nanoseconds, in any order.
@@ -35,7 +36,7 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> PackedSamples {
     }
     PackedSamples {
         count: latencies_ns.len() as u64,
-        packed: BASE64.encode(deflate(&pairs)),
+        packed: BASE64.encode(deflate(&pairs, Compression::fast())),
     }
 }
 
@@ -53,8 +54,8 @@ pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
     }
 }
 
-pub(crate) fn deflate(bytes: &[u8]) -> Vec<u8> {
-    let mut zlib = ZlibEncoder::new(Vec::new(), Compression::new(6));
+pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
+    let mut zlib = ZlibEncoder::new(Vec::new(), level);
     let packed = zlib.write_all(bytes).and_then(|()| zlib.finish());
     packed.expect("writing to memory does not fail")
 }
@@ -157,8 +158,8 @@ mod tests {
         check_noticed(|it| it.packed.clear());
         check_noticed(|it| it.packed = "no base64!".to_owned());
         // A run of nothing would go on for ever.
-        check_noticed(|it| it.packed = BASE64.encode(deflate(&[5, 0, 5, 0])));
+        check_noticed(|it| it.packed = BASE64.encode(deflate(&[5, 0, 5, 0], Compression::fast())));
         let beyond = [0xff, 0xff, 0xff, 0xff, 0x7f, 1];
-        check_noticed(|it| it.packed = BASE64.encode(deflate(&beyond)));
+        check_noticed(|it| it.packed = BASE64.encode(deflate(&beyond, Compression::fast())));
     }
 }

@@ -4,6 +4,7 @@ use std::cmp::Reverse;
 use std::io::Read;
 
 use base64::Engine;
+use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use looptax_record::Stacks;
 
@@ -41,7 +42,7 @@ pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
         }
     }
     Stacks {
-        packed: BASE64.encode(deflate(text.as_bytes())),
+        packed: BASE64.encode(deflate(text.as_bytes(), Compression::default())),
         requests,
         left_out_ns,
     }
@@ -114,7 +115,8 @@ mod tests {
             packed,
             ..Stacks::default()
         };
-        let line = |text: &str| broken(BASE64.encode(deflate(text.as_bytes())));
+        let line =
+            |text: &str| broken(BASE64.encode(deflate(text.as_bytes(), Compression::default())));
         for stacks in [
             broken("?".to_owned()),
             line("no figures\n"),

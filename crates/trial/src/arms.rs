@@ -221,10 +221,12 @@ impl Turns<'_> {
         Ok(Some(()))
     }
 
-    /// CPU time of all servers; `None` where one's process is not known.
+    /// CPU time of all servers that are no part of the application; `None` where one's process is not known, or where
+    /// there is none.
     fn servers_ns(&self) -> Option<u64> {
-        let servers = self.ask.servers.iter();
-        servers.map(|it| process_tree_cpu_ns(it.pid?)).sum()
+        let servers = || self.ask.servers.iter().filter(|it| !it.is_own);
+        servers().next()?;
+        servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
     }
 
     /// The slice as it counts, held against what it should be.

@@ -84,6 +84,8 @@ pub struct Server {
     pub to: SocketName,
     /// Its process, where known.
     pub pid: Option<u32>,
+    /// Whether the application's command starts it: then its CPU time is part of the application's.
+    pub is_own: bool,
     /// Who may ask it what it has counted, where anybody is known.
     pub account: Option<Account>,
 }

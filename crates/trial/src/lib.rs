@@ -7,6 +7,7 @@
 
 mod arms;
 mod ask;
+mod behind;
 mod counted;
 mod first_look;
 mod measure;

@@ -20,6 +20,7 @@ use looptax_stats::StopRule;
 
 use crate::arms::{Flip, Restart, Turns};
 use crate::ask::{Ask, Way};
+use crate::behind::with_names;
 use crate::counted::Counters;
 use crate::first_look::{FirstLook, look};
 use crate::opener::Opener;
@@ -71,6 +72,7 @@ fn run(
         return Ok(());
     }
     wait_for_answer(program, &mut load, ask.start_limit, stop)?;
+    let ask = &with_names(ask, program);
     observer.say("looking at its pages over TCP and over the socket");
     let Some(seen) = look(ask, program, &mut load, stop)? else {
         return Ok(());

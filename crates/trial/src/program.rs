@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_bench::descendants_cpu_ns;
+use looptax_bench::{descendants_cpu_ns, is_descendant};
 use looptax_failure::Failure;
 use looptax_path::{Peer, peers_of};
 use looptax_redirect::{
@@ -189,6 +189,12 @@ impl Program {
     /// CPU time of all of it so far.
     pub(crate) fn cpu_ns(&self) -> Option<u64> {
         descendants_cpu_ns(self.running?.supervisor_pid)
+    }
+
+    /// Whether a process came from it.
+    pub(crate) fn has(&self, pid: u32) -> bool {
+        self.running
+            .is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
 
     /// Where its open connections lead.

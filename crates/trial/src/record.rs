@@ -58,6 +58,7 @@ pub(crate) fn add_comparisons(
         let arms = done.arms(contrast_idx);
         add(comparison, run, ending, &arms, writer);
     }
+    looptax_analysis::add_trial_bill(&mut writer.record.comparisons);
     failure.map_or(wrong, |failure| Err(failure.into()))
 }
 
@@ -166,6 +167,7 @@ impl Done<'_> {
             p95_added_us: unknown(),
             added_by_configuration_us: unknown(),
             counted: self.turns.counters.per_page(),
+            bill: None,
         }
     }
 

@@ -64,10 +64,11 @@ const KINDS: [Kind; 4] = [
 ];
 
 /// Whoever a request needs, and how a count names him.
-const DOERS: [(Doer, &str); 4] = [
+const DOERS: [(Doer, &str); 5] = [
     (Doer::Client, "by the client"),
     (Doer::Server, "by the server"),
     (Doer::Proxy, "by the port proxy"),
+    (Doer::Pooler, "by the pooler"),
     (Doer::Supervisor, "by the supervisor"),
 ];
 

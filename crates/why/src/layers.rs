@@ -77,7 +77,7 @@ pub(crate) struct Layers {
     tls: Patterns<()>,
     tls_modules: Patterns<()>,
     shared_modules: Patterns<()>,
-    own: [usize; 4],
+    own: [usize; 5],
     tls_layer: usize,
     system_calls: usize,
 }
@@ -109,7 +109,7 @@ impl Layers {
             tls: Patterns::from_list(&table.user.tls),
             tls_modules: Patterns::from_list(&table.user.tls_modules),
             shared_modules: Patterns::from_list(&table.user.shared_modules),
-            own: ["client", "server", "port proxy", "supervisor"]
+            own: ["client", "server", "port proxy", "pooler", "supervisor"]
                 .map(|role| find_layer(&format!("{role}, its own code"))),
             tls_layer: find_layer("TLS"),
             system_calls: find_layer("system calls: entry, exit, descriptors"),
@@ -165,11 +165,12 @@ impl Layers {
         {
             return Some(self.tls_layer);
         }
-        let [client, server, proxy, supervisor] = self.own;
+        let [client, server, proxy, pooler, supervisor] = self.own;
         match doer {
             Doer::Client => Some(client),
             Doer::Server => Some(server),
             Doer::Proxy => Some(proxy),
+            Doer::Pooler => Some(pooler),
             Doer::Supervisor => Some(supervisor),
         }
     }

@@ -11,6 +11,7 @@ pub(crate) fn process_name(doer: Doer) -> &'static str {
         Doer::Client => "client",
         Doer::Server => "server",
         Doer::Proxy => "port proxy",
+        Doer::Pooler => "pooler",
         Doer::Supervisor => "supervisor",
     }
 }

@@ -15,6 +15,10 @@ pub(crate) struct MovingArgs {
     /// an abstract one. Then nothing is looked for, and nothing doubted.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
+    /// Move this address as well, beside what is found: for a server that a look finds no pair of, or that the command
+    /// starts itself, as PHP-FPM.
+    #[arg(long, value_name = "ADDRESS=SOCKET", conflicts_with = "map")]
+    pub(crate) also: Vec<String>,
     /// Only the servers on these ports.
     #[arg(
         long,
@@ -83,6 +87,7 @@ impl MovingArgs {
     pub(crate) fn wanted<'a>(&'a self, command: &'a [OsString]) -> Wanted<'a> {
         Wanted {
             map: &self.map,
+            also: &self.also,
             only: &self.only,
             check: &self.check,
             no_check: self.no_check,

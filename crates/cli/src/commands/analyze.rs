@@ -34,6 +34,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
         looptax_analysis::judge_again(comparison, record.method_version, &mut read);
     }
     looptax_analysis::compare_slice_lengths(&mut record.comparisons);
+    looptax_analysis::add_trial_bill(&mut record.comparisons);
     if let Some(first) = record.remedies.first() {
         record.remedies = remedies::rank_remedies(&record.comparisons, &first.today);
     }

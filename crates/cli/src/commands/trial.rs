@@ -87,7 +87,8 @@ fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Resu
 /// The servers here whose connections could be moved.
 fn candidates(args: &TrialArgs) -> Result<Vec<Candidate>, Failure> {
     let mut candidates = moving::candidates(&args.moving.wanted(&args.command))?;
-    let is_moved = |it: &Candidate| it.is_moved_now();
+    // Where nobody listens yet the command itself may start who does.
+    let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);
         let why = why
@@ -123,6 +124,7 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
         from: candidate.from.clone(),
         to: candidate.to.clone(),
         pid: candidate.server.as_ref().map(|(_, pid)| *pid),
+        is_own: false,
     };
     Ok(candidates.iter().map(server).collect())
 }

@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
+use crate::application::php::program;
 use crate::fixture::{SHORT, compare, is_there, saved};
 
 /// A page, and one that nobody has.
@@ -109,6 +110,39 @@ fn an_application_s_page_is_measured_over_its_socket_and_its_port() {
         assert_eq!(arm["verified"], true, "{arm}");
         let view = arm["proof"]["server_view"].as_str().unwrap();
         assert!(view.starts_with(sees), "{view}");
+    }
+}
+
+/// Where no arm is a socket, the kernel is asked of the process that is known.
+#[track_caller]
+fn expect_twice(arm: &str, scratch: &Scratch, target: &[&str]) {
+    let arms = [arm, arm].join(",");
+    let run = compare(scratch).args(target).args(["--arms", &arms]);
+    run.args(SHORT).run().expect_code(0);
+    let record: Value = saved(scratch);
+    for arm in [0, 1] {
+        let arm = &record["comparisons"][0]["arms"][arm];
+        assert_eq!(arm["verified"], true, "{arm}");
+    }
+}
+
+#[test]
+fn two_arms_of_tcp_are_proved_without_a_socket() {
+    let scratch = Scratch::new();
+    expect_twice("tcp", &Scratch::new(), &["private:http"]);
+    if program("php-fpm").is_some() {
+        expect_twice("tcp", &Scratch::new(), &["private:php-fpm"]);
+    }
+    if is_there("pgbouncer") {
+        expect_twice("tcp+unix", &Scratch::new(), &["private:pgbouncer"]);
+    }
+    if let Some(server) = Gunicorn::start(&scratch, &THREADS) {
+        let url = server.url("/page?a=b");
+        expect_twice(
+            "tcp",
+            &scratch,
+            &[&url, "--socket", &server.socket, "--yes"],
+        );
     }
 }
 

@@ -6,7 +6,7 @@ use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
-use crate::fixture::{exe, is_root};
+use crate::fixture::{exe, is_root, is_there};
 
 /// Eighteen epochs: twelve with the sampler on, six without.
 const SHORT: [&str; 7] = [
@@ -67,6 +67,28 @@ fn each_process_has_its_functions(why: &Value) {
             }
         }
     }
+}
+
+#[test]
+fn a_pooler_has_its_own_code_as_a_row() {
+    if !is_there("pgbouncer") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = Looptax::new(exe(), &scratch)
+        .args(["why", "private:pgbouncer"])
+        .args(&SHORT[2..])
+        .args(["--arms", "unix+unix,tcp+unix", "-o", "record.json"])
+        .run();
+    if is_refused(&run) {
+        return;
+    }
+    let record = fs::read(scratch.work().join("record.json")).unwrap();
+    let saved: Value = serde_json::from_slice(&record).unwrap();
+    let why = &saved["comparisons"][0]["why"][0];
+    let own = |role: &str| row(why, &format!("{role}, its own code"));
+    assert!(number(&own("pooler").unwrap()["arms"][0]) > 0.0);
+    assert!(own("port proxy").is_none_or(|it| number(&it["arms"][0]) == 0.0));
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! `--map ADDRESS=SOCKET`.
+//! `--map ADDRESS=SOCKET`, and `--also` with the same.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -10,16 +10,16 @@ use looptax_redirect::SocketName;
 use super::candidate::{Candidate, mapping, named, shown};
 use super::listener::{Listener, is_another};
 
-fn wrong(text: &str, what: impl fmt::Display) -> Failure {
+fn wrong(option: &str, text: &str, what: impl fmt::Display) -> Failure {
     Failure::usage(
-        format!("--map `{text}`: {what}"),
-        "for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock, or [::1]:5432=@name",
+        format!("{option} `{text}`: {what}"),
+        format!("for example {option} 127.0.0.1:3306=/run/mysqld/mysqld.sock, or [::1]:5432=@name"),
     )
 }
 
-/// What one `--map` means. A relative path is taken from the working folder as it is now.
-fn parse(text: &str) -> Result<Candidate, Failure> {
-    let wrong = |what: &str| wrong(text, what);
+/// What one `--map` or `--also` means. A relative path is taken from the working folder as it is now.
+fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
+    let wrong = |what: &str| wrong(option, text, what);
     let Some((from, to)) = text.split_once('=') else {
         return Err(wrong("there is no `=` between address and socket"));
     };
@@ -58,21 +58,21 @@ fn parse(text: &str) -> Result<Candidate, Failure> {
     })
 }
 
-/// All that `--map` says; one address leads to one socket.
-pub(super) fn parse_all(texts: &[String]) -> Result<Vec<Candidate>, Failure> {
+/// All that `--map` or `--also` says; one address leads to one socket.
+pub(super) fn parse_all(option: &str, texts: &[String]) -> Result<Vec<Candidate>, Failure> {
     let mut found: Vec<Candidate> = Vec::new();
     for text in texts {
-        let next = parse(text)?;
+        let next = parse(option, text)?;
         if found.iter().any(|it| it.from == next.from) {
             return Err(Failure::usage(
-                format!("--map `{text}`: its address is mapped already"),
+                format!("{option} `{text}`: its address is mapped already"),
                 "one address can lead to one socket",
             ));
         }
         found.push(next);
         mapping(&found)
             .check()
-            .map_err(|error| wrong(text, error))?;
+            .map_err(|error| wrong(option, text, error))?;
     }
     Ok(found)
 }
@@ -83,7 +83,7 @@ mod tests {
 
     #[track_caller]
     fn check(text: &str, from: &str, to: &SocketName) {
-        let found = parse(text).unwrap();
+        let found = parse("--map", text).unwrap();
         assert_eq!(found.from, [from.parse().unwrap()]);
         assert_eq!(&found.to, to);
     }
@@ -115,7 +115,7 @@ mod tests {
             "127.0.0.1:1=",
             "127.0.0.1:1=@",
         ] {
-            assert!(parse(text).is_err(), "{text}");
+            assert!(parse("--map", text).is_err(), "{text}");
         }
     }
 }

@@ -29,16 +29,23 @@ pub use known::unfitting;
 use obstacles::Logins;
 pub use wanted::Wanted;
 
-/// What `run` moves: found, or as given.
+/// What `run` moves: as given by `--map`; else what is found, and what `--also` gives.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     known::told(args)?;
     if !args.map.is_empty() {
-        return given::parse_all(args.map);
+        return given::parse_all("--map", args.map);
     }
+    let given = given::parse_all("--also", args.also)?;
+    let mut all = found(args, &given)?;
+    all.extend(given);
+    Ok(all)
+}
+
+/// What a look at this machine finds, without the addresses that were given.
+fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failure> {
     let survey = survey(None);
     let own = survey.own_network;
-    let databases = survey.servers.iter().filter(|it| !is_of_web(it.kind));
-    let direct = databases.flat_map(|server| {
+    let direct = survey.servers.iter().flat_map(|server| {
         let pairs = pairs::pairs_of(server, own).into_iter();
         pairs.map(move |pair| (pair, server, true))
     });
@@ -52,10 +59,14 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     });
     let mut found = Vec::new();
     for (mut pair, server, is_direct) in direct.chain(published) {
+        let is_given = |it: &SocketAddr| given.iter().any(|given| given.from.contains(it));
         let is_wanted = |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
-        pair.from.retain(is_wanted);
+        pair.from.retain(|it| is_wanted(it) && !is_given(it));
         if pair.from.is_empty() {
             continue;
+        }
+        if is_of_web(server.kind) && pair.stays.is_none() {
+            pair.stays = Some(of_web(&pair));
         }
         if pair.stays.is_some() {
             found.push(pair);
@@ -71,6 +82,18 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
 /// What runs an application behind a web server, and whose requests and logins looptax cannot try.
 fn is_of_web(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
+}
+
+/// Why such a pair is moved only by whoever says so.
+fn of_web(pair: &Candidate) -> String {
+    let also: Vec<String> = { pair.from.iter() }
+        .map(|from| format!("--also {from}={}", shown(&pair.to)))
+        .collect();
+    format!(
+        "whether both lead to the same pages cannot be seen from outside, and over a socket they are told no address of \
+         the web server; {} moves it",
+        also.join(" ")
+    )
 }
 
 /// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but

@@ -7,6 +7,8 @@ use std::ffi::OsString;
 pub struct Wanted<'a> {
     /// `ADDRESS=SOCKET`; where there are any, nothing is looked for.
     pub map: &'a [String],
+    /// `ADDRESS=SOCKET`, beside what is found.
+    pub also: &'a [String],
     /// Only the servers on these ports; all where there are none.
     pub only: &'a [u16],
     /// Connections that the program makes.

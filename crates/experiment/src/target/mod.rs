@@ -147,6 +147,11 @@ impl Target {
         }
     }
 
+    /// The process that clients connect to, where it is known and the only one: the pooler, if there is one.
+    pub(crate) fn listener(&self) -> Option<u32> {
+        self.arms.pooler_pid.or_else(|| self.pid())
+    }
+
     /// Processes that a private server started before anybody connected, of which any may serve.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
@@ -159,10 +164,10 @@ impl Target {
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
         let helpers = arms.iter().filter_map(|arm| {
-            let doer = if *arm == Arm::Proxy {
-                Doer::Proxy
-            } else {
-                Doer::Supervisor
+            let doer = match arm {
+                Arm::Redirect => Doer::Supervisor,
+                Arm::Proxy => Doer::Proxy,
+                _ => Doer::Pooler,
             };
             Some((doer, self.arms.helper(*arm)?.pid))
         });

@@ -152,7 +152,7 @@ fn refuse_if_different(
     let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
         (Err(error), _) if error.is_untold() => {
             let both = [&*by_tcp, &*by_socket];
-            let Some(view) = ServerView::by_kernel(both.into_iter()) else {
+            let Some(view) = ServerView::by_kernel(both.into_iter(), None) else {
                 return Err(error.also_unseen());
             };
             if both.iter().all(|it| view.lists(it.connection_id())) {

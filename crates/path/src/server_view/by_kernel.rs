@@ -9,15 +9,18 @@ use crate::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
     /// The view of the process behind the socket among `conversations`, and of those that it has started: the
-    /// connections over TCP that they hold the other end of are listed. `None` where they may not be looked into.
+    /// connections over TCP that they hold the other end of are listed. Where there is no socket among them, that of
+    /// process `listener`. `None` where they may not be looked into.
     pub fn by_kernel<'a>(
         conversations: impl Iterator<Item = &'a Conversation> + Clone,
+        listener: Option<u32>,
     ) -> Option<Self> {
         let port = |it: &Conversation| match it.endpoint() {
             Endpoint::Tcp(address) => Some(address.port()),
             _ => None,
         };
-        let listener = conversations.clone().find_map(|it| it.facts().peer_pid)?;
+        let of_socket = conversations.clone().find_map(|it| it.facts().peer_pid);
+        let listener = of_socket.or(listener)?;
         fs::read_dir(format!("/proc/{listener}/fd")).ok()?;
         let port = conversations.clone().find_map(port);
         let told = { conversations.clone() }.filter_map(Conversation::worker);

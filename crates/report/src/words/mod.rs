@@ -24,6 +24,7 @@ pub(crate) mod sweep;
 pub(crate) mod table;
 mod tone;
 pub(crate) mod trial;
+mod trial_bill;
 pub(crate) mod warnings;
 pub(crate) mod why;
 mod withheld;
@@ -135,7 +136,10 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 comparisons: indexes(record, group),
                 body: body(group, text),
                 bills: { group.comparisons.iter() }
-                    .filter_map(|comparison| bill::bill_table(comparison, text))
+                    .filter_map(|comparison| {
+                        bill::bill_table(comparison, text)
+                            .or_else(|| trial_bill::table(comparison, text))
+                    })
                     .collect(),
                 layers: { group.comparisons.iter() }
                     .flat_map(|comparison| why::tables(comparison, text))

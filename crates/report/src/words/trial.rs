@@ -235,9 +235,20 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
         .as_ref()
         .and_then(|it| it.load_command.as_ref())
     {
-        Some(_) => "whole runs of the load".to_owned(),
-        None => format!("{clients} asking for pages{load}"),
+        Some(_) => format!("whole runs of the load{}", alone(comparison, text)),
+        None => format!(
+            "{clients} asking for pages{load}{}",
+            alone(comparison, text)
+        ),
     }
+}
+
+/// ", mariadbd alone in turns": which server was tried by itself.
+fn alone(comparison: &Comparison, text: Text) -> String {
+    let only = comparison.trial.as_ref().and_then(only);
+    only.map_or_else(String::new, |only| {
+        format!(", {} alone in turns", text.clean(only))
+    })
 }
 
 /// What proves the ways, what looptax itself took, and what could not have been seen.
@@ -245,8 +256,13 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
     };
+    let whose =
+        only(trial).map_or_else(String::new, |only| format!("{} alone: ", text.clean(only)));
     let mut sentences = vec![connections(trial, text)];
     sentences.extend(supervision(comparison, trial, text));
+    for sentence in &mut sentences {
+        sentence.insert_str(0, &whose);
+    }
     sentences.extend(requests(comparison, trial, text));
     let failed: u64 = trial.arms.iter().map(|arm| arm.n_failed).sum();
     if failed > 0 {

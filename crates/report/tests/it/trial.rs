@@ -3,8 +3,8 @@
 //! Change a snapshot only when people should see the change.
 
 use looptax_record::{
-    Client, Figure, Load, Placement, Record, Trial, TrialArm, TrialConnections, TrialCount,
-    TrialDesign, TrialPage, TrialServer, Verdict,
+    Client, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill, TrialConnections,
+    TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
 };
 use looptax_report::terminal::{Beside, Style, compare};
 
@@ -74,6 +74,7 @@ fn trial() -> Record {
             requests_per_page: 54.0,
             us_per_page: Some(5_200.0),
         }],
+        bill: None,
     });
     for (arm, us) in it.arms.iter_mut().zip([40_600.0, 41_800.0]) {
         arm.latency_us.mean = figure(us);
@@ -190,13 +191,13 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         over the socket  40.6 ms
         tax              +1.80 ms [1.30, 2.30]
 
-      with 4 clients asking for pages at 20.0/s (poisson gaps): no answer for tcp
-        against unix: the record gives no reason
-      connections per start: mysql 1, redis 1; moved were 400 of 400 in the socket's
-        turns, 0 of 400 in TCP's turns
-      of a page's time looptax itself took 210 µs where its connections were moved,
-        61.0 µs where they were left; without either, as when the configuration
-        names the socket, TCP adds +1.35 ms [0.54, 2.15] to a page
+      with 4 clients asking for pages at 20.0/s (poisson gaps), redis alone in
+        turns: no answer for tcp against unix: the record gives no reason
+      redis alone: connections per start: mysql 1, redis 1; moved were 400 of 400 in
+        the socket's turns, 0 of 400 in TCP's turns
+      redis alone: of a page's time looptax itself took 210 µs where its connections
+        were moved, 61.0 µs where they were left; without either, as when the
+        configuration names the socket, TCP adds +1.35 ms [0.54, 2.15] to a page
       requests of a page, as the servers counted: mysql 54 (Questions), 5200 µs in
         them, 12 % of it
       1 page of 801 were not as in the first look, and count in no figure
@@ -218,4 +219,58 @@ fn nothing_of_the_application_steers_the_terminal() {
     trial.load_command = Some("\u{1b}c".to_owned());
     let shown = shown(&record, 120);
     assert!(!shown.contains(['\u{1b}', '\u{7}', '\u{202e}']), "{shown}");
+}
+
+/// Three contrasts, and the bill in the first of them.
+fn each(left_over: [f64; 3]) -> Record {
+    let mut record = trial();
+    let part = |server, us: f64| TrialPart {
+        server,
+        time_us: Figure::new(us, us - 20.0, us + 20.0, 20),
+        cpu_us: Figure::missing("CPU time could not be read"),
+    };
+    let [value, lo, hi] = left_over;
+    let whole = record.comparisons[0].clone();
+    for only in [0, 1] {
+        let mut it = whole.clone();
+        it.trial.as_mut().unwrap().only = Some(only);
+        record.comparisons.push(it);
+    }
+    record.comparisons[0].trial.as_mut().unwrap().bill = Some(TrialBill {
+        without_supervisor: true,
+        parts: vec![part(0, 900.0), part(1, 450.0)],
+        in_all_us: Figure::new(1_350.0, 540.0, 2_150.0, 20),
+        in_all_cpu_us: Figure::missing("CPU time could not be read"),
+        left_over_us: Figure::new(value, lo, hi, 20),
+    });
+    record
+}
+
+#[test]
+fn the_bill_of_a_page_adds_up_or_not() {
+    let shown_bill = |left_over| {
+        let shown = shown(&each(left_over), 120);
+        let (_, bill) = shown.split_once("  the bill").unwrap();
+        let (bill, _) = bill.split_once("\n\n").unwrap();
+        bill.to_owned()
+    };
+    insta::assert_snapshot!(shown_bill([0.0, -50.0, 50.0]), @r"
+    : what TCP adds to a page, by server, without looptax's own part
+                                    time                    CPU
+        + mysql at 127.0.0.1:3306   +0.90 ms [0.88, 0.92]   n/a
+        + redis at 127.0.0.1:6379   +0.45 ms [0.43, 0.47]   n/a
+        all at once, measured       +1.35 ms [0.54, 2.15]   n/a
+        the parts add up to what all add at once: left over is +0.00 ms [-0.05, 0.05]
+    ");
+    let other = shown_bill([300.0, 100.0, 500.0]);
+    assert!(
+        other.contains("the parts do not add up to what all add at once: left over is +0.30 ms"),
+        "{other}"
+    );
+    let all = shown(&each([0.0, -50.0, 50.0]), 120);
+    assert!(
+        all.contains("asking for pages, redis alone in turns"),
+        "{all}"
+    );
+    assert!(all.contains("redis alone: connections per page"), "{all}");
 }

@@ -1,6 +1,7 @@
 //! The peers, one file each, with the same members in the same order: version, command, reading.
 
 pub(crate) mod iperf3;
+pub(crate) mod oha;
 mod output;
 pub(crate) mod pgbench;
 pub(crate) mod redis_benchmark;
@@ -13,13 +14,14 @@ use serde::{Deserialize, Deserializer};
 use super::tool::Tool;
 
 /// All of them.
-pub(crate) const TOOLS: [&Tool; 6] = [
+pub(crate) const TOOLS: [&Tool; 7] = [
     &sysbench::SYSBENCH,
     &pgbench::PGBENCH,
     &redis_benchmark::REDIS_BENCHMARK,
     &sockperf::SOCKPERF,
     &iperf3::IPERF3,
     &wrk::WRK,
+    &oha::OHA,
 ];
 
 /// The one that a case names.

@@ -30,6 +30,44 @@ pm.max_children = 2
 catch_workers_output = yes
 ";
 
+/// A pool for each way, with a log of its own pages.
+const POOLS: &str = "\
+[tcp]
+«account»listen = «pool»
+access.log = «folder»/tcp.log
+pm = static
+pm.max_children = 2
+[unix]
+«account»listen = «folder»/unix.sock
+listen.mode = 0666
+access.log = «folder»/unix.log
+pm = static
+pm.max_children = 2
+";
+
+/// nginx, which knows only one site and passes its scripts to the pool on TCP.
+const NGINX: &str = "\
+pid «folder»/nginx.pid;
+error_log «folder»/log;
+worker_processes 1;
+events {}
+http {
+  access_log off;
+  server {
+    listen «http»;
+    root «folder»/site;
+    index index.php;
+    location / { try_files $uri $uri/ /index.php?$args; }
+    location ~ [.]php$ {
+      include /etc/nginx/fastcgi_params;
+      fastcgi_param HTTP_HOST $http_host;
+      fastcgi_param SCRIPT_FILENAME $document_root$fastcgi_script_name;
+      fastcgi_pass «pool»;
+    }
+  }
+}
+";
+
 const GLOBAL: &str = "[global]\nerror_log = «folder»/log\ninclude = «folder»/pool.d/*.conf\n";
 const FPM_WORDS: [&str; 3] = ["--nodaemonize", "--fpm-config", "«folder»/php-fpm.conf"];
 const FRONT_WORDS: [&str; 3] = ["-D", "-f", "«folder»/lighttpd.conf"];
@@ -77,6 +115,24 @@ impl Php {
         let [fpm, front] = [(&self.fpm, &FPM_WORDS[..]), (&self.lighttpd, &FRONT_WORDS)]
             .map(|(program, words)| format!("{} {}", program.display(), words.join(" ")));
         place.fill(&format!("{fpm} & exec {front}"))
+    }
+
+    /// The line of a shell that starts nginx and a pool for each way in the foreground; `None`, said aloud, without nginx.
+    pub(crate) fn line_behind_nginx(&self, place: &Place) -> Option<String> {
+        let nginx = program("nginx")?;
+        write_pool(place, POOLS);
+        place.write(&[("php-fpm.conf", GLOBAL), ("nginx.conf", NGINX)]);
+        let (fpm, nginx) = (self.fpm.display(), nginx.display());
+        let words = FPM_WORDS.join(" ");
+        let front = "-c «folder»/nginx.conf -g 'daemon off;'";
+        Some(place.fill(&format!("{fpm} {words} & exec {nginx} {front}")))
+    }
+
+    /// As it stands behind the program's name: `8.2`, or nothing.
+    pub(crate) fn version(&self) -> &str {
+        let name = self.fpm.file_name().and_then(|it| it.to_str());
+        name.and_then(|it| it.strip_prefix("php-fpm"))
+            .unwrap_or_default()
     }
 
     fn write(place: &Place, root: &str) {

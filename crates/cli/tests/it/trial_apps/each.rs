@@ -1,38 +1,30 @@
 //! An application with two servers, each of which is tried by itself as well.
 
+use std::fs;
+use std::net::SocketAddr;
+
 use looptax_dsn::Kind;
 
 use super::heard::General;
 use super::plain::{PHP, page};
-use super::tried::{Tried, of_front_page, trial};
-use crate::fixture::Server;
+use super::tried::{LOOKS, READY, Tried, of_front_page, trial};
+use crate::application::Place;
+use crate::application::php::wordpress;
+use crate::fixture::{Server, free_address};
 
 /// What Redis itself noted of the pages' connections, over the socket and over TCP.
 fn noted(redis: &Server) -> [u64; 2] {
     ["unix", "tcp"].map(|way| redis.redis(&["HGET", "ways", way]).parse().unwrap())
 }
 
-#[test]
-fn a_page_of_mariadb_and_redis_has_three_contrasts() {
-    let Some((mariadb, place)) = page("") else {
-        return;
-    };
-    let Some(redis) = Server::start(Kind::Redis) else {
-        return;
-    };
-    let script = include_str!("files/both.php")
-        .replace("«redis_port»", &redis.it.tcp.port().to_string())
-        .replace("«redis_password»", redis.password());
-    place.write(&[("page.php", &script)]);
-    let log = General::listen(&mariadb);
-    let run = trial(&place, &[&mariadb, &redis]).args(["--each"]);
-    let run = run.args(of_front_page(&place, &PHP)).run();
-    let tried = Tried::expect_done(run, &place);
-
+/// Three contrasts, in which each page had a connection to either server; and what the servers at these addresses heard
+/// of them, `[unix, tcp]`.
+#[track_caller]
+fn expect_three(tried: &Tried, servers: [SocketAddr; 2], heard: [[u64; 2]; 2]) {
     let contrasts = tried.comparisons();
     assert_eq!(contrasts.len(), 3);
-    // All pages: of the first look, the warm-ups and what counts. Each has a connection to either server.
-    let (mut n_all, mut n_counted) = (1 + 2 * 4, [[0; 2]; 2]);
+    // All pages: of the first look, the warm-ups and what counts.
+    let (mut n_all, mut n_counted) = (READY + 2 * LOOKS, [[0; 2]; 2]);
     for contrast in &contrasts {
         assert_eq!(contrast.design(), "flip");
         contrast.expect_pages(3 * contrast.slices_per_epoch());
@@ -54,12 +46,11 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
             }
         }
     }
-    let servers = tried.contrast_servers();
-    let own = [mariadb.it.tcp, redis.it.tcp].map(|at| {
+    let all = tried.contrast_servers();
+    let own = servers.map(|at| {
         let is_it = |from: &String| *from == at.to_string();
-        servers.iter().position(is_it).unwrap()
+        all.iter().position(is_it).unwrap()
     });
-    let heard = [log.heard(), noted(&redis)];
     for (server, heard) in own.into_iter().zip(heard) {
         assert_eq!(heard[0] + heard[1], n_all, "{heard:?}");
         assert!(heard[0] >= n_counted[server][0], "{heard:?} {n_counted:?}");
@@ -67,5 +58,88 @@ fn a_page_of_mariadb_and_redis_has_three_contrasts() {
     }
     let onlys = contrasts.iter().map(|it| it.0["trial"]["only"].as_u64());
     assert_eq!(onlys.collect::<Vec<_>>(), [None, Some(0), Some(1)]);
+    expect_bill(tried);
+}
+
+/// The bill has both servers, and is of the epochs that count.
+#[track_caller]
+fn expect_bill(tried: &Tried) {
+    let bill = &tried.record["comparisons"][0]["trial"]["bill"];
+    assert_eq!(bill["without_supervisor"], true, "{bill:#}");
+    let value = |pointer: &str| {
+        let found = bill.pointer(pointer).and_then(serde_json::Value::as_f64);
+        found.unwrap_or_else(|| panic!("no {pointer} in {bill:#}"))
+    };
+    for idx in [0, 1] {
+        assert_eq!(bill["parts"][idx]["server"], idx);
+        value(&format!("/parts/{idx}/time_us/value"));
+    }
+    for pointer in ["/in_all_us", "/left_over_us"] {
+        value(&format!("{pointer}/value"));
+        assert_eq!(bill.pointer(pointer).unwrap()["n"], 6);
+    }
+    tried.expect_told(&[
+        "the bill: what TCP adds to a page, by server, without looptax's own part",
+        "all at once, measured",
+    ]);
+}
+
+#[test]
+fn a_page_of_mariadb_and_redis_has_three_contrasts() {
+    let Some((mariadb, place)) = page("") else {
+        return;
+    };
+    let Some(redis) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let script = include_str!("files/both.php")
+        .replace("«redis_port»", &redis.it.tcp.port().to_string())
+        .replace("«redis_password»", redis.password());
+    place.write(&[("page.php", &script)]);
+    let log = General::listen(&mariadb);
+    let run = trial(&place, &[&mariadb, &redis]).args(["--each"]);
+    let run = run.args(of_front_page(&place, &PHP)).run();
+    let tried = Tried::expect_done(run, &place);
+    let heard = [log.heard(), noted(&redis)];
+    expect_three(&tried, [mariadb.it.tcp, redis.it.tcp], heard);
     tried.expect_told(&["mariadbd alone changes its way here", "redis-server alone"]);
+}
+
+/// What a pool's log says of its pages: `[unix, tcp]`.
+fn logged(place: &Place) -> [u64; 2] {
+    ["unix", "tcp"].map(|way| {
+        let log = fs::read_to_string(place.path(&format!("{way}.log")));
+        log.unwrap_or_default().lines().count() as u64
+    })
+}
+
+#[test]
+fn wordpress_behind_nginx_and_php_fpm_has_a_bill_of_both_hops() {
+    let Some((php, mariadb, place)) = wordpress() else {
+        return;
+    };
+    let pool = free_address();
+    let place = place.with("«pool»", pool.to_string());
+    let Some(line) = php.line_behind_nginx(&place) else {
+        return;
+    };
+    let log = General::listen(&mariadb);
+    let also = place.fill("--also=«pool»=«folder»/unix.sock");
+    let run = trial(&place, &[&mariadb]).args(["--each", &also]);
+    let run = run.args(of_front_page(&place, &["sh", "-c", &line])).run();
+    let tried = Tried::expect_done(run, &place);
+    expect_three(
+        &tried,
+        [mariadb.it.tcp, pool],
+        [log.heard(), logged(&place)],
+    );
+    let servers = &tried.record["comparisons"][0]["trial"]["servers"];
+    let fpm = servers.as_array().unwrap().last().unwrap();
+    assert!(
+        fpm["kind"].as_str().unwrap().starts_with("php-fpm"),
+        "{fpm}"
+    );
+    tried.expect_told(&[&place
+        .fill("+ php-fpm8.2 at «pool»")
+        .replace("8.2", php.version())]);
 }
