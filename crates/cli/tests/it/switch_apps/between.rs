@@ -105,7 +105,7 @@ fn an_application_is_moved_to_pgbouncers_socket_and_back() {
     moved_and_back(&app.reloaded_by(reload));
 }
 
-/// Which way PgBouncer says that the clients of a database come.
+/// Which way `PgBouncer` says that the clients of a database come.
 fn clients_way(pooler: SocketAddr, database: Option<&str>) -> Result<String, String> {
     let login = Login {
         user: "visitor".to_owned(),
