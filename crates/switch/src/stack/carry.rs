@@ -31,8 +31,11 @@ use crate::work::Work;
 /// So long the page has to be as before, and nothing at the port, before that counts.
 const STEADY: Duration = Duration::from_secs(2);
 
-/// So long connections for a page are looked for: thousands of looks.
-const LONGEST_LOOK: Duration = Duration::from_secs(5);
+/// So long connections for a page are looked for: a page that asks nobody is refused after it, and on a busy machine a
+/// connection of a millisecond is missed hundreds of times.
+const LONGEST_LOOK: Duration = Duration::from_secs(15);
+/// So many ask meanwhile, so that one connection or another is open at most times.
+const N_ASKING: usize = 4;
 
 /// What is to be done.
 #[derive(Debug)]
@@ -88,13 +91,15 @@ impl Stack {
 fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
     let (start, is_over) = (Since::now(), AtomicBool::new(false));
     thread::scope(|scope| {
-        scope.spawn(|| {
-            let mut page = page.clone();
-            while !is_over.load(Ordering::Relaxed) {
-                page.differs();
-                thread::sleep(LEAST_PAUSE);
-            }
-        });
+        for _ in 0..N_ASKING {
+            scope.spawn(|| {
+                let mut page = page.clone();
+                while !is_over.load(Ordering::Relaxed) {
+                    page.differs();
+                    thread::sleep(LEAST_PAUSE);
+                }
+            });
+        }
         while n_seen < 2 && start.elapsed() < LONGEST_LOOK {
             n_seen += eyes.look();
         }
@@ -205,11 +210,11 @@ impl Carrying<'_, '_> {
             }
             thread::sleep(PAUSE);
         }
-        let Ok(client) = Client::find(Some(self.stack.worker.pid), None) else {
-            return Ok(());
-        };
-        // The master sets its rights after it has made it.
-        while reach(socket, &client).end != WayEnd::Connected {
+        // The master sets its rights after it has made it. Where one command reloads both, the worker may be gone.
+        while let Ok(client) = Client::find(Some(self.stack.worker.pid), None) {
+            if reach(socket, &client).end == WayEnd::Connected {
+                break;
+            }
             self.go_on()?;
             if start.elapsed() > TAKEN {
                 let words = format!("{} cannot connect to {shown}", client.shown);
