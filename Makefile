@@ -11,6 +11,7 @@ ARGS ?=
 LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
 ROOT = $(DESTDIR)$(PREFIX)
 SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
+FERRETDB = "$${LOOPTAX_FERRETDB:-$$PWD/target/ferretdb}"
 
 .PHONY: help compare replay test test-all build install uninstall
 
@@ -33,15 +34,16 @@ test: ## set up, then everything that CI checks
 	@scripts/setup.sh applications
 	cargo --locked xtask check
 
-test-all: ## the tests, with MySQL and Valkey too, then the long ones: drivers, simulations, selfcheck series, peers
+test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh applications
 	@scripts/setup.sh peers
 	@scripts/setup.sh replay
 	@clients/setup.sh
 	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
-	PATH=$(SERVERS)/bin:"$$PATH" cargo --locked xtask check
-	cargo --locked lab long
+	@scripts/ferretdb.sh || echo "going on without FerretDB: its tests are skipped" >&2
+	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check
+	PATH=$(FERRETDB):"$$PATH" cargo --locked lab long
 
 build: ## the release binary
 	cargo build --release --locked --package looptax

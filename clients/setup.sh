@@ -17,7 +17,7 @@ debian() {
   local packages=(
     strace libmariadb-dev libpq-dev libhiredis-dev pkg-config python3-dev python3-venv
     mariadb-client redis-tools
-    php-cli php-mysql php-pgsql php-redis php-memcached php-nrk-predis
+    php-cli php-mysql php-pgsql php-redis php-memcached php-mongodb php-nrk-predis
     php-doctrine-dbal php-symfony-cache php-symfony-dotenv
     php-illuminate-database php-illuminate-redis php-vlucas-phpdotenv
     ruby ruby-mysql2 ruby-pg ruby-redis ruby-activerecord

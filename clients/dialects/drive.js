@@ -53,6 +53,26 @@ async function postgres(text) {
   }
 }
 
+async function mongodb(text) {
+  const mongodb = await import("mongodb");
+  class MongoClient extends mongodb.MongoClient {
+    constructor(url) {
+      super(url, { serverSelectionTimeoutMS: 3000 });
+    }
+  }
+  const client = pasted(text, { MongoClient });
+  try {
+    const admin = client.db("admin");
+    const { authInfo } = await admin.command({ connectionStatus: 1 });
+    const { you } = await admin.command({ whatsmyuri: 1 });
+    const hex = (word) => Buffer.from(word).toString("hex").toUpperCase();
+    const words = [authInfo.authenticatedUsers[0].user, client.db().databaseName];
+    return [...words.map(hex), you.replaceAll(" ", "-")].join(" ");
+  } finally {
+    await client.close();
+  }
+}
+
 async function ioredis(text) {
   const { Redis } = await import("ioredis");
   const redis = pasted(text, { Redis });
@@ -86,6 +106,7 @@ const WAYS = {
   "postgres.pg": [pg, "pg"],
   "postgres.postgres": [postgres, "postgres"],
   "redis.ioredis": [ioredis, "ioredis"],
+  "mongodb.mongodb": [mongodb, "mongodb"],
   "redis.node-redis": [nodeRedis, "redis"],
 };
 

@@ -71,6 +71,24 @@ function memcached(array $job): string
     return $seen;
 }
 
+/** The library's client hands its URL on to the extension's, which stands in for it here: Debian has no package of it. */
+function mongodb(array $job): string
+{
+    class_exists('MongoDB\\Client') || eval('namespace MongoDB; class Client
+    {
+        public \MongoDB\Driver\Manager $manager;
+        public function __construct(string $url)
+        {
+            $this->manager = new \MongoDB\Driver\Manager($url, ["serverSelectionTimeoutMS" => 3000]);
+        }
+    }');
+    $client = pasted($job['text'])->manager;
+    $ask = fn (string $command) => $client->executeCommand('admin', new MongoDB\Driver\Command([$command => 1]))->toArray()[0];
+    $url = trim(substr($job['text'], strpos($job['text'], '(')), "()'");
+    $words = [$ask('connectionStatus')->authInfo->authenticatedUsers[0]->user, rawurldecode(substr(parse_url($url, PHP_URL_PATH) ?: strrchr($url, '/'), 1))];
+    return strtoupper(implode(' ', array_map('bin2hex', $words))) . ' ' . strtr($ask('whatsmyuri')->you, ' ', '-');
+}
+
 /** A PHP of its own reads the line from an ini file; the server says who that session is. */
 function session(array $job): string
 {
@@ -229,6 +247,7 @@ $ways = [
     'redis.laravel' => ['laravel_redis', fn () => debian('php-illuminate-redis', 'Laravel')],
     'redis.php-session' => ['session', fn () => extension('redis', 'phpredis')],
     'redis.symfony' => ['symfony_redis', fn () => debian('php-symfony-cache', 'Symfony Cache')],
+    'mongodb.php-mongodb' => ['mongodb', fn () => extension('mongodb')],
     'memcached.php-memcached' => ['memcached', fn () => extension('memcached')],
 ];
 

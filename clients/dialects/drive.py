@@ -151,6 +151,17 @@ def django_cache(job):
     return CacheHandler({"default": pasted(job["text"], {})})["default"]._cache.get(KEY)
 
 
+def pymongo(job):
+    """Who is logged in, the URL's database, and where the server sees the client."""
+    from pymongo import MongoClient
+
+    with pasted(job["text"], {"MongoClient": lambda url: MongoClient(url, serverSelectionTimeoutMS=3000)}) as client:
+        told = client.admin.command("connectionStatus")["authInfo"]["authenticatedUsers"]
+        place = client.admin.command("whatsmyuri")["you"].replace(" ", "-")
+        words = [told[0]["user"], client.get_default_database().name]
+    return " ".join([*(word.encode().hex().upper() for word in words), place])
+
+
 def output(command, **options):
     done = subprocess.run(command, capture_output=True, timeout=30, **options)
     if done.returncode != 0:
@@ -249,6 +260,7 @@ WAYS = {
     "redis.redis-py": (redis_py, package("redis")),
     "redis.celery": (celery, package("celery", "kombu", "redis")),
     "redis.redis-cli": (redis_cli, program("redis-cli")),
+    "mongodb.pymongo": (pymongo, package("pymongo")),
     "memcached.pymemcache": (pymemcache, package("pymemcache")),
     "memcached.django": (django_cache, package("Django", "pymemcache")),
     "memcached.postfix": (postfix_memcache, postconf),

@@ -18,7 +18,7 @@ const DRIVERS: &str = "\
 Those of php-fpm, http and uwsgi are what the tests in `crates/advise/tests/web` follow with the programs themselves, one path each.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
-Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, or a key that only the process with the socket holds.
+Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
 The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, marks and a comma.
 Where `dsn` prints nothing but the path, and for memcached, those with different paths count.
 \"Refused\" is a text that looptax itself says cannot be written for that URL, and that indeed did not connect.

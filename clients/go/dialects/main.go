@@ -12,11 +12,18 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"strconv"
+	"strings"
+	"time"
 
 	_ "github.com/go-sql-driver/mysql"
 	"github.com/jackc/pgx/v5"
 	_ "github.com/lib/pq"
 	"github.com/redis/go-redis/v9"
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/connstring"
 )
 
 var query = os.Getenv("DIALECT_QUERY")
@@ -27,10 +34,11 @@ type way struct {
 }
 
 var ways = map[string]way{
-	"mysql.go-sql-driver": {bySQL("mysql"), "github.com/go-sql-driver/mysql"},
-	"postgres.pq":         {bySQL("postgres"), "github.com/lib/pq"},
-	"postgres.pgx":        {byPgx, "github.com/jackc/pgx/v5"},
-	"redis.go-redis":      {byRedis, "github.com/redis/go-redis/v9"},
+	"mysql.go-sql-driver":  {bySQL("mysql"), "github.com/go-sql-driver/mysql"},
+	"postgres.pq":          {bySQL("postgres"), "github.com/lib/pq"},
+	"postgres.pgx":         {byPgx, "github.com/jackc/pgx/v5"},
+	"redis.go-redis":       {byRedis, "github.com/redis/go-redis/v9"},
+	"mongodb.mongo-driver": {byMongo, "go.mongodb.org/mongo-driver/v2"},
 }
 
 func bySQL(driver string) func(string) (string, error) {
@@ -66,6 +74,45 @@ func byRedis(text string) (string, error) {
 	client := redis.NewClient(options)
 	defer client.Close()
 	return client.Do(context.Background(), "CLIENT", "INFO").Text()
+}
+
+// The text is an expression with the URL as Go quotes it.
+func byMongo(text string) (string, error) {
+	quoted := strings.TrimSuffix(strings.TrimPrefix(text, "options.Client().ApplyURI("), ")")
+	url, err := strconv.Unquote(quoted)
+	if err != nil {
+		return "", err
+	}
+	read, err := connstring.ParseAndValidate(url)
+	if err != nil {
+		return "", err
+	}
+	client, err := mongo.Connect(options.Client().ApplyURI(url).SetServerSelectionTimeout(3 * time.Second))
+	if err != nil {
+		return "", err
+	}
+	ctx := context.Background()
+	defer client.Disconnect(ctx)
+	ask := func(command string, answer any) error {
+		return client.Database("admin").RunCommand(ctx, bson.D{{Key: command, Value: 1}}).Decode(answer)
+	}
+	var status struct {
+		AuthInfo struct {
+			AuthenticatedUsers []struct{ User string }
+		}
+	}
+	if err := ask("connectionStatus", &status); err != nil {
+		return "", err
+	}
+	var place struct{ You string }
+	if err := ask("whatsmyuri", &place); err != nil {
+		return "", err
+	}
+	user := ""
+	for _, it := range status.AuthInfo.AuthenticatedUsers {
+		user = it.User
+	}
+	return fmt.Sprintf("%X %X %s", user, read.Database, strings.ReplaceAll(place.You, " ", "-")), nil
 }
 
 func version(path string) string {

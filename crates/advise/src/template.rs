@@ -21,6 +21,8 @@ pub struct Fields {
     pub folder: String,
     /// Port: part of the socket's name for PostgreSQL.
     pub port: u16,
+    /// `MongoDB`: the database that holds the account, where the address names it.
+    pub accounts: Option<String>,
 }
 
 impl Fields {
@@ -29,6 +31,7 @@ impl Fields {
             "user" => self.user.clone(),
             "password" => self.password.clone(),
             "database" => self.database.clone(),
+            "accounts" => self.accounts.clone(),
             "socket" => Some(self.socket.clone()),
             "folder" => Some(self.folder.clone()),
             "port" => Some(self.port.to_string()),

@@ -68,7 +68,7 @@ impl CoreMap {
             .map(|idx| cores[idx])
             .collect();
         let at = |idx: usize| order[idx % order.len()];
-        let single = threads == ServerThreads::Single;
+        let single = threads.are_one();
         let server_core = |connection: usize| {
             if single {
                 at(0)

@@ -94,10 +94,10 @@ impl EpochRunner<'_> {
             draw.core_seed,
         );
         let helpers = connector.helpers(order.contrast_idx);
-        source.pin(&cores, self.cores)?;
+        source.pin(plan.server_threads, &cores, self.cores)?;
         pin_helpers(helpers, &cores, self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
-        let meters = source.meters();
+        let meters = source.meters(plan.server_threads);
         let n_priming = if order.shape.is_whole() {
             0
         } else {

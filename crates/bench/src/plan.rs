@@ -70,6 +70,15 @@ pub enum ServerThreads {
     PerConnection,
     /// One thread for all.
     Single,
+    /// Any thread of the process for any connection, as it comes: Go's scheduler deals them.
+    Any,
+}
+
+impl ServerThreads {
+    /// Whether all connections are served in one place, which has one core at a time.
+    pub(crate) fn are_one(self) -> bool {
+        self != Self::PerConnection
+    }
 }
 
 /// One side of a contrast.

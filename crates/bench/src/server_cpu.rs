@@ -3,6 +3,7 @@
 use std::fs;
 
 use crate::connect::{Wired, Worker};
+use crate::plan::ServerThreads;
 use crate::process_tree;
 use crate::sys;
 
@@ -29,8 +30,9 @@ pub(crate) struct ServerReading {
 }
 
 impl ServerMeter {
-    /// A meter over the workers of `wired`; it reads nothing when any of them is unknown.
-    pub(crate) fn new(wired: &[Wired]) -> Self {
+    /// A meter over the workers of `wired`; it reads nothing when any of them is unknown, and no switches where a
+    /// process's threads come and go.
+    pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
         let workers = workers.unwrap_or_default();
         let distinct = |mut ids: Vec<u32>, most: usize| {
@@ -44,10 +46,14 @@ impl ServerMeter {
                 workers.iter().map(|worker| worker.pid).collect(),
                 MOST_PROCESSES,
             ),
-            tids: distinct(
-                workers.iter().map(|worker| worker.tid).collect(),
-                MOST_THREADS,
-            ),
+            tids: if threads == ServerThreads::Any {
+                Vec::new()
+            } else {
+                distinct(
+                    workers.iter().map(|worker| worker.tid).collect(),
+                    MOST_THREADS,
+                )
+            },
         }
     }
 
@@ -114,6 +120,11 @@ mod tests {
 
     #[test]
     fn an_unknown_worker_makes_the_meter_silent() {
-        assert!(ServerMeter::new(&[]).read().cpu_ns.is_none());
+        assert!(
+            ServerMeter::new(&[], ServerThreads::PerConnection)
+                .read()
+                .cpu_ns
+                .is_none()
+        );
     }
 }

@@ -39,6 +39,7 @@ impl SocketOf {
             socket: self.file.clone(),
             folder: self.folder.clone(),
             port: address.port,
+            accounts: address.accounts.clone(),
         }
     }
 }
@@ -170,6 +171,7 @@ fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
 /// Where Debian's packages put it.
 fn usual(address: &Address) -> PathBuf {
     PathBuf::from(match address.protocol {
+        Protocol::Mongodb => return PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
         Protocol::Mysql => "/run/mysqld/mysqld.sock",
         Protocol::Postgres => "/run/postgresql",
         Protocol::Redis => "/run/redis/redis-server.sock",

@@ -43,6 +43,7 @@ pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<Str
         socket: socket.file.clone(),
         folder: socket.folder.clone(),
         port: address.port,
+        accounts: None,
     }
 }
 
@@ -77,9 +78,9 @@ mod tests {
             (found.file, found.is_guess)
         };
         let usual = ("/tmp/mongodb-27018.sock".to_owned(), true);
-        assert_eq!(found("mongodb://127.0.0.1:27018/", None), usual);
+        assert_eq!(found("mongodb://127.0.0.1:27018,b/", None), usual);
         let own = ("/s.sock".to_owned(), false);
-        assert_eq!(found("mongodb://%2Fs.sock/", None), own);
+        assert_eq!(found("mongodb://%2Fs.sock/?replicaSet=rs", None), own);
         assert_eq!(found("uwsgi://127.0.0.1:3031", Some("/s.sock")), own);
     }
 }

@@ -7,7 +7,7 @@ use looptax_dsn::Kind;
 use crate::process::Process;
 
 /// Names of programs, and which server each is until its version says more.
-const PROGRAMS: [(&str, Kind); 16] = [
+const PROGRAMS: [(&str, Kind); 17] = [
     ("mariadbd", Kind::Mariadb),
     ("mysqld", Kind::Mysql),
     ("postgres", Kind::Postgres),
@@ -20,6 +20,7 @@ const PROGRAMS: [(&str, Kind); 16] = [
     ("dragonfly", Kind::Dragonfly),
     ("memcached", Kind::Memcached),
     ("mongod", Kind::Mongodb),
+    ("ferretdb", Kind::Ferretdb),
     ("pgbouncer", Kind::Pgbouncer),
     ("proxysql", Kind::Proxysql),
     ("uwsgi", Kind::Uwsgi),
@@ -76,6 +77,7 @@ pub const fn how_to_raise_the_backlog(kind: Kind) -> &'static str {
         Kind::Pgbouncer => "set `listen_backlog`",
         Kind::PhpFpm => "set `listen.backlog` of its pool",
         Kind::Uwsgi => "set `listen`",
+        Kind::Ferretdb => "raise `net.core.somaxconn`, which it takes, and restart it",
         Kind::Dragonfly | Kind::Mongodb | Kind::Proxysql | Kind::Http | Kind::Echo => {
             "raise its backlog"
         }
@@ -95,6 +97,7 @@ pub const fn how_to_add_a_socket(kind: Kind) -> &'static str {
             "start it with `-s PATH`; that turns TCP off, so other hosts need a second one"
         }
         Kind::Mongodb => "set `net.unixDomainSocket.enabled` (and `filePermissions`) and restart",
+        Kind::Ferretdb => "start it with `--listen-unix PATH`; TCP stays",
         Kind::Pgbouncer => "set `unix_socket_dir` and restart",
         Kind::Proxysql => "add `;/path.sock` to `mysql-interfaces` and restart",
         Kind::PhpFpm => {

@@ -53,9 +53,9 @@ const FAMILIES: [Family; 7] = [
     },
     Family {
         ports: &[27_017],
-        names: &["mongodb-"],
-        kinds: &[Kind::Mongodb],
-        words: "mongodb",
+        names: &["mongodb-", "ferretdb"],
+        kinds: &[Kind::Mongodb, Kind::Ferretdb],
+        words: "mongodb or ferretdb",
     },
     Family {
         ports: &[6033, 6032],

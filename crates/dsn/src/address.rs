@@ -32,6 +32,8 @@ pub struct Address {
     pub no_tls: Option<String>,
     /// Path and query of a page of HTTP, as they were written.
     pub page: Option<String>,
+    /// `MongoDB`: the database that holds the account, where the URL names it (`authSource`).
+    pub accounts: Option<String>,
     /// Names of the parameters that mean nothing here.
     pub unread: Vec<String>,
 }
@@ -64,6 +66,8 @@ const SOCKETS: [&str; 5] = [
 ];
 /// Parameters that count whatever the protocol.
 const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
+/// `MongoDB`'s parameter for the database that holds the account.
+const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the words of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
 /// Their values that rule TLS out.
@@ -116,6 +120,7 @@ impl Address {
             tls: None,
             no_tls: None,
             page: None,
+            accounts: None,
             unread: Vec::new(),
         }
     }
@@ -229,6 +234,7 @@ impl Parts {
     fn address(self) -> Result<Address, AddressError> {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
+        let is_mongodb = self.protocol == Protocol::Mongodb;
         let named_host = ["hostaddr", "host"].iter().find_map(|name| {
             let host = self.named(&[name]).filter(|_| is_postgres);
             host.filter(|host| !is_path(host) && !host.is_empty())
@@ -276,6 +282,7 @@ impl Parts {
                 .or(self.sealed.clone()),
             no_tls: self.tls(|value| NO_TLS.contains(&value)),
             page: self.page.clone(),
+            accounts: own(&[ACCOUNTS]).filter(|_| is_mongodb),
             unread: self.unread(),
         })
     }
@@ -294,6 +301,8 @@ impl Parts {
         let is_read = |(name, value): &(String, String)| match &**name {
             "host" | "hostaddr" => self.protocol == Protocol::Postgres,
             "virtual_host" => self.is_socket,
+            ACCOUNTS | "directConnection" if self.protocol == Protocol::Mongodb => true,
+            "authMechanism" if self.protocol == Protocol::Mongodb => value == "SCRAM-SHA-256",
             name if SOCKETS.contains(&name) => {
                 self.protocol != Protocol::Postgres && is_path(value)
             }
@@ -382,6 +391,7 @@ fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
         "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
         "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
         "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
+        "mongodb" => Ok((Protocol::Mongodb, false)),
         "fastcgi" | "fcgi" => Ok((Protocol::Fastcgi, false)),
         "http" => Ok((Protocol::Http, false)),
         _ => Err(AddressError::Scheme {
@@ -438,6 +448,10 @@ mod tests {
             "redis 127.0.0.1 6380 - pw 2 -",
         );
         check("memcached://127.0.0.1", "memcached 127.0.0.1 11211 - - - -");
+        check(
+            "mongodb://u:p%40@127.0.0.1/app?authSource=admin",
+            "mongodb 127.0.0.1 27017 u p@ app -",
+        );
     }
 
     #[test]
@@ -462,6 +476,10 @@ mod tests {
         check(
             "postgres:///d?host=/run/pg&port=5433",
             "postgres - 5433 - - d /run/pg",
+        );
+        check(
+            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app",
+            "mongodb - 27017 u p app /tmp/mongodb-27017.sock",
         );
         check(
             "unix://u:p@/run/redis.sock?db=3",

@@ -28,8 +28,10 @@ pub enum Kind {
     Dragonfly,
     /// memcached.
     Memcached,
-    /// `MongoDB`, whose protocol looptax does not speak.
+    /// `MongoDB`.
     Mongodb,
+    /// `FerretDB`, which speaks `MongoDB`'s protocol.
+    Ferretdb,
     /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
     Pgbouncer,
     /// `ProxySQL`, likewise for MySQL.
@@ -59,6 +61,7 @@ impl Kind {
             Self::Dragonfly => "dragonfly",
             Self::Memcached => "memcached",
             Self::Mongodb => "mongodb",
+            Self::Ferretdb => "ferretdb",
             Self::Pgbouncer => "pgbouncer",
             Self::Proxysql => "proxysql",
             Self::PhpFpm => "php-fpm",
@@ -75,19 +78,19 @@ impl Kind {
             Self::Postgres | Self::Pgbouncer => Protocol::Postgres,
             Self::Redis | Self::Valkey | Self::Keydb | Self::Dragonfly => Protocol::Redis,
             Self::Memcached => Protocol::Memcached,
+            Self::Mongodb | Self::Ferretdb => Protocol::Mongodb,
             Self::PhpFpm => Protocol::Fastcgi,
             Self::Http => Protocol::Http,
             Self::Echo => Protocol::Echo,
-            Self::Mongodb | Self::Uwsgi => return None,
+            Self::Uwsgi => return None,
         })
     }
 
     /// The port that goes without saying in an application's settings; 0 where there is none.
     pub const fn port(self) -> u16 {
-        match (self, self.protocol()) {
-            (_, Some(protocol)) => protocol.port(),
-            (Self::Mongodb, None) => 27_017,
-            (_, None) => 0,
+        match self.protocol() {
+            Some(protocol) => protocol.port(),
+            None => 0,
         }
     }
 
@@ -115,6 +118,8 @@ pub enum Protocol {
     Redis,
     /// memcached.
     Memcached,
+    /// `MongoDB`, `FerretDB`.
+    Mongodb,
     /// PHP-FPM's.
     Fastcgi,
     /// HTTP/1.1, without TLS.
@@ -131,6 +136,7 @@ impl Protocol {
             Self::Postgres => Kind::Postgres,
             Self::Redis => Kind::Redis,
             Self::Memcached => Kind::Memcached,
+            Self::Mongodb => Kind::Mongodb,
             Self::Fastcgi => Kind::PhpFpm,
             Self::Http => Kind::Http,
             Self::Echo => Kind::Echo,
@@ -149,6 +155,7 @@ impl Protocol {
             Self::Postgres => "PostgreSQL",
             Self::Redis => "Redis",
             Self::Memcached => "memcached",
+            Self::Mongodb => "MongoDB",
             Self::Fastcgi => "FastCGI",
             Self::Http => "HTTP",
             Self::Echo => "echo",
@@ -162,6 +169,7 @@ impl Protocol {
             Self::Postgres => 5432,
             Self::Redis => 6379,
             Self::Memcached => 11_211,
+            Self::Mongodb => 27_017,
             Self::Fastcgi => 9000,
             Self::Http => 80,
             Self::Echo => 0,

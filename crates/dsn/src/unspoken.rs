@@ -1,4 +1,5 @@
-//! Addresses of servers whose protocol looptax does not speak: `MongoDB` and uWSGI. They are spelled, and nothing else.
+//! Addresses that nobody logs in to: uWSGI, whose protocol looptax does not speak, and several servers of `MongoDB`, or
+//! one of a set. They are spelled, and nothing else.
 
 use std::path::PathBuf;
 
@@ -42,8 +43,8 @@ impl Unspoken {
         }
     }
 
-    /// Reads `mongodb://user:password@host:port/database` with a percent-encoded path as its host, or
-    /// `uwsgi://host:port`; `None` for every other scheme.
+    /// Reads `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` where it names several
+    /// servers or one of a set; `None` for all else, which [`crate::Address`] reads.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -54,10 +55,13 @@ impl Unspoken {
             "uwsgi" => Kind::Uwsgi,
             _ => return None,
         };
-        Some(Self::read(kind, body))
+        let hosts = &body[hosts_in(body)];
+        let is_one_of_several = hosts.contains(',') || body.contains("replicaSet=");
+        let is_ours = kind != Kind::Mongodb || is_one_of_several;
+        is_ours.then(|| Self::read(kind, body, is_one_of_several))
     }
 
-    fn read(kind: Kind, body: &str) -> Result<Self, AddressError> {
+    fn read(kind: Kind, body: &str, is_one_of_several: bool) -> Result<Self, AddressError> {
         let hosts = hosts_in(body);
         let login = body[..hosts.start].strip_suffix('@');
         let (user, password) = match login.map(|it| it.split_once(':').unwrap_or((it, ""))) {
@@ -67,7 +71,7 @@ impl Unspoken {
         let hosts_text = &body[hosts.clone()];
         let first = decoded("host", hosts_text.split(',').next().unwrap_or_default())?;
         let behind = &body[hosts.end..];
-        let (path, query) = behind.split_once('?').unwrap_or((behind, ""));
+        let (path, _) = behind.split_once('?').unwrap_or((behind, ""));
         let some = |text: String| (!text.is_empty()).then_some(text);
         let is_socket = first.starts_with('/');
         let (host, port) = match first.rsplit_once(':').filter(|_| !is_socket) {
@@ -85,7 +89,7 @@ impl Unspoken {
             password: some(password).map(Secret::new),
             database: some(decoded("path", path.trim_start_matches('/'))?),
             socket: is_socket.then(|| PathBuf::from(&first)),
-            is_one_of_several: hosts_text.contains(',') || query.contains("replicaSet="),
+            is_one_of_several,
         })
     }
 
@@ -136,12 +140,12 @@ mod tests {
     #[test]
     fn hosts_sockets_and_sets_are_read() {
         check(
-            "mongodb://u:p%40@127.0.0.1/app?w=1",
-            "mongodb 127.0.0.1 27017 u p@ app - false",
+            "mongodb://u:p%40@127.0.0.1,127.0.0.1:27018/app?w=1",
+            "mongodb 127.0.0.1 27017 u p@ app - true",
         );
         check(
-            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app",
-            "mongodb - 27017 u p app /tmp/mongodb-27017.sock false",
+            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app?replicaSet=rs",
+            "mongodb - 27017 u p app /tmp/mongodb-27017.sock true",
         );
         check(
             "mongodb://[::1]:27018,b:27019/",
@@ -156,12 +160,13 @@ mod tests {
             "uwsgi 127.0.0.1 3031 - - - - false",
         );
         assert!(Unspoken::parse("mysql://h").is_none());
-        assert!(Unspoken::parse("mongodb://h:x").unwrap().is_err());
+        assert!(Unspoken::parse("mongodb://h:1/d").is_none());
+        assert!(Unspoken::parse("mongodb://h:x,i").unwrap().is_err());
     }
 
     #[test]
     fn another_host_leaves_the_rest_as_it_is() {
-        let new = Unspoken::with_host("mongodb://u:p@h:1/d?w=1", "%2Fs.sock");
+        let new = Unspoken::with_host("mongodb://u:p@h:1,i/d?w=1", "%2Fs.sock");
         assert_eq!(new.as_deref(), Some("mongodb://u:p@%2Fs.sock/d?w=1"));
         assert_eq!(Unspoken::with_host("redis://h", "x"), None);
     }

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use looptax_dsn::Protocol;
 use looptax_wire::{
-    Channel, Login, WireError, echo, fastcgi, memcached, mysql, postgres, redis, site, upstream,
+    Channel, Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site,
+    upstream,
 };
 
 use crate::error::LOG_IN;
@@ -97,7 +98,11 @@ impl Conversation {
         let is_sealable = match protocol {
             Protocol::Mysql => true,
             Protocol::Postgres | Protocol::Redis => matches!(endpoint, Endpoint::Tcp(_)),
-            Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => false,
+            Protocol::Memcached
+            | Protocol::Mongodb
+            | Protocol::Fastcgi
+            | Protocol::Http
+            | Protocol::Echo => false,
         };
         let refused = if sealing == Sealing::Always && is_sealable {
             None
@@ -168,6 +173,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.server_version(),
             ProtocolConnection::Redis(it) => it.server_version(),
             ProtocolConnection::Memcached(it) => it.server_version(),
+            ProtocolConnection::Mongodb(it) => it.server_version(),
             ProtocolConnection::Http(it) => it.server(),
             // It says no version.
             ProtocolConnection::Fastcgi(_) => "",
@@ -175,14 +181,16 @@ impl Conversation {
         }
     }
 
-    /// The server's number for this connection; of looptax's own sites its worker's. memcached and other HTTP servers
-    /// tell none: our own port over TCP, and 0 over the socket.
+    /// The server's number for this connection; of looptax's own sites its worker's. memcached, `FerretDB` and other HTTP
+    /// servers tell none: our own port over TCP, and 0 over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
             ProtocolConnection::Postgres(it) => it.connection_id(),
             ProtocolConnection::Redis(it) => it.connection_id(),
-            ProtocolConnection::Memcached(_) => own_port(&self.facts),
+            ProtocolConnection::Memcached(_) | ProtocolConnection::Mongodb(_) => {
+                own_port(&self.facts)
+            }
             ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => self
                 .worker()
                 .map_or_else(|| own_port(&self.facts), u64::from),
@@ -203,6 +211,7 @@ impl Conversation {
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),
+            ProtocolConnection::Mongodb(it) => it.peer(),
             _ => None,
         }
     }
@@ -217,6 +226,7 @@ impl Conversation {
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => None,
@@ -230,6 +240,7 @@ impl Conversation {
             ProtocolConnection::Postgres(_) => Protocol::Postgres,
             ProtocolConnection::Redis(_) => Protocol::Redis,
             ProtocolConnection::Memcached(_) => Protocol::Memcached,
+            ProtocolConnection::Mongodb(_) => Protocol::Mongodb,
             ProtocolConnection::Fastcgi(_) => Protocol::Fastcgi,
             ProtocolConnection::Http(_) => Protocol::Http,
             ProtocolConnection::Echo(_) => Protocol::Echo,
@@ -246,6 +257,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.execute(sql),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Err(no_sql()),
@@ -262,6 +274,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.query(sql)?,
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => return Err(no_sql()),
@@ -333,6 +346,24 @@ impl Conversation {
         }
     }
 
+    /// The session with a server that speaks `MongoDB`'s protocol.
+    ///
+    /// # Errors
+    /// [`WireError::Unsupported`] where there is none.
+    pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mongodb(it) => Ok(it),
+            _ => Err(WireError::Unsupported {
+                what: "a command of MongoDB".to_owned(),
+            }),
+        }
+    }
+
+    /// Whether the server calls itself `FerretDB`.
+    pub fn is_ferretdb(&self) -> bool {
+        matches!(&self.connection, ProtocolConnection::Mongodb(it) if it.is_ferretdb())
+    }
+
     /// What the kernel said when the connection was opened.
     pub fn facts(&self) -> &LinkFacts {
         &self.facts
@@ -350,6 +381,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.into_stream(),
             ProtocolConnection::Redis(it) => it.into_stream(),
             ProtocolConnection::Memcached(it) => it.into_stream(),
+            ProtocolConnection::Mongodb(it) => it.into_stream(),
             ProtocolConnection::Fastcgi(it) => it.into_stream(),
             ProtocolConnection::Http(it) => it.into_stream(),
             ProtocolConnection::Echo(it) => it.into_stream(),
@@ -395,6 +427,9 @@ pub(crate) fn log_in(
         Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
         Protocol::Memcached => {
             ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
+        }
+        Protocol::Mongodb => {
+            ProtocolConnection::Mongodb(mongodb::Connection::login(link, login, limit)?)
         }
         // Where its scripts lie stands for the database.
         Protocol::Fastcgi => {

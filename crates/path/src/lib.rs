@@ -43,4 +43,6 @@ pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use stopping::{stop_waiting, wait_again};
 pub use tls::{Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
-pub use workload::{Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload};
+pub use workload::{
+    Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload,
+};

@@ -128,8 +128,10 @@ impl Conversation {
                 it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None)
             }
             ProtocolConnection::Echo(it) => return it.exchange(),
-            // They have no login; memcached has a process of its own on each arm besides.
+            // They have no login, and MongoDB's would be the 15 000 rounds of its SCRAM and nothing else; memcached has a
+            // process of its own on each arm besides.
             ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_) => {
                 return Err(WireError::Unsupported {
@@ -170,6 +172,7 @@ impl Conversation {
             ProtocolConnection::Postgres(_) => &postgres::GOODBYE,
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => &[],

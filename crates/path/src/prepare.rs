@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use looptax_wire::transaction::Statement;
-use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, redis};
+use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, mongodb, redis};
 
 use crate::conversation::ProtocolConnection;
 use crate::workload::ping;
@@ -35,6 +35,7 @@ impl Conversation {
                 memcached::Get::new,
                 memcached::Set::new,
             )),
+            ProtocolConnection::Mongodb(it) => mongodb_codec(workload, it.database()),
             ProtocolConnection::Fastcgi(it) => match workload {
                 Workload::Page(page) => page
                     .script(it.folder(), sending.is_last)
@@ -88,6 +89,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Err(WireError::Unsupported {
@@ -122,6 +124,7 @@ impl Conversation {
                 ProtocolConnection::Postgres(it) => Some(Box::new(it.copy_out(table, *rows))),
                 ProtocolConnection::Redis(_)
                 | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Mongodb(_)
                 | ProtocolConnection::Fastcgi(_)
                 | ProtocolConnection::Http(_)
                 | ProtocolConnection::Echo(_) => None,
@@ -138,6 +141,7 @@ impl Conversation {
                 }
                 ProtocolConnection::Redis(_)
                 | ProtocolConnection::Memcached(_)
+                | ProtocolConnection::Mongodb(_)
                 | ProtocolConnection::Fastcgi(_)
                 | ProtocolConnection::Http(_)
                 | ProtocolConnection::Echo(_) => return Ok(None),
@@ -154,6 +158,7 @@ impl Conversation {
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => return Ok(None),
@@ -194,6 +199,21 @@ fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
         }
         _ => return keyed_codec(workload, pipeline, redis::Get::new, redis::Set::new),
     })
+}
+
+fn mongodb_codec(workload: &Workload, own: &str) -> Result<Option<Box<dyn Codec>>, WireError> {
+    Ok(Some(match workload {
+        Workload::Ping => Box::new(mongodb::Ping::new(own)),
+        Workload::FindOne { collection } => {
+            let (database, collection) = collection.split(own);
+            Box::new(mongodb::FindOne::new(database, collection))
+        }
+        Workload::InsertOne { collection, value } => {
+            let (database, collection) = collection.split(own);
+            Box::new(mongodb::InsertOne::new(database, collection, value)?)
+        }
+        _ => return Ok(None),
+    }))
 }
 
 /// What Redis and memcached both know, each with its own `get` and `set`.

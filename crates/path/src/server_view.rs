@@ -36,12 +36,12 @@ impl Conversation {
             ProtocolConnection::Redis(it) => redis(it, ids),
             ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
-            // They tell nothing: see `ServerView::by_kernel`.
-            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
-                Err(WireError::Unsupported {
-                    what: "a list of its clients".to_owned(),
-                })
-            }
+            // They tell nothing, or each connection of itself alone: see `ServerView::by_kernel`.
+            ProtocolConnection::Mongodb(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_) => Err(WireError::Unsupported {
+                what: "a list of its clients".to_owned(),
+            }),
         };
         let view = answer.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,

@@ -25,7 +25,7 @@ pub enum Workload {
         /// The table, with sysbench's columns.
         table: String,
     },
-    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key.
+    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
     Ping,
     /// Messages or streams of the echo server.
     Echo(Echo),
@@ -99,6 +99,18 @@ pub enum Workload {
         /// How many of each, in proportion.
         reads_and_writes: [u32; 2],
     },
+    /// `find` of one document by its id (`MongoDB`).
+    FindOne {
+        /// Where.
+        collection: Collection,
+    },
+    /// `insert` of one document with a new id (`MongoDB`).
+    InsertOne {
+        /// Where.
+        collection: Collection,
+        /// What is in it.
+        value: String,
+    },
     /// Redis INCR of `prefix` and a 12-digit number.
     Incr {
         /// Start of every key.
@@ -111,6 +123,22 @@ pub enum Workload {
         /// Size of an element in bytes.
         value_bytes: usize,
     },
+}
+
+/// A collection of documents, in a database of its own or in that of the login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// The database; `None` for that of the login.
+    pub database: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+impl Collection {
+    /// Database and name; `own` is the login's.
+    pub fn split<'a>(&'a self, own: &'a str) -> (&'a str, &'a str) {
+        (self.database.as_deref().unwrap_or(own), &self.name)
+    }
 }
 
 /// How requests go out.
@@ -152,6 +180,8 @@ impl Workload {
             Self::Get { .. } => "get",
             Self::Set { .. } => "set",
             Self::Mixed { .. } => "mixed",
+            Self::FindOne { .. } => "find-one",
+            Self::InsertOne { .. } => "insert-one",
             Self::Incr { .. } => "incr",
             Self::Lpush { .. } => "lpush",
         }
@@ -161,7 +191,10 @@ impl Workload {
     /// Transactions check each statement by themselves.
     pub fn least_data_bytes(&self) -> usize {
         match self {
-            Self::PointSelect { .. } | Self::Get { .. } | Self::SelectOnly { .. } => 1,
+            Self::PointSelect { .. }
+            | Self::Get { .. }
+            | Self::FindOne { .. }
+            | Self::SelectOnly { .. } => 1,
             _ => 0,
         }
     }
@@ -175,6 +208,7 @@ impl Workload {
             | Self::Script { .. }
             | Self::Set { .. }
             | Self::Mixed { .. }
+            | Self::InsertOne { .. }
             | Self::Incr { .. }
             | Self::Lpush { .. } => true,
             Self::PointSelect { .. }
@@ -185,6 +219,7 @@ impl Workload {
             | Self::Dump { .. }
             | Self::DumpValues { .. }
             | Self::SelectOnly { .. }
+            | Self::FindOne { .. }
             | Self::Get { .. } => false,
         }
     }

@@ -134,6 +134,7 @@ fn version_text(binary: &Path) -> io::Result<String> {
 fn find_version(text: &str) -> Option<&str> {
     text.split_whitespace()
         .map(|word| word.strip_prefix("v=").unwrap_or(word))
+        .map(|word| word.strip_prefix('v').unwrap_or(word))
         .find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
 }
 
@@ -152,6 +153,7 @@ mod tests {
             "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",
             Some("10.11.19-MariaDB-0+deb12u1"),
         );
+        check("version: v1.24.2\ncommit: unknown", Some("1.24.2"));
         check(
             "/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
             Some("9.7.4"),

@@ -11,6 +11,7 @@
 pub mod tpcb;
 
 use std::fmt::Write as _;
+use std::ops::RangeInclusive;
 
 use looptax_wire::WireError;
 
@@ -143,6 +144,29 @@ pub fn populate_memcached(
     keys: &Keys<'_>,
 ) -> Result<(), ServerError> {
     set_in_lots(keys, |pairs| store(&pairs))
+}
+
+/// Has the documents 1 to `n_rows` inserted, some at a time.
+///
+/// # Errors
+/// [`ServerError::Fill`] with the documents that failed.
+pub fn populate_mongodb(
+    mut insert: impl FnMut(RangeInclusive<u32>) -> Result<(), WireError>,
+    n_rows: u32,
+) -> Result<(), ServerError> {
+    let mut first = 1;
+    while first <= n_rows {
+        let last = n_rows.min(first.saturating_add(N_PIPELINED as u32 - 1));
+        insert(first..=last).map_err(|source| ServerError::Fill {
+            action: format!("insert documents {first} to {last}"),
+            source,
+        })?;
+        let Some(next) = last.checked_add(1) else {
+            break;
+        };
+        first = next;
+    }
+    Ok(())
 }
 
 /// Hands `set` all keys with their values, some at a time.

@@ -230,6 +230,9 @@ impl Explain for ServerError {
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
             }
+            Self::BinaryMissing { kind: Kind::Ferretdb, .. } => {
+                Some("`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and says which folder to put into PATH; its second edition needs a PostgreSQL with an extension and is not started here".to_owned())
+            }
             Self::BinaryMissing { kind, .. } => package(*kind)
                 .map(|package| format!("install the package `{package}`, or put the binary's folder into PATH")),
             Self::PathTooLong { .. } | Self::PathCharacter { .. } => {

@@ -10,13 +10,14 @@ use crate::ServerError;
 const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
 
 /// The kinds that can be started, in the order in which they are listed to people.
-pub const STARTABLE: [Kind; 10] = [
+pub const STARTABLE: [Kind; 11] = [
     Kind::Mariadb,
     Kind::Mysql,
     Kind::Postgres,
     Kind::Redis,
     Kind::Valkey,
     Kind::Memcached,
+    Kind::Ferretdb,
     Kind::Pgbouncer,
     Kind::PhpFpm,
     Kind::Http,
@@ -25,7 +26,10 @@ pub const STARTABLE: [Kind; 10] = [
 
 /// Whether it is measured where nobody names a target: databases, and echo for the transport alone.
 pub const fn is_usual(kind: Kind) -> bool {
-    !matches!(kind, Kind::Pgbouncer | Kind::PhpFpm | Kind::Http)
+    !matches!(
+        kind,
+        Kind::Ferretdb | Kind::Pgbouncer | Kind::PhpFpm | Kind::Http
+    )
 }
 
 /// What a server that we start speaks.
@@ -76,6 +80,7 @@ pub(crate) const fn programs(kind: Kind) -> &'static [&'static str] {
         Kind::Redis => &["redis-server"],
         Kind::Valkey => &["valkey-server"],
         Kind::Memcached => &["memcached"],
+        Kind::Ferretdb => &["ferretdb"],
         Kind::Pgbouncer => &["pgbouncer"],
         Kind::PhpFpm => &["php-fpm"],
         _ => &[],
@@ -90,6 +95,7 @@ pub(crate) const fn accounts(kind: Kind) -> &'static [&'static str] {
         Kind::Redis => &["redis", "nobody"],
         Kind::Valkey => &["valkey", "nobody"],
         Kind::Memcached => &["memcache", "memcached", "nobody"],
+        Kind::Ferretdb => &["ferretdb", "mongodb", "nobody"],
         Kind::PhpFpm => &["www-data", "apache", "nobody"],
         _ => &[],
     }
@@ -114,6 +120,8 @@ pub(crate) fn prints_version(kind: Kind, text: &str) -> bool {
         Kind::Memcached => text
             .strip_prefix("memcached ")
             .is_some_and(|version| numbers(version) >= MEMCACHED_LEAST),
+        // Its second edition wants a PostgreSQL with an extension behind it.
+        Kind::Ferretdb => text.starts_with("version: v1.") && text.contains("debugBuild:"),
         Kind::Pgbouncer => text.starts_with("PgBouncer "),
         Kind::PhpFpm => text.contains("(fpm-fcgi)"),
         Kind::Http | Kind::Echo => true,
@@ -179,6 +187,10 @@ mod tests {
         );
         check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
         check("PgBouncer 1.18.0\nlibevent 2.1.12-stable", Kind::Pgbouncer);
+        check(
+            "version: v1.24.2\ncommit: unknown\nbranch: unknown\ndirty: false\npackage: unknown\ndebugBuild: false\n",
+            Kind::Ferretdb,
+        );
         check("memcached 1.6.18\n", Kind::Memcached);
         check("memcached 1.10.0", Kind::Memcached);
     }

@@ -103,6 +103,7 @@ fn start_once(
         path: path.to_owned(),
         args: vec![config.display().to_string()],
         input: String::new(),
+        secret: None,
     };
     let socket = scratch.socket_path(&format!(".s.PGSQL.{}", tcp.port()))?;
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;

@@ -75,6 +75,7 @@ pub(crate) fn start<'a>(
                 .chain(["--to".to_owned(), published.to.to_string()])
                 .collect(),
             input: String::new(),
+            secret: None,
         },
     };
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
@@ -123,6 +124,7 @@ fn by_docker(Published { on, to }: Published, path: &Path, scratch: &Scratch) ->
         path: PathBuf::from("/bin/sh"),
         args: words.map(str::to_owned).to_vec(),
         input: String::new(),
+        secret: None,
     }
 }
 

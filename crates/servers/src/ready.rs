@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use looptax_dsn::Protocol;
 use looptax_wire::echo::{Hello, Welcome};
-use looptax_wire::{Login, fastcgi, upstream};
+use looptax_wire::{Login, fastcgi, mongodb, upstream};
 use procfs::net::TcpState;
 use procfs::process::{FDTarget, Process};
 
@@ -94,6 +94,10 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             stream.read_exact(&mut answer)?;
             Ok(answer == *b"VERSION ")
         }
+        // The account is there, which is made after the server has begun to listen.
+        Protocol::Mongodb => mongodb::Connection::login(stream, login, ANSWER_LIMIT)
+            .map(|_| true)
+            .map_err(io::Error::other),
         // A whole request, which looptax's own site answers.
         Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
             .map(|it| it.worker().is_some())

@@ -7,6 +7,8 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
+use looptax_dsn::Secret;
+
 use crate::ServerError;
 use crate::account::Account;
 use crate::process::{Process, StopSignal};
@@ -21,6 +23,8 @@ pub(crate) struct Program {
     pub(crate) args: Vec<String>,
     /// What it reads on stdin; nothing when empty.
     pub(crate) input: String,
+    /// A variable of its environment, which its own account and root alone can read.
+    pub(crate) secret: Option<(&'static str, Secret)>,
 }
 
 /// Starts it in the server's part of the scratch folder, as `account` where there is one, else as us.
@@ -58,6 +62,9 @@ pub(crate) fn spawn(
         })
         .stdout(log.try_clone().map_err(failed)?)
         .stderr(log);
+    if let Some((name, value)) = &program.secret {
+        command.env(name, value.reveal());
+    }
     if let Some(account) = account {
         // As root the standard library also empties the list of supplementary groups.
         command.uid(account.uid).gid(account.gid);

@@ -33,7 +33,7 @@ pub enum WireError {
     /// The bytes are not what this protocol sends at this point.
     #[error("not a {protocol} answer (tried to {action}): expected {expected}, found {found}")]
     Malformed {
-        /// `MySQL`, `PostgreSQL`, `Redis`, `memcached`, `echo`, `FastCGI` or `HTTP`.
+        /// `MySQL`, `PostgreSQL`, `Redis`, `memcached`, `MongoDB`, `echo`, `FastCGI` or `HTTP`.
         protocol: &'static str,
         /// What was being done.
         action: &'static str,
@@ -57,7 +57,7 @@ pub enum WireError {
     /// The server answered with an error of its own.
     #[error("the server says: {message} (code {code})")]
     Server {
-        /// MySQL's number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
+        /// MySQL's or `MongoDB`'s number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
         code: String,
         /// The server's words; escaped and cut short.
         message: String,

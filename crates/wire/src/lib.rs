@@ -10,6 +10,7 @@ pub mod echo;
 pub mod fastcgi;
 pub mod http;
 pub mod memcached;
+pub mod mongodb;
 pub mod mysql;
 pub mod postgres;
 pub mod redis;
@@ -23,6 +24,8 @@ mod lines;
 mod login;
 mod mixed;
 mod pipelined;
+mod random;
+mod scram;
 pub mod transaction;
 pub mod upstream;
 

@@ -18,6 +18,8 @@ pub struct Login {
     /// Database (Redis: its number); `None` for the server's default. HTTP: the page that is asked for; PHP-FPM: the
     /// folder of the site's scripts.
     pub database: Option<String>,
+    /// `MongoDB`: the database that holds the account, where it is another than is usual.
+    pub accounts: Option<String>,
 }
 
 impl Login {

@@ -61,7 +61,13 @@ impl Server {
                 };
                 dataset::populate_redis(|commands| talk.pipeline(commands), &keys)?;
             }
-            Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
+            Some(
+                Protocol::Memcached
+                | Protocol::Mongodb
+                | Protocol::Fastcgi
+                | Protocol::Http
+                | Protocol::Echo,
+            )
             | None => {}
         }
         Ok(())
@@ -134,7 +140,13 @@ impl Server {
     pub(crate) fn workload(&self) -> &'static str {
         match self.private.kind.protocol() {
             Some(Protocol::Redis) => "get",
-            Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
+            Some(
+                Protocol::Memcached
+                | Protocol::Mongodb
+                | Protocol::Fastcgi
+                | Protocol::Http
+                | Protocol::Echo,
+            )
             | None => "ping",
             Some(Protocol::Mysql | Protocol::Postgres) => "point-select",
         }

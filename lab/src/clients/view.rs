@@ -44,7 +44,13 @@ impl View {
                 let others = list.lines().filter(|line| !line.starts_with(&own));
                 others.map(|line| line.contains("addr=/")).collect()
             }
-            Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
+            Some(
+                Protocol::Memcached
+                | Protocol::Mongodb
+                | Protocol::Fastcgi
+                | Protocol::Http
+                | Protocol::Echo,
+            )
             | None => {
                 bail!("{} does not say who its clients are", self.kind)
             }

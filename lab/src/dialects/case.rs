@@ -133,12 +133,18 @@ impl Case {
         match kind {
             Kind::Memcached => None,
             Kind::Redis | Kind::Valkey if !self.redis_user => None,
+            Kind::Ferretdb if self.password.is_none() => None,
             _ => Some(self.user),
         }
     }
 
     pub(crate) fn password(&self, kind: Kind) -> Option<&'static str> {
-        self.password.filter(|_| kind != Kind::Memcached)
+        match kind {
+            Kind::Memcached => None,
+            // SCRAM prepares passwords, by rules that know no picture (RFC 4013).
+            Kind::Ferretdb => self.password.map(|it| it.trim_end_matches('🔑')),
+            _ => self.password,
+        }
     }
 
     /// Redis has numbers.
@@ -146,6 +152,8 @@ impl Case {
         match kind {
             Kind::Memcached => None,
             Kind::Redis | Kind::Valkey => self.database.map(|_| "3"),
+            // No name there may have a blank or a slash in it.
+            Kind::Ferretdb => self.database.map(|_| "shop"),
             _ => self.database,
         }
     }
@@ -154,6 +162,7 @@ impl Case {
     pub(crate) fn url(&self, kind: Kind) -> String {
         let scheme = match kind {
             Kind::Mariadb => "mysql",
+            Kind::Ferretdb => "mongodb",
             _ => kind.name(),
         };
         let user = self.user(kind).map(encoded).unwrap_or_default();
@@ -201,5 +210,9 @@ mod tests {
         assert_eq!(url("open", Kind::Redis), "redis://localhost/");
         assert_eq!(url("comma", Kind::Redis), "redis://:secret@127.0.0.1/3");
         assert_eq!(url("comma", Kind::Memcached), "memcached://127.0.0.1/");
+        assert_eq!(
+            url("us@é", Kind::Ferretdb),
+            "mongodb://us%40%C3%A9:secret@[::1]/shop"
+        );
     }
 }

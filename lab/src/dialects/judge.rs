@@ -1,5 +1,7 @@
 //! What the server is asked about a connection, and whether its answer is the right one.
 
+use std::net::SocketAddr;
+
 use looptax_dsn::{Kind, Protocol};
 
 use super::case::{Case, PLAIN};
@@ -85,6 +87,16 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
             database: String::new(),
             is_socket: seen == "socket",
         }),
+        Some(Protocol::Mongodb) => {
+            let mut words = seen.split(' ');
+            let (user, database, place) = (words.next()?, words.next()?, words.next()?);
+            Some(Connection {
+                user: user.to_owned(),
+                database: database.to_owned(),
+                // FerretDB says `invalid AddrPort` of a client on its socket.
+                is_socket: place.parse::<SocketAddr>().is_err(),
+            })
+        }
         Some(Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => None,
     }
 }
@@ -100,6 +112,10 @@ fn wanted(kind: Kind, case: &Case) -> Connection {
         Some(Protocol::Redis) => (
             case.user(kind).unwrap_or("default").to_owned(),
             case.database(kind).unwrap_or("0").to_owned(),
+        ),
+        Some(Protocol::Mongodb) => (
+            hex(case.user(kind).unwrap_or_default()),
+            hex(case.database(kind).unwrap_or_default()),
         ),
         Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
             (String::new(), String::new())
@@ -172,6 +188,11 @@ mod tests {
             Kind::Redis,
             "id=3 addr=/s.sock:0 flags=N db=3 user=default"
         ));
+        assert!(check(
+            Kind::Ferretdb,
+            "636F6D6D61 73686F70 invalid-AddrPort"
+        ));
+        assert!(!check(Kind::Ferretdb, "636F6D6D61 73686F70 127.0.0.1:4711"));
         assert!(check(Kind::Memcached, "socket") && !check(Kind::Memcached, "tcp"));
         assert!(objection(Kind::Redis, case, &Answer::Error("no".to_owned())).is_some());
     }

@@ -26,7 +26,7 @@ use trial::Trial;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Only these: names of dialects, or mysql, postgres, redis, memcached
+    /// Only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
     names: Vec<String>,
     /// Keep what was proved in crates/advise/data/proved.toml
     #[arg(long)]
@@ -39,6 +39,7 @@ const SERVERS: &[(&str, &[Kind])] = &[
     ("postgres", &[Kind::Postgres]),
     ("redis", &[Kind::Redis, Kind::Valkey]),
     ("memcached", &[Kind::Memcached]),
+    ("mongodb", &[Kind::Ferretdb]),
 ];
 
 /// Tries the drivers, prints a table of them, and fails when one disagrees.

@@ -110,6 +110,7 @@ impl Server {
                 send(open, &[&["CONFIG", "SET", "requirepass", ""]])
             }
             Some(Protocol::Memcached) => self.main.instances.iter().try_for_each(fill_memcached),
+            Some(Protocol::Mongodb) => fill_mongodb(&self.main),
             Some(Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
                 bail!("no driver of a database speaks to it")
             }
@@ -185,6 +186,20 @@ fn fill_redis(server: &Private) -> Result<()> {
             "ACL", "SETUSER", case.user, "on", &password, "~*", "&*", "+@all",
         ];
         send(server, &[&rights])?;
+    }
+    Ok(())
+}
+
+/// An account lies in a database, which is that of its URL.
+fn fill_mongodb(server: &Private) -> Result<()> {
+    let mut root = server.talk()?;
+    for case in accounts() {
+        let account = (case.user(server.kind), case.password(server.kind));
+        if let ((Some(user), Some(password)), Some(database)) =
+            (account, case.database(server.kind))
+        {
+            root.mongodb()?.create_user(database, user, password)?;
+        }
     }
     Ok(())
 }

@@ -86,6 +86,7 @@ impl Live {
             user: "admin".to_owned(),
             password: Secret::new(String::new()),
             database: Some("postgres".to_owned()),
+            ..Credentials::default()
         };
         let mut admin = None;
         wait_until("PostgreSQL does not answer", || {

@@ -40,6 +40,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         ),
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => (

@@ -6,6 +6,7 @@ use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
 use crate::cores::{CoreMap, pin_process, pin_worker};
 use crate::error::BenchError;
 use crate::load::{AnswerLimits, ClientThread, Connection, Load};
+use crate::plan::ServerThreads;
 use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
 
@@ -53,8 +54,21 @@ impl Source {
     }
 
     /// Puts the server's threads where `map` says.
-    pub(super) fn pin(&self, map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
+    pub(super) fn pin(
+        &self,
+        threads: ServerThreads,
+        map: &CoreMap,
+        cores: &[usize],
+    ) -> Result<(), BenchError> {
+        let first = map.server.first().copied().flatten();
         let pinned = match self {
+            Self::Connections(sides) if threads == ServerThreads::Any => {
+                let own = sides.iter().flatten().filter(|one| one.may_pin);
+                let mut pids: Vec<u32> = own.filter_map(|one| Some(one.worker?.pid)).collect();
+                pids.dedup();
+                pids.into_iter()
+                    .try_for_each(|pid| pin_process(pid, first, cores))
+            }
             Self::Connections(sides) => sides.iter().try_for_each(|wired| {
                 wired.iter().zip(&map.server).try_for_each(|(one, core)| {
                     match (one.worker, one.may_pin) {
@@ -65,11 +79,10 @@ impl Source {
             }),
             Self::OneShots(clients) => match (clients.server_pid, clients.may_pin) {
                 (Some(pid), true) => {
-                    let core = map.server.first().copied().flatten();
                     let mut pids = [pid]
                         .into_iter()
                         .chain(clients.standing_pids.iter().copied());
-                    pids.try_for_each(|pid| pin_process(pid, core, cores))
+                    pids.try_for_each(|pid| pin_process(pid, first, cores))
                 }
                 _ => Ok(()),
             },
@@ -81,10 +94,10 @@ impl Source {
     }
 
     /// What reads the server's counters, `[baseline, other]`.
-    pub(super) fn meters(&self) -> [ServerMeter; 2] {
+    pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
             Self::Connections([baseline, other]) => {
-                [ServerMeter::new(baseline), ServerMeter::new(other)]
+                [baseline, other].map(|side| ServerMeter::new(side, threads))
             }
             Self::OneShots(clients) => [0, 1].map(|_| ServerMeter::of_tree(clients.server_pid)),
         }

@@ -12,7 +12,7 @@ use crate::error::BenchError;
 use crate::load::{
     AnswerLimits, ClientThread, Failure, LeaveOnDrop, Load, SliceBarrier, ThreadBuffers,
 };
-use crate::plan::{ClientModel, Pacing, Placement, ServerThreads};
+use crate::plan::{ClientModel, Pacing, Placement};
 
 /// Latencies per second that all client threads together may have: sizes their buffers.
 const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
@@ -79,8 +79,8 @@ impl EpochRunner<'_> {
             .iter()
             .all(|side| side.client == ClientModel::Event);
         // A single server thread and its clients share one core under `same`: one loop has it all.
-        let is_one_core = self.plan.placement == Placement::Same
-            && self.plan.server_threads == ServerThreads::Single;
+        let is_one_core =
+            self.plan.placement == Placement::Same && self.plan.server_threads.are_one();
         match (is_event, is_one_core) {
             (true, true) => 1,
             (true, false) => self.cores.len().min(self.plan.connections),

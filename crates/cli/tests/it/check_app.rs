@@ -461,8 +461,8 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         ),
         (
             ".env",
-            "MONGODB_URI=mongodb://u:s%40cret@127.0.0.1/app?w=1\n",
-            "MONGODB_URI=mongodb://u:****@%2Frun%2Fsome.sock/app?w=1",
+            "MONGODB_URI=mongodb://u:s%40cret@127.0.0.1/app?w=1&replicaSet=rs\n",
+            "MONGODB_URI=mongodb://u:****@%2Frun%2Fsome.sock/app?w=1&replicaSet=rs",
         ),
     ] {
         let file = write(&scratch, name, text);

@@ -160,6 +160,7 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
                 .clone()
                 .unwrap_or_else(|| "postgres".to_owned()),
         ),
+        ..Login::default()
     };
     let mut open = Conversation::open(
         Protocol::Postgres,

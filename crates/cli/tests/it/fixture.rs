@@ -170,6 +170,7 @@ impl Server {
             Protocol::Postgres => "postgres",
             Protocol::Fastcgi => "fastcgi",
             Protocol::Http => "http",
+            Protocol::Mongodb => "mongodb",
             Protocol::Redis | Protocol::Memcached | Protocol::Echo => "redis",
         };
         let login = &self.it.login;

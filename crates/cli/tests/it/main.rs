@@ -35,6 +35,7 @@ mod leftovers;
 mod live;
 mod load;
 mod minute;
+mod mongodb;
 mod mysql;
 mod record;
 mod redirect_arm;

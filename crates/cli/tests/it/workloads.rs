@@ -15,7 +15,7 @@ const QUESTIONS: f64 = 200.0;
 
 /// A short run at two connections; its comparison.
 #[track_caller]
-fn run(kind: Kind, options: &[&str]) -> Option<Value> {
+pub(crate) fn run(kind: Kind, options: &[&str]) -> Option<Value> {
     if !is_installed(kind) {
         return None;
     }
@@ -43,7 +43,7 @@ fn run(kind: Kind, options: &[&str]) -> Option<Value> {
 }
 
 #[track_caller]
-fn check(kind: Kind, options: &[&str], per_request: [u64; 2]) {
+pub(crate) fn check(kind: Kind, options: &[&str], per_request: [u64; 2]) {
     let Some(comparison) = run(kind, options) else {
         return;
     };

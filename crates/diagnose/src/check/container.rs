@@ -79,6 +79,7 @@ fn folder(protocol: Protocol) -> &'static str {
         Protocol::Redis => "/run/redis",
         Protocol::Memcached => "/run/memcached",
         Protocol::Fastcgi => "/run/php",
+        Protocol::Mongodb => "/tmp",
         Protocol::Http | Protocol::Echo => "/run",
     }
 }
@@ -86,7 +87,11 @@ fn folder(protocol: Protocol) -> &'static str {
 /// What a server needs that has no socket of its own accord.
 fn turned_on(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres | Protocol::Http | Protocol::Echo => None,
+        Protocol::Mysql
+        | Protocol::Postgres
+        | Protocol::Mongodb
+        | Protocol::Http
+        | Protocol::Echo => None,
         Protocol::Fastcgi => Some("set `listen` of its pool to a path in a folder that both share"),
         Protocol::Redis => Some(
             "start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group",

@@ -226,6 +226,9 @@ fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
             "MariaDB has one socket, which is the one with a path here; PostgreSQL and echo have both",
         ),
         (Arm::Abstract, Kind::Memcached) => Some("memcached has no abstract socket"),
+        (Arm::Abstract | Arm::Tcp6 | Arm::Bridge | Arm::Nat | Arm::Proxy, Kind::Ferretdb) => {
+            Some("FerretDB listens on one address and one path")
+        }
         (Arm::Abstract, Kind::PhpFpm) => Some("PHP-FPM has no abstract socket"),
         (Arm::Abstract, _) => Some("it makes a file of that name instead; PostgreSQL and echo can"),
         (Arm::TlsUnix, Kind::Postgres) => {
@@ -235,7 +238,7 @@ fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
         (Arm::Proxy, Kind::Memcached) => Some(
             "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
         ),
-        (Arm::Tls, Kind::Memcached | Kind::PhpFpm | Kind::Http | Kind::Echo) => {
+        (Arm::Tls, Kind::Memcached | Kind::Ferretdb | Kind::PhpFpm | Kind::Http | Kind::Echo) => {
             Some("it speaks no TLS here")
         }
         _ => None,
@@ -247,6 +250,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         (Arm::Unix | Arm::Tcp | Arm::Redirect, _)
         | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
         | (Arm::TlsUnix, Protocol::Mysql) => None,
+        (Arm::Tls, Protocol::Mongodb) => Some("looptax speaks no TLS with MongoDB"),
         (Arm::Tls, _) => Some("its TLS has a port of its own: name that as rediss://…"),
         (Arm::Tcp6, _) => {
             Some("a running server is measured where it was named: give [::1] in its URL")

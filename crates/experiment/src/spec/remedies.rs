@@ -112,7 +112,10 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
         arms.push(Arm::Abstract);
     }
-    let has_tls = !matches!(spec.kind(), Kind::Memcached | Kind::Echo);
+    let has_tls = !matches!(
+        spec.kind(),
+        Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo
+    );
     let is_private = matches!(spec, TargetSpec::Private(_));
     match today {
         Arm::Tcp | Arm::Tcp6 => {
@@ -158,8 +161,8 @@ fn changes(
 }
 
 fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
-    if let Some(Protocol::Mysql | Protocol::Postgres) = spec.kind().protocol() {
-        return Err("a statement is sent when the answer before it is in");
+    if let Some(Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb) = spec.kind().protocol() {
+        return Err("a statement or command is sent when the answer before it is in");
     }
     if today.requests.pipeline > 1 {
         return Err("--pipeline has them already");
@@ -171,8 +174,11 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
 }
 
 fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
-    if matches!(spec.kind(), Kind::Memcached | Kind::Echo) {
-        return Err("memcached and echo do not take --reconnect-every");
+    if matches!(
+        spec.kind(),
+        Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo
+    ) {
+        return Err("memcached, FerretDB and echo do not take --reconnect-every");
     }
     let mut changed = today.clone();
     changed.requests.reconnect_every = Some(1);

@@ -9,7 +9,7 @@ use looptax_servers::startable;
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-                     private:memcached, private:pgbouncer, private:php-fpm, private:http, echo, \
+                     private:memcached, private:ferretdb, private:pgbouncer, private:php-fpm, private:http, echo, \
                      or a URL such as mysql://user@127.0.0.1:3306/db or http://127.0.0.1:8000/page";
 
 /// What is to be measured.
@@ -112,7 +112,10 @@ fn running(word: &str) -> Result<Running, Failure> {
     refuse_unread(&address)?;
     Ok(Running {
         protocol: address.protocol,
-        tcp: SocketAddr::new(ip(&address)?, address.port),
+        tcp: match own_port(&address) {
+            Some(port) => SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), port),
+            None => SocketAddr::new(ip(&address)?, address.port),
+        },
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
@@ -121,11 +124,22 @@ fn running(word: &str) -> Result<Running, Failure> {
                 Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())
             }),
             database: address.database.or(address.page),
+            accounts: address.accounts,
         },
         tls: address.tls,
         no_tls: address.no_tls,
         shown: shown(word),
     })
+}
+
+/// The port that a socket of `MongoDB` has in its name, where the URL has that in its host's place: both are one server's,
+/// which is proved later.
+fn own_port(address: &Address) -> Option<u16> {
+    let socket = address.socket.as_deref()?;
+    let is_only = address.host.is_none() && address.protocol == Protocol::Mongodb;
+    let name = socket.file_name().filter(|_| is_only)?.to_str()?;
+    let port = name.strip_prefix("mongodb-")?.strip_suffix(".sock")?;
+    port.parse().ok()
 }
 
 /// What would change a client's connection, and not ours.
@@ -139,7 +153,7 @@ fn refuse_unread(address: &Address) -> Result<(), Failure> {
     let what = if is_sure { name } else { "something" };
     Err(Failure::usage(
         format!("the target's URL says `{what}=`, which compare does not honour"),
-        "take it out; compare honours host, port, socket, user, password, dbname and sslmode",
+        "take it out; compare honours host, port, socket, user, password, dbname, sslmode and authSource",
     ))
 }
 
@@ -212,6 +226,21 @@ mod tests {
             url("redis://127.0.0.1:7").tcp,
             "127.0.0.1:7".parse().unwrap()
         );
+    }
+
+    #[test]
+    fn mongodb_s_socket_has_its_port_in_its_name() {
+        let found = url("mongodb://u:p@%2Ftmp%2Fmongodb-27018.sock/d?authSource=admin");
+        assert_eq!(found.tcp, "127.0.0.1:27018".parse().unwrap());
+        assert_eq!(found.socket, Some(PathBuf::from("/tmp/mongodb-27018.sock")));
+        assert_eq!(found.login.accounts.as_deref(), Some("admin"));
+        assert_eq!(
+            url("mongodb://h@[::1]/d").tcp,
+            "[::1]:27017".parse().unwrap()
+        );
+        refused("mongodb://u@%2Ftmp%2Fother.sock/d");
+        refused("mongodb://u@127.0.0.1:1,127.0.0.1:2/d");
+        refused("mongodb://u@127.0.0.1/d?replicaSet=rs");
     }
 
     #[test]

@@ -377,6 +377,7 @@ mod tests {
             user: "looptax".to_owned(),
             password: Secret::new("geheim".to_owned()),
             database: Some("d".to_owned()),
+            ..Login::default()
         }
     }
 

@@ -35,6 +35,8 @@ enum Kinds {
     Calls(&'static [&'static str]),
     /// memcached's counters, of all its processes.
     Stats(&'static [&'static str]),
+    /// `metrics.commands` of `MongoDB`'s serverStatus.
+    Commands(&'static str),
     /// Connections that Redis took.
     Received,
     /// Queries that `PgBouncer` passed on.
@@ -65,6 +67,7 @@ impl Counter {
             Kinds::Passed => "PgBouncer's total_query_count".to_owned(),
             Kinds::Accepted => "`accepted conn` of the pools' status pages".to_owned(),
             Kinds::Pages => "its own count of pages".to_owned(),
+            Kinds::Commands(name) => format!("metrics.commands.{name}.total"),
             Kinds::Calls(names) => format!("commandstats calls of {}", names.join(" + ")),
             Kinds::Stats(names) => {
                 let n_processes = target.pids.len();
@@ -92,7 +95,7 @@ impl Counter {
                     + n_connections * (n_prepared(target) + 1)
             }
             // The connections that prove an arm are connections, too.
-            Kinds::Sessions | Kinds::Received | Kinds::Pages => n_requests,
+            Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
             // Each connection was asked once who serves it, and each pool twice for its count.
             Kinds::Accepted => {
                 n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64
@@ -111,6 +114,11 @@ impl Counter {
 fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     match (protocol, workload) {
         (Protocol::Fastcgi, _) => Some(Kinds::Accepted),
+        (Protocol::Mongodb, workload) => Some(Kinds::Commands(match workload {
+            Workload::FindOne { .. } => "find",
+            Workload::InsertOne { .. } => "insert",
+            _ => "ping",
+        })),
         // Whoever asks another's application is not told.
         (Protocol::Http, page) => {
             (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages)
@@ -200,6 +208,7 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
         Kinds::Accepted | Kinds::Pages => conversation.count().ok(),
         Kinds::Calls(names) => calls(conversation, names),
         Kinds::Stats(names) => stats(conversation, names),
+        Kinds::Commands(name) => commands(conversation, name),
     }
 }
 
@@ -267,6 +276,13 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
         value.parse().ok()
     };
     names.iter().map(of_name).sum()
+}
+
+/// How often one command was asked for: 0 while it never was.
+fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
+    let status = conversation.mongodb().ok()?.status().ok()?;
+    let own = status.commands.iter().filter(|it| it.0 == name);
+    Some(own.map(|it| it.1).sum())
 }
 
 /// One of the totals that `PgBouncer`'s console shows.

@@ -55,6 +55,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
         ],
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => &[],
@@ -73,6 +74,7 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
     match conversation.protocol() {
         Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
         Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),
+        Protocol::Mongodb => refuse_if_replicated(conversation, why),
         Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => Ok(()),
         Protocol::Redis => {
             if config(conversation, "maxmemory").is_some_and(|limit| limit != "0") {
@@ -95,6 +97,16 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
             refuse(conversation, &[("appendonly", &["yes"])], why, config)
         }
     }
+}
+
+fn refuse_if_replicated(conversation: &mut Conversation, why: &str) -> Result<(), Failure> {
+    if conversation.mongodb().is_ok_and(|it| it.is_replicated()) {
+        return Err(Failure::usage(
+            format!("the server is one of a replica set: {why}"),
+            "measure a server of its own, or a private one: private:ferretdb",
+        ));
+    }
+    Ok(())
 }
 
 fn refuse(
@@ -160,6 +172,7 @@ fn capacity(conversation: &mut Conversation) -> Option<(u64, u64)> {
             let used = redis_info(conversation, "clients", "connected_clients")?;
             Some((most, used))
         }
+        Protocol::Mongodb => conversation.mongodb().ok()?.capacity().ok()?,
         Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
     }
 }
@@ -189,6 +202,7 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Option<u64> {
         // One thread: it runs one command at a time, ours or another's.
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => return None,

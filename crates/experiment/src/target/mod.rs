@@ -322,6 +322,8 @@ pub(crate) fn connections(settings: &Experiment, is_private: bool) -> Vec<u32> {
 fn threads_of(protocol: Protocol) -> ServerThreads {
     match protocol {
         Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
+        // MongoDB has one for each, and tells nobody which.
+        Protocol::Mongodb => ServerThreads::Any,
         Protocol::Mysql
         | Protocol::Postgres
         | Protocol::Fastcgi

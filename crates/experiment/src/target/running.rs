@@ -142,6 +142,7 @@ fn kind_of(conversation: &Conversation, is_pooled: bool) -> &'static str {
     match conversation.protocol() {
         Protocol::Postgres if is_pooled => Kind::Pgbouncer,
         Protocol::Mysql if conversation.server_version().contains("MariaDB") => Kind::Mariadb,
+        Protocol::Mongodb if conversation.is_ferretdb() => Kind::Ferretdb,
         protocol => protocol.kind(),
     }
     .name()

@@ -20,6 +20,8 @@ const KEY_TTL_S: u32 = 3_600;
 pub(super) enum Scratch {
     /// A `MySQL` database.
     Database(String),
+    /// One of `MongoDB`, which is there from its first document on.
+    Documents(String),
     /// A `PostgreSQL` schema.
     Schema(String),
     /// Redis keys with a prefix.
@@ -32,6 +34,7 @@ impl Scratch {
         match protocol {
             Protocol::Mysql => Self::Database(name()),
             Protocol::Postgres => Self::Schema(name()),
+            Protocol::Mongodb => Self::Documents(name()),
             Protocol::Redis
             | Protocol::Memcached
             | Protocol::Fastcgi
@@ -53,7 +56,7 @@ impl Scratch {
             rows,
         };
         match self {
-            Self::Database(name) | Self::Schema(name) => Place {
+            Self::Database(name) | Self::Schema(name) | Self::Documents(name) => Place {
                 schema: format!("{name}."),
                 ..place
             },
@@ -78,7 +81,7 @@ impl Scratch {
             Self::Schema(name) => {
                 conversation.execute(&format!("CREATE SCHEMA {name}"))?;
             }
-            Self::Keys { .. } => {}
+            Self::Documents(_) | Self::Keys { .. } => {}
         }
         self.fill(workload, conversation, settings)
     }
@@ -96,6 +99,7 @@ impl Scratch {
             Self::Schema(name) => {
                 conversation.execute(&format!("SET search_path = {name}"))?;
             }
+            Self::Documents(_) => {}
             Self::Keys { .. } => return Ok(self.set_keys(conversation, &settings.requests)?),
         }
         workloads::fill(workload, conversation, &settings.requests, settings.rows)?;
@@ -130,12 +134,18 @@ impl Scratch {
             Self::Schema(name) => conversation
                 .execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE"))
                 .map(drop),
+            Self::Documents(name) => conversation.mongodb()?.drop_database(name),
             Self::Keys { .. } => self.for_keys(conversation, |key| vec![b"DEL".to_vec(), key]),
         }
     }
 
     /// Names of what earlier runs left behind.
     pub(super) fn leftovers(conversation: &mut Conversation) -> Result<Vec<String>, WireError> {
+        if let Ok(server) = conversation.mongodb() {
+            let mut names = server.databases()?;
+            names.retain(|it| it.starts_with(PREFIX));
+            return Ok(names);
+        }
         let pattern = PREFIX.replace('_', "\\_");
         let rows = conversation.query(&format!(
             "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '{pattern}%'"

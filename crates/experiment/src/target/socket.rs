@@ -64,6 +64,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         }
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => return failure,
@@ -136,7 +137,11 @@ fn told(conversation: &mut Conversation) -> Option<String> {
             Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
         }
         Protocol::Redis => config(conversation, "unixsocket"),
-        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
+        Protocol::Memcached
+        | Protocol::Mongodb
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => None,
     }
 }
 

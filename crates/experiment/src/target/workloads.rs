@@ -8,7 +8,7 @@ mod sending;
 
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
-use looptax_path::{Oltp, SitePage, TPCB_ACCOUNTS, Workload};
+use looptax_path::{Collection, Oltp, SitePage, TPCB_ACCOUNTS, Workload};
 use looptax_servers::dataset;
 use looptax_wire::site;
 
@@ -63,6 +63,7 @@ pub(crate) fn default_word(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => "point-select",
         Protocol::Redis | Protocol::Memcached => "get",
+        Protocol::Mongodb => "find-one",
         Protocol::Fastcgi | Protocol::Http => "hello",
         Protocol::Echo => "ping",
     }
@@ -83,6 +84,7 @@ pub(crate) fn make(
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,
+        Protocol::Mongodb => documents(word, place),
         Protocol::Fastcgi | Protocol::Http => page(word, place)?.map(Workload::Page),
         Protocol::Echo if word == "connect" => Some(Workload::Connect),
         Protocol::Echo => requests.echo.workload(word)?.map(Workload::Echo),
@@ -115,6 +117,24 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
             oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?,
             table,
         },
+    })
+}
+
+/// Documents lie in a collection that is called as sysbench's table.
+fn documents(word: &str, place: &Place) -> Option<Workload> {
+    let database = place.schema.strip_suffix('.');
+    let collection = Collection {
+        database: database.map(str::to_owned),
+        name: dataset::TABLE.to_owned(),
+    };
+    Some(match word {
+        "ping" => Workload::Ping,
+        "find-one" => Workload::FindOne { collection },
+        "insert-one" => Workload::InsertOne {
+            collection,
+            value: dataset::value_for(0),
+        },
+        _ => return None,
     })
 }
 

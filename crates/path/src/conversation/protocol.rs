@@ -1,6 +1,6 @@
 //! A logged-in connection of one of the protocols.
 
-use looptax_wire::{echo, fastcgi, memcached, mysql, postgres, redis, upstream};
+use looptax_wire::{echo, fastcgi, memcached, mongodb, mysql, postgres, redis, upstream};
 
 use crate::Link;
 
@@ -10,6 +10,7 @@ pub(crate) enum ProtocolConnection {
     Postgres(postgres::Connection<Link>),
     Redis(redis::Connection<Link>),
     Memcached(memcached::Connection<Link>),
+    Mongodb(mongodb::Connection<Link>),
     Fastcgi(fastcgi::Connection<Link>),
     Http(upstream::Connection<Link>),
     Echo(echo::Connection<Link>),

@@ -45,7 +45,11 @@ pub(crate) fn log_in(
             };
             ProtocolConnection::Redis(log_in(link, login, limit)?)
         }
-        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
+        Protocol::Memcached
+        | Protocol::Mongodb
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => {
             return Err(none(protocol));
         }
     };

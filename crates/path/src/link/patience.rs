@@ -135,6 +135,7 @@ mod tests {
             user: "u".to_owned(),
             password: looptax_dsn::Secret::new(String::new()),
             database: None,
+            ..Login::default()
         };
         let opened = Conversation::open(Protocol::Redis, &dripping(), &login, LIMITS);
         let Err(PathError::Protocol { source, .. }) = opened else {

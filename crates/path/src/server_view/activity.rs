@@ -31,6 +31,7 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => postgres_sessions(it),
             ProtocolConnection::Redis(it) => redis_sessions(it),
             ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Ok(Vec::new()),
@@ -51,12 +52,17 @@ impl Conversation {
     /// `Connections` and `Aborted_connects`: dev.mysql.com and mariadb.com, server status variables. `sessions` of
     /// `pg_stat_database`: postgresql.org, since version 14. `total_connections_received`, `errorstat_*`: redis.io,
     /// INFO. `total_connections`: memcached's doc/protocol.txt.
+    /// `connections.totalCreated`: mongodb.com, serverStatus.
     pub fn counts(&mut self) -> Result<ServerCounts, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.connection {
             ProtocolConnection::Mysql(it) => mysql_counts(it),
             ProtocolConnection::Postgres(it) => postgres_counts(it),
             ProtocolConnection::Redis(it) => redis_counts(it),
+            ProtocolConnection::Mongodb(it) => it.status().map(|status| ServerCounts {
+                n_connections: status.n_connections,
+                n_refused: None,
+            }),
             ProtocolConnection::Memcached(it) => it.stats("").map(|stats| ServerCounts {
                 n_connections: { stats.iter() }
                     .find(|(name, _)| name == "total_connections")

@@ -30,7 +30,7 @@ impl Conversation {
     /// # Source
     /// `Questions`, `events_statements_summary_global_by_event_name`: dev.mysql.com and mariadb.com. `pg_stat_database`:
     /// postgresql.org, `active_time` since version 14. `commandstats`: redis.io, INFO. `cmd_get`, `cmd_set`, `cmd_touch`:
-    /// memcached's doc/protocol.txt.
+    /// memcached's doc/protocol.txt. `metrics.commands`: mongodb.com, serverStatus.
     pub fn work(&mut self) -> Result<Option<ServerWork>, PathError> {
         let endpoint = self.endpoint().to_string();
         let answer = match &mut self.connection {
@@ -38,6 +38,14 @@ impl Conversation {
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
             ProtocolConnection::Memcached(it) => it.stats("").map(|stats| Some(memcached(&stats))),
+            ProtocolConnection::Mongodb(it) => it.status().map(|status| {
+                Some(ServerWork {
+                    counter: "metrics.commands",
+                    n_requests: status.commands.iter().map(|it| it.1).sum(),
+                    n_own: 1,
+                    busy_us: None,
+                })
+            }),
             ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Ok(None),

@@ -46,6 +46,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         path: site.binary.clone(),
         args,
         input: String::new(),
+        secret: None,
     };
     Ok(Launch {
         program,

@@ -50,6 +50,7 @@ pub(super) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Lau
             path: site.binary.clone(),
             args,
             input: String::new(),
+            secret: None,
         },
         socket,
         tcp,

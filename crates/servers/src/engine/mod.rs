@@ -4,6 +4,7 @@
 //! Nothing is started here; `server` runs what these files name.
 
 mod echo;
+mod ferretdb;
 mod http;
 mod memcached;
 mod mysql;
@@ -105,6 +106,7 @@ pub(crate) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
         Protocol::Postgres => postgres::prepare(site),
         Protocol::Redis => redis::prepare(site),
         Protocol::Memcached => memcached::prepare(site),
+        Protocol::Mongodb => ferretdb::prepare(site),
         Protocol::Fastcgi => php_fpm::prepare(site),
         Protocol::Http => http::prepare(site),
         Protocol::Echo => echo::prepare(site),
@@ -126,6 +128,7 @@ pub(crate) fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch
         Protocol::Postgres => postgres::launch(site, ports.plain),
         Protocol::Redis => redis::launch(site, ports),
         Protocol::Memcached => memcached::launch(site, idx, ports.plain),
+        Protocol::Mongodb => ferretdb::launch(site, ports.plain),
         Protocol::Fastcgi => php_fpm::launch(site, ports.plain),
         Protocol::Http => http::launch(site, ports.plain),
         Protocol::Echo => echo::launch(site, ports.plain),
@@ -138,7 +141,11 @@ pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
         Protocol::Mysql => &[mysql::INIT_FILE],
         Protocol::Postgres => &[postgres::PASSWORD_FILE],
         Protocol::Redis => &[redis::CONFIG_FILE],
-        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => &[],
+        Protocol::Memcached
+        | Protocol::Mongodb
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => &[],
     }
 }
 
@@ -146,7 +153,7 @@ pub(crate) fn spent_files(protocol: Protocol) -> &'static [&'static str] {
 /// or create.
 pub(crate) fn ready_limit(protocol: Protocol) -> Duration {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres => Duration::from_secs(60),
+        Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb => Duration::from_secs(60),
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Fastcgi
@@ -167,7 +174,7 @@ pub(crate) fn stop_signal(protocol: Protocol) -> StopSignal {
 /// The name under which clients log in; empty where there are none. The password is added by the caller.
 pub(crate) fn user(protocol: Protocol) -> &'static str {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres => "looptax",
+        Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb => "looptax",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Fastcgi
@@ -179,7 +186,7 @@ pub(crate) fn user(protocol: Protocol) -> &'static str {
 /// What clients name as database: see [`Login::database`].
 pub(crate) fn place(scratch: &Scratch, protocol: Protocol) -> Option<String> {
     match protocol {
-        Protocol::Mysql | Protocol::Postgres => Some("looptax".to_owned()),
+        Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb => Some("looptax".to_owned()),
         Protocol::Fastcgi => Some(scratch.path(php_fpm::SITE_FOLDER).display().to_string()),
         Protocol::Http => Some(format!("/{}", site::WHO)),
         Protocol::Redis | Protocol::Memcached | Protocol::Echo => None,

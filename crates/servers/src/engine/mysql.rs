@@ -48,6 +48,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
             format!("--port={}", tcp.port()),
         ],
         input: String::new(),
+        secret: None,
     };
     Ok(Launch {
         program,
@@ -171,6 +172,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         path,
         args: args.to_vec(),
         input: String::new(),
+        secret: None,
     }
 }
 
@@ -189,5 +191,6 @@ fn install_mysql(site: &Site<'_>) -> Program {
         path: site.binary.clone(),
         args: args.to_vec(),
         input: String::new(),
+        secret: None,
     }
 }

@@ -67,6 +67,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
                 .chain([config.display().to_string()])
                 .collect(),
             input: String::new(),
+            secret: None,
         },
         socket: Some(socket),
         tcp: Some(tcp),

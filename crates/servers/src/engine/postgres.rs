@@ -44,11 +44,13 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
             path: site.binary.with_file_name("initdb"),
             args: initdb_args.to_vec(),
             input: String::new(),
+            secret: None,
         },
         Program {
             path: site.binary.clone(),
             args: single_args.to_vec(),
             input: "CREATE DATABASE looptax;\n".to_owned(),
+            secret: None,
         },
     ])
 }
@@ -73,6 +75,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
             path: site.binary.clone(),
             args,
             input: String::new(),
+            secret: None,
         },
         socket: Some(socket),
         tcp: Some(tcp),

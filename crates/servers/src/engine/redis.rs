@@ -38,6 +38,7 @@ pub(super) fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerErro
         path: site.binary.clone(),
         args,
         input: String::new(),
+        secret: None,
     };
     Ok(Launch {
         program,

@@ -55,6 +55,7 @@ pub(super) fn start(
         path,
         args,
         input: String::new(),
+        secret: None,
     };
     let mut guard = ChildGuard::spawn_as_us(&program, StopSignal::Term, scratch)?;
     wait_until_ready(&mut guard, &socket, scratch)?;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_servers::{Instance, PrivateServer, dataset};
-use looptax_wire::{Channel, Login, memcached, mysql, postgres, redis};
+use looptax_wire::{Channel, Codec, Login, memcached, mongodb, mysql, postgres, redis};
 
 use crate::live::{reaper, root, start};
 
@@ -69,6 +69,14 @@ fn fill_over_the_socket(server: &PrivateServer) {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();
             dataset::populate_redis(|commands| connection.pipeline(commands), &KEYS).unwrap();
         }
+        Some(Protocol::Mongodb) => {
+            let mut connection = mongodb::Connection::login(stream, login, LIMIT).unwrap();
+            let insert = |ids: std::ops::RangeInclusive<u32>| {
+                let documents = ids.map(u64::from).map(|id| (id, dataset::value_for(id)));
+                connection.insert((None, dataset::TABLE), documents)
+            };
+            dataset::populate_mongodb(insert, N_ROWS).unwrap();
+        }
         Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
             unreachable!("filled elsewhere, or not at all")
         }
@@ -99,10 +107,36 @@ fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel)
             };
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }
+        Some(Protocol::Mongodb) => found_documents(stream, login),
         Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
             None
         }
     }
+}
+
+/// Asks for each document; how many have what they must have.
+fn found_documents(stream: impl Read + Write, login: &Login) -> Option<u64> {
+    let connection = mongodb::Connection::login(stream, login, LIMIT).ok()?;
+    let mut find = mongodb::FindOne::new(connection.database(), dataset::TABLE);
+    let mut stream = connection.into_stream();
+    let mut n_right = 0;
+    for mut id in 1..=u64::from(N_ROWS) {
+        let (mut request, mut received) = (Vec::new(), Vec::new());
+        find.request(&mut id, &mut request);
+        stream.write_all(&request).ok()?;
+        let reply = loop {
+            let mut piece = [0; 4096];
+            let n = stream.read(&mut piece).ok().filter(|n| *n > 0)?;
+            received.extend_from_slice(&piece[..n]);
+            if let Some(reply) = find.reply(&received).ok()? {
+                break reply;
+            }
+        };
+        let value = dataset::value_for(id).into_bytes();
+        let mut windows = received[reply.data].windows(value.len());
+        n_right += u64::from(windows.any(|it| it == value));
+    }
+    Some(n_right)
 }
 
 /// Each of the four processes takes all keys over its own transport, and says that it has them.

@@ -31,6 +31,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         Protocol::Mysql => "root",
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => "",
@@ -39,6 +40,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
         password: address.password.clone().unwrap_or_default(),
         database: address.database.clone(),
+        accounts: address.accounts.clone(),
     };
     let limits = Limits::default();
     Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)

@@ -56,6 +56,7 @@ impl Eye {
             user: user.clone(),
             password,
             database: address.database.clone(),
+            accounts: address.accounts.clone(),
         };
         let open = |endpoint: &Endpoint| {
             let (limits, sealing) = (Limits::default(), Sealing::IfRefused);
@@ -63,7 +64,12 @@ impl Eye {
         };
         let over_tcp = open(&Endpoint::Tcp(tcp)).ok();
         let (over_socket, why) = match open(&Endpoint::Unix(socket.to_owned())) {
-            Ok(conversation) => (Some(conversation), None),
+            Ok(conversation) => {
+                // It lists nobody's connections, so what the kernel sees of the application has to do.
+                let is_untold = address.protocol == Protocol::Mongodb;
+                let why = is_untold.then(|| "the server does not list its connections".to_owned());
+                (Some(conversation), why)
+            }
             Err(error) => (None, Some(error.to_string())),
         };
         let eye = Self {
@@ -130,6 +136,7 @@ fn usual_user(protocol: Protocol) -> Option<String> {
     match protocol {
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => Some(String::new()),

@@ -127,6 +127,7 @@ impl Beside {
             user: client.user.clone().unwrap(),
             password: client.password.clone().unwrap(),
             database: client.database.clone(),
+            ..Login::default()
         };
         let protocol = self.server.protocol;
         let opened = Conversation::open(protocol, &endpoint, &login, Limits::default());

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::authentication::md5_hash;
-use postgres_protocol::authentication::sasl::{ChannelBinding, ScramSha256};
 use postgres_protocol::message::backend::{AuthenticationSaslBody, Message};
 use postgres_protocol::message::frontend;
 
@@ -15,14 +14,12 @@ use super::Connection;
 use super::frames::{Allowance, Frames, malformed, out_of_place, server_error};
 use crate::error::printable;
 use crate::io;
+use crate::scram::{Exchange, SCRAM_SHA_256};
 use crate::{Login, Stream, WireError};
 
 const SAY_HELLO: &str = "send the start-up message";
 const AUTHENTICATE: &str = "log in";
 const FINISH: &str = "finish the log-in";
-
-/// The one SASL mechanism that works without TLS.
-const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 
 /// `SSLRequest`. Source: PostgreSQL documentation, "Message Formats".
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
@@ -116,17 +113,17 @@ fn authenticate<S: Stream>(
     login: &Login,
     allowance: &mut Allowance,
 ) -> Result<(), WireError> {
-    let password = login.password.reveal().as_bytes();
+    let password = login.password.reveal();
     match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationOk => return Ok(()),
         // Over plain TCP, too: callers connect to this machine's own addresses only.
         Message::AuthenticationCleartextPassword => {
             frames.send(AUTHENTICATE, |out| {
-                frontend::password_message(password, out)
+                frontend::password_message(password.as_bytes(), out)
             })?;
         }
         Message::AuthenticationMd5Password(body) => {
-            let hash = md5_hash(login.user.as_bytes(), password, body.salt());
+            let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), body.salt());
             frames.send(AUTHENTICATE, |out| {
                 frontend::password_message(hash.as_bytes(), out)
             })?;
@@ -176,34 +173,41 @@ fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
     Err(WireError::Unsupported { what })
 }
 
-/// The SCRAM exchange up to the server's verified signature. The library caps the iteration count.
+/// The SCRAM exchange up to the server's verified signature.
 ///
 /// # Source
-/// RFC 5802 and RFC 7677; PostgreSQL documentation, "SASL Authentication".
+/// PostgreSQL documentation, "SASL Authentication".
 fn scram<S: Stream>(
     frames: &mut Frames<S>,
-    password: &[u8],
+    password: &str,
     allowance: &mut Allowance,
 ) -> Result<(), WireError> {
-    let mut exchange = ScramSha256::new(password, ChannelBinding::unsupported());
-    frames.send(AUTHENTICATE, |out| {
-        frontend::sasl_initial_response(SCRAM_SHA_256, exchange.message(), out)
+    let exchange = Exchange::begin("", password).map_err(|source| WireError::Io {
+        action: AUTHENTICATE,
+        source,
     })?;
-    match frames.receive(AUTHENTICATE, allowance)? {
-        Message::AuthenticationSaslContinue(body) => exchange
-            .update(body.data())
-            .map_err(|_| malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data()))?,
+    frames.send(AUTHENTICATE, |out| {
+        frontend::sasl_initial_response(SCRAM_SHA_256, exchange.first().as_bytes(), out)
+    })?;
+    let answer = match frames.receive(AUTHENTICATE, allowance)? {
+        Message::AuthenticationSaslContinue(body) => {
+            exchange.answer(body.data()).ok_or_else(|| {
+                malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data())
+            })?
+        }
         Message::ErrorResponse(body) => return Err(server_error(body.fields())),
         _ => return Err(out_of_place(AUTHENTICATE, "a SCRAM challenge")),
-    }
+    };
     frames.send(AUTHENTICATE, |out| {
-        frontend::sasl_response(exchange.message(), out)
+        frontend::sasl_response(answer.message.as_bytes(), out)
     })?;
     match frames.receive(AUTHENTICATE, allowance)? {
-        Message::AuthenticationSaslFinal(body) => exchange.finish(body.data()).map_err(|_| {
-            let expected = "a signature that proves that the server knows the password";
-            malformed(AUTHENTICATE, expected, body.data())
-        }),
+        Message::AuthenticationSaslFinal(body) if answer.is_proved_by(body.data()) => Ok(()),
+        Message::AuthenticationSaslFinal(body) => Err(malformed(
+            AUTHENTICATE,
+            "a signature that proves that the server knows the password",
+            body.data(),
+        )),
         Message::ErrorResponse(body) => Err(server_error(body.fields())),
         _ => Err(out_of_place(AUTHENTICATE, "the server's SCRAM signature")),
     }

@@ -3,6 +3,7 @@
 mod echo;
 mod http;
 mod memcached;
+mod mongodb;
 mod mysql;
 mod postgres;
 mod redis;

@@ -9,12 +9,12 @@ use looptax_wire::{Codec, WireError, fastcgi, upstream};
 
 const LIMIT: Duration = Duration::from_secs(1);
 /// Peers of each protocol that send what they should not.
-const N_HOSTILE: u64 = 250;
+pub(super) const N_HOSTILE: u64 = 250;
 /// Bytes of an answer at most: several times what a codec looks at at once.
 const MOST_BYTES: usize = 400_000;
 
 /// Random numbers below what is asked, by xorshift64 (Marsaglia 2003).
-fn below(seed: u64) -> impl FnMut(usize) -> usize {
+pub(super) fn below(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |limit| {
         state ^= state << 13;
@@ -55,7 +55,7 @@ fn fastcgi_answer(body: &[u8]) -> Vec<u8> {
 }
 
 /// Changes, cuts, doubles or replaces parts of a right answer.
-fn spoilt(mut bytes: Vec<u8>, random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
+pub(super) fn spoilt(mut bytes: Vec<u8>, random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
     for _ in 0..=random(4) {
         let at = random(bytes.len());
         match random(5) {
@@ -77,7 +77,7 @@ fn spoilt(mut bytes: Vec<u8>, random: &mut impl FnMut(usize) -> usize) -> Vec<u8
 }
 
 /// Gives a codec bytes in pieces as the load engine does, until it errs or all are in; how many answers there were.
-fn feed(
+pub(super) fn feed(
     codec: &mut dyn Codec,
     bytes: &[u8],
     random: &mut impl FnMut(usize) -> usize,

@@ -60,6 +60,7 @@ impl Share {
             socket: self.file(),
             folder: self.folder.to_owned(),
             port: address.port,
+            accounts: address.accounts.clone(),
         }
     }
 

@@ -290,6 +290,7 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
         user: user.to_owned(),
         password: looptax_dsn::Secret::new("pw".to_owned()),
         database: None,
+        ..Login::default()
     };
     let endpoints = [
         Endpoint::unix(&server.it.socket).unwrap(),

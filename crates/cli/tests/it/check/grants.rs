@@ -72,6 +72,7 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
         user: user.to_owned(),
         password: looptax_dsn::Secret::new("pw".to_owned()),
         database: None,
+        ..Login::default()
     };
     Conversation::open(server.it.protocol, &endpoint, &login, Limits::default()).unwrap()
 }

@@ -38,6 +38,7 @@ fn pgbouncers_way_to_postgres_is_moved_and_back() {
         user: "shop".to_owned(),
         password: Secret::new(String::new()),
         database: Some("shop".to_owned()),
+        ..Login::default()
     };
     let address = Endpoint::Tcp(place.http);
     let ask = move |question| {
@@ -111,6 +112,7 @@ fn clients_way(pooler: SocketAddr, database: Option<&str>) -> Result<String, Str
         user: "visitor".to_owned(),
         password: Secret::new(String::new()),
         database: Some("pgbouncer".to_owned()),
+        ..Login::default()
     };
     let shown = |error: &dyn std::fmt::Display| error.to_string();
     let limits = Limits::default();

@@ -98,6 +98,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         }
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => {
@@ -200,6 +201,7 @@ fn login(address: &Address) -> Login {
         Protocol::Mysql => "root",
         Protocol::Redis
         | Protocol::Memcached
+        | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
         | Protocol::Echo => "",
@@ -208,6 +210,7 @@ fn login(address: &Address) -> Login {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
         password,
         database: address.database.clone(),
+        accounts: address.accounts.clone(),
     }
 }
 

@@ -25,12 +25,14 @@ const ONE_SERVER: &[Protocol] = &[
 ];
 const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];
+const MONGODB: &[Protocol] = &[Protocol::Mongodb];
 const SITE: &[Protocol] = &[Protocol::Fastcgi, Protocol::Http];
 const ALL: &[Protocol] = &[
     Protocol::Mysql,
     Protocol::Postgres,
     Protocol::Redis,
     Protocol::Memcached,
+    Protocol::Mongodb,
     Protocol::Echo,
 ];
 
@@ -87,6 +89,12 @@ pub(super) const CATALOGUE: &[Entry] = &[
     ),
     entry("incr", REDIS, "INCR of a counter"),
     entry("lpush", REDIS, "LPUSH on a list (--value-size)"),
+    entry("find-one", MONGODB, "find of one document by its id"),
+    entry(
+        "insert-one",
+        MONGODB,
+        "insert of one document with a new id",
+    ),
     entry(
         "script:FILE",
         SQL,
@@ -95,7 +103,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     entry(
         "ping",
         ALL,
-        "a round trip without data: 120 constant bytes, a missing key, an echo",
+        "a round trip without data: 120 constant bytes, a missing key, `ping`, an echo",
     ),
     entry(
         "connect",
@@ -147,6 +155,7 @@ pub fn list() -> String {
             .map(|protocol| match protocol {
                 Protocol::Mysql => "MySQL, MariaDB",
                 Protocol::Redis => "Redis, Valkey",
+                Protocol::Mongodb => "FerretDB, MongoDB",
                 Protocol::Fastcgi => "PHP-FPM",
                 other => other.title(),
             })
@@ -167,6 +176,7 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
         .collect();
     let servers = match protocol {
         Protocol::Mysql => "MySQL and MariaDB",
+        Protocol::Mongodb => "FerretDB and MongoDB",
         Protocol::Fastcgi => "PHP-FPM",
         other => other.title(),
     };

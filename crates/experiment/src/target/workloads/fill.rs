@@ -72,6 +72,14 @@ pub(crate) fn fill(
             };
             dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
         }
+        (Workload::FindOne { collection }, _) => {
+            let place = (collection.database.as_deref(), &*collection.name);
+            let insert = |ids: std::ops::RangeInclusive<u32>| {
+                let documents = ids.map(u64::from).map(|id| (id, dataset::value_for(id)));
+                conversation.mongodb()?.insert(place, documents)
+            };
+            dataset::populate_mongodb(insert, rows)
+        }
         _ => Ok(()),
     }
 }

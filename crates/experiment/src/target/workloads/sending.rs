@@ -98,12 +98,13 @@ fn check_forms(
             "-c chooses how many are asked for at once",
         ));
     }
-    if requests.pipeline > 1 && is_sql {
+    if requests.pipeline > 1 && (is_sql || protocol == Protocol::Mongodb) {
         return Err(Failure::usage(
             format!(
-                "--pipeline {} is not for {}: a statement is sent when the answer before it is in",
+                "--pipeline {} is not for {}: {} is sent when the answer before it is in",
                 requests.pipeline,
-                protocol.title()
+                protocol.title(),
+                if is_sql { "a statement" } else { "a command" }
             ),
             "Redis, Valkey, memcached and echo take pipelines",
         ));
@@ -130,7 +131,7 @@ fn check_reconnect(
             | Workload::DumpValues { .. }
             | Workload::Echo(_)
     );
-    let is_refused = is_long || protocol == Protocol::Memcached;
+    let is_refused = is_long || matches!(protocol, Protocol::Memcached | Protocol::Mongodb);
     if requests.reconnect_every.is_none() || !is_refused {
         return Ok(());
     }

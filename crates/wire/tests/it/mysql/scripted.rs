@@ -153,6 +153,7 @@ pub(super) fn somebody(password: &str) -> Login {
         user: "bench".to_owned(),
         password: Secret::new(password),
         database: Some("sbtest".to_owned()),
+        ..Login::default()
     }
 }
 

@@ -61,7 +61,7 @@ fn login(user: &str, password: &str) -> Login {
     Login {
         user: user.to_owned(),
         password: Secret::new(password),
-        database: None,
+        ..Login::default()
     }
 }
 

@@ -134,7 +134,7 @@ fn check(known: &str, given: &str, flaw: Flaw, wanted: Result<(), &str>) {
     let login = Login {
         user: "ann".to_owned(),
         password: Secret::new(given),
-        database: None,
+        ..Login::default()
     };
     let outcome = thread::scope(|scope| {
         let serving = scope.spawn(|| serve(server, known, flaw));

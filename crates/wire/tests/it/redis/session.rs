@@ -19,6 +19,7 @@ fn login(user: &str, password: &str, database: Option<&str>) -> Login {
         user: user.to_owned(),
         password: Secret::new(password),
         database: database.map(str::to_owned),
+        ..Login::default()
     }
 }
 

@@ -1,0 +1,170 @@
+//! `MongoDB`'s protocol with a real server that speaks it: `FerretDB`, private and as somebody's own.
+
+use looptax_dsn::Kind;
+use looptax_testkit::runner::Looptax;
+use looptax_testkit::scratch::Scratch;
+use serde_json::Value;
+
+use crate::fixture::{SHORT, Server, compare, exe, is_installed, saved};
+use crate::workloads::{check, run};
+
+/// The kernel's words of both ends, and what it is that answers.
+#[track_caller]
+fn check_proved(comparison: &Value, pid: u64) {
+    let arms = comparison["arms"].as_array().unwrap();
+    let views = ["local socket of process ", "TCP from 127.0.0.1:"];
+    assert_eq!(arms.len(), views.len());
+    for (arm, sees) in arms.iter().zip(views) {
+        let proof = &arm["proof"];
+        assert_eq!(arm["verified"], true, "{arm}");
+        assert_eq!(proof["server_identity"], format!("pid={pid}"), "{arm}");
+        let view = proof["server_view"].as_str().unwrap();
+        assert!(view.starts_with(sees), "{arm}");
+    }
+}
+
+#[test]
+fn ferretdb_counts_each_workload_s_commands_as_we_do() {
+    for workload in ["ping", "find-one", "insert-one"] {
+        check(Kind::Ferretdb, &["--workload", workload], [1, 1]);
+    }
+    for client in ["poll-first", "block", "event"] {
+        check(Kind::Ferretdb, &["--client", client], [1, 1]);
+    }
+}
+
+#[test]
+fn ferretdb_s_threads_are_placed_and_metered_as_one_process() {
+    let Some(comparison) = run(Kind::Ferretdb, &[]) else {
+        return;
+    };
+    check_proved(&comparison, comparison["target"]["pid"].as_u64().unwrap());
+    assert_eq!(comparison["workload"]["name"], "find-one");
+    let target = &comparison["target"];
+    assert_eq!(target["version"], "1.24.2", "{target}");
+    for epoch in comparison["raw"]["epochs"].as_array().unwrap() {
+        let slice = &epoch["slices"][0];
+        assert!(slice["server_cpu_ns"].is_u64(), "{epoch}");
+        assert!(
+            slice["server_switches"].is_null(),
+            "its threads come and go"
+        );
+        // Both ends of every connection on the one core that the epoch drew.
+        let cores = [&epoch["client_cores"], &epoch["server_cores"]];
+        assert_eq!(cores[0], cores[1], "{epoch}");
+        assert_eq!(cores[0][0], cores[0][1], "{epoch}");
+    }
+}
+
+#[test]
+fn ferretdb_has_the_arms_that_one_address_and_one_path_give() {
+    if !is_installed(Kind::Ferretdb) {
+        return;
+    }
+    for (arm, why) in [
+        ("bridge", "FerretDB listens on one address and one path"),
+        ("tls", "it speaks no TLS here"),
+    ] {
+        let scratch = Scratch::new();
+        let run = compare(&scratch)
+            .args(["private:ferretdb", "--arms", &format!("unix,{arm}")])
+            .args(SHORT)
+            .run();
+        assert!(run.stderr.contains(why), "{}", run.stderr);
+    }
+    let scratch = Scratch::new();
+    let refused = compare(&scratch)
+        .args(["private:ferretdb", "--pipeline", "4"])
+        .args(SHORT)
+        .run();
+    refused.expect_code(2);
+    let words = "a command is sent when the answer before it is in";
+    assert!(refused.stderr.contains(words), "{}", refused.stderr);
+}
+
+/// Databases on it that looptax may have made.
+fn scratch_places(server: &Server) -> Vec<String> {
+    let mut names = server.talk().mongodb().unwrap().databases().unwrap();
+    names.retain(|it| it.starts_with("looptax_scratch_"));
+    names
+}
+
+#[test]
+fn a_running_server_is_asked_for_pings_and_written_to_where_that_is_said() {
+    let Some(server) = Server::start(Kind::Ferretdb) else {
+        return;
+    };
+    let pid = u64::from(server.it.pid);
+    let socket = server.socket();
+    for (options, workload) in [
+        (&["--socket", &socket][..], "ping"),
+        (&[], "ping"),
+        (&["--write", "--workload", "find-one"], "find-one"),
+        (&["--write", "--workload", "insert-one"], "insert-one"),
+    ] {
+        let scratch = Scratch::new();
+        let run = server.compare(&scratch).args(options).run();
+        run.expect_code(0);
+        let record = saved(&scratch);
+        let comparison = &record["comparisons"][0];
+        assert_eq!(comparison["workload"]["name"], workload);
+        assert_eq!(comparison["target"]["kind"], "ferretdb");
+        check_proved(comparison, pid);
+        assert!(!record.to_string().contains(server.password()));
+        assert_eq!(scratch_places(&server), [""; 0]);
+    }
+}
+
+#[test]
+fn what_writes_is_refused_without_leave_and_a_wrong_password_with_the_server_s_words() {
+    let Some(server) = Server::start(Kind::Ferretdb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let refused = { server.compare(&scratch) }
+        .args(["--workload", "insert-one"])
+        .run();
+    refused.expect_code(2);
+    assert!(refused.stderr.contains("--write"), "{}", refused.stderr);
+    let wrong = compare(&scratch)
+        .args([server.url_with("wrong"), "--yes".to_owned()])
+        .args(SHORT)
+        .run();
+    wrong.expect_code(2);
+    assert!(wrong.stderr.contains("code 18"), "{}", wrong.stderr);
+}
+
+#[test]
+fn find_check_and_dsn_know_it() {
+    let Some(server) = Server::start(Kind::Ferretdb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let socket = server.socket();
+    let run = |args: &[&str]| {
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        run.expect_code(0);
+        run.stdout.clone()
+    };
+    let found: Value = serde_json::from_str(&run(&["find", "--json"])).unwrap();
+    let servers = found["servers"].as_array().unwrap();
+    let seen = servers.iter().find(|it| it["pid"] == server.it.pid);
+    let seen = seen.unwrap_or_else(|| panic!("{found}"));
+    assert_eq!(seen["kind"], "ferretdb", "{seen}");
+    let shown = seen["endpoints"].to_string();
+    assert!(
+        shown.contains(&socket) && shown.contains(&server.it.tcp.to_string()),
+        "{shown}"
+    );
+
+    let checked = run(&["check", &server.url()]);
+    assert!(checked.starts_with("would work"), "{checked}");
+    assert!(checked.contains("same server, login"), "{checked}");
+    let spelled = run(&["dsn", &server.url(), "--for", "python"]);
+    let path = socket.replace('/', "%2F");
+    assert!(spelled.contains(&format!("@{path}/looptax'")), "{spelled}");
+    let url = format!("{}?authSource=admin", server.url());
+    let spelled = run(&["dsn", &url, "--for", "python"]);
+    let wanted = format!("@{path}/looptax?authSource=admin'");
+    assert!(spelled.contains(&wanted), "{spelled}");
+}

@@ -1,0 +1,231 @@
+//! `MongoDB`'s protocol, as far as commands in single messages go: log in, ask, fill, and the measured ping, find and
+//! insert.
+//!
+//! `FerretDB` speaks it too, and is what it is tried with. Called by bench (codecs), servers (readiness, filling) and
+//! path (proof of an arm, the server's counters).
+//!
+//! # Source
+//! mongodb.com/docs/manual/reference/command; `FerretDB` 1.24 (read 2026-11).
+
+mod bson;
+mod login;
+mod message;
+mod workload;
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use bson::Document;
+use message::{ANSWER_LIMIT, Answer, Command, answer, broken, check};
+pub use workload::{FindOne, InsertOne, Ping};
+
+use crate::io;
+use crate::{Stream, WireError};
+
+/// Bytes that are read at a time.
+const PIECE_BYTES: usize = 16 << 10;
+/// The database that holds what belongs to the server as a whole.
+const ADMIN: &str = "admin";
+
+const ASK: &str = "ask the server";
+
+/// A session over `S`.
+#[derive(Debug)]
+pub struct Connection<S: Stream> {
+    stream: S,
+    timeout_hint: Duration,
+    /// The number of the last message.
+    number: i32,
+    database: String,
+    server_version: String,
+    is_ferretdb: bool,
+    is_replicated: bool,
+    peer: Option<SocketAddr>,
+}
+
+/// What a server says of itself and of its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Status {
+    /// Its process, as it sees it itself.
+    pub pid: u64,
+    /// Connections since it started; `FerretDB` does not tell.
+    pub n_connections: Option<u64>,
+    /// How often it was asked what.
+    pub commands: Vec<(String, u64)>,
+}
+
+impl<S: Stream> Connection<S> {
+    /// The server's own version: `7.0.14`, `FerretDB`'s `1.24.2`.
+    pub fn server_version(&self) -> &str {
+        &self.server_version
+    }
+
+    /// Whether it says that it is `FerretDB`.
+    pub fn is_ferretdb(&self) -> bool {
+        self.is_ferretdb
+    }
+
+    /// Whether it is one of a set, so that what is written goes on to others.
+    pub fn is_replicated(&self) -> bool {
+        self.is_replicated
+    }
+
+    /// The database that was logged in to.
+    pub fn database(&self) -> &str {
+        &self.database
+    }
+
+    /// Where the server said at the login that this connection comes from; `None` over a socket.
+    pub fn peer(&self) -> Option<SocketAddr> {
+        self.peer
+    }
+
+    /// What it has done so far.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the account may not ask; [`WireError::Malformed`], [`WireError::TooLong`];
+    /// `Timeout`, `Closed`, `Io`.
+    ///
+    /// # Source
+    /// mongodb.com/docs/manual/reference/command/serverStatus, `metrics.commands`.
+    pub fn status(&mut self) -> Result<Status, WireError> {
+        let told = self.ask(ADMIN, Document::new().int("serverStatus", 1))?;
+        let count = |names: &[&str]| told.number(names).map(|it| it as u64);
+        let Some(pid) = count(&["pid"]) else {
+            return Err(broken(&told.0, ASK));
+        };
+        let each = told.each(&["metrics", "commands"]).into_iter();
+        let commands = each.filter_map(|it| {
+            let name = str::from_utf8(it.name).ok()?;
+            let total = count(&["metrics", "commands", name, "total"])?;
+            Some((name.to_owned(), total))
+        });
+        Ok(Status {
+            pid,
+            n_connections: count(&["connections", "totalCreated"]),
+            commands: commands.collect(),
+        })
+    }
+
+    /// Connections that it takes at the same time, and those that there are; `None` where it does not tell.
+    ///
+    /// # Errors
+    /// As [`Self::status`].
+    pub fn capacity(&mut self) -> Result<Option<(u64, u64)>, WireError> {
+        let told = self.ask(ADMIN, Document::new().int("serverStatus", 1))?;
+        let count = |name| told.number(&["connections", name]).map(|it| it as u64);
+        let used = count("current");
+        Ok(count("available")
+            .zip(used)
+            .map(|(free, used)| (free + used, used)))
+    }
+
+    /// The names of its databases.
+    ///
+    /// # Errors
+    /// As [`Self::status`].
+    pub fn databases(&mut self) -> Result<Vec<String>, WireError> {
+        let told = self.ask(
+            ADMIN,
+            Document::new()
+                .int("listDatabases", 1)
+                .bool("nameOnly", true),
+        )?;
+        let each = told.each(&["databases"]).into_iter();
+        let names = each.filter_map(|it| {
+            let place = str::from_utf8(it.name).ok()?;
+            told.text(&["databases", place, "name"])
+        });
+        Ok(names.collect())
+    }
+
+    /// Inserts documents with these keys and values, as [`FindOne`] asks for them. Without a database it is that of
+    /// the login.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] for the first that was refused; else as [`Self::status`].
+    pub fn insert(
+        &mut self,
+        (database, collection): (Option<&str>, &str),
+        documents: impl Iterator<Item = (u64, String)>,
+    ) -> Result<(), WireError> {
+        let database = database.unwrap_or(&self.database).to_owned();
+        let documents =
+            documents.map(|(key, value)| workload::stored(&workload::id_of(key), &value));
+        let insert = Document::new().text("insert", collection);
+        self.ask(&database, insert.array("documents", documents))
+            .map(drop)
+    }
+
+    /// Makes an account without roles, which `FerretDB` lets do everything.
+    ///
+    /// # Errors
+    /// As [`Self::status`].
+    pub fn create_user(
+        &mut self,
+        database: &str,
+        user: &str,
+        password: &str,
+    ) -> Result<(), WireError> {
+        let create = Document::new()
+            .text("createUser", user)
+            .text("pwd", password);
+        self.ask(database, create.array("roles", [])).map(drop)
+    }
+
+    /// Takes a database away with all that is in it.
+    ///
+    /// # Errors
+    /// As [`Self::status`].
+    pub fn drop_database(&mut self, database: &str) -> Result<(), WireError> {
+        self.ask(database, Document::new().int("dropDatabase", 1))
+            .map(drop)
+    }
+
+    /// The stream, for the load engine. Nothing of the session has been read ahead.
+    pub fn into_stream(self) -> S {
+        self.stream
+    }
+
+    fn ask(&mut self, database: &str, command: Document) -> Result<Answer, WireError> {
+        self.exchange(database, command, ASK, ANSWER_LIMIT)
+    }
+
+    fn exchange(
+        &mut self,
+        database: &str,
+        command: Document,
+        action: &'static str,
+        limit: usize,
+    ) -> Result<Answer, WireError> {
+        let mut command = Command::new(command.text("$db", database));
+        command.count_from(self.number);
+        let mut message = Vec::new();
+        command.write(&mut message);
+        self.number = command.number();
+        io::write_all(&mut self.stream, &message, action, self.timeout_hint)?;
+        let mut received = Vec::new();
+        loop {
+            let mut piece = [0; PIECE_BYTES];
+            // Not a byte more than the message has: what follows would be lost.
+            let n_wanted = message::n_missing(&received, limit).min(PIECE_BYTES);
+            let n = io::read_some(
+                &mut self.stream,
+                &mut piece[..n_wanted],
+                action,
+                self.timeout_hint,
+            )?;
+            received.extend_from_slice(&piece[..n]);
+            if let Some(document) = answer(&received, self.number, action, limit)? {
+                check(&received, document.clone(), action)?;
+                received.drain(..document.start);
+                return Ok(Answer(received));
+            }
+        }
+    }
+}
+
+/// Whether the name may be that of a database or a collection in a command of ours.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.contains('\0')
+}

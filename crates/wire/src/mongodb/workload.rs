@@ -1,0 +1,203 @@
+//! The measured commands as codecs: ping, find of one document by its id, insert of one.
+//!
+//! Hot file: `request` copies a template and writes a number and an id into it, `reply` finds the bounds of one
+//! answer and goes through its first elements. Neither allocates (but for an error), locks, logs, nor calls the system.
+//! The load engine calls them; nothing here does I/O.
+
+use std::io;
+use std::ops::Range;
+
+use super::bson::{self, ARRAY, DOCUMENT, Document, Elements, ID_BYTES};
+use super::message::{ANSWER_LIMIT, Command, answer, broken, check};
+use crate::{Codec, Draws, Reply, WireError, random};
+
+const READ_REPLY: &str = "read the reply to a measured command";
+
+/// An id that a template has where the real one is written; no key has it.
+const ID_PLACE: [u8; ID_BYTES] = [0xfe; ID_BYTES];
+/// The first byte of ids that are inserted: keys have 0 there.
+const INSERTED: u8 = 0x80;
+
+/// The id of the document with this key: both servers look one up by an index, where a number would be sought for
+/// through all documents by `FerretDB` 1.24 on `SQLite`.
+pub(super) fn id_of(key: u64) -> [u8; ID_BYTES] {
+    let mut id = [0; ID_BYTES];
+    id[4..].copy_from_slice(&key.to_be_bytes());
+    id
+}
+
+/// A document as it is stored.
+pub(super) fn stored(id: &[u8; ID_BYTES], value: &str) -> Document {
+    Document::new().id("_id", id).text("c", value)
+}
+
+/// `ping`: an answer without data.
+#[derive(Debug, Clone)]
+pub struct Ping(Command);
+
+impl Ping {
+    /// In this database.
+    pub fn new(database: &str) -> Self {
+        Self(Command::new(
+            Document::new().int("ping", 1).text("$db", database),
+        ))
+    }
+}
+
+impl Codec for Ping {
+    #[inline]
+    fn request(&mut self, _draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        self.0.write(out);
+    }
+
+    #[inline]
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let Some(document) = whole(received, &self.0)? else {
+            return Ok(None);
+        };
+        Ok(Some(without_data(&document)))
+    }
+}
+
+/// `find` of one document by its id: the reply's data is the document, empty for one that is not there.
+#[derive(Debug, Clone)]
+pub struct FindOne {
+    command: Command,
+    id_at: usize,
+}
+
+impl FindOne {
+    /// Of the documents that [`super::Connection::insert`] makes.
+    pub fn new(database: &str, collection: &str) -> Self {
+        let command = Command::new(
+            Document::new()
+                .text("find", collection)
+                .document("filter", Document::new().id("_id", &ID_PLACE))
+                .int("limit", 1)
+                .bool("singleBatch", true)
+                .text("$db", database),
+        );
+        let id_at = command.position(&ID_PLACE);
+        Self { command, id_at }
+    }
+}
+
+impl Codec for FindOne {
+    #[inline]
+    fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        let id = id_of(draws.key());
+        let start = self.command.write(out);
+        out[start + self.id_at..][..ID_BYTES].copy_from_slice(&id);
+    }
+
+    #[inline]
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let Some(document) = whole(received, &self.command)? else {
+            return Ok(None);
+        };
+        let bytes = document.end;
+        match first_found(received, document) {
+            Ok(Some(data)) => Ok(Some(Reply { bytes, data })),
+            _ => Err(broken(received, READ_REPLY)),
+        }
+    }
+}
+
+/// The first document of the cursor's first batch, which may be empty; `None` where there is no cursor.
+#[inline]
+fn first_found(
+    received: &[u8],
+    document: Range<usize>,
+) -> Result<Option<Range<usize>>, bson::Broken> {
+    let end = document.end;
+    let cursor = Elements::of(received, document)?.named("cursor")?;
+    let Some(cursor) = cursor.filter(|it| it.kind == DOCUMENT) else {
+        return Ok(None);
+    };
+    let batch = Elements::of(received, cursor.value)?.named("firstBatch")?;
+    let Some(batch) = batch.filter(|it| it.kind == ARRAY) else {
+        return Ok(None);
+    };
+    let first = Elements::of(received, batch.value)?.element()?;
+    Ok(Some(first.map_or(end..end, |it| it.value)))
+}
+
+/// `insert` of one document with an id that no other has; the answer is how many were inserted, without data.
+#[derive(Debug, Clone)]
+pub struct InsertOne {
+    command: Command,
+    id_at: usize,
+    id: [u8; ID_BYTES],
+    n_inserted: u32,
+}
+
+impl InsertOne {
+    /// Of documents as [`super::Connection::insert`] makes them, with this value.
+    ///
+    /// # Errors
+    /// When the kernel gives no random bytes for the ids.
+    pub fn new(database: &str, collection: &str, value: &str) -> Result<Self, WireError> {
+        let command = Command::new(
+            Document::new()
+                .text("insert", collection)
+                .array("documents", [stored(&ID_PLACE, value)])
+                .text("$db", database),
+        );
+        let mut id = random::bytes::<ID_BYTES>().map_err(no_ids)?;
+        id[0] |= INSERTED;
+        Ok(Self {
+            id_at: command.position(&ID_PLACE),
+            command,
+            id,
+            n_inserted: 0,
+        })
+    }
+}
+
+fn no_ids(source: io::Error) -> WireError {
+    WireError::Io {
+        action: "draw ids for documents",
+        source,
+    }
+}
+
+impl Codec for InsertOne {
+    #[inline]
+    fn request(&mut self, _draws: &mut dyn Draws, out: &mut Vec<u8>) {
+        self.n_inserted = self.n_inserted.wrapping_add(1);
+        self.id[ID_BYTES - 4..].copy_from_slice(&self.n_inserted.to_be_bytes());
+        let start = self.command.write(out);
+        out[start + self.id_at..][..ID_BYTES].copy_from_slice(&self.id);
+    }
+
+    #[inline]
+    fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
+        let Some(document) = whole(received, &self.command)? else {
+            return Ok(None);
+        };
+        let n = Elements::of(received, document.clone()).and_then(|mut it| it.named("n"));
+        match n {
+            Ok(Some(n)) if bson::number(received, &n) == Some(1.0) => {
+                Ok(Some(without_data(&document)))
+            }
+            _ => Err(broken(received, READ_REPLY)),
+        }
+    }
+}
+
+/// The document of a whole answer that holds no error.
+#[inline]
+fn whole(received: &[u8], command: &Command) -> Result<Option<Range<usize>>, WireError> {
+    let Some(document) = answer(received, command.number(), READ_REPLY, ANSWER_LIMIT)? else {
+        return Ok(None);
+    };
+    check(received, document.clone(), READ_REPLY)?;
+    Ok(Some(document))
+}
+
+fn without_data(document: &Range<usize>) -> Reply {
+    Reply {
+        bytes: document.end,
+        data: document.end..document.end,
+    }
+}

@@ -1,0 +1,201 @@
+//! The client's side of SCRAM-SHA-256, for every protocol that carries it.
+//!
+//! Text in, text out: how a message travels is the protocol's own affair. Called by the logins of PostgreSQL and
+//! `MongoDB`. The server has to prove that it knows the password before anybody goes on.
+//!
+//! # Source
+//! RFC 5802, RFC 7677.
+
+use std::io;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+use crate::random;
+
+/// The mechanism's name.
+pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
+
+/// Most rounds that a server may ask for: it states the number before we know whose it is, and each costs time.
+/// PostgreSQL's own number is 4096, `MongoDB`'s 15000; its JDBC driver stops here, too (CVE-2026-42198).
+const MOST_ROUNDS: u32 = 100_000;
+/// Random bytes of a nonce, a multiple of three, so that base64 needs no padding.
+const NONCE_BYTES: usize = 24;
+/// What stands before the first message: no channel binding, nobody else's rights.
+const HEADER: &str = "n,,";
+
+/// An exchange that has begun.
+pub(crate) struct Exchange {
+    password: Vec<u8>,
+    nonce: String,
+    /// The first message without its header.
+    bare: String,
+}
+
+/// Our answer to a challenge, and what its server has to say then.
+pub(crate) struct Answer {
+    /// What is sent.
+    pub(crate) message: String,
+    salted: [u8; 32],
+    signed: String,
+}
+
+impl Exchange {
+    /// Begins one; PostgreSQL wants no name here, it knows it already.
+    ///
+    /// # Errors
+    /// When the kernel gives no random bytes.
+    pub(crate) fn begin(user: &str, password: &str) -> io::Result<Self> {
+        let nonce = STANDARD.encode(random::bytes::<NONCE_BYTES>()?);
+        Ok(Self::with_nonce(user, password, nonce))
+    }
+
+    fn with_nonce(user: &str, password: &str, nonce: String) -> Self {
+        let user = user.replace('=', "=3D").replace(',', "=2C");
+        // A password that may not be prepared is taken as it is, as PostgreSQL does.
+        let password = stringprep::saslprep(password).map_or_else(
+            |_| password.as_bytes().to_vec(),
+            |it| it.into_owned().into_bytes(),
+        );
+        Self {
+            password,
+            bare: format!("n={user},r={nonce}"),
+            nonce,
+        }
+    }
+
+    /// The first message.
+    pub(crate) fn first(&self) -> String {
+        format!("{HEADER}{}", self.bare)
+    }
+
+    /// Answers the challenge; `None` where it is none to our nonce, or asks for more than 100 000 rounds.
+    pub(crate) fn answer(&self, challenge: &[u8]) -> Option<Answer> {
+        let challenge = str::from_utf8(challenge).ok()?;
+        let mut parts = challenge.split(',');
+        let nonce = parts.next()?.strip_prefix("r=")?;
+        let salt = STANDARD.decode(parts.next()?.strip_prefix("s=")?).ok()?;
+        let n_rounds: u32 = parts.next()?.strip_prefix("i=")?.parse().ok()?;
+        if !nonce.starts_with(&self.nonce) || !(1..=MOST_ROUNDS).contains(&n_rounds) {
+            return None;
+        }
+        let salted = salted(&self.password, &salt, n_rounds);
+        let client_key = keyed(&salted, b"Client Key");
+        let unproved = format!("c={},r={nonce}", STANDARD.encode(HEADER));
+        let signed = format!("{},{challenge},{unproved}", self.bare);
+        let signature = keyed(&Sha256::digest(client_key), signed.as_bytes());
+        let mut proof = client_key;
+        mix(&mut proof, &signature);
+        Some(Answer {
+            message: format!("{unproved},p={}", STANDARD.encode(proof)),
+            salted,
+            signed,
+        })
+    }
+}
+
+impl Answer {
+    /// Whether the server's last message shows that it knows the password.
+    pub(crate) fn is_proved_by(&self, last: &[u8]) -> bool {
+        let signature = last.strip_prefix(b"v=").unwrap_or_default();
+        let signature = signature.split(|byte| *byte == b',').next();
+        let signature = STANDARD.decode(signature.unwrap_or_default());
+        let server_key = keyed(&self.salted, b"Server Key");
+        let code = hmac(&server_key).chain_update(self.signed.as_bytes());
+        signature.is_ok_and(|signature| code.verify_slice(&signature).is_ok())
+    }
+}
+
+fn hmac(key: &[u8]) -> Hmac<Sha256> {
+    Hmac::new_from_slice(key).expect("a key may have any length")
+}
+
+fn keyed(key: &[u8], text: &[u8]) -> [u8; 32] {
+    hmac(key).chain_update(text).finalize().into_bytes().into()
+}
+
+/// PBKDF2 with one block.
+fn salted(password: &[u8], salt: &[u8], n_rounds: u32) -> [u8; 32] {
+    let key = hmac(password);
+    let round = |text: &[u8]| -> [u8; 32] {
+        let code = key.clone().chain_update(text);
+        code.finalize().into_bytes().into()
+    };
+    let mut last = round(&[salt, &[0, 0, 0, 1]].concat());
+    let mut all = last;
+    for _ in 1..n_rounds {
+        last = round(&last);
+        mix(&mut all, &last);
+    }
+    all
+}
+
+fn mix(into: &mut [u8; 32], other: &[u8; 32]) {
+    for (byte, other) in into.iter_mut().zip(other) {
+        *byte ^= other;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 7677, section 3.
+    const NONCE: &str = "rOprNGfwEbeRWgbNEkqO";
+    const CHALLENGE: &[u8] =
+        b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+    const LAST: &[u8] = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
+
+    fn exchange(user: &str) -> Exchange {
+        Exchange::with_nonce(user, "pencil", NONCE.to_owned())
+    }
+
+    #[test]
+    fn the_exchange_of_the_rfc_comes_out() {
+        let exchange = exchange("user");
+        assert_eq!(exchange.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
+        let answer = exchange.answer(CHALLENGE).unwrap();
+        assert_eq!(
+            answer.message,
+            "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
+        );
+        assert!(answer.is_proved_by(LAST));
+        for last in [&LAST[..20], b"v=", b"", b"e=other-error", &LAST[1..]] {
+            assert!(!answer.is_proved_by(last));
+        }
+    }
+
+    #[test]
+    fn challenges_that_are_none_are_refused() {
+        let text = |from: &str, to: &str| String::from_utf8_lossy(CHALLENGE).replace(from, to);
+        for wrong in [
+            text("rOpr", "rOpq"),
+            text("i=4096", "i=100001"),
+            text("i=4096", "i=0"),
+            text(",i=4096", ""),
+            text("s=W", "s=*"),
+            String::new(),
+        ] {
+            assert!(
+                exchange("user").answer(wrong.as_bytes()).is_none(),
+                "{wrong}"
+            );
+        }
+        assert!(exchange("user").answer(&[0xff; 40]).is_none());
+    }
+
+    #[test]
+    fn names_and_passwords_are_prepared() {
+        assert_eq!(exchange("a=b,c").bare, format!("n=a=3Db=2Cc,r={NONCE}"));
+        // U+00A0 is a blank, U+00AD is nothing (RFC 4013).
+        let prepared = Exchange::with_nonce("", "a\u{a0}\u{ad}b", String::new());
+        assert_eq!(prepared.password, b"a b");
+        let two = [
+            Exchange::begin("", "").unwrap(),
+            Exchange::begin("", "").unwrap(),
+        ];
+        assert_ne!(two[0].nonce, two[1].nonce);
+    }
+}
