@@ -63,7 +63,9 @@ impl Stack {
     /// That it does not answer, or is answered without what is behind: then it proves nothing.
     pub fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = self.eyes();
-        let page = Page::before(url)?;
+        let page = Page::before(url).map_err(|failure| {
+            failure.with_hint("name a page that works now: only a page can prove this")
+        })?;
         // It is asked twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {

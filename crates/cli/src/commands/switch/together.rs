@@ -56,6 +56,13 @@ impl Doing<'_> {
         }
         planned::refuse_unwritable(&switched)?;
         if args.dry_run {
+            match &args.url {
+                // Better now than after the plan was agreed to.
+                Some(url) => drop(stack.page_before(url)?),
+                None => self
+                    .terminal
+                    .words("a page that proves it is still to be named: --url http://127.0.0.1/\n"),
+            }
             switched.outcome = SwitchOutcome::Planned;
             return self.end(&switched, Exit::Done);
         }

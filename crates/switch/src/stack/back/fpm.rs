@@ -51,10 +51,17 @@ impl BackProgram for Fpm {
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let shown = master.arguments().join(" ");
         let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
-        if let Some((path, _)) = own {
-            words.extend(["-y".to_owned(), path.to_owned()]);
-        }
-        Some(Line::from(line(&file_of(master), &words)))
+        let path = own.map(|(path, _)| path);
+        words.extend(
+            path.iter()
+                .flat_map(|it| ["-y".to_owned(), (*it).to_owned()]),
+        );
+        let is_relative = path.is_some_and(|it| !it.starts_with('/'));
+        Some(Line {
+            text: line(&file_of(master), &words),
+            // From the folder that it was started in.
+            like: is_relative.then(|| master.clone()),
+        })
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {
