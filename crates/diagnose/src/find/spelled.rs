@@ -34,10 +34,13 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
     } else {
         format!(" --for {}", names.join(","))
     };
-    let switch = if kind == Kind::PhpFpm && before == Some("nginx") {
-        ", and `looptax switch SITE POOL --url PAGE` moves nginx's file and the pool's together"
-    } else {
-        ""
+    let own = own_side(kind, name).filter(|_| before.is_some());
+    let switch = match own {
+        Some("php-fpm") => ", and `looptax switch SITE POOL --url PAGE` moves both files together",
+        Some("gunicorn" | "uwsgi" | "puma") => {
+            ", and `looptax switch SITE OWN --url PAGE` moves both files together"
+        }
+        _ => "",
     };
     Some(format!(
         "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` spells it{switch}"
@@ -119,7 +122,7 @@ mod tests {
             nginx,
             Some(
                 "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` spells it, \
-                 and `looptax switch SITE POOL --url PAGE` moves nginx's file and the pool's together",
+                 and `looptax switch SITE POOL --url PAGE` moves both files together",
             ),
         );
         check(
@@ -127,7 +130,8 @@ mod tests {
             "gunicorn",
             nginx,
             Some(
-                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` spells it",
+                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` spells it, \
+                 and `looptax switch SITE OWN --url PAGE` moves both files together",
             ),
         );
         check(
