@@ -240,10 +240,7 @@ fn a_pool_whose_program_named_its_file_from_its_own_folder_is_tested_there() {
     let Some(mut shop) = Shop::open() else { return };
     let fpm = program("php-fpm").expect("it runs");
     shop.place.write(&[("etc/own.conf", GLOBAL)]);
-    let line = format!(
-        "cd etc && exec {} -n -F -y own.conf",
-        fpm.display()
-    );
+    let line = format!("cd etc && exec {} -n -F -y own.conf", fpm.display());
     shop.restart_fpm_by(Path::new("/bin/sh"), &["-c", &line]);
     let page = shop.url("/");
     let run = shop.switching(&["--yes", "--url", &page]).run();
