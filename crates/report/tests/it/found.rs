@@ -6,6 +6,18 @@ use looptax_record::{
 };
 use looptax_report::terminal::{First, Style, found};
 
+fn of_mariadb() -> CostSource {
+    CostSource {
+        kind: Some("mariadb".to_owned()),
+        client_kind: None,
+        is_per_connection: false,
+        cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
+        source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
+        is_size_uncertain: false,
+        is_undecided: false,
+    }
+}
+
 pub(crate) fn look() -> Found {
     let endpoint = |transport, address: &str, file: Option<&str>| FoundEndpoint {
         transport,
@@ -37,15 +49,7 @@ pub(crate) fn look() -> Found {
         looptax_version: "0.1.0".to_owned(),
         at: "2026-11-21T12:00:00+00:00".to_owned(),
         rates_over_s: Some(1.0),
-        cost_sources: vec![CostSource {
-            kind: Some("mariadb".to_owned()),
-            client_kind: None,
-            is_per_connection: false,
-            cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
-            source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
-            is_size_uncertain: false,
-            is_undecided: false,
-        }],
+        cost_sources: vec![of_mariadb()],
         sees_all: true,
         servers: vec![FoundServer {
             kind: "mariadb".to_owned(),
