@@ -1,5 +1,6 @@
 //! How slices make epochs and epochs a trial, from what the first look saw; and the same in words.
 
+use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_experiment::plan::minutes;
@@ -141,9 +142,13 @@ fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
     let unused = ask.servers.iter().enumerate().filter(is_unused);
     let unused = unused.flat_map(|(_, server)| &server.from);
-    let mut words: String = unused
-        .map(|from| format!("; no page connects to {from}, whose socket was named"))
-        .collect();
+    let mut words = String::new();
+    for from in unused {
+        let _ = write!(
+            words,
+            "; no page connects to {from}, whose socket was named"
+        );
+    }
     if ask.is_each && seen.used.len() == 1 {
         words += "; --each finds one server alone, and so one comparison";
     }
