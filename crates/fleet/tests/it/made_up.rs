@@ -85,6 +85,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
                 Way::Unix
             },
             n_connections: rng.next_u64() % 9,
+            asks_by_its_files: false,
             requests_per_s: Some([f64::NAN, f64::from(rng.next_u32())][idx % 2]),
         },
         // Now and then of a server that is not in the list.
@@ -92,6 +93,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
         via: None,
         onward: None,
         cpu_ms_per_s: Some(figure(rng)),
+        cost_from: Vec::new(),
     };
     Found {
         schema_version: FOUND_SCHEMA_VERSION,
