@@ -40,6 +40,7 @@ impl SocketOf {
             folder: self.folder.clone(),
             port: address.port,
             accounts: address.accounts.clone(),
+            page: address.page.clone().filter(|it| it != "/"),
         }
     }
 }

@@ -44,6 +44,7 @@ pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<Str
         folder: socket.folder.clone(),
         port: address.port,
         accounts: None,
+        page: None,
     }
 }
 
