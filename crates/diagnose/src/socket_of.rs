@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
 use looptax_discover::{Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
-use looptax_dsn::{Address, Protocol};
+use looptax_dsn::{Address, Kind, Protocol};
 use looptax_failure::Failure;
 use looptax_record::HowKnown;
 
@@ -130,11 +130,26 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
                 &format!("the usual one: whether {named} listens there is seen by root only"),
             )
         })),
+        None if server.lacks_socket() && is_made_by_lines(server.kind) => {
+            let words = format!(
+                "the usual path: {named} listens on port {} and has no socket yet; the lines of its own side make it",
+                address.port
+            );
+            Ok(SocketOf {
+                is_guess: true,
+                ..socket_at(address, &usual(address), &words)
+            })
+        }
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
             looptax_discover::how_to_add_a_socket(server.kind),
         )),
     }
+}
+
+/// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.
+pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
+    matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
 /// The one socket of the user whose listener is on the port, where the process behind it is not to be seen.

@@ -183,8 +183,16 @@ fn a_page_is_kept_where_the_text_holds_one_and_told_where_it_does_not() {
         ("/app/", "nginx", "proxy_pass http://unix:/s:/app/;"),
         ("/", "nginx", "proxy_pass http://unix:/s:;"),
         ("/app/", "apache", "\"unix:/s|http://localhost/app/\""),
-        ("/app/", "caddy", "does not work here: reverse_proxy takes no path"),
-        ("/app/", "haproxy", "does not work here: a server line takes no path"),
+        (
+            "/app/",
+            "caddy",
+            "does not work here: reverse_proxy takes no path",
+        ),
+        (
+            "/app/",
+            "haproxy",
+            "does not work here: a server line takes no path",
+        ),
     ] {
         let told = of(&format!("http://127.0.0.1:8000{page}"), name);
         assert!(told.contains(expected), "{told}");
