@@ -231,7 +231,7 @@ fn look_at_the_socket(
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
         return;
     };
-    let mut point = way(&socket, around.client);
+    let mut point = way(&socket, around.client, address);
     if point.outcome == Outcome::Fail && socket.is_guess {
         let server = around.near.server(address);
         let own = server.and_then(|it| it.paths().next());

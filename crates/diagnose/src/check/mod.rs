@@ -86,7 +86,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         let tcp = SocketAddr::new(ip, address.port);
         return Ok(vec![nobody_known(tcp, question, None)]);
     }
-    let path = way(&socket, client);
+    let path = way(&socket, client, address);
     let is_reachable = path.outcome == Outcome::Pass;
     points.push(path);
     points.push(check::confinement(&client.confinement, &client.shown));
@@ -188,9 +188,10 @@ fn another_kind(server: &Server, address: &Address) -> Point {
 }
 
 /// The way to the socket, gone as the client.
-fn way(socket: &SocketOf, client: &Client) -> Point {
+fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
     let found = reach::reach(Path::new(&socket.file), client);
-    check::reach(&found, &socket.file, &client.shown, &client.user)
+    let (shown, user) = (&client.shown, &client.user);
+    check::reach(&found, &socket.file, shown, user, address.protocol)
 }
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
