@@ -105,11 +105,10 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         if let Some(found) = candidate(address, near) {
             return Ok(found);
         }
-        let words =
-            "the usual one: no server was seen on that port here, so look whether it is right";
+        let words = unseen(address.host.as_deref(), address.port);
         return Ok(SocketOf {
             is_guess: true,
-            ..socket_at(address, &usual(address), words)
+            ..socket_at(address, &usual(address), &words)
         });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
@@ -145,6 +144,23 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
             looptax_discover::how_to_add_a_socket(server.kind),
         )),
     }
+}
+
+/// Why the usual socket is taken: what is seen of the port where no server is.
+pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
+    let ip = own_address(host.unwrap_or("localhost"));
+    let own = looptax_discover::process(std::process::id());
+    let listens = ip
+        .zip(own)
+        .is_some_and(|(ip, own)| looptax_discover::is_listened_at(SocketAddr::new(ip, port), &own));
+    let why = if !listens {
+        "no server with a socket was seen on that port here"
+    } else if rustix::process::geteuid().is_root() {
+        "what listens on that port is no server of this kind that is known"
+    } else {
+        "what listens on that port is seen by root only"
+    };
+    format!("the usual one: {why}, so look whether it is right")
 }
 
 /// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.

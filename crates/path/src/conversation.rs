@@ -158,7 +158,7 @@ impl Conversation {
         facts: LinkFacts,
         endpoint: &Endpoint,
     ) -> Result<Self, PathError> {
-        let connection = connection.map_err(|source| login_failed(endpoint, source))?;
+        let connection = connection.map_err(|source| login_failed(protocol, endpoint, source))?;
         Ok(Self {
             connection,
             facts,
@@ -399,9 +399,12 @@ fn no_sql() -> WireError {
     }
 }
 
-fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
+fn login_failed(protocol: Protocol, endpoint: &Endpoint, source: WireError) -> PathError {
     PathError::Protocol {
-        action: LOG_IN,
+        action: match protocol {
+            Protocol::Fastcgi | Protocol::Http => "ask for a page",
+            _ => LOG_IN,
+        },
         endpoint: endpoint.to_string(),
         source,
     }

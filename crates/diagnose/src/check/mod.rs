@@ -22,7 +22,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use looptax_advise::check::{self, Burst};
-use looptax_discover::{Place, Server};
+use looptax_discover::{Place, Server, listener_at};
 use looptax_dsn::{Address, Kind};
 use looptax_failure::Failure;
 use looptax_record::{Outcome, Point, PointCode, Topic};
@@ -228,10 +228,14 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>
         )
         .with_next("start the server, or look at the port");
     }
-    let why = if rustix::process::geteuid().is_root() {
-        "what listens there is no server that is known here: a port proxy, or a server in a container"
+    let holder = is_ours.then(|| listener_at(tcp)).flatten();
+    let why = if let Some(holder) = &holder {
+        let (name, pid) = (holder.program_name(), holder.pid);
+        format!("what listens there is {name}, pid {pid}, and no server that is known here")
+    } else if rustix::process::geteuid().is_root() {
+        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
     } else {
-        "whose socket belongs to it is known to root alone"
+        "whose socket belongs to it is known to root alone".to_owned()
     };
     Point::new(
         Topic::Server,
@@ -244,6 +248,7 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>
         Some(file) => {
             format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
         }
+        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
         None => "name its socket with --socket PATH, or run it as root".to_owned(),
     })
 }
