@@ -109,7 +109,14 @@ fn proxy_of(text: &str) -> Option<Format> {
         "memcached_pass ",
     ];
     if has(&passes, ";")
-        || lines().any(|it| passes.iter().any(|pass| it.contains(&format!("{{ {pass}"))))
+        || lines().any(|it| {
+            let is_in = |pass: &&str| {
+                ["{", ";"]
+                    .iter()
+                    .any(|ahead| it.contains(&format!("{ahead} {pass}")))
+            };
+            passes.iter().any(is_in)
+        })
     {
         return Some(Format::Nginx);
     }

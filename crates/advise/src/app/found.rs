@@ -65,6 +65,11 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
+    pub fn is_of_a_proxy(&self) -> bool {
+        self.bound.iter().any(|it| it.app.format.proxy().is_some())
+    }
+
     /// Whether it is where a server itself listens, by its own file.
     pub fn is_of_the_server(&self) -> bool {
         !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)

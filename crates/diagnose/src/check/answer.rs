@@ -146,7 +146,11 @@ fn transport(found: &Found) -> Point {
     let why = &found.why;
     match (found.takes, &found.address) {
         (None, _) => {
-            let next = "--pid PID of the running application shows its environment; or check a DSN";
+            let next = if found.is_of_a_proxy() {
+                "its variables are set in its own files alone: look what they become there, and check that address; `looptax find` shows whom it asks"
+            } else {
+                "--pid PID of the running application shows its environment; or check a DSN"
+            };
             configuration(
                 PointCode::TransportUnknown,
                 Outcome::Unknown,
