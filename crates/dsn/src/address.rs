@@ -90,7 +90,7 @@ pub enum AddressError {
         source: url::ParseError,
     },
     /// Its scheme belongs to nothing that is known.
-    #[error("`{scheme}://` is no database that looptax knows")]
+    #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
     Scheme {
         /// The scheme.
         scheme: String,
@@ -104,6 +104,15 @@ pub enum AddressError {
         /// Which part.
         part: &'static str,
     },
+}
+
+/// What a pooler's clients write, who speak to it as to its database.
+fn instead_of(scheme: &str) -> &'static str {
+    match scheme {
+        "pgbouncer" => ": PgBouncer's clients write postgres://, with its port (6432)",
+        "proxysql" => ": ProxySQL's clients write mysql://, with its port (6033)",
+        _ => "",
+    }
 }
 
 impl Address {
@@ -575,6 +584,12 @@ mod tests {
             assert!(error.contains("is no database"), "{error}");
         }
         assert!(Address::parse_login("mysql://h").is_ok());
+    }
+
+    #[test]
+    fn a_pooler_s_clients_are_told_what_they_speak() {
+        let error = Address::parse("pgbouncer://h/d").unwrap_err().to_string();
+        assert!(error.contains("write postgres://"), "{error}");
     }
 
     #[test]
