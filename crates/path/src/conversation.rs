@@ -63,7 +63,7 @@ impl Conversation {
         let is_logged_in = link.is_logged_in();
         let connection = log_in(protocol, link, login, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
-        Self::from_login(connection, facts, &endpoint)
+        Self::from_login(connection, facts, &endpoint).map_err(|error| error.named_for(protocol))
     }
 
     /// The same over TLS.
@@ -158,7 +158,7 @@ impl Conversation {
         facts: LinkFacts,
         endpoint: &Endpoint,
     ) -> Result<Self, PathError> {
-        let connection = connection.map_err(|source| login_failed(protocol, endpoint, source))?;
+        let connection = connection.map_err(|source| login_failed(endpoint, source))?;
         Ok(Self {
             connection,
             facts,
@@ -399,12 +399,9 @@ fn no_sql() -> WireError {
     }
 }
 
-fn login_failed(protocol: Protocol, endpoint: &Endpoint, source: WireError) -> PathError {
+fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
     PathError::Protocol {
-        action: match protocol {
-            Protocol::Fastcgi | Protocol::Http => "ask for a page",
-            _ => LOG_IN,
-        },
+        action: LOG_IN,
         endpoint: endpoint.to_string(),
         source,
     }
