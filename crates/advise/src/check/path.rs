@@ -66,8 +66,26 @@ const POWERFUL_GROUPS: [&str; 9] = [
 ];
 
 /// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
-/// `protocol` is what is spoken there: each server has its own lines for who gets in.
-pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str, protocol: Protocol) -> Point {
+pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
+    way(reach, socket, (client, user), None)
+}
+
+/// The same with the lines of the server's own file that let the client in, where what is spoken there has such.
+pub fn reach_server(
+    reach: &Reach,
+    socket: &str,
+    (client, user): (&str, &str),
+    protocol: Protocol,
+) -> Point {
+    way(reach, socket, (client, user), Some(protocol))
+}
+
+fn way(
+    reach: &Reach,
+    socket: &str,
+    (client, user): (&str, &str),
+    protocol: Option<Protocol>,
+) -> Point {
     let how = format!("connected, or tried to, as {client}");
     let point =
         |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
@@ -134,7 +152,7 @@ fn denied(
     reach: &Reach,
     socket: &str,
     (client, user): (&str, &str),
-    protocol: Protocol,
+    protocol: Option<Protocol>,
     how: &str,
 ) -> Point {
     let Some(step) = reach.steps.last() else {
@@ -174,7 +192,7 @@ fn denied(
             .with_next("it is the client's own, whose group's permissions do not count for it")
             .with_steps(StepPlace::Shell, [mend]);
     }
-    let own_lines = own_lines(protocol, user);
+    let own_lines = protocol.and_then(|it| own_lines(it, user));
     let is_powerful = POWERFUL_GROUPS.contains(&&*step.group);
     let may_join = !is_powerful && step.mode & bits != 0 && step.owner != user;
     if let Some(lines) = own_lines.as_ref().filter(|_| is_socket && !may_join) {
@@ -273,7 +291,7 @@ mod tests {
     }
 
     fn reached(found: &Reach, socket: &str, protocol: Protocol) -> Point {
-        reach(found, socket, "www-data", "www-data", protocol)
+        reach_server(found, socket, ("www-data", "www-data"), protocol)
     }
 
     #[test]

@@ -191,7 +191,7 @@ fn another_kind(server: &Server, address: &Address) -> Point {
 fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
     let found = reach::reach(Path::new(&socket.file), client);
     let (shown, user) = (&client.shown, &client.user);
-    check::reach(&found, &socket.file, shown, user, address.protocol)
+    check::reach_server(&found, &socket.file, (shown, user), address.protocol)
 }
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
