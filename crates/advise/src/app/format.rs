@@ -27,7 +27,8 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         "procfile" => return Format::Procfile,
         _ => {}
     }
-    match name.rsplit('.').next().unwrap_or_default() {
+    // A site called `py` is no program.
+    match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" => Format::Perl,
         "py" => Format::Python,
