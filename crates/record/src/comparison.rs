@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    Arm, Bill, Client, ClientLike, Commands, Placement, Raw, RemedyKind, Schedule, Tax, Trial, Why,
+    Arm, Bill, Client, ClientLike, Commands, Direction, Figure, Placement, Raw, RemedyKind,
+    Schedule, Tax, Trial, Why,
 };
 
 /// Some arms of one server, held against each other.
@@ -71,6 +72,18 @@ impl Comparison {
     /// Whether a program of somebody else made the requests: a whole command, or an application whose pages were asked for.
     pub fn is_of_program(&self) -> bool {
         self.commands.is_some() || self.trial.is_some()
+    }
+
+    /// Whether pages took longer over the socket, and it is not known that they would without the supervisor's part, which
+    /// an application has not whose configuration names the socket.
+    pub fn is_slower_by_supervisor(&self) -> bool {
+        let added = self.trial.as_ref().map(|it| &it.added_by_configuration_us);
+        let highest = added.and_then(Figure::known).map(|it| it.hi);
+        let is_slower = self.tax.first().is_some_and(|tax| {
+            (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
+                && tax.direction == Some(Direction::OtherFaster)
+        });
+        is_slower && highest.is_some_and(|hi| hi.is_none_or(|hi| hi >= 0.0))
     }
 
     /// A comparison over one connection per arm of which nothing is measured or judged yet.

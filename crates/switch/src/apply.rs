@@ -12,7 +12,7 @@ use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, MovedFrom, Step};
 use crate::proof::{Judgement, Page, Watch};
-use crate::reload;
+use crate::reload::{self, Command};
 use crate::work::{Edited, Work};
 
 /// Shortest pause between two looks.
@@ -113,7 +113,7 @@ pub fn undo(
     work.put_back("somebody asked", End::Undone)?;
     tell(back(&work));
     if let Some(command) = reload {
-        let said = run(command, within, stop);
+        let said = run(Command::from(command), within, stop);
         tell(said.unwrap_or_else(|failed| failed));
     }
     Ok(())
@@ -134,7 +134,7 @@ impl Carrying<'_, '_> {
         self.work.note(Step::Running {
             command: command.to_owned(),
         })?;
-        let said = run(command, self.order.within, self.order.stop);
+        let said = run(Command::from(command), self.order.within, self.order.stop);
         self.work.note(Step::Ran {
             code: said.is_ok().then_some(0),
         })?;
@@ -192,7 +192,7 @@ impl Carrying<'_, '_> {
             watch.restart();
         }
         if let Some(command) = self.order.reload {
-            let said = run(command, self.order.within, &go_on);
+            let said = run(Command::from(command), self.order.within, &go_on);
             (self.tell)(said.unwrap_or_else(|failed| failed));
         }
         let seen = self.works_as_before(watches);
@@ -387,15 +387,16 @@ fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
 
 /// Runs the command; the step that says how it went, as an error where it failed.
 pub(crate) fn run(
-    command: &str,
+    command: Command<'_>,
     within: Duration,
     stop: &AtomicBool,
 ) -> Result<SwitchStep, SwitchStep> {
     let failed = |words| Err(step(StepCode::ReloadFailed, words));
+    let text = command.text;
     match reload::run(command, within, stop) {
-        Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {command}"))),
+        Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {text}"))),
         Ok(ran) if ran.code.is_none() && stop.load(Ordering::Relaxed) => {
-            let words = format!("stopped while `{command}` ran");
+            let words = format!("stopped while `{text}` ran");
             Err(step(StepCode::Stopped, words))
         }
         Ok(ran) => {
@@ -408,9 +409,9 @@ pub(crate) fn run(
             } else {
                 format!(": {}", ran.said)
             };
-            failed(format!("`{command}` {how}{said}"))
+            failed(format!("`{text}` {how}{said}"))
         }
-        Err(error) => failed(format!("`{command}` cannot be run: {error}")),
+        Err(error) => failed(format!("`{text}` cannot be run: {error}")),
     }
 }
 

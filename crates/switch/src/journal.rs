@@ -126,6 +126,9 @@ pub struct StackOf {
     pub pool: Option<ProgramOf>,
     /// Where it listened.
     pub tcp: SocketAddr,
+    /// Where it was moved to.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket: Option<PathBuf>,
 }
 
 /// A program that runs all the time.
@@ -135,6 +138,9 @@ pub struct ProgramOf {
     pub program: PathBuf,
     /// Its command line.
     pub words: String,
+    /// What it is, where its file may be an interpreter; an earlier looptax said it of none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
 }
 
 /// How a switch ended.

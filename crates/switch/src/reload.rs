@@ -1,9 +1,12 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
-use std::fs::File;
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io::{self, Read, Seek};
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -29,23 +32,67 @@ pub(crate) struct Ran {
 /// The command that usually does it for the service that a process belongs to; `None` where it belongs to none, or
 /// systemd does not run here.
 pub fn usual_reload(process: &Process) -> Option<String> {
+    unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
+}
+
+/// The service that a process belongs to, where systemd runs here.
+pub(crate) fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
-    if !Path::new("/run/systemd/system").is_dir() || !unit.ends_with(".service") {
-        return None;
+    let is_service = Path::new("/run/systemd/system").is_dir() && unit.ends_with(".service");
+    is_service.then_some(&**unit)
+}
+
+/// A command for a shell.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Command<'a> {
+    /// As it is shown.
+    pub(crate) text: &'a str,
+    /// Whose user, folder and environment it is run with; ours where there is nobody.
+    pub(crate) like: Option<&'a Process>,
+}
+
+impl<'a> From<&'a str> for Command<'a> {
+    fn from(text: &'a str) -> Self {
+        Self { text, like: None }
     }
-    Some(format!("systemctl reload-or-restart {unit}"))
+}
+
+impl Command<'_> {
+    fn shell(self) -> io::Result<process::Command> {
+        let mut shell = process::Command::new("/bin/sh");
+        shell.args(["-c", self.text]);
+        let Some(like) = self.like else {
+            return Ok(shell);
+        };
+        // Only root may, and only root needs to: others see no process but their own.
+        if rustix::process::geteuid().is_root() {
+            shell.uid(like.uid).gid(like.gid);
+        }
+        shell.current_dir(like.file("cwd"));
+        let environment = fs::read(like.file("environ"))?;
+        let words = environment.split(|byte| *byte == 0);
+        let pairs = words.filter_map(|it| {
+            let at = it.iter().position(|byte| *byte == b'=')?;
+            Some((
+                OsStr::from_bytes(&it[..at]),
+                OsStr::from_bytes(&it[at + 1..]),
+            ))
+        });
+        shell.env_clear().envs(pairs);
+        Ok(shell)
+    }
 }
 
 /// Runs a command in a shell. What it leaves in the background goes on.
 ///
 /// # Errors
 /// That no shell can be started.
-pub(crate) fn run(command: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
+pub(crate) fn run(command: Command<'_>, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
-    let mut child = Command::new("/bin/sh")
-        .args(["-c", command])
+    let mut child = command
+        .shell()?
         .stdin(Stdio::null())
         .stdout(output.try_clone()?)
         .stderr(output.try_clone()?)
@@ -77,7 +124,7 @@ mod tests {
     use super::*;
 
     fn ran(command: &str, within: Duration) -> Ran {
-        run(command, within, &AtomicBool::new(false)).unwrap()
+        run(Command::from(command), within, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

@@ -329,7 +329,7 @@ impl Turns<'_> {
             let n_moved: u64 = all.iter().map(|it| it.n_moved).sum();
             let n = n_not_moved + n_moved;
             if side == Way::Socket && (n == 0 || 1_000 * n_not_moved > n) {
-                return Err(self.program.not_moved(n_not_moved, n).invalid());
+                return Err(self.program.not_moved(n_not_moved, n, None).invalid());
             }
         }
         Ok(())

@@ -86,6 +86,8 @@ pub struct Server {
     pub pid: Option<u32>,
     /// Whether the application's command starts it: then its CPU time is part of the application's.
     pub is_own: bool,
+    /// Whether a person named its two ways.
+    pub is_given: bool,
     /// Who may ask it what it has counted, where anybody is known.
     pub account: Option<Account>,
 }

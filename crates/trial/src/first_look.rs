@@ -84,15 +84,14 @@ pub(crate) fn look(
         if is_stopped() {
             return Ok(None);
         }
-        object_to(
-            program,
-            &over_socket.failures,
-            pages,
-            " over the socket, and answered over TCP",
-        )?;
-        let [n_moved, n_fallen] = over_socket.n_connections;
-        if n_moved == 0 && n_fallen > 0 {
-            return Err(program.not_moved(n_fallen, n_fallen));
+        if !over_socket.failures.is_empty() {
+            let over = culprit(ask, program, load, &used, stop)?;
+            object_to(program, &over_socket.failures, pages, &over)?;
+        }
+        for (server, [n_moved, n_fallen]) in ask.servers.iter().zip(&over_socket.n_connections) {
+            if *n_moved == 0 && *n_fallen > 0 {
+                return Err(program.not_moved(*n_fallen, *n_fallen, Some(server)));
+            }
         }
         object_to_ways(&facts, &over_socket.facts, pages)?;
         for (all, other) in facts.iter_mut().zip(&over_socket.facts) {
@@ -118,8 +117,31 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// Moved, and not moved that should have been.
-    n_connections: [u64; 2],
+    /// By server: moved, and not moved that should have been.
+    n_connections: Vec<[u64; 2]>,
+}
+
+/// Over which socket a page fails that is answered over TCP: where several are used, each is looked at alone.
+fn culprit(
+    ask: &Ask,
+    program: &mut Program,
+    load: &mut PageLoad,
+    used: &[usize],
+    stop: &AtomicBool,
+) -> Result<String, Failure> {
+    let mut failing = Vec::new();
+    for idx in used.iter().filter(|_| used.len() > 1) {
+        let alone = look_over(ask, program, load, ask.mask(|it| it == *idx), stop)?;
+        if !alone.failures.is_empty() {
+            failing.push(ask.servers[*idx].kind.as_str());
+        }
+    }
+    let which = if failing.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", failing.join(" and of "))
+    };
+    Ok(format!(" over the socket{which}, and answered over TCP"))
 }
 
 fn look_over(
@@ -136,7 +158,7 @@ fn look_over(
         failures: Vec::new(),
         page: Duration::ZERO,
         per_page: vec![0.0; ask.servers.len()],
-        n_connections: [0; 2],
+        n_connections: vec![[0; 2]; ask.servers.len()],
     };
     for round in 0..ROUNDS {
         let number = program.steer(mask);
@@ -164,12 +186,12 @@ fn look_over(
         let sum: u64 = loaded.latencies_ns.iter().sum();
         seen.page = Duration::from_nanos((sum as f64 / n) as u64);
         let counts = program.counts(number);
-        for route in &counts.routes {
-            seen.n_connections[0] += route.n_moved;
-            seen.n_connections[1] += route.n_fallen;
-        }
         for (server, per_page) in seen.per_page.iter_mut().enumerate() {
             let routes = counts.routes.get(ask.routes_of(server)).unwrap_or_default();
+            for route in routes {
+                seen.n_connections[server][0] += route.n_moved;
+                seen.n_connections[server][1] += route.n_fallen;
+            }
             let n_connections: u64 = { routes.iter() }
                 .map(|it| it.n_moved + it.n_left + it.n_fallen)
                 .sum();

@@ -17,7 +17,7 @@ use looptax_redirect::{
     Steering,
 };
 
-use crate::ask::Ask;
+use crate::ask::{Ask, Server};
 use crate::output::Output;
 
 /// How often it is looked whether the application is ready.
@@ -169,8 +169,8 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// That so many of the socket's connections stayed on TCP, and why since the last start.
-    pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64) -> Failure {
+    /// That so many of the socket's connections stayed on TCP, to this server or to any, and why since the last start.
+    pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();
         for (reason, _) in stats.left.iter().flatten() {
@@ -180,8 +180,11 @@ impl Program {
         }
         let words: Vec<&str> = reasons.into_iter().map(FallbackReason::words).collect();
         let why = words.join("; ");
+        let to = to.map_or_else(String::new, |it| format!(" to {}", it.kind));
         Failure::usage(
-            format!("{n_not_moved} of {n} connections of the socket's turns stayed on TCP: {why}"),
+            format!(
+                "{n_not_moved} of {n} connections{to} of the socket's turns stayed on TCP: {why}"
+            ),
             "`looptax run --stats --` with the same command says more; `looptax check` says what the socket needs",
         )
     }

@@ -8,7 +8,7 @@ use looptax_record::TrialDesign;
 use looptax_stats::InterimAnalyses;
 
 use crate::arms::GUARD;
-use crate::ask::{Ask, Load};
+use crate::ask::{Ask, Load, Server};
 use crate::first_look::FirstLook;
 
 /// A slice of several clients has so many pages of each, so that they wait for each other only now and then.
@@ -124,14 +124,28 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
         TrialDesign::Restart => "the application is started anew for each turn",
     };
     let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask, seen).len() as u32;
-    if shape.epoch.is_zero() {
-        let n_runs = 4 * n_epochs;
-        return format!("{}: {how}; at most {n_runs} runs of the load", seen.why);
+    let length = if shape.epoch.is_zero() {
+        format!("at most {} runs of the load", 4 * n_epochs)
+    } else {
+        let n_pages = n_epochs as usize * shape.slices_per_epoch * shape.pages_per_slice;
+        format!(
+            "at most {n_pages} pages, about {}",
+            minutes(shape.epoch * n_epochs)
+        )
+    };
+    format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
+}
+
+/// What was asked for and has nothing to do.
+fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
+    let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
+    let unused = ask.servers.iter().enumerate().filter(is_unused);
+    let unused = unused.flat_map(|(_, server)| &server.from);
+    let mut words: String = unused
+        .map(|from| format!("; no page connects to {from}, whose socket was named"))
+        .collect();
+    if ask.is_each && seen.used.len() == 1 {
+        words += "; --each finds one server alone, and so one comparison";
     }
-    let n_pages = n_epochs as usize * shape.slices_per_epoch * shape.pages_per_slice;
-    format!(
-        "{}: {how}; at most {n_pages} pages, about {}",
-        seen.why,
-        minutes(shape.epoch * n_epochs)
-    )
+    words
 }

@@ -21,8 +21,9 @@ pub(crate) struct SwitchArgs {
     /// some hundred others.
     #[arg(value_name = "FILE", required_unless_present_any = ["pid", "undo", "finish", "list"])]
     pub(crate) file: Option<PathBuf>,
-    /// The file of PHP-FPM's pool, where FILE is nginx's with its `fastcgi_pass`, or the other way round: both are one
-    /// switch, and --socket says where the socket is to be.
+    /// The own file of what a web server hands its pages to, where FILE is that of nginx, Apache, Caddy or `HAProxy`, or
+    /// the other way round: a pool of PHP-FPM, `gunicorn.conf.py`, an ini file of uWSGI, `puma.rb`. Both are one switch,
+    /// and --socket says where the socket is to be.
     #[arg(value_name = "POOL", conflicts_with_all = ["pid", "user", "only", "application", "compose", "fix_account", "fix_hba", "undo", "finish", "list"])]
     pub(crate) pool: Option<PathBuf>,
     /// A process of the application: its connections are those that are proved. Without FILE the file that

@@ -29,9 +29,9 @@ pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure>
     chains::refuse(&args.result.formats)?;
     results::announce(&args.result)?;
     sys::require_measurable()?;
-    let candidates = candidates(args)?;
+    let (candidates, stays) = candidates(args)?;
     let ask = settings::asked(args, servers(args, &candidates)?)?;
-    let plan = settings::plan(&ask);
+    let plan = settings::plan(&ask, &stays);
     if args.dry_run {
         terminal::words_as_data(&plan)?;
         return Ok(Exit::Done);
@@ -84,9 +84,9 @@ fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Resu
     Ok(Exit::for_record(&writer.record))
 }
 
-/// The servers here whose connections could be moved.
-fn candidates(args: &TrialArgs) -> Result<Vec<Candidate>, Failure> {
-    let mut candidates = moving::candidates(&args.moving.wanted(&args.command))?;
+/// The servers here whose connections could be moved, and why others stay on TCP.
+fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
+    let candidates = moving::candidates(&args.moving.wanted(&args.command))?;
     // Where nobody listens yet the command itself may start who does.
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
@@ -107,8 +107,8 @@ fn candidates(args: &TrialArgs) -> Result<Vec<Candidate>, Failure> {
             "`looptax find` lists the servers with their sockets; --map ADDRESS=SOCKET names one",
         ));
     }
-    candidates.retain(is_moved);
-    Ok(candidates)
+    let (moved, stay): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_moved);
+    Ok((moved, words::stays(&stay)))
 }
 
 fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Failure> {
@@ -125,6 +125,7 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
         to: candidate.to.clone(),
         pid: candidate.server.as_ref().map(|(_, pid)| *pid),
         is_own: false,
+        is_given: candidate.server.is_none(),
     };
     Ok(candidates.iter().map(server).collect())
 }

@@ -231,8 +231,8 @@ pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> 
     })
 }
 
-/// The plan, before anything is started.
-pub(crate) fn plan(ask: &Ask) -> String {
+/// The plan, before anything is started; `stays` says of servers that are left on TCP why.
+pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     let _ = writeln!(text, "  start: {}", ask.command);
     let pages = match &ask.load {
@@ -266,6 +266,9 @@ pub(crate) fn plan(ask: &Ask) -> String {
             from.join(" and ")
         );
     }
+    for words in stays {
+        let _ = writeln!(text, "  {words}");
+    }
     text += "  its queries go to its servers as ever, and what its pages write is written; nothing else is changed\n";
     text += "  how long it may take shows in a first look of seconds; --fixed 60s says it\n";
     text
@@ -286,6 +289,11 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     let Some(tax) = comparison.tax.first() else {
         return String::new();
     };
+    if comparison.is_slower_by_supervisor() {
+        return "inconclusive: looptax's own part of so short a page is more than the socket could save; what counts is the \
+                line `without looptax`, and --precise narrows it\n"
+            .to_owned();
+    }
     let switch = "`looptax switch FILE` changes the application's configuration, proves it, and puts it back if not";
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),

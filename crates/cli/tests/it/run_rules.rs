@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::net::{TcpListener, TcpStream};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -345,7 +345,9 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
     if !is_there("pgbouncer") || !is_root() {
         return;
     }
-    for (method, code) in [("scram-sha-256", 0), ("hba", 1)] {
+    // Its file by its path, and as it is named from its folder.
+    let cases = [("scram-sha-256", 0), ("hba", 1)].map(|it| [(it, false), (it, true)]);
+    for ((method, code), is_relative) in cases.concat() {
         let scratch = Scratch::new();
         // It refuses to run as root.
         scratch.give_to(65_534);
@@ -368,7 +370,12 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
         let _pooler = Alive::spawn(
             Command::new("pgbouncer")
                 .args(["-q", "-u", "nobody"])
-                .arg(&config)
+                .arg(if is_relative {
+                    Path::new("pgbouncer.ini")
+                } else {
+                    &config
+                })
+                .current_dir(folder)
                 .stderr(Stdio::null()),
         );
         patience::wait_for("pgbouncer", Duration::from_secs(10), || {

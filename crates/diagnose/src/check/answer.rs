@@ -305,7 +305,7 @@ fn configuration(code: PointCode, outcome: Outcome, what: &str, next: Option<&st
     }
 }
 
-fn place(address: &Address) -> String {
+pub(super) fn place(address: &Address) -> String {
     match &address.socket {
         Some(socket) => socket.display().to_string(),
         None => format!(

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_advise::app::{self, Moves};
+use looptax_advise::app::{self, Found, Moves};
 use looptax_advise::{Fields, Takes};
 use looptax_discover::Survey;
-use looptax_dsn::Address;
+use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
 use looptax_record::{CheckedConnection, SwitchVerdict};
 
@@ -66,6 +66,16 @@ fn password(address: &Address) -> Option<String> {
 fn tcp_here(address: &Address) -> Option<SocketAddr> {
     let ip = own_ip(address, true).ok()?;
     Some(SocketAddr::new(ip, address.port))
+}
+
+/// Where a server is that looptax does not talk to.
+fn of_unspoken(found: &Found) -> Option<Address> {
+    found.unspoken.as_ref().map(|it| Address {
+        host: it.host.clone(),
+        port: it.port,
+        socket: it.socket.clone(),
+        ..Address::bare(Protocol::Echo)
+    })
 }
 
 fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
@@ -204,6 +214,8 @@ impl Sources {
         };
         let all = looked.reading.found.iter().map(|found| {
             let mut checked = answer::unasked(&looked, found);
+            let address = found.address.clone().or_else(|| of_unspoken(found));
+            checked.place = address.as_ref().map(answer::place).unwrap_or_default();
             let is_there = found.takes == Some(Takes::Unix);
             if is_there {
                 checked.verdict = SwitchVerdict::AlreadyThere;
@@ -213,10 +225,10 @@ impl Sources {
             Switchable {
                 checked,
                 is_guessed: found.is_guessed,
-                tcp: { found.address.as_ref() }
+                tcp: { address.as_ref() }
                     .and_then(tcp_here)
                     .filter(|_| !is_there),
-                address: found.address.clone(),
+                address,
                 socket: Some(path.clone()).filter(|_| !is_there),
                 moves: found.moves(&fields, file.text),
                 variables: sorted(found.variables()),

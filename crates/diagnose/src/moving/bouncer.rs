@@ -3,9 +3,9 @@
 //! # Source
 //! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.
 
-use std::fs::File;
+use std::fs::{self, File};
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
 
@@ -31,12 +31,17 @@ pub(super) fn difference(process: &Process) -> Option<String> {
     }
 }
 
-/// What it was started with; a relative path is taken from a folder that it may have left.
+/// What it was started with. A relative path is taken from its folder, unless that is `/`, where it goes when it leaves
+/// the one that it was started in.
 fn configuration(process: &Process) -> Option<String> {
-    let path = process.arguments().pop()?;
-    let path = Path::new(&path)
-        .is_absolute()
-        .then(|| process.outside(Path::new(&path)))?;
+    let path = PathBuf::from(process.arguments().pop()?);
+    let path = if path.is_absolute() {
+        path
+    } else {
+        let folder = fs::read_link(process.file("cwd")).ok()?;
+        (folder != Path::new("/")).then(|| folder.join(path))?
+    };
+    let path = process.outside(&path);
     let mut text = String::new();
     let file = File::open(path).ok()?;
     file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;

@@ -34,6 +34,15 @@ pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     text
 }
 
+/// Why each of these stays on TCP.
+pub fn stays(candidates: &[Candidate]) -> Vec<String> {
+    let stays = candidates.iter().filter_map(|candidate| {
+        let why = candidate.stays.as_ref()?;
+        Some(format!("{} stays on TCP: {why}", from(candidate)))
+    });
+    stays.collect()
+}
+
 /// What nobody can know of what is moved; it is said whether or not anything else is.
 pub fn warnings(candidates: &[Candidate]) -> String {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
@@ -81,7 +90,7 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
         "root sees those of other users, "
     };
     format!(
-        "no server that can be looked into from here has both {port} and a socket; {root}--map 127.0.0.1:3306=/run/mysqld/mysqld.sock needs to see none"
+        "no server that can be looked into from here has both {port} and a socket; {root}--map 127.0.0.1:3306=/run/mysqld/mysqld.sock works for one that cannot be looked into"
     )
 }
 

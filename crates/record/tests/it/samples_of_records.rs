@@ -10,8 +10,8 @@ use looptax_record::{
     Latency, Look, LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes,
     RateRange, Raw, Reason, Record, SampledEpoch, SampledPart, Samples, SamplesFile, Sampling,
     Schedule, Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested,
-    TimeWait, Trial, TrialArm, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialServer,
-    UncertainSize, Verdict, Why, WhyRow, Workload,
+    TimeWait, Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage,
+    TrialPart, TrialServer, UncertainSize, Verdict, Why, WhyRow, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -158,6 +158,17 @@ fn trial() -> Trial {
             requests_per_page: 54.0,
             us_per_page: Some(5_200.0),
         }],
+        bill: Some(TrialBill {
+            without_supervisor: true,
+            parts: vec![TrialPart {
+                server: 0,
+                time_us: Figure::missing("x"),
+                cpu_us: Figure::missing("x"),
+            }],
+            in_all_us: Figure::missing("x"),
+            in_all_cpu_us: Figure::missing("x"),
+            left_over_us: Figure::missing("x"),
+        }),
     }
 }
 

@@ -29,7 +29,7 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     let verdict = verdict.map(|(words, _)| width(words)).max().unwrap_or(0);
     let tail = (tax + difference).max(width(header) + GAP);
     if INDENT + label + columns.iter().sum::<usize>() + tail + verdict > lines.style.width {
-        return write_stacked(names, rows, lines);
+        return write_stacked(names, header, rows, lines);
     }
     let indent = " ".repeat(INDENT);
     let cells = |cells: &[String]| -> String {
@@ -61,13 +61,19 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
 }
 
 /// A block per figure, for narrow terminals.
-fn write_stacked(names: &[String], rows: &[CommandRow], lines: &mut Lines) {
+fn write_stacked(names: &[String], header: &str, rows: &[CommandRow], lines: &mut Lines) {
+    // Of two arms by name it is the tax; else the header says what it is.
+    let tax = if header.contains(" over ") {
+        "tax"
+    } else {
+        header
+    };
     let label = names
         .iter()
         .map(|name| width(name))
         .max()
         .unwrap_or(0)
-        .max(width("tax"))
+        .max(width(tax))
         + 2;
     for row in rows {
         lines.wrapped(2, row.label);
@@ -76,10 +82,7 @@ fn write_stacked(names: &[String], rows: &[CommandRow], lines: &mut Lines) {
         }
         let figures = [row.tax.as_str(), row.difference.as_str()];
         let figures: Vec<&str> = figures.into_iter().filter(|it| !it.is_empty()).collect();
-        lines.wrapped(
-            4,
-            &format!("{}{}", padded("tax", label), figures.join("  ")),
-        );
+        lines.wrapped(4, &format!("{}{}", padded(tax, label), figures.join("  ")));
         if let Some((words, tone)) = &row.verdict {
             let words = lines.paint(words, (*tone).into());
             lines.verbatim(&format!("    {words}"));

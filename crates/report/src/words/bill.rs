@@ -5,7 +5,7 @@ use looptax_record::{Bill, BillStep, Comparison, Figure};
 use super::small_table::SmallTable;
 use crate::format::Text;
 
-/// A step adds up when no more than this share of the whole is left over.
+/// A step adds up when no more than this share of the whole is left over, or no more than its interval leaves open.
 const MOST_LEFT_OVER: f64 = 0.1;
 
 /// The bill of a comparison that has one.
@@ -75,19 +75,36 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
+/// The step that no sum has: the hop behind a pooler by itself.
+fn beside(bill: &Bill) -> &'static str {
+    let is_alone =
+        |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
+    let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
+    if has_sum && bill.steps.iter().any(is_alone) {
+        "; the hop behind the pooler, alone, is no part of the sum"
+    } else {
+        ""
+    }
+}
+
 /// How much of the longest arms is left over when their steps are taken off.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;
-        let in_all = step.in_all_us.known()?.value;
-        (left.abs() > MOST_LEFT_OVER * in_all.abs())
+        let in_all = step.in_all_us.known()?;
+        // What the interval of the whole leaves open says nothing against the sum.
+        let half = (in_all.hi? - in_all.lo?) / 2.0;
+        (left.abs() > (MOST_LEFT_OVER * in_all.value.abs()).max(half))
             .then(|| format!("{} of {}", text.signed_micros(left), text.clean(&step.arm)))
     });
     let unfinished: Vec<String> = unfinished.collect();
     let has_ways = bill.steps.iter().any(|step| step.left_over_us.is_some());
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
-        (true, true) => Some("the steps add up to what is measured in all".to_owned()),
+        (true, true) => Some(format!(
+            "the steps add up to what is measured in all{}",
+            beside(bill)
+        )),
         (true, false) => Some(format!(
             "the steps do not add up: left over are {}",
             unfinished.join(", ")

@@ -146,7 +146,11 @@ fn rows(
     let pct = tax.throughput_pct.known().filter(|_| is_usable(tax));
     let decisive = &mut rows[usize::from(!is_flat_out)];
     decisive.tax = pct.map_or_else(|| "n/a".to_owned(), |pct| text.percent(pct));
-    let verdict = verdict(tax, comparison.schedule.delta_pct, text);
+    let verdict = if comparison.is_slower_by_supervisor() {
+        "open: looptax's own part".to_owned()
+    } else {
+        verdict(tax, comparison.schedule.delta_pct, text)
+    };
     decisive.verdict = Some((verdict, tone(tax)));
     // What nobody could find out is no line of figures.
     let says_nothing = |row: &CommandRow| row.arms.iter().all(|cell| cell == "n/a");
@@ -329,11 +333,15 @@ fn connections(trial: &Trial, text: Text) -> String {
 
 /// Whose turn it was, by what became of its connections.
 fn whose(trial: &Trial, idx: usize) -> &'static str {
-    let moved = trial.arms[idx].connections.iter().any(|it| it.n_moved > 0);
-    let both = trial
-        .arms
-        .iter()
-        .all(|arm| arm.connections.iter().any(|it| it.n_moved > 0));
+    let has_moved = |arm: &TrialArm| match trial.only {
+        Some(only) => arm
+            .connections
+            .get(only as usize)
+            .is_some_and(|it| it.n_moved > 0),
+        None => arm.connections.iter().any(|it| it.n_moved > 0),
+    };
+    let moved = has_moved(&trial.arms[idx]);
+    let both = trial.arms.iter().all(has_moved);
     match (both, moved, idx) {
         (false, true, _) => "the socket's",
         (false, false, 1) => "TCP's",

@@ -3,8 +3,8 @@
 //! Change a snapshot only when people should see the change.
 
 use looptax_record::{
-    Client, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill, TrialConnections,
-    TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
+    Client, Direction, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill,
+    TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
 };
 use looptax_report::terminal::{Beside, Style, compare};
 
@@ -162,34 +162,34 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       redis alone changes its way here; the other ways were drawn anew for each
         epoch
       page time
-        over TCP         41.8 ms
-        over the socket  40.6 ms
-        tax              +1.20 ms [0.40, 2.00]
+        over TCP          41.8 ms
+        over the socket   40.6 ms
+        the socket saves  +1.20 ms [0.40, 2.00]
       median
-        over TCP         41.0 ms
-        over the socket  39.8 ms
-        tax              0.4 % [-1.6, 2.4]  +1.18 ms [0.39, 1.98]
+        over TCP          41.0 ms
+        over the socket   39.8 ms
+        the socket saves  0.4 % [-1.6, 2.4]  +1.18 ms [0.39, 1.98]
         inconclusive
       p95
-        over TCP         46.0 ms
-        over the socket  45.0 ms
-        tax              +1.21 ms [0.31, 2.40]
+        over TCP          46.0 ms
+        over the socket   45.0 ms
+        the socket saves  +1.21 ms [0.31, 2.40]
       without looptax
         over TCP
         over the socket
-        tax              +1350 µs [540, 2150]
+        the socket saves  +1350 µs [540, 2150]
       CPU, application
-        over TCP         37.6 ms
-        over the socket  36.5 ms
-        tax              +1.50 ms [1.10, 1.90]
+        over TCP          37.6 ms
+        over the socket   36.5 ms
+        the socket saves  +1.50 ms [1.10, 1.90]
       CPU, servers
-        over TCP         4.18 ms
-        over the socket  4.06 ms
-        tax              +0.30 ms [0.20, 0.40]
+        over TCP          4.18 ms
+        over the socket   4.06 ms
+        the socket saves  +0.30 ms [0.20, 0.40]
       CPU, all of it
-        over TCP         41.8 ms
-        over the socket  40.6 ms
-        tax              +1.80 ms [1.30, 2.30]
+        over TCP          41.8 ms
+        over the socket   40.6 ms
+        the socket saves  +1.80 ms [1.30, 2.30]
 
       with 4 clients asking for pages at 20.0/s (poisson gaps), redis alone in
         turns: no answer for tcp against unix: the record gives no reason
@@ -273,4 +273,24 @@ fn the_bill_of_a_page_adds_up_or_not() {
         "{all}"
     );
     assert!(all.contains("redis alone: connections per page"), "{all}");
+}
+
+#[test]
+fn a_page_that_is_slower_by_looptax_itself_is_no_verdict_on_the_socket() {
+    let mut record = trial();
+    let tax = &mut record.comparisons[0].tax[0];
+    tax.direction = Some(Direction::OtherFaster);
+    tax.throughput_pct = Figure::new(-20.0, -25.0, -15.0, 20);
+    let told = |added: [f64; 3]| {
+        let mut record = record.clone();
+        let trial = record.comparisons[0].trial.as_mut().unwrap();
+        let [value, lo, hi] = added;
+        trial.added_by_configuration_us = Figure::new(value, lo, hi, 20);
+        shown(&record, 120)
+    };
+    // Without the supervisor it may be either, or is known to be slower all the same.
+    assert!(told([-100.0, -490.0, 528.0]).contains("open: looptax's own part"));
+    let known = told([-400.0, -600.0, -200.0]);
+    assert!(!known.contains("own part"), "{known}");
+    assert!(known.contains("the socket is slower"), "{known}");
 }

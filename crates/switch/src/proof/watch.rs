@@ -31,6 +31,23 @@ pub struct Watched {
     pub server: Option<Server>,
 }
 
+impl Watched {
+    /// The server's own view; beside it why there is none over the socket.
+    fn eye(&self) -> (Eye, Option<String>) {
+        let pooler = { self.server.as_ref() }
+            .map(|it| it.kind)
+            .filter(|it| it.is_pooler());
+        match pooler {
+            // What is asked through it is answered by the server behind, which lists the pooler's connections.
+            Some(kind) => {
+                let why = format!("{kind} hands questions on to the server behind it");
+                (Eye::default(), Some(why))
+            }
+            None => Eye::open(&self.address, self.tcp, &self.socket),
+        }
+    }
+}
+
 /// The watch over a connection.
 pub struct Watch {
     of: Watched,
@@ -65,7 +82,7 @@ impl Watch {
     /// the processes that are named.
     pub fn begin(of: Watched, named: &[Process]) -> Self {
         let pids: Vec<u32> = named.iter().map(|it| it.pid).collect();
-        let (eye, unasked) = Eye::open(&of.address, of.tcp, &of.socket);
+        let (eye, unasked) = of.eye();
         let mut watch = Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
@@ -298,7 +315,7 @@ impl Watch {
     /// The server may only have been restarted; what it counted began anew then.
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
-        let (mut eye, _) = Eye::open(&self.of.address, self.of.tcp, &self.of.socket);
+        let (mut eye, _) = self.of.eye();
         if eye.is_shut() || eye.sessions().is_err() {
             let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
             self.seen.gone.get_or_insert((now, why));

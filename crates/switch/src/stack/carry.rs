@@ -9,12 +9,14 @@ use std::time::Duration;
 use looptax_advise::check::End as WayEnd;
 use looptax_diagnose::check::Client;
 use looptax_diagnose::check::reach::reach;
+use looptax_discover::Process;
 use looptax_failure::Failure;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use super::Stack;
 use super::eyes::Eyes;
-use super::undo::{PAUSE, TAKEN, reload_both};
+use super::program::Line;
+use super::undo::{Again, PAUSE, TAKEN};
 use crate::SwitchError;
 use crate::apply::{
     AGAIN, Carried, LEAST_PAUSE, PAUSE_PER_LOOK, PageSeen, STUBBORN, Tell, ask_again, back, run,
@@ -29,6 +31,12 @@ use crate::work::Work;
 /// So long the page has to be as before, and nothing at the port, before that counts.
 const STEADY: Duration = Duration::from_secs(2);
 
+/// So long connections for a page are looked for: a page that asks nobody is refused after it, and on a busy machine a
+/// connection of a millisecond is missed hundreds of times.
+const LONGEST_LOOK: Duration = Duration::from_secs(15);
+/// So many ask meanwhile, so that one connection or another is open at most times.
+const N_ASKING: usize = 4;
+
 /// What is to be done.
 #[derive(Debug)]
 pub struct StackOrder<'a> {
@@ -40,9 +48,7 @@ pub struct StackOrder<'a> {
     pub at: &'a str,
     /// What is switched, for a person.
     pub title: &'a str,
-    /// What has both programs read their files, where that is not their own signal.
-    pub reload: Option<&'a str>,
-    /// A page that comes from the pool, as it was before.
+    /// A page that comes from behind the web server, as it was before.
     pub page: Page,
     /// So long it may take.
     pub within: Duration,
@@ -51,15 +57,18 @@ pub struct StackOrder<'a> {
 }
 
 impl Stack {
-    /// Asks a page as it is before, and sees that each request for it goes to the pool over TCP.
+    /// Asks a page as it is before, and sees that each request for it goes on over TCP.
     ///
     /// # Errors
-    /// That it does not answer, or is answered without the pool: then it proves nothing.
+    /// That it does not answer, or is answered without what is behind: then it proves nothing.
     pub fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = self.eyes();
-        let page = Page::before(url)?;
+        let page = Page::before(url).map_err(|failure| {
+            failure.with_hint("name a page that works now: only a page can prove this")
+        })?;
         // It is asked twice.
-        if eyes.look() >= 2 || eyes.has_kept() {
+        let n_seen = eyes.look();
+        if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
         }
         Err(Failure::usage(
@@ -67,13 +76,38 @@ impl Stack {
                 "{url} is answered, and no connection to {} is seen for it: it proves nothing",
                 self.tcp
             ),
-            "name a page that PHP makes anew each time",
+            format!(
+                "name a page that {} makes anew each time",
+                self.sides.back.title()
+            ),
         ))
     }
 
     fn eyes(&self) -> Eyes {
-        Eyes::open((&self.front, &self.pool), self.tcp)
+        Eyes::open(&self.sides, self.tcp)
     }
+}
+
+/// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
+/// seen while they last, for which the page is asked again and again.
+fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
+    let (start, is_over) = (Since::now(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..N_ASKING {
+            scope.spawn(|| {
+                let mut page = page.clone();
+                while !is_over.load(Ordering::Relaxed) {
+                    page.differs();
+                    thread::sleep(LEAST_PAUSE);
+                }
+            });
+        }
+        while n_seen < 2 && start.elapsed() < LONGEST_LOOK {
+            n_seen += eyes.look();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    n_seen >= 2
 }
 
 /// Carries it out. Whatever fails, both old files are back afterwards, or the error says that they are not.
@@ -96,17 +130,15 @@ pub fn carry_out_stack(
     work.write(edited)?;
     let words = format!("both written; undo it with: looptax switch --undo {id}");
     tell(step(StepCode::FilesWritten, words));
-    let (tests, reloads) = stack.commands(order.reload);
     let mut carrying = Carrying {
         stack,
         order,
         work,
         tell,
         eyes: stack.eyes(),
-        reloads,
         is_reloaded: false,
     };
-    let outcome = match carrying.bring_over(&tests)? {
+    let outcome = match carrying.bring_over()? {
         Err(why) => carrying.put_back(why)?,
         Ok(()) => carrying.prove()?,
     };
@@ -122,20 +154,20 @@ struct Carrying<'a, 'b> {
     work: Work,
     tell: Tell<'a>,
     eyes: Eyes,
-    reloads: Vec<String>,
     /// Whether anything was told to read the new files.
     is_reloaded: bool,
 }
 
 impl Carrying<'_, '_> {
     /// Both files are tested, then read.
-    fn bring_over(&mut self, tests: &[String]) -> Tried<()> {
-        for command in tests {
+    fn bring_over(&mut self) -> Tried<()> {
+        let commands = &self.stack.commands;
+        for command in &commands.tests {
             if let Err(why) = self.run(command)? {
                 return Ok(Err(why));
             }
         }
-        for (idx, command) in self.reloads.clone().iter().enumerate() {
+        for (idx, command) in commands.reloads.iter().enumerate() {
             self.is_reloaded = true;
             if let Err(why) = self.run(command)? {
                 return Ok(Err(why));
@@ -145,43 +177,46 @@ impl Carrying<'_, '_> {
                 return Ok(Err(why));
             }
         }
-        self.eyes.refresh();
+        self.eyes.refresh(&self.stack.socket);
         Ok(Ok(()))
     }
 
-    fn run(&mut self, command: &str) -> Tried<()> {
+    fn run(&mut self, line: &Line) -> Tried<()> {
         self.work.note(Step::Running {
-            command: command.to_owned(),
+            command: line.text.clone(),
         })?;
-        let said = run(command, self.order.within, self.order.stop);
+        let said = run(line.command(), self.order.within, self.order.stop);
         self.work.note(Step::Ran {
             code: said.is_ok().then_some(0),
         })?;
         Ok(said.map(|done| (self.tell)(done)))
     }
 
-    /// The pool listens on the socket, and a worker of the web server gets in: before that one is reloaded.
+    /// What is behind listens on the socket, and a worker of the web server gets in: before that one is reloaded.
     fn socket_opens(&self) -> Result<(), SwitchStep> {
         let socket = &self.stack.socket;
         let shown = socket.display();
         let start = Since::now();
-        while !self.eyes.is_on(socket) {
+        let gone = |how| {
+            let (title, pid) = self.back();
+            Err(step(StepCode::ServerGone, format!("{title} {pid} {how}")))
+        };
+        while self.eyes.on(socket).is_none() {
             self.go_on()?;
-            if !self.eyes.pool_runs() {
-                let words = format!("PHP-FPM {} has ended", self.stack.pool.pid);
-                return Err(step(StepCode::ServerGone, words));
+            // A service's manager may have another one started.
+            if !self.eyes.back_runs() && self.stack.sides.is_told_by_signal() {
+                return gone("has ended".to_owned());
             }
             if start.elapsed() > TAKEN {
-                let words = format!("PHP-FPM {} does not listen on {shown}", self.stack.pool.pid);
-                return Err(step(StepCode::ServerGone, words));
+                return gone(format!("does not listen on {shown}"));
             }
             thread::sleep(PAUSE);
         }
-        let Ok(client) = Client::find(Some(self.stack.worker.pid), None) else {
-            return Ok(());
-        };
-        // The master sets its rights after it has made it.
-        while reach(socket, &client).end != WayEnd::Connected {
+        // The master sets its rights after it has made it. Where one command reloads both, the worker may be gone.
+        while let Ok(client) = Client::find(Some(self.stack.worker.pid), None) {
+            if reach(socket, &client).end == WayEnd::Connected {
+                break;
+            }
             self.go_on()?;
             if start.elapsed() > TAKEN {
                 let words = format!("{} cannot connect to {shown}", client.shown);
@@ -190,6 +225,12 @@ impl Carrying<'_, '_> {
             thread::sleep(PAUSE);
         }
         Ok(())
+    }
+
+    /// What is behind, for a person.
+    fn back(&self) -> (&'static str, u32) {
+        let sides = &self.stack.sides;
+        (sides.back.title(), sides.back_master.pid)
     }
 
     /// Unless somebody wants to end.
@@ -267,16 +308,16 @@ impl Carrying<'_, '_> {
         let is_quiet = now >= last_over_tcp + STEADY && !self.eyes.has_kept();
         if is_fine
             && is_quiet
-            && self.eyes.is_on(socket)
+            && let Some(own) = self.eyes.on(socket)
             && !(self.stack.pool_moves && self.eyes.is_port_open())
         {
-            return Some(Ok(self.proved()));
+            return Some(Ok(self.proved(&own)));
         }
         if !is_last {
             return None;
         }
-        if !self.eyes.is_on(socket) {
-            let words = format!("PHP-FPM does not listen on {}", socket.display());
+        if self.eyes.on(socket).is_none() {
+            let words = format!("{} does not listen on {}", self.back().0, socket.display());
             return fails(StepCode::ServerGone, words);
         }
         if !is_fine {
@@ -295,7 +336,7 @@ impl Carrying<'_, '_> {
     }
 
     /// What the proof is.
-    fn proved(&self) -> Vec<SwitchStep> {
+    fn proved(&self, own: &Process) -> Vec<SwitchStep> {
         let (tcp, socket) = (self.stack.tcp, self.stack.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
         let seen = match &*workers.join(", ") {
@@ -307,8 +348,8 @@ impl Carrying<'_, '_> {
         } else {
             format!("no connection to {tcp} came for the pages since")
         };
-        let pid = self.stack.pool.pid;
-        let words = format!("PHP-FPM {pid} listens on {socket}{seen}; {port}");
+        let (title, pid) = (self.back().0, own.pid);
+        let words = format!("{title} {pid} listens on {socket}{seen}; {port}");
         let page = format!("{} is as it was before", self.order.page.url());
         vec![
             step(StepCode::SeenOverSocket, words),
@@ -328,15 +369,15 @@ impl Carrying<'_, '_> {
         }
         (self.tell)(back(&self.work));
         if self.is_reloaded {
-            let pool = Some(&self.stack.pool).filter(|_| self.stack.pool_moves);
-            let both = (&self.stack.front, pool);
-            reload_both(
-                both,
-                self.stack.tcp,
-                &self.reloads,
-                self.order.within,
-                self.tell,
-            );
+            let stack = self.stack;
+            let again = Again {
+                sides: &stack.sides,
+                is_back_too: stack.pool_moves,
+                tcp: stack.tcp,
+                reloads: &stack.commands.reloads,
+                within: self.order.within,
+            };
+            again.reload(self.tell);
         }
         let seen = self.works_as_before();
         (self.tell)(seen);

@@ -7,14 +7,14 @@ use std::path::Path;
 use looptax_discover::{Outlook, Place, Process, Server, holders, is_listened_at, listens_on};
 use looptax_dsn::Kind;
 
-use super::fpm;
+use super::Sides;
+use super::back;
 
 type Ends = (SocketAddr, SocketAddr);
 
 /// Connections to a port and to a socket, seen again and again.
 pub(super) struct Eyes {
-    front: Process,
-    pool: Process,
+    sides: Sides,
     tcp: SocketAddr,
     outlook: Outlook,
     known: BTreeSet<Ends>,
@@ -24,11 +24,10 @@ pub(super) struct Eyes {
 }
 
 impl Eyes {
-    pub(super) fn open((front, pool): (&Process, &Process), tcp: SocketAddr) -> Self {
+    pub(super) fn open(sides: &Sides, tcp: SocketAddr) -> Self {
         let mut eyes = Self {
-            outlook: outlook(front, pool, tcp),
-            front: front.clone(),
-            pool: pool.clone(),
+            outlook: outlook(sides, tcp),
+            sides: sides.clone(),
             tcp,
             known: BTreeSet::new(),
             known_inodes: BTreeSet::new(),
@@ -38,9 +37,12 @@ impl Eyes {
         eyes
     }
 
-    /// Looks anew at what both listen on: a reload changes it.
-    pub(super) fn refresh(&mut self) {
-        self.outlook = outlook(&self.front, &self.pool, self.tcp);
+    /// Looks anew at who listens on the socket, and at what: a reload changes it.
+    pub(super) fn refresh(&mut self, socket: &Path) {
+        if let Some(found) = self.on(socket) {
+            self.sides.back_master = found;
+        }
+        self.outlook = outlook(&self.sides, self.tcp);
     }
 
     /// How many connections over TCP are new since the last look.
@@ -65,7 +67,10 @@ impl Eyes {
     }
 
     fn take(&mut self, held: &BTreeMap<u64, Process>) {
-        let own = held.values().filter(|it| it.parent == self.front.pid);
+        let front = self.sides.front_master.pid;
+        let own = held
+            .values()
+            .filter(|it| it.parent == front || it.pid == front);
         let names = own.map(|it| format!("{} {}", it.program_name(), it.pid));
         self.over_socket.extend(names);
     }
@@ -77,24 +82,30 @@ impl Eyes {
             .any(|it| it.inode != 0 && it.tcp.is_some_and(|it| it.1.port() == self.tcp.port()))
     }
 
-    /// Whether the pool runs.
-    pub(super) fn pool_runs(&self) -> bool {
-        looptax_discover::process(self.pool.pid).is_some()
+    /// Whether what is behind runs as the process that it was.
+    pub(super) fn back_runs(&self) -> bool {
+        looptax_discover::process(self.sides.back_master.pid).is_some()
     }
 
-    /// Whether the pool listens on this socket.
-    pub(super) fn is_on(&self, socket: &Path) -> bool {
-        fpm::listens(&self.pool, socket)
+    /// The process of what is behind that listens on this socket: another one after a restart.
+    pub(super) fn on(&self, socket: &Path) -> Option<Process> {
+        let own = &self.sides.back_master;
+        if back::listens(own, socket) {
+            return Some(own.clone());
+        }
+        let is_it = |place: &Place| matches!(place, Place::Path { path, .. } if path == socket);
+        back::find(self.sides.back, is_it)
     }
 
     /// Whether anybody listens at the port.
     pub(super) fn is_port_open(&self) -> bool {
-        is_listened_at(self.tcp, &self.front)
+        is_listened_at(self.tcp, &self.sides.front_master)
     }
 }
 
-/// Over what the pool listens on now, and over whatever listens at the port.
-fn outlook(front: &Process, pool: &Process, tcp: SocketAddr) -> Outlook {
+/// Over what is listened on behind now, and over whatever listens at the port.
+fn outlook(sides: &Sides, tcp: SocketAddr) -> Outlook {
+    let pool = &sides.back_master;
     let mut endpoints = listens_on(pool);
     let has_port = endpoints.iter().any(|it| it.place.takes(tcp));
     if !has_port {
@@ -113,5 +124,5 @@ fn outlook(front: &Process, pool: &Process, tcp: SocketAddr) -> Outlook {
         endpoints,
         is_hidden: false,
     };
-    Outlook::new(&server, &[front.pid])
+    Outlook::new(&server, &[sides.front_master.pid])
 }

@@ -1,65 +1,67 @@
-//! What speaks against a socket between nginx and its pool: the way there gone as nginx's workers, who else needs the
-//! port, and whom the socket would keep out. Writes nothing.
+//! What speaks against a socket between a web server and what is behind it: the way there gone as its workers, who else
+//! needs the port, and whom the socket would keep out. Writes nothing.
 
 use std::fs;
 use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::PoolSection;
+use looptax_advise::app::Rewrite;
 use looptax_advise::check::{End, reach as point_of};
 use looptax_diagnose::check::Client;
 use looptax_diagnose::check::reach::reach;
 use looptax_discover::{Home, Place, Process, SocketFile, listens_on};
 use looptax_failure::Failure;
-use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_record::{Edit, Outcome, Point, PointCode, Topic};
 
-use super::fpm::{Wanted, access, opening};
-use super::nginx::Front;
+use super::back::{BackProgram, Own};
+use super::connections;
+use super::front::Front;
+use super::pair::Pair;
 use super::rights::{Access, User};
-use super::{FRONT, connections};
 
 /// What is looked at before anything is written.
 pub(super) struct Looking<'a> {
     pub(super) front: &'a Front,
-    pub(super) master: &'a Process,
+    pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
-    /// The port that is given up, where the pool's file changes.
+    /// The port that is given up, where the file of what is behind changes.
     pub(super) tcp: Option<SocketAddr>,
-    /// nginx's file.
+    /// The web server's file.
     pub(super) site: &'a Path,
-    /// The pool's, as it was named.
-    pub(super) file: &'a Path,
-    /// The pool's name.
-    pub(super) pool: &'a str,
+    /// The other, and who reads it.
+    pub(super) own: Own<'a>,
 }
 
-/// What was found: points of the way, and lines that open the socket.
+/// What was found: points of the way, and what opens the socket, as bytes and as lines.
+#[derive(Default)]
 pub(super) struct Found {
     pub(super) points: Vec<Point>,
-    pub(super) wanted: Vec<Wanted>,
+    pub(super) rewrites: Vec<Rewrite>,
+    pub(super) edits: Vec<Edit>,
 }
 
 impl Looking<'_> {
-    /// Everything, for a pool's file with this text.
-    pub(super) fn look(&self, text: &str) -> Result<Found, Failure> {
-        let section = PoolSection::find(text, self.pool);
+    /// Everything.
+    pub(super) fn look(&self) -> Result<Found, Failure> {
         let client = Client::find(Some(self.front.worker.pid), None)?;
-        let mut found = Found {
-            points: Vec::new(),
-            wanted: Vec::new(),
-        };
+        let mut found = Found::default();
         found.points.extend(self.same_folder());
         if let Some(tcp) = self.tcp {
+            found.points.extend(self.objection());
             found.points.extend(self.others(tcp));
             found.points.push(self.folder(&client));
-            let (point, wanted) = self.rights(section.as_ref());
+            found.points.extend(self.may_not_listen());
+            let point = self.rights(&mut found);
             found.points.push(point);
-            found.wanted = wanted;
         } else {
-            found.points.push(self.tried(&client, section.as_ref()));
+            found.points.push(self.tried(&client));
         }
         Ok(found)
+    }
+
+    fn program(&self) -> &'static dyn BackProgram {
+        self.pair.back
     }
 
     fn user(&self) -> User {
@@ -75,10 +77,12 @@ impl Looking<'_> {
                 .map(|it| (it.dev(), it.ino()))
         };
         let ours = fs::metadata(folder).ok().map(|it| (it.dev(), it.ino()));
-        let strange = [&self.front.master, self.master].into_iter().find(|it| {
-            let is_elsewhere = it.is_in_chroot || matches!(it.home, Home::Container { .. });
-            is_elsewhere || seen(it) != ours
-        })?;
+        let strange = [&self.front.master, &self.front.worker, self.own.master]
+            .into_iter()
+            .find(|it| {
+                let is_elsewhere = it.is_in_chroot || matches!(it.home, Home::Container { .. });
+                is_elsewhere || seen(it) != ours
+            })?;
         let what = format!(
             "{} {} has folders of its own (container, chroot, PrivateTmp), and sees another {}",
             strange.program_name(),
@@ -95,7 +99,7 @@ impl Looking<'_> {
         )
     }
 
-    /// Other files of nginx that go to the same port, where nobody would be any more.
+    /// Other files of the web server that go to the same port, where nobody would be any more.
     fn others(&self, tcp: SocketAddr) -> Option<Point> {
         let others = self
             .front
@@ -103,7 +107,8 @@ impl Looking<'_> {
             .iter()
             .filter(|(path, _)| fs::canonicalize(path).is_ok_and(|it| it != *self.site));
         let goes_there = |(path, text): &(PathBuf, String)| {
-            let all = connections(path, text, FRONT, self.socket).unwrap_or_default();
+            let application = self.pair.applications[0];
+            let all = connections(path, text, application, self.socket).unwrap_or_default();
             let one = all
                 .iter()
                 .find(|it| it.tcp.is_some_and(|it| it.port() == tcp.port()))?;
@@ -112,7 +117,11 @@ impl Looking<'_> {
                 None => path.display().to_string(),
             })
         };
-        let all: Vec<String> = others.filter_map(goes_there).collect();
+        let mut all: Vec<String> = others.filter_map(goes_there).collect();
+        if all.is_empty() && self.is_named_across(tcp) {
+            // A server of an upstream in one file, and who hands it pages in another.
+            all.push(format!("an upstream of {}", self.front.program.title()));
+        }
         if all.is_empty() {
             return None;
         }
@@ -124,12 +133,63 @@ impl Looking<'_> {
             fails(
                 PointCode::PortUsedByOthers,
                 what,
-                "read every file that nginx reads",
+                &format!("read every file that {} reads", self.front.program.title()),
             )
             .with_next(
-                "give those pages a pool of their own first, or move them by hand with these lines",
+                "give those pages a server of their own first, or move them by hand with these lines",
             ),
         )
+    }
+
+    /// Whether all files together go there more often than those that are read by themselves.
+    fn is_named_across(&self, tcp: SocketAddr) -> bool {
+        let n_there = |path: &Path, text: &str| {
+            let application = self.pair.applications[0];
+            let all = connections(path, text, application, self.socket).unwrap_or_default();
+            let there = all
+                .iter()
+                .filter(|it| it.tcp.is_some_and(|it| it.port() == tcp.port()));
+            there.count()
+        };
+        let files = &self.front.files;
+        let texts: Vec<&str> = files.iter().map(|it| &*it.1).collect();
+        let alone: usize = files.iter().map(|(path, text)| n_there(path, text)).sum();
+        n_there(self.site, &texts.join("\n")) > alone
+    }
+
+    /// Why the file of what is behind would not count.
+    fn objection(&self) -> Option<Point> {
+        let closed = self.program().objection(&self.own)?;
+        let how = "read its command line and its file";
+        Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
+    }
+
+    /// That what is behind may not make a socket in the folder.
+    fn may_not_listen(&self) -> Option<Point> {
+        let folder = self.socket.parent().unwrap_or(self.socket);
+        let found = fs::metadata(folder).ok()?;
+        let access = Access {
+            uid: found.uid(),
+            gid: found.gid(),
+            mode: found.mode(),
+        };
+        let user = User::of(self.own.master);
+        if access.lets_in(&user) {
+            return None;
+        }
+        let (title, name) = (self.program().title(), user.name);
+        let what = format!(
+            "{title} runs as {name}, who may not make a socket in {}",
+            folder.display()
+        );
+        let point = fails(
+            PointCode::SocketDenied,
+            what,
+            "read the folder's owner and mode",
+        );
+        Some(point.with_next(format!(
+            "make it a folder of its own: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or another with --socket PATH"
+        )))
     }
 
     /// Whether the workers get into the folder of a socket that is not there yet.
@@ -169,64 +229,42 @@ impl Looking<'_> {
     }
 
     /// Whether the socket that will be made lets the workers in, and the lines that have it do so.
-    fn rights(&self, section: Option<&PoolSection<'_>>) -> (Point, Vec<Wanted>) {
-        let user = self.user();
-        let how = "read listen.owner, listen.group and listen.mode of the pool";
-        let now = match section.map(|it| access(it, self.master)) {
-            Some(Ok(now)) => now,
-            Some(Err(why)) => {
-                let point = Point::new(
-                    Topic::Path,
-                    PointCode::PathNotTried,
-                    Outcome::Unknown,
-                    why,
-                    how,
-                );
+    fn rights(&self, found: &mut Found) -> Point {
+        let (user, program) = (self.user(), self.program());
+        let how = format!("read {}", program.rights());
+        let point = |code, outcome, what| Point::new(Topic::Path, code, outcome, what, &*how);
+        let now = match program.access(&self.own) {
+            Ok(now) => now,
+            Err(why) => {
                 let next = format!(
                     "write these lines by hand: looptax check --app {}",
-                    self.file.display()
+                    self.own.file.display()
                 );
-                return (point.with_next(next), Vec::new());
-            }
-            None => {
-                let what = "the pool's section was not found";
-                return (
-                    fails(PointCode::PathNotTried, what.to_owned(), how),
-                    Vec::new(),
-                );
+                return point(PointCode::PathNotTried, Outcome::Unknown, why).with_next(next);
             }
         };
-        let Some(wanted) = opening(now, &user, self.master) else {
-            let what = format!(
-                "PHP-FPM does not run as root, so its socket is its own, and keeps {} out",
-                user.name
-            );
-            let next = "listen.group = a group that both are in, and listen.mode = 0660";
-            return (
-                fails(PointCode::SocketDenied, what, how).with_next(next),
-                Vec::new(),
-            );
+        let wanted = match program.opening(now, &user, &self.own) {
+            Ok(wanted) => wanted,
+            Err(closed) => {
+                let point = point(PointCode::SocketDenied, Outcome::Fail, closed.what);
+                return point.with_next(closed.next);
+            }
         };
         let what = if wanted.is_empty() {
             format!("the socket will let {} in", user.name)
         } else {
+            let written = program.written(&self.own, &wanted);
+            (found.rewrites, found.edits) = written.unwrap_or_default();
             format!(
                 "with these lines the socket will let {} in, and without would not",
                 user.name
             )
         };
-        let point = Point::new(
-            Topic::Path,
-            PointCode::SocketWillLetIn,
-            Outcome::Pass,
-            what,
-            how,
-        );
-        (point, wanted)
+        point(PointCode::SocketWillLetIn, Outcome::Pass, what)
     }
 
     /// The socket that is there, tried as a worker; the line that mends it.
-    fn tried(&self, client: &Client, section: Option<&PoolSection<'_>>) -> Point {
+    fn tried(&self, client: &Client) -> Point {
         let found = reach(self.socket, client);
         let shown = self.socket.to_string_lossy();
         let point = point_of(&found, &shown, &client.shown, &client.user);
@@ -234,19 +272,16 @@ impl Looking<'_> {
         if found.end != End::Denied || !is_socket {
             return point;
         }
-        let now = real_access(self.master, self.socket);
-        let wanted = now.and_then(|now| opening(now, &self.user(), self.master));
-        let lines = wanted.zip(section).and_then(|(wanted, section)| {
-            let (_, edits) = section.written(&wanted)?;
+        let (own, program) = (&self.own, self.program());
+        let now = real_access(own.master, self.socket);
+        let wanted = now.and_then(|now| program.opening(now, &self.user(), own).ok());
+        let lines = wanted.and_then(|wanted| {
+            let (_, edits) = program.written(own, &wanted)?;
             let lines: Vec<String> = edits.into_iter().filter_map(|it| it.after).collect();
             Some(lines.join(", "))
         });
         match lines.filter(|it| !it.is_empty()) {
-            Some(lines) => point.with_next(format!(
-                "write {lines} into [{}] of {}, and restart PHP-FPM: a reload keeps its socket as it is",
-                self.pool,
-                self.file.display()
-            )),
+            Some(lines) => point.with_next(program.by_hand(own, &lines)),
             None => point,
         }
     }

@@ -1,14 +1,16 @@
-//! A web server and what is behind it, moved together: nginx's file and the file of PHP-FPM's pool, as one switch.
+//! A web server and what is behind it, moved together: the web server's file and the file of what it asks, as one switch.
 //!
-//! `plan` reads both files and `looking` goes the way that nginx would go; neither writes anything. `carry` writes, has both files
-//! tested before anybody reloads, reloads the pool first, and proves it; `eyes` asks the kernel. `nginx` and `fpm` know
-//! their programs, `rights` who may write to a socket that is yet to be made.
+//! `pair` reads both files and finds how they belong together, `looking` goes the way that the web server would go, `plan`
+//! says what would be written; none of them writes anything. `carry` writes, has both files
+//! tested before anybody reloads, reloads what is behind first, and proves it; `eyes` asks the kernel. `front` and `back`
+//! know their programs, a file each, `rights` who may write to a socket that is yet to be made.
 
+mod back;
 mod carry;
 mod eyes;
-mod fpm;
+mod front;
 mod looking;
-mod nginx;
+mod pair;
 mod plan;
 mod program;
 mod rights;
@@ -23,13 +25,13 @@ use looptax_failure::Failure;
 
 use crate::journal::StackOf;
 use crate::plan::Plan;
+use back::BackProgram;
+use front::FrontProgram;
+use program::Line;
 
 pub use carry::{StackOrder, carry_out_stack};
 pub use plan::look_at_stack;
 pub use undo::undo_stack;
-
-/// The name that the table of applications has for nginx's files.
-const FRONT: &str = "nginx_fastcgi";
 
 /// What somebody wants moved together.
 #[derive(Debug, Clone, Copy)]
@@ -38,20 +40,20 @@ pub struct StackWish<'a> {
     pub files: [&'a Path; 2],
     /// Where the socket is to be.
     pub socket: Option<&'a Path>,
+    /// What has both programs read their files, where that is not their own signal or service.
+    pub reload: Option<&'a str>,
 }
 
 /// A plan with the programs that read its files.
 #[derive(Debug)]
 pub struct Stack {
-    /// The plan: the web server's connections, then the pool's.
+    /// The plan: the web server's connections, then those behind it.
     pub plan: Plan,
-    /// nginx's master.
-    front: Process,
-    /// One of its workers.
+    sides: Sides,
+    commands: Commands,
+    /// One of the web server's workers.
     worker: Process,
-    /// PHP-FPM's master.
-    pool: Process,
-    /// Whether the pool's file changes too.
+    /// Whether the file of what is behind changes too.
     pool_moves: bool,
     /// Where the pages go now.
     tcp: SocketAddr,
@@ -59,41 +61,74 @@ pub struct Stack {
     socket: PathBuf,
 }
 
+/// Both programs as they run.
+#[derive(Debug, Clone)]
+struct Sides {
+    front: &'static dyn FrontProgram,
+    front_master: Process,
+    back: &'static dyn BackProgram,
+    back_master: Process,
+}
+
+/// What tests files, and what has them read then, in this order.
+#[derive(Debug)]
+struct Commands {
+    tests: Vec<Line>,
+    reloads: Vec<Line>,
+}
+
 impl Stack {
     /// The lines of a shell that test both files, and what has them read then, in this order.
-    pub fn commands(&self, reload: Option<&str>) -> (Vec<String>, Vec<String>) {
-        let told = self.told();
-        commands(
-            &self.front,
-            Some(&self.pool).filter(|_| told.pool.is_some()),
-            reload,
-        )
+    pub fn commands(&self) -> Vec<String> {
+        let Commands { tests, reloads } = &self.commands;
+        tests
+            .iter()
+            .chain(reloads)
+            .map(|it| it.text.clone())
+            .collect()
     }
 
     fn told(&self) -> StackOf {
+        let sides = &self.sides;
+        let back = || program::told(&sides.back_master, sides.back.name());
         StackOf {
-            front: program::told(&self.front),
-            pool: self.pool_moves.then(|| program::told(&self.pool)),
+            front: program::told(&sides.front_master, sides.front.name()),
+            pool: self.pool_moves.then(back),
             tcp: self.tcp,
+            socket: Some(self.socket.clone()),
         }
     }
 }
 
-fn commands(
-    front: &Process,
-    pool: Option<&Process>,
-    reload: Option<&str>,
-) -> (Vec<String>, Vec<String>) {
-    let mut tests = vec![nginx::test(front)];
-    tests.extend(pool.map(fpm::test));
-    // The pool first: until its socket is there, nginx has nowhere to go.
-    let own = || {
-        let pool = pool.map(|it| program::reload(it, "USR2"));
-        pool.into_iter()
-            .chain([program::reload(front, "HUP")])
-            .collect()
-    };
-    (tests, reload.map_or_else(own, |it| vec![it.to_owned()]))
+impl Sides {
+    /// # Errors
+    /// That one of both cannot be told to read its file while it runs, and that nobody said what does it.
+    fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
+        let mut tests = vec![self.front.test(&self.front_master)];
+        if is_back_too {
+            tests.extend(self.back.test(&self.back_master));
+        }
+        if let Some(reload) = reload {
+            let reloads = vec![Line::from(reload.to_owned())];
+            return Ok(Commands { tests, reloads });
+        }
+        let by_hand = |why: String| {
+            Failure::usage(why, "say what has both read their files: --reload COMMAND")
+        };
+        // What is behind first: until its socket is there, the web server has nowhere to go.
+        let mut reloads = Vec::new();
+        if is_back_too {
+            let said = self.back.reload(&self.back_master);
+            reloads.push(said.map(Line::from).map_err(by_hand)?);
+        }
+        reloads.push(self.front.reload(&self.front_master).map_err(by_hand)?);
+        Ok(Commands { tests, reloads })
+    }
+
+    /// Whether what is behind stays the process that it is.
+    fn is_told_by_signal(&self) -> bool {
+        { self.back.reload(&self.back_master) }.is_ok_and(|it| it.starts_with("kill "))
+    }
 }
 
 /// The connections of a text, as that application's, with what would be written for a socket.

@@ -3,85 +3,83 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{PoolSection, Rewrite, rewritten};
+use looptax_advise::app::Rewrite;
 use looptax_diagnose::check::Switchable;
-use looptax_discover::{Place, Process};
+use looptax_discover::{Endpoint, Place, Process, listens_on};
 use looptax_failure::Failure;
 use looptax_record::{Edit, Outcome, SwitchVerdict};
 
-use super::fpm;
+use super::back::{self, Own};
+use super::front::Front;
 use super::looking::{Found, Looking};
-use super::nginx;
-use super::{FRONT, Stack, StackWish, connections};
-use crate::file::Original;
+use super::pair::{Pair, Text, pair};
+use super::{Sides, Stack, StackWish};
 use crate::plan::{Fate, Lines, Plan, Planned};
 use crate::remark::remarks;
-use crate::text::Encoding;
-use crate::work::Edited;
-
-/// The name that the table of applications has for the pool's file.
-const POOL: &str = "php_fpm_pool";
-/// Where packages of PHP-FPM have their sockets.
-const USUAL_FOLDER: &str = "/run/php";
-
-/// A file with its text.
-struct Text<'a> {
-    named: &'a Path,
-    original: Original,
-    encoding: Encoding,
-    content: String,
-}
-
-impl<'a> Text<'a> {
-    fn read(named: &'a Path) -> Result<Self, Failure> {
-        let original = Original::read(named)?;
-        let (encoding, content) = Encoding::read(original.bytes());
-        Ok(Self {
-            named,
-            original,
-            encoding,
-            content,
-        })
-    }
-
-    /// Its connections, as that application's, with what would be written for a socket.
-    fn read_as(&self, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
-        connections(self.original.path(), &self.content, application, socket)
-    }
-
-    /// The file with these bytes; `None` where they cannot be written.
-    fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
-        let new = rewritten(&self.content, rewrites)?;
-        let new = self.encoding.write(&new)?;
-        Some(Edited {
-            original: self.original,
-            new,
-        })
-    }
-}
-
-/// How the two belong together.
-struct Pair {
-    /// Where the pages go now; `None` where they go over the socket.
-    tcp: Option<SocketAddr>,
-    /// The pool's name.
-    pool: String,
-    /// The socket that it listens on already.
-    listens: Option<PathBuf>,
-}
 
 /// Looks at both files, and at the programs that read them.
 ///
 /// # Errors
 /// That a file cannot be read, is of another program, or is read by none that runs; that the two do not belong together.
 pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
-    let (site, pool) = sides(wish)?;
-    let front = nginx::find(site.original.path())?;
-    let pair = pair(&site, &pool)?;
-    let socket = match (&pair.listens, wish.socket) {
-        (Some(own), _) => own.clone(),
-        (None, Some(named)) => named.to_owned(),
-        (None, None) => PathBuf::from(USUAL_FOLDER).join(format!("{}.sock", pair.pool)),
+    let (site, pool, pair) = pair(wish)?;
+    let front = Front::find(pair.front, site.original.path())?;
+    let socket = socket(&pair, wish.socket)?;
+    let master = master(&pair, &socket)?;
+    let (worker, pool_moves) = (front.worker.clone(), pair.listens.is_none());
+    let found = Looking {
+        front: &front,
+        pair: &pair,
+        socket: &socket,
+        tcp: pair.tcp.filter(|_| pool_moves),
+        site: site.original.path(),
+        own: Own {
+            text: &pool.content,
+            label: &pair.label,
+            file: pool.named,
+            master: &master,
+        },
+    }
+    .look()?;
+    let (mut plan, tcp) = planned(site, pool, (&pair, &socket), &found)?;
+    let is_open_to_all =
+        |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
+    if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
+        let title = pair.back.title();
+        plan.unread.push(format!(
+            "{title} listens for other machines as well, who will find nobody there any more"
+        ));
+    }
+    let sides = Sides {
+        front: front.program,
+        front_master: front.master,
+        back: pair.back,
+        back_master: master,
+    };
+    Ok(Stack {
+        plan,
+        commands: sides.commands(pool_moves, wish.reload)?,
+        sides,
+        worker,
+        pool_moves,
+        tcp,
+        socket,
+    })
+}
+
+/// Where the socket is to be.
+fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
+    let program = pair.back;
+    let socket = match (&pair.listens, named) {
+        (Some(own), _) => Some(own.clone()),
+        (None, Some(named)) => Some(named.to_owned()),
+        (None, None) => program.usual_socket(&pair.label),
+    };
+    let Some(socket) = socket else {
+        return Err(Failure::usage(
+            format!("{} has no usual place for a socket", program.title()),
+            "name one in a folder that it may write to: --socket /run/NAME/NAME.sock",
+        ));
     };
     if !socket.is_absolute() {
         return Err(Failure::usage(
@@ -89,123 +87,33 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
             "both programs need the socket's path from / on",
         ));
     }
-    let master = master(&pair, &socket)?;
-    let (worker, pool_moves) = (front.worker.clone(), pair.listens.is_none());
-    let found = Looking {
-        front: &front,
-        master: &master,
-        socket: &socket,
-        tcp: pair.tcp.filter(|_| pool_moves),
-        site: site.original.path(),
-        file: pool.named,
-        pool: &pair.pool,
-    }
-    .look(&pool.content)?;
-    let (plan, tcp) = planned(site, pool, (&pair, &socket), &found)?;
-    Ok(Stack {
-        plan,
-        front: front.master,
-        worker,
-        pool: master,
-        pool_moves,
-        tcp,
-        socket,
-    })
+    Ok(socket)
 }
 
-/// Which of the two is nginx's.
-fn sides(wish: StackWish<'_>) -> Result<(Text<'_>, Text<'_>), Failure> {
-    let [one, other] = [Text::read(wish.files[0])?, Text::read(wish.files[1])?];
-    let nowhere = Path::new("/");
-    let has = |text: &Text<'_>, application| {
-        text.read_as(application, nowhere)
-            .is_ok_and(|it| !it.is_empty())
-    };
-    if has(&one, FRONT) && has(&other, POOL) {
-        return Ok((one, other));
-    }
-    if has(&other, FRONT) && has(&one, POOL) {
-        return Ok((other, one));
-    }
-    let shown = [&one, &other].map(|it| it.named.display().to_string());
-    Err(Failure::usage(
-        format!(
-            "{} and {} are not nginx's file with a fastcgi_pass and the file of PHP-FPM's pool",
-            shown[0], shown[1]
-        ),
-        format!(
-            "other pairs are not moved together: looptax check --app {} says the lines for each",
-            shown[0]
-        ),
-    ))
-}
-
-/// How the site's connections lead to the pool.
-fn pair(site: &Text<'_>, pool: &Text<'_>) -> Result<Pair, Failure> {
-    let nowhere = Path::new("/");
-    let (of_site, of_pool) = (site.read_as(FRONT, nowhere)?, pool.read_as(POOL, nowhere)?);
-    let targets: Vec<SocketAddr> = of_site.iter().filter_map(|it| it.tcp).collect();
-    let name = |it: &Switchable| it.checked.label.clone();
-    for it in &of_pool {
-        let to = { targets.iter() }.find(|to| it.tcp.is_some_and(|own| own.port() == to.port()));
-        if let Some(to) = to {
-            return Ok(Pair {
-                tcp: Some(*to),
-                pool: name(it),
-                listens: None,
-            });
-        }
-    }
-    let on_socket = |it: &Switchable| it.address.as_ref()?.socket.clone();
-    let listening = { of_pool.iter() }.find_map(|it| Some((name(it), on_socket(it)?)));
-    let is_one = targets.windows(2).all(|pair| pair[0] == pair[1]);
-    if let Some((pool, path)) = listening.filter(|_| is_one) {
-        let is_there = of_site
-            .iter()
-            .any(|it| on_socket(it).as_deref() == Some(&*path));
-        if is_there || !targets.is_empty() {
-            return Ok(Pair {
-                tcp: targets.first().copied().filter(|_| !is_there),
-                pool,
-                listens: Some(path),
-            });
-        }
-    }
-    let places = |all: &[Switchable]| {
-        let all: Vec<&str> = all.iter().map(|it| &*it.checked.place).collect();
-        all.join(", ")
-    };
-    let (from, to) = (places(&of_site), places(&of_pool));
-    Err(Failure::usage(
-        format!(
-            "{} does not hand its pages to {}: it names {from}, and the pool listens at {to}",
-            site.named.display(),
-            pool.named.display()
-        ),
-        "name the file of the pool that the pages go to",
-    ))
-}
-
-/// The PHP-FPM that listens where the pool's file says.
+/// The program that listens where its file says.
 fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     let is_there = |place: &Place| match (&pair.listens, place) {
         (Some(_), Place::Path { path, .. }) => path == socket,
         (None, place) => pair.tcp.is_some_and(|to| place.takes(to)),
         _ => false,
     };
-    fpm::find(is_there).ok_or_else(|| {
+    let program = pair.back;
+    back::find(program, is_there).ok_or_else(|| {
         let place = match (&pair.listens, pair.tcp) {
             (None, Some(tcp)) => tcp.to_string(),
             _ => socket.display().to_string(),
         };
         Failure::usage(
-            format!("no PHP-FPM that can be seen listens at {place}, as the pool's file says"),
+            format!(
+                "no {} that can be seen listens at {place}, as its file says",
+                program.title()
+            ),
             "start or reload it first, or run this as root",
         )
     })
 }
 
-/// Lines of nginx's whose target only nginx knows, where the port is given up.
+/// Lines whose target only the web server knows, where the port is given up.
 fn unknown_targets(all: &[Switchable], pair: &Pair) -> Vec<String> {
     let is_given_up = pair.tcp.is_some() && pair.listens.is_none();
     let unknown = |it: &&Switchable| {
@@ -231,18 +139,15 @@ fn planned(
         Some(tcp) => it.tcp == Some(tcp),
         None => it.checked.verdict == SwitchVerdict::AlreadyThere,
     };
-    let mut of_site = site.read_as(FRONT, socket)?;
-    let mut of_pool = pool.read_as(POOL, socket)?;
+    let mut of_site = site.read_as(pair.applications[0], socket)?;
+    let mut of_pool = pool.read_as(pair.applications[1], socket)?;
     let unread = unknown_targets(&of_site, pair);
     of_site.retain(is_wanted);
-    of_pool.retain(|it| it.checked.label == pair.pool);
+    of_pool.retain(|it| it.checked.label == pair.label);
     let site_lines = Changes::collect(&of_site, found);
     let mut pool_lines = Changes::collect(&of_pool, found);
-    let section = PoolSection::find(&pool.content, &pair.pool);
-    if let Some((own, edits)) = section.and_then(|it| it.written(&found.wanted)) {
-        pool_lines.rewrites.extend(own);
-        pool_lines.edits.extend(edits);
-    }
+    pool_lines.rewrites.extend(found.rewrites.iter().cloned());
+    pool_lines.edits.extend(found.edits.iter().cloned());
     let mut connections: Vec<Planned> = Vec::new();
     for (idx, mut it) in of_site.into_iter().chain(of_pool).enumerate() {
         let fate = fate(&it, found);

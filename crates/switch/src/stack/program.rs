@@ -3,40 +3,44 @@
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 use looptax_discover::{Home, Process, any_process};
 
 use crate::journal::ProgramOf;
-use crate::reload::usual_reload;
+use crate::reload::{Command as ShellCommand, unit_of, usual_reload};
 
 /// What the kernel writes behind the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
 
-/// The processes of a program that no other one of it started, and that are root's or our own, on our own folders: its
-/// files are tested by running it, and nobody else shall have that done.
-pub(super) fn masters(is_it: impl Fn(&str) -> bool) -> Vec<Process> {
+/// The processes of a program that no other one of it started, on our own folders.
+pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
     let mut all = Vec::new();
     any_process(|it| {
-        if is_it(&it.program_name()) {
+        if is_it(it) {
             all.push(it.clone());
         }
         false
     });
     let pids: Vec<u32> = all.iter().map(|it| it.pid).collect();
-    all.retain(|it| !pids.contains(&it.parent) && may_be_run(it));
+    all.retain(|it| !pids.contains(&it.parent) && is_here(it));
     all
 }
 
-fn may_be_run(process: &Process) -> bool {
+/// Whether it is root's or our own: as whose files are tested by running its program.
+pub(super) fn is_trusted(process: &Process) -> bool {
     let own = rustix::process::geteuid().as_raw();
-    let is_trusted = process.uid == 0 || process.uid == own;
+    process.uid == 0 || process.uid == own
+}
+
+fn is_here(process: &Process) -> bool {
     let is_elsewhere = process.is_in_chroot || matches!(process.home, Home::Container { .. });
     let our_mounts = looptax_discover::process(std::process::id()).and_then(|it| it.mounts);
     let file = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
     // A service may have a /tmp of its own, and its program is still the one that we see.
-    let is_here = process.mounts == our_mounts
+    let is_same = process.mounts == our_mounts
         || file(&process.file("exe")).is_some_and(|it| Some(it) == file(&file_of(process)));
-    is_trusted && !is_elsewhere && is_here
+    !is_elsewhere && is_same
 }
 
 /// Its workers that run now.
@@ -59,18 +63,59 @@ pub(super) fn file_of(process: &Process) -> PathBuf {
 }
 
 /// What it is found again by.
-pub(super) fn told(process: &Process) -> ProgramOf {
+pub(super) fn told(process: &Process, name: &str) -> ProgramOf {
     ProgramOf {
         program: file_of(process),
         words: process.arguments().join(" "),
+        name: Some(name.to_owned()),
     }
 }
 
-/// The same program as it runs now.
-pub(super) fn again(told: &ProgramOf) -> Option<Process> {
-    let name = told.program.file_name()?.to_string_lossy().into_owned();
-    let all = masters(|it| it == name);
-    { all.into_iter() }.find(|it| it.arguments().join(" ") == told.words)
+/// What a program says when it is run to its end; its words where it fails.
+pub(super) fn said(
+    program: &Path,
+    words: impl IntoIterator<Item = String>,
+) -> Result<String, String> {
+    let output = Command::new(program)
+        .args(words)
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| error.to_string())?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    if output.status.success() {
+        Ok(text(&output.stdout))
+    } else {
+        Err(text(&output.stderr).trim().to_owned())
+    }
+}
+
+/// A line of a shell.
+#[derive(Debug, Clone)]
+pub(super) struct Line {
+    /// As it is typed and shown.
+    pub(super) text: String,
+    /// Whose user, folder and environment it needs, where those are not ours.
+    pub(super) like: Option<Process>,
+}
+
+impl Line {
+    pub(super) fn command(&self) -> ShellCommand<'_> {
+        ShellCommand {
+            text: &self.text,
+            like: self.like.as_ref(),
+        }
+    }
+}
+
+impl From<String> for Line {
+    fn from(text: String) -> Self {
+        Self { text, like: None }
+    }
+}
+
+/// What restarts the service that it belongs to.
+pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
+    unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
 /// What has it read its files: the service's own word, or the signal.

@@ -44,7 +44,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         return Ok(Exit::Done);
     }
     doing.may_ask()?;
-    if !args.yes && !terminal::agrees(question(&switch)) {
+    if !args.yes && !terminal::agrees(&question(&switch)) {
         return Ok(Exit::No);
     }
     let mut work = looptax_switch::open(&kept, &switch.id)?;
@@ -92,13 +92,11 @@ fn stack_of(switch: &Switch) -> Option<&StackOf> {
     })
 }
 
-fn question(switch: &Switch) -> &'static str {
-    if switch.fix.is_some() {
-        "Take that back?"
-    } else if stack_of(switch).is_some() {
-        "Put both old files back, and reload PHP-FPM and nginx?"
-    } else {
-        "Put the old files back?"
+fn question(switch: &Switch) -> String {
+    match stack_of(switch) {
+        _ if switch.fix.is_some() => "Take that back?".to_owned(),
+        Some(stack) => format!("Put the old files back, and reload {}?", stack.titles()),
+        None => "Put the old files back?".to_owned(),
     }
 }
 

@@ -20,18 +20,13 @@ pub(super) fn hint(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &looptax_record::SwitchConnection| {
         it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product)
     };
-    let Some(found) = switched.connections.iter().find(|it| is_behind(it)) else {
+    if !switched.connections.iter().any(is_behind) {
         return;
-    };
-    let together = if found.check.product == "php-fpm" {
-        "nginx's file and the pool's move together: looptax switch SITE POOL --url PAGE; for others "
-    } else {
-        "both sides have to move together, which is done by hand: "
-    };
+    }
     doing.terminal.words_for(
         true,
         &format!(
-            "hint: {together}`looptax check --app {} --socket PATH` says the lines\n",
+            "hint: a web server's file and that of what is behind it move together: looptax switch SITE POOL --url PAGE; `looptax check --app {} --socket PATH` says the lines of each\n",
             file.display()
         ),
     );
@@ -45,13 +40,13 @@ impl Doing<'_> {
         let stack = look_at_stack(StackWish {
             files,
             socket: args.socket.as_deref(),
+            reload: args.reload.as_deref(),
         })?;
         if args.patch {
             return planned::print_patch(&stack.plan);
         }
         let mut switched = planned::told(&stack.plan, args);
-        let (tests, reloads) = stack.commands(args.reload.as_deref());
-        switched.proof.reload = Some([tests, reloads].concat().join(" && "));
+        switched.proof.reload = Some(stack.commands().join(" && "));
         let source = std::path::absolute(files[0]).unwrap_or_else(|_| files[0].to_owned());
         let source = source.display().to_string();
         let plan = report::switch_plan(&switched, &source, self.terminal.style());
@@ -61,13 +56,20 @@ impl Doing<'_> {
         }
         planned::refuse_unwritable(&switched)?;
         if args.dry_run {
+            match &args.url {
+                // Better now than after the plan was agreed to.
+                Some(url) => drop(stack.page_before(url)?),
+                None => self
+                    .terminal
+                    .words("a page that proves it is still to be named: --url http://127.0.0.1/\n"),
+            }
             switched.outcome = SwitchOutcome::Planned;
             return self.end(&switched, Exit::Done);
         }
         let Some(url) = &args.url else {
             return Err(Failure::usage(
-                "only a page can prove this: a web server's connections to PHP-FPM last a millisecond, and nobody logs in",
-                "name one that PHP makes: --url http://127.0.0.1/",
+                "only a page can prove this: a web server's connections to what is behind it last a millisecond, and nobody logs in",
+                "name one that is made anew each time: --url http://127.0.0.1/",
             ));
         };
         self.may_ask()?;
@@ -93,7 +95,6 @@ impl Doing<'_> {
             day: &now.strftime("%Y%m%d").to_string(),
             at: &now.timestamp().to_string(),
             title: &planned::title(&switched, source),
-            reload: self.args.reload.as_deref(),
             page,
             within: self.args.within,
             stop: &stop,

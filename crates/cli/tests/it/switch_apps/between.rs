@@ -1,6 +1,8 @@
 //! What stands between others and their database: a pooler, a mail server's table.
 
 use std::fs;
+use std::net::SocketAddr;
+use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::Command;
 
@@ -9,8 +11,9 @@ use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_wire::Login;
 
 use super::moved_and_back;
-use crate::application::{Application, Place, Question, fill_table, skip_without};
-use crate::fixture::{Server, is_there};
+use crate::application::programs::{GUNICORN, django};
+use crate::application::{Application, Place, Question, fill_table, get, skip_without};
+use crate::fixture::{Server, free_address, is_root, is_there};
 
 #[test]
 fn pgbouncers_way_to_postgres_is_moved_and_back() {
@@ -52,6 +55,81 @@ fn pgbouncers_way_to_postgres_is_moved_and_back() {
     };
     let app = Application::asked_by(place, server, file, vec![pooler], Box::new(ask));
     moved_and_back(&app.reloaded_by(reload));
+}
+
+const POOLER: &str = "\
+[databases]
+«database» = host=127.0.0.1 port=«port» dbname=«database» user=«user» password=«password»
+
+[pgbouncer]
+listen_addr = 127.0.0.1
+listen_port = «pooler»
+unix_socket_dir = «folder»/srv
+auth_type = any
+";
+
+#[test]
+fn an_application_is_moved_to_pgbouncers_socket_and_back() {
+    if !is_there("pgbouncer") {
+        return;
+    }
+    let Some((server, place)) = django("60") else {
+        return;
+    };
+    let pooler = free_address();
+    let place = place.with("«pooler»", pooler.port().to_string());
+    let file = "greetings/settings.py";
+    let settings = fs::read_to_string(place.path(file)).expect("it is written");
+    let port = server.it.tcp.port().to_string();
+    place.write(&[
+        ("pgbouncer.ini", POOLER),
+        ("srv/empty", ""),
+        (file, &settings.replace(&port, &pooler.port().to_string())),
+    ]);
+    let account: &[&str] = if is_root() { &["-u", "nobody"] } else { &[] };
+    if is_root() {
+        place.scratch.give_to(65_534);
+        chown(place.path("srv"), Some(65_534), None).expect("root may");
+    }
+    let words = [account, &["-q", "«folder»/pgbouncer.ini"]].concat();
+    let pgbouncer = place.start("pgbouncer", &words);
+    let gunicorn = place.start(GUNICORN[0], &GUNICORN[1..]);
+    let reload = format!("kill -HUP {}", gunicorn.pid());
+    let (http, name) = (place.http, server.it.login.database.clone());
+    let ask = move |question| match question {
+        Question::Row => get(http, "/"),
+        // What is behind PgBouncer knows nothing of the application's way.
+        Question::Way => get(http, "/").and_then(|_| clients_way(pooler, name.as_deref())),
+    };
+    let processes = vec![gunicorn, pgbouncer];
+    let app = Application::asked_by(place, server, file, processes, Box::new(ask));
+    moved_and_back(&app.reloaded_by(reload));
+}
+
+/// Which way `PgBouncer` says that the clients of a database come.
+fn clients_way(pooler: SocketAddr, database: Option<&str>) -> Result<String, String> {
+    let login = Login {
+        user: "visitor".to_owned(),
+        password: Secret::new(String::new()),
+        database: Some("pgbouncer".to_owned()),
+        ..Login::default()
+    };
+    let shown = |error: &dyn std::fmt::Display| error.to_string();
+    let limits = Limits::default();
+    let mut talk = Conversation::open(Protocol::Postgres, &Endpoint::Tcp(pooler), &login, limits)
+        .map_err(|it| shown(&it))?;
+    let rows = talk.query("SHOW CLIENTS").map_err(|it| shown(&it))?;
+    let cell = |row: &Vec<Option<String>>, at: usize| row.get(at).cloned().flatten();
+    let own = rows
+        .iter()
+        .filter(|row| cell(row, 2).as_deref() == database);
+    let mut ways: Vec<String> = own.filter_map(|row| cell(row, 4)).collect();
+    ways.dedup();
+    match &*ways {
+        [way] if way == "unix" => Ok("socket".to_owned()),
+        [way] => Ok(way.clone()),
+        _ => Err(format!("{rows:?}")),
+    }
 }
 
 #[test]

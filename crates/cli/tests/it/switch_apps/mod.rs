@@ -5,8 +5,10 @@
 
 mod between;
 mod hurt;
+mod pairs;
 mod php;
 mod programs;
+mod shop;
 mod together;
 
 use std::os::unix::fs::MetadataExt;

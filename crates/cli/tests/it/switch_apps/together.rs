@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::{SocketAddr, TcpStream};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use looptax_testkit::patience;
 use looptax_testkit::runner::{Finished, Looptax};
@@ -95,10 +95,14 @@ impl Shop {
 
     /// A reload keeps its socket, with the rights that it was made with.
     fn restart_fpm(&mut self) {
+        let fpm = program("php-fpm").expect("it ran already");
+        self.restart_fpm_by(&fpm, &FPM_WORDS);
+    }
+
+    fn restart_fpm_by(&mut self, program: &Path, words: &[&str]) {
         let idle = self.place.start("true", &[]);
         drop(std::mem::replace(&mut self.fpm, idle));
-        let fpm = program("php-fpm").expect("it ran already");
-        self.fpm = self.place.start(fpm, &FPM_WORDS);
+        self.fpm = self.place.start(program, words);
         self.expect_page();
     }
 
@@ -232,6 +236,19 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
 }
 
 #[test]
+fn a_pool_whose_program_named_its_file_from_its_own_folder_is_tested_there() {
+    let Some(mut shop) = Shop::open() else { return };
+    let fpm = program("php-fpm").expect("it runs");
+    shop.place.write(&[("etc/own.conf", GLOBAL)]);
+    let line = format!("cd etc && exec {} -n -F -y own.conf", fpm.display());
+    shop.restart_fpm_by(Path::new("/bin/sh"), &["-c", &line]);
+    let page = shop.url("/");
+    let run = shop.switching(&["--yes", "--url", &page]).run();
+    run.expect_code(0);
+    expect_said(&run, "-y own.conf");
+}
+
+#[test]
 fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
@@ -244,6 +261,19 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     );
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
+    assert!(
+        run.stderr
+            .contains("a page that proves it is still to be named"),
+        "{}",
+        run.stderr
+    );
+    let nowhere = format!("http://{}/", free_address());
+    shop.switching(&["--dry-run", "--url", &nowhere])
+        .run()
+        .expect_error(
+            2,
+            &["does not answer", "name a page that works now: only a page"],
+        );
     // Without a page nothing would prove it.
     shop.switching(&["--yes"])
         .run()

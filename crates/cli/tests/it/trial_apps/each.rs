@@ -84,18 +84,58 @@ fn expect_bill(tried: &Tried) {
     ]);
 }
 
-#[test]
-fn a_page_of_mariadb_and_redis_has_three_contrasts() {
-    let Some((mariadb, place)) = page("") else {
-        return;
-    };
-    let Some(redis) = Server::start(Kind::Redis) else {
-        return;
-    };
+/// A page of both, and their servers; `None` where they cannot be had.
+fn of_both() -> Option<(Server, Server, Place)> {
+    let (mariadb, place) = page("")?;
+    let redis = Server::start(Kind::Redis)?;
     let script = include_str!("files/both.php")
         .replace("«redis_port»", &redis.it.tcp.port().to_string())
         .replace("«redis_password»", redis.password());
     place.write(&[("page.php", &script)]);
+    Some((mariadb, redis, place))
+}
+
+#[test]
+fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
+    let Some((mariadb, redis, place)) = of_both() else {
+        return;
+    };
+    // Over the socket the account of this name is another one.
+    let account = &mariadb.it.login.user;
+    for sql in [
+        "CREATE USER 'visitor'@'127.0.0.1' IDENTIFIED BY 'secret'",
+        "GRANT SELECT ON *.* TO 'visitor'@'127.0.0.1'",
+        "CREATE USER 'visitor'@'localhost' IDENTIFIED BY 'another'",
+    ] {
+        mariadb.talk().query(sql).unwrap();
+    }
+    let login = format!("'{account}', '{}'", mariadb.password());
+    let script = fs::read_to_string(place.path("page.php")).unwrap();
+    place.write(&[("page.php", &script.replace(&login, "'visitor', 'secret'"))]);
+    let run = trial(&place, &[&mariadb, &redis]).args(of_front_page(&place, &PHP));
+    let run = run.run();
+    run.expect_error(
+        2,
+        &["answers with status 500 over the socket of mariadbd, and answered"],
+    );
+
+    place.write(&[("page.php", &script)]);
+    let nowhere = free_address();
+    let also = format!("--also={nowhere}=/run/nowhere.sock");
+    let run = trial(&place, &[&redis]).args(["--each", &also]);
+    let run = run.args(of_front_page(&place, &PHP)).run();
+    let tried = Tried::expect_done(run, &place);
+    tried.expect_told(&[
+        &format!("no page connects to {nowhere}, whose socket was named"),
+        "--each finds one server alone, and so one comparison",
+    ]);
+}
+
+#[test]
+fn a_page_of_mariadb_and_redis_has_three_contrasts() {
+    let Some((mariadb, redis, place)) = of_both() else {
+        return;
+    };
     let log = General::listen(&mariadb);
     let run = trial(&place, &[&mariadb, &redis]).args(["--each"]);
     let run = run.args(of_front_page(&place, &PHP)).run();

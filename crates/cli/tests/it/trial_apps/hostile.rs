@@ -280,7 +280,7 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
     let said = [
-        "connections of the socket's turns stayed on TCP: ",
+        "connections to mariadbd of the socket's turns stayed on TCP: ",
         "`looptax check` says",
     ];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);

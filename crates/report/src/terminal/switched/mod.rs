@@ -240,11 +240,11 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
     text + &labelled("proof", &words, style) + &undo
 }
 
-/// What proves a web server and its pool: nobody logs in there.
+/// What proves a web server and what is behind it: nobody logs in there.
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
-        "within {} s the kernel must show the pool on the socket and nothing at the port any more, with {page} as it is now; else both old files come back",
+        "within {} s the kernel must show what is behind on the socket and nothing at the port any more, with {page} as it is now; else both old files come back",
         proof.within_s
     )
 }

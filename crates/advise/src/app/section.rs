@@ -1,6 +1,6 @@
-//! A pool's section of PHP-FPM's configuration: what it says beside its address, and how that is written.
+//! A section of an ini file of PHP-FPM or uWSGI: what it says beside its address, and how that is written.
 //!
-//! FPM takes the last line of a section that sets something. Text in, places out.
+//! Both take the last line of a section that sets something. Text in, places out.
 
 use std::ops::Range;
 
@@ -8,17 +8,17 @@ use looptax_record::Edit;
 
 use super::rewrite::Rewrite;
 
-/// A pool's section of a text.
+/// A section of a text.
 #[derive(Debug)]
-pub struct PoolSection<'a> {
+pub struct Section<'a> {
     text: &'a str,
     /// The section in the text.
     at: Range<usize>,
 }
 
-impl<'a> PoolSection<'a> {
-    /// The pool of that name.
-    pub fn find(text: &'a str, pool: &str) -> Option<Self> {
+impl<'a> Section<'a> {
+    /// The one of that name.
+    pub fn find(text: &'a str, named: &str) -> Option<Self> {
         let mut start = None;
         let mut at = 0;
         for whole in text.split_inclusive('\n') {
@@ -30,7 +30,7 @@ impl<'a> PoolSection<'a> {
                 });
             }
             at += whole.len();
-            if name.is_some_and(|it| it.trim() == pool) {
+            if name.is_some_and(|it| it.trim() == named) {
                 start = Some(at);
             }
         }
@@ -62,10 +62,14 @@ impl<'a> PoolSection<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// These settings as bytes of the text, and as lines for a person: in the place of what is there, else below `listen`; `None` where
-    /// that is not there.
-    pub fn written(&self, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
-        let below = self.line_of("listen")?;
+    /// These settings as bytes of the text, and as lines for a person: in the place of what is there, else below the
+    /// line that sets `anchor`; `None` where that is not there.
+    pub fn written(
+        &self,
+        anchor: &str,
+        wanted: &[(&str, String)],
+    ) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        let below = self.line_of(anchor)?;
         let newline = if self.text[below.end..].starts_with('\r') {
             "\r\n"
         } else {
@@ -103,9 +107,9 @@ mod tests {
     #[test]
     fn settings_are_written_where_they_stand_or_below_the_address() {
         let written = |pool, wanted: &[(&str, String)]| {
-            let (rewrites, _) = PoolSection::find(POOLS, pool)
+            let (rewrites, _) = Section::find(POOLS, pool)
                 .unwrap()
-                .written(wanted)
+                .written("listen", wanted)
                 .unwrap();
             rewritten(POOLS, &rewrites).unwrap()
         };
@@ -117,13 +121,13 @@ mod tests {
             .replace("9001\r\n", "9001\r\nlisten.owner = www-data\r\n")
             .replace("listen.mode = 0640", "listen.mode = 0660");
         assert_eq!(written("two", &[owner, mode]), expected);
-        assert!(PoolSection::find(POOLS, "three").is_none());
+        assert!(Section::find(POOLS, "three").is_none());
     }
 
     #[test]
     fn a_value_is_the_last_one_of_its_section() {
-        let one = PoolSection::find(POOLS, "one").unwrap();
-        let two = PoolSection::find(POOLS, "two").unwrap();
+        let one = Section::find(POOLS, "one").unwrap();
+        let two = Section::find(POOLS, "two").unwrap();
         assert_eq!(one.value("listen.mode"), None);
         assert_eq!(two.value("listen.mode").as_deref(), Some("0640"));
         assert_eq!(two.value("listen").as_deref(), Some("9001"));

@@ -1,0 +1,310 @@
+//! Other web servers and what is behind them moved together, with the programs themselves: moved, proved, undone, and
+//! refused before anything is changed.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown};
+
+use looptax_testkit::runner::Looptax;
+
+use super::shop::{
+    APACHE, APACHE_MATCH, Back, CADDY, FPM, Front, GUNICORN, HAPROXY, NGINX_PROXY, NGINX_UPSTREAM,
+    NGINX_UWSGI, PUMA, Shop, UWSGI,
+};
+use crate::application::{Place, skip_without};
+use crate::fixture::{exe, free_address, is_root, is_there};
+
+#[test]
+fn nginx_and_gunicorn_are_moved_together_proved_and_undone_to_the_very_bytes() {
+    let Some(shop) = Shop::open(&NGINX_PROXY, &GUNICORN) else {
+        return;
+    };
+    shop.follow(
+        ["+ proxy_pass http://unix:«socket»:", "--check-config"],
+        [
+            "proxy_pass http://unix:«socket»:; # the shop\n",
+            "\nbind = \"unix:«socket»\"\n",
+        ],
+    );
+}
+
+#[test]
+fn the_server_of_nginxs_upstream_and_gunicorn_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&NGINX_UPSTREAM, &GUNICORN) else {
+        return;
+    };
+    shop.follow(
+        ["+ server unix:«socket»", "+ bind = \"unix:«socket»\""],
+        [
+            "    server unix:«socket» fail_timeout=0; # the shop\n",
+            "\nbind = \"unix:«socket»\"\n",
+        ],
+    );
+}
+
+#[test]
+fn the_server_of_nginxs_upstream_and_puma_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&NGINX_UPSTREAM, &PUMA) else {
+        return;
+    };
+    shop.follow(
+        ["+ server unix:«socket»", "kill -USR2"],
+        [
+            "    server unix:«socket» fail_timeout=0; # the shop\n",
+            "\nbind \"unix://«socket»\"\n",
+        ],
+    );
+}
+
+#[test]
+fn nginx_and_uwsgi_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&NGINX_UWSGI, &UWSGI) else {
+        return;
+    };
+    let owner = if is_root() {
+        "chown-socket = www-data\n"
+    } else {
+        ""
+    };
+    shop.follow(
+        ["+ uwsgi_pass unix:«socket»", "+ socket = «socket»"],
+        [
+            "uwsgi_pass unix:«socket»; # the shop\n",
+            &format!("\nsocket = «socket»\n{owner}"),
+        ],
+    );
+}
+
+#[test]
+fn apaches_handler_and_a_pool_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&APACHE, &FPM) else {
+        return;
+    };
+    let url = "proxy:unix:«socket»|fcgi://«behind»";
+    shop.follow([url, "+ listen = «socket»"], [url, "\nlisten = «socket»\n"]);
+}
+
+#[test]
+fn apaches_pattern_and_a_pool_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&APACHE_MATCH, &FPM) else {
+        return;
+    };
+    let url = "^/$ unix:«socket»|fcgi://«behind»«folder»/site/index.php";
+    shop.follow([url, "+ listen = «socket»"], [url, "\nlisten = «socket»\n"]);
+}
+
+#[test]
+fn caddy_and_a_pool_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&CADDY, &FPM) else {
+        return;
+    };
+    shop.follow(
+        ["+ php_fastcgi unix/«socket»", "caddy validate"],
+        ["\tphp_fastcgi unix/«socket»\n", "\nlisten = «socket»\n"],
+    );
+}
+
+#[test]
+fn haproxy_and_gunicorn_are_moved_together_and_back() {
+    let Some(shop) = Shop::open(&HAPROXY, &GUNICORN) else {
+        return;
+    };
+    shop.follow(
+        ["+ server one «socket»", "haproxy -c -q"],
+        [
+            "    server one «socket» # the shop\n",
+            "\nbind = \"unix:«socket»\"\n",
+        ],
+    );
+}
+
+#[test]
+fn a_umask_of_gunicorn_that_keeps_the_web_server_out_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    let closed = Back {
+        file: ("gunicorn.conf.py", "bind = \"«behind»\"\numask = 0o077\n"),
+        ..GUNICORN
+    };
+    for front in [&NGINX_PROXY, &HAPROXY] {
+        let Some(shop) = Shop::open(front, &closed) else {
+            return;
+        };
+        shop.refused(&["mode 0700, and keeps www-data out", "write umask = 0o007"]);
+    }
+}
+
+#[test]
+fn a_mode_of_uwsgi_that_keeps_nginx_out_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    let closed = Back {
+        is_nobodys: true,
+        ..UWSGI
+    };
+    let Some(shop) = Shop::open(&NGINX_UWSGI, &closed) else {
+        return;
+    };
+    shop.refused(&[
+        "which does not run as root, and keeps www-data out",
+        "chmod-socket = 666",
+    ]);
+}
+
+#[test]
+fn a_pool_on_a_socket_that_keeps_apache_or_caddy_out_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    // The site's pages come from the pool at the port; the one that is named is on its socket.
+    let named = Back {
+        file: (
+            "pool.d/shut.conf",
+            "[shut]\nuser = www-data\nlisten = «folder»/run/app.sock\nlisten.mode = 0600\npm = static\npm.max_children = 1\n",
+        ),
+        ..FPM
+    };
+    for front in [&APACHE, &CADDY] {
+        let Some(shop) = Shop::with(front, &named, &[FPM.file]) else {
+            return;
+        };
+        shop.refused(&["write listen.owner = "]);
+    }
+}
+
+#[test]
+fn a_folder_in_which_the_server_may_make_nothing_is_found_before_anything_is_written() {
+    if !is_root() {
+        return;
+    }
+    for (front, back) in [(&NGINX_PROXY, GUNICORN), (&NGINX_UPSTREAM, PUMA)] {
+        let back = Back {
+            is_nobodys: true,
+            ..back
+        };
+        let Some(shop) = Shop::open(front, &back) else {
+            return;
+        };
+        chown(shop.place.path("run"), Some(0), Some(0)).unwrap();
+        fs::set_permissions(shop.place.path("run"), fs::Permissions::from_mode(0o755)).unwrap();
+        shop.refused(&["runs as nobody, who may not make a socket in «folder»/run"]);
+    }
+}
+
+#[test]
+fn an_address_of_gunicorns_command_line_wins_over_its_file_and_is_found_before() {
+    let told = Back {
+        words: &[
+            "-c",
+            "«folder»/gunicorn.conf.py",
+            "-b",
+            "«behind»",
+            "app:application",
+        ],
+        ..GUNICORN
+    };
+    let Some(shop) = Shop::open(&NGINX_PROXY, &told) else {
+        return;
+    };
+    shop.refused(&["was told where to listen when it was started"]);
+}
+
+#[test]
+fn another_site_at_the_port_of_an_upstream_is_named_and_nothing_is_done() {
+    let other = "server {\n    listen unix:«folder»/other.sock;\n    location / {\n        proxy_pass http://«behind»;\n    }\n}\n";
+    let Some(shop) = Shop::with(&NGINX_UPSTREAM, &GUNICORN, &[("sites/other", other)]) else {
+        return;
+    };
+    shop.refused(&["sites/other line 4 goes to"]);
+}
+
+#[test]
+fn a_server_whose_address_is_in_a_unit_is_refused_with_the_lines_to_type() {
+    if !is_there("nginx") {
+        return skip_without("nginx");
+    }
+    let place = Place::alone().with("«behind»", free_address().to_string());
+    place.write(&[
+        NGINX_PROXY.site,
+        (
+            "app.service",
+            "[Service]\nExecStart=/usr/bin/uvicorn app:app --host 127.0.0.1 --port 8000\n",
+        ),
+    ]);
+    let [site, unit] = ["sites/shop", "app.service"].map(|it| place.path(it).display().to_string());
+    let run = Looptax::new(exe(), &place.scratch)
+        .args(["switch", &site, &unit, "--socket", "/run/app/app.sock"])
+        .run();
+    run.expect_error(
+        2,
+        &[
+            "Uvicorn (its unit)",
+            "--uds /run/app/app.sock",
+            "systemctl daemon-reload",
+        ],
+    );
+}
+
+#[test]
+fn a_looptax_that_is_killed_between_nginx_and_gunicorn_is_undone_by_the_next() {
+    let Some(shop) = Shop::open(&NGINX_PROXY, &GUNICORN) else {
+        return;
+    };
+    let before = shop.bytes();
+    let socket = shop.socket();
+    let site_is_new = || shop.bytes()[0] != before[0];
+    let own_is_new = || shop.bytes()[1] != before[1];
+    let has_moved = || shop.place.path("run/app.sock").exists() && !shop.is_port_open();
+    let moments: [&dyn Fn() -> bool; 3] = [&site_is_new, &own_is_new, &has_moved];
+    for is_now in moments {
+        let mut running = shop.switching(&["--yes", "--socket", &socket]).spawn();
+        running.wait_for("the moment", || is_now().then_some(()));
+        running.signal(rustix::process::Signal::KILL);
+        running.wait();
+        shop.undo().expect_code(0);
+        shop.expect_as_before(&before);
+        fs::remove_file(&socket).ok();
+    }
+}
+
+#[test]
+fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_written() {
+    let no_master = Back {
+        file: (
+            "uwsgi.ini",
+            "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\n",
+        ),
+        ..UWSGI
+    };
+    let no_admin = Front {
+        main: (
+            "Caddyfile",
+            "{\n\tadmin off\n\tauto_https off\n}\nimport sites/*\n",
+        ),
+        ..CADDY
+    };
+    let no_workers = Front {
+        words: &[
+            "-db",
+            "-f",
+            "«folder»/global.cfg",
+            "-f",
+            "«folder»/haproxy.cfg",
+        ],
+        ..HAPROXY
+    };
+    for (front, back, why) in [
+        (&NGINX_UWSGI, &no_master, "it runs without `master = true`"),
+        (&no_admin, &FPM, "has `admin off`"),
+        (&no_workers, &GUNICORN, "it was started without -W"),
+    ] {
+        let Some(shop) = Shop::open(front, back) else {
+            continue;
+        };
+        let before = shop.bytes();
+        let run = shop.switch();
+        run.expect_error(2, &[why, "--reload COMMAND"]);
+        shop.expect_as_before(&before);
+    }
+}

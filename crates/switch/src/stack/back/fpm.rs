@@ -1,0 +1,157 @@
+//! PHP-FPM: the test of its files, and the settings of a pool that open its socket.
+
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Rewrite, Section};
+use looptax_discover::Process;
+use looptax_record::Edit;
+
+use super::super::program::{Line, file_of, is_trusted, line, reload};
+use super::super::rights::{Access, User, number_of};
+use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+
+/// Where packages of PHP-FPM have their sockets.
+const USUAL_FOLDER: &str = "/run/php";
+/// What the pool has where it says nothing.
+const USUAL_MODE: u32 = 0o660;
+
+/// PHP-FPM.
+#[derive(Debug)]
+pub(super) struct Fpm;
+
+impl BackProgram for Fpm {
+    fn name(&self) -> &'static str {
+        "php-fpm"
+    }
+
+    fn title(&self) -> &'static str {
+        "PHP-FPM"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["php_fpm_pool"]
+    }
+
+    fn extension(&self) -> &'static str {
+        "conf"
+    }
+
+    fn is_it(&self, process: &Process) -> bool {
+        // Its files are tested by running it, and nobody else shall have that done.
+        process.program_name().starts_with("php-fpm") && is_trusted(process)
+    }
+
+    fn usual_socket(&self, label: &str) -> Option<PathBuf> {
+        Some(Path::new(USUAL_FOLDER).join(format!("{label}.sock")))
+    }
+
+    /// `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` says which files.
+    fn test(&self, master: &Process) -> Option<Line> {
+        // That a pool may run as root was for whoever started it to say.
+        let mut words = vec!["-t".to_owned(), "-R".to_owned()];
+        let shown = master.arguments().join(" ");
+        let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
+        let path = own.map(|(path, _)| path);
+        words.extend(
+            path.iter()
+                .flat_map(|it| ["-y".to_owned(), (*it).to_owned()]),
+        );
+        let is_relative = path.is_some_and(|it| !it.starts_with('/'));
+        Some(Line {
+            text: line(&file_of(master), &words),
+            // From the folder that it was started in.
+            like: is_relative.then(|| master.clone()),
+        })
+    }
+
+    fn reload(&self, master: &Process) -> Result<String, String> {
+        Ok(reload(master, "USR2"))
+    }
+
+    fn rights(&self) -> &'static str {
+        "listen.owner, listen.group and listen.mode of the pool"
+    }
+
+    fn access(&self, own: &Own<'_>) -> Result<Access, String> {
+        let section = Section::find(own.text, own.label).ok_or(NO_SECTION)?;
+        access(&section, own.master)
+    }
+
+    fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
+        opening(now, user, own.master).ok_or_else(|| Closed {
+            what: format!(
+                "PHP-FPM does not run as root, so its socket is its own, and keeps {} out",
+                user.name
+            ),
+            next: "listen.group = a group that both are in, and listen.mode = 0660".to_owned(),
+        })
+    }
+
+    fn written(&self, own: &Own<'_>, wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        Section::find(own.text, own.label)?.written("listen", wanted)
+    }
+
+    fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
+        format!(
+            "write {lines} into [{}] of {}, and restart PHP-FPM: a reload keeps its socket as it is",
+            own.label,
+            own.file.display()
+        )
+    }
+}
+
+/// Whose the socket will be, and who may what; why that is not known.
+fn access(section: &Section<'_>, master: &Process) -> Result<Access, String> {
+    for key in ["listen.acl_users", "listen.acl_groups"] {
+        if section.value(key).is_some() {
+            return Err(format!(
+                "{key} is set, and then owner, group and mode do not count alone"
+            ));
+        }
+    }
+    let id = |key: &str, path: &str, usual: u32| match section.value(key) {
+        None => Ok(usual),
+        Some(name) => {
+            number_of(path, &name).ok_or_else(|| format!("{key} = {name} is nobody known here"))
+        }
+    };
+    let mode = match section.value("listen.mode") {
+        None => USUAL_MODE,
+        Some(text) => {
+            u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is no mode"))?
+        }
+    };
+    Ok(Access {
+        uid: id("listen.owner", "/etc/passwd", master.uid)?,
+        gid: id("listen.group", "/etc/group", master.gid)?,
+        mode,
+    })
+}
+
+/// The fewest settings that let the user in; nothing where it gets in anyway, `None` where no setting does.
+fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
+    if now.lets_in(user) {
+        return Some(Vec::new());
+    }
+    let mode = || ("listen.mode", format!("{USUAL_MODE:04o}"));
+    let open = Access {
+        mode: USUAL_MODE,
+        ..now
+    };
+    if open.lets_in(user) {
+        return Some(vec![mode()]);
+    }
+    // Only root gives a socket away.
+    if master.uid != 0 {
+        return None;
+    }
+    let mut wanted = vec![("listen.owner", user.name.clone())];
+    let own = Access {
+        uid: user.uid,
+        ..now
+    };
+    if !own.lets_in(user) {
+        wanted.push(mode());
+    }
+    Some(wanted)
+}

@@ -1,0 +1,223 @@
+//! Gunicorn: the file that it reads, `--check-config`, and the umask that its socket is made with.
+//!
+//! SIGHUP has it close what it listens on and listen where its file says (seen with 20.1). What its command line or
+//! `GUNICORN_CMD_ARGS` say wins over the file.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_discover::Process;
+
+use super::super::program::{Line, line, reload};
+use super::super::rights::{Access, User, number_of};
+use super::known::{BackProgram, Closed, Own, Wanted};
+
+const USUAL_FILE: &str = "gunicorn.conf.py";
+/// A socket's mode before the umask; its own usual umask is 0.
+const OPEN_MODE: u32 = 0o777;
+/// What wins over the file: options with a word behind them, and the setting that each is.
+const OPTIONS: [(&str, &str, &str); 5] = [
+    ("-b", "--bind", "bind"),
+    ("-c", "--config", "config"),
+    ("-m", "--umask", "umask"),
+    ("-u", "--user", "user"),
+    ("-g", "--group", "group"),
+];
+
+/// Gunicorn.
+#[derive(Debug)]
+pub(super) struct Gunicorn;
+
+impl BackProgram for Gunicorn {
+    fn name(&self) -> &'static str {
+        "gunicorn"
+    }
+
+    fn title(&self) -> &'static str {
+        "Gunicorn"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["gunicorn"]
+    }
+
+    fn extension(&self) -> &'static str {
+        "py"
+    }
+
+    fn is_it(&self, process: &Process) -> bool {
+        process.name.starts_with("gunicorn") || script(&process.arguments()).is_some()
+    }
+
+    fn objection(&self, own: &Own<'_>) -> Option<Closed> {
+        let title = format!("Gunicorn {}", own.master.pid);
+        let arguments = own.master.arguments();
+        let words = &arguments[script(&arguments)? + 1..];
+        if environment(own.master, "GUNICORN_CMD_ARGS").is_some() || option(words, "bind").is_some()
+        {
+            return Some(Closed {
+                what: format!(
+                    "{title} was told where to listen when it was started, and that wins over its file"
+                ),
+                next:
+                    "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it"
+                        .to_owned(),
+            });
+        }
+        let folder = fs::read_link(own.master.file("cwd")).unwrap_or_default();
+        let named = option(words, "config").unwrap_or_else(|| USUAL_FILE.to_owned());
+        let path = folder.join(named.trim_start_matches("file:"));
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        (real(&path) != real(own.file)).then(|| Closed {
+            what: format!(
+                "{title} reads {}, not {}",
+                path.display(),
+                own.file.display()
+            ),
+            next: "name the file that it reads".to_owned(),
+        })
+    }
+
+    fn test(&self, master: &Process) -> Option<Line> {
+        let mut words = master.arguments();
+        let at = script(&words)?;
+        words.insert(at + 1, "--check-config".to_owned());
+        let program = PathBuf::from(words.remove(0));
+        Some(Line {
+            text: line(&program, &words),
+            // It loads the application, which needs what it was started with.
+            like: Some(master.clone()),
+        })
+    }
+
+    fn reload(&self, master: &Process) -> Result<String, String> {
+        Ok(reload(master, "HUP"))
+    }
+
+    fn rights(&self) -> &'static str {
+        "umask, user and group of its file"
+    }
+
+    fn access(&self, own: &Own<'_>) -> Result<Access, String> {
+        let arguments = own.master.arguments();
+        let words = script(&arguments).map_or(&[][..], |at| &arguments[at + 1..]);
+        let value = |name: &str| option(words, name).or_else(|| setting(own.text, name));
+        let number = |name: &str, path: &str, usual: u32| match value(name) {
+            None => Ok(usual),
+            Some(text) => number_of(path, &text)
+                .ok_or_else(|| format!("{name} = {text} is nobody known here")),
+        };
+        let umask = match value("umask") {
+            None => 0,
+            Some(text) => {
+                python_number(&text).ok_or_else(|| format!("umask = {text} is no number"))?
+            }
+        };
+        Ok(Access {
+            uid: number("user", "/etc/passwd", own.master.uid)?,
+            gid: number("group", "/etc/group", own.master.gid)?,
+            mode: OPEN_MODE & !umask,
+        })
+    }
+
+    fn opening(&self, now: Access, user: &User, _: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
+        if now.lets_in(user) {
+            return Ok(Vec::new());
+        }
+        Err(Closed {
+            what: format!(
+                "with its umask the socket has mode {:04o}, and keeps {} out",
+                now.mode, user.name
+            ),
+            next: format!(
+                "write umask = 0o007 and a group that {} is in, or umask = 0, which lets everybody in who gets to the folder",
+                user.name
+            ),
+        })
+    }
+}
+
+/// Where the script is among the words.
+fn script(words: &[String]) -> Option<usize> {
+    let is_it = |it: &String| {
+        it.ends_with("/gunicorn") || it == "gunicorn" || it.ends_with("/gunicorn/__main__.py")
+    };
+    // Behind an interpreter and its options, or by itself.
+    words.iter().take(4).position(is_it)
+}
+
+/// What an option says, the last time.
+fn option(words: &[String], setting: &str) -> Option<String> {
+    let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
+    let mut found = None;
+    for (at, word) in words.iter().enumerate() {
+        let next = || words.get(at + 1).cloned();
+        let with_long = word.strip_prefix(long);
+        let value = match with_long.and_then(|it| it.strip_prefix('=')) {
+            Some(value) => Some(value.to_owned()),
+            None if word == long || word == short => next(),
+            None if word.starts_with("--") => None,
+            None => word.strip_prefix(short).map(str::to_owned),
+        };
+        found = value.or(found);
+    }
+    found
+}
+
+fn environment(master: &Process, name: &str) -> Option<String> {
+    let bytes = fs::read(master.file("environ")).ok()?;
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    let mut all = text.split('\0');
+    all.find_map(|it| Some(it.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
+}
+
+/// What a line of the file sets, the last time; quotes are gone.
+fn setting(text: &str, name: &str) -> Option<String> {
+    let value = |line: &str| {
+        let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;
+        let value = value.split('#').next()?.trim();
+        Some(value.trim_matches(['"', '\'']).to_owned())
+    };
+    text.lines().filter_map(value).next_back()
+}
+
+/// `0o22`, `0x12`, `18`.
+fn python_number(text: &str) -> Option<u32> {
+    let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
+    let found = of("0o", 8).or_else(|| of("0x", 16));
+    found.unwrap_or_else(|| text.parse()).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_its_command_line_says_is_found() {
+        let check = |words: &str, setting, expected: Option<&str>| {
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            let at = script(&words).expect("the script is there");
+            let found = option(&words[at + 1..], setting);
+            assert_eq!(found.as_deref(), expected, "{words:?}");
+        };
+        check(
+            "/usr/bin/python3 /usr/bin/gunicorn -c a.py b:c",
+            "config",
+            Some("a.py"),
+        );
+        check("gunicorn --config=a.py b:c", "config", Some("a.py"));
+        check("gunicorn -b:80 b:c", "bind", Some(":80"));
+        check("gunicorn --backlog 5 b:c", "bind", None);
+    }
+
+    #[test]
+    fn settings_of_its_file_are_read_as_python_has_them() {
+        let text = "umask = 0o007  # closed\nuser = 'www-data'\n";
+        assert_eq!(setting(text, "umask").as_deref(), Some("0o007"));
+        assert_eq!(setting(text, "user").as_deref(), Some("www-data"));
+        assert_eq!(setting(text, "group"), None);
+        assert_eq!(python_number("0o007"), Some(7));
+        assert_eq!(python_number("18"), Some(0o22));
+        assert_eq!(python_number("int('7')"), None);
+    }
+}

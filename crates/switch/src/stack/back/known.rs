@@ -1,0 +1,78 @@
+//! What has to be known of a server's program.
+
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::Rewrite;
+use looptax_discover::Process;
+use looptax_record::Edit;
+
+use super::super::program::Line;
+use super::super::rights::{Access, User};
+
+/// A setting that is written, and its value.
+pub(in crate::stack) type Wanted = (&'static str, String);
+
+/// Why rights are not known.
+pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
+
+/// A server's own file, and who reads it.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::stack) struct Own<'a> {
+    pub(in crate::stack) text: &'a str,
+    /// The part of it that names the address: a pool.
+    pub(in crate::stack) label: &'a str,
+    /// As it was named.
+    pub(in crate::stack) file: &'a Path,
+    pub(in crate::stack) master: &'a Process,
+}
+
+/// Whom a socket keeps out although no line of ours may change that.
+#[derive(Debug)]
+pub(in crate::stack) struct Closed {
+    pub(in crate::stack) what: String,
+    pub(in crate::stack) next: String,
+}
+
+/// What is known of a server's program.
+pub(in crate::stack) trait BackProgram: Debug + Sync {
+    /// What it is called in the journal.
+    fn name(&self) -> &'static str;
+    /// Its name for a person.
+    fn title(&self) -> &'static str;
+    /// The names that the table of applications has for its files.
+    fn applications(&self) -> &'static [&'static str];
+    /// Whether a process is one of it that may be told to do something.
+    fn is_it(&self, process: &Process) -> bool;
+    /// How the name of a file ends that is its own, and no unit's or Procfile's.
+    fn extension(&self) -> &'static str;
+    /// Where its packages would have a socket.
+    fn usual_socket(&self, _label: &str) -> Option<PathBuf> {
+        None
+    }
+    /// Why its file would not count.
+    fn objection(&self, _own: &Own<'_>) -> Option<Closed> {
+        None
+    }
+    /// What tests its files, where it has such a thing.
+    fn test(&self, _master: &Process) -> Option<Line> {
+        None
+    }
+    /// What has it read its file and listen where that says; why nothing does.
+    fn reload(&self, master: &Process) -> Result<String, String>;
+    /// The settings that say whom a socket lets in.
+    fn rights(&self) -> &'static str;
+    /// Whose the socket will be, and who may what; why that is not known.
+    fn access(&self, own: &Own<'_>) -> Result<Access, String>;
+    /// The fewest settings that let the user in; nothing where it gets in anyway.
+    fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed>;
+    /// These settings as bytes of its text, and as lines for a person.
+    fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+        None
+    }
+    /// What to do with such lines where the socket is there already.
+    fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
+        let (file, title) = (own.file.display(), self.title());
+        format!("write {lines} into {file}, and restart {title}")
+    }
+}

@@ -1,0 +1,42 @@
+//! What stands behind web servers: who listens at an address, whom its socket will let in, the test of its files, what
+//! has it read them.
+//!
+//! What is known of each is `known`; one file for each program. Nothing is written here.
+
+mod fpm;
+mod gunicorn;
+mod known;
+mod puma;
+mod uwsgi;
+
+use std::path::Path;
+
+use looptax_discover::{Place, Process, listens_on};
+
+use super::program::masters;
+pub(super) use known::{BackProgram, Own};
+
+/// All that are known.
+pub(super) const ALL: [&dyn BackProgram; 4] =
+    [&fpm::Fpm, &gunicorn::Gunicorn, &uwsgi::Uwsgi, &puma::Puma];
+
+/// The one of that name in the journal.
+pub(super) fn by_name(name: &str) -> Option<&'static dyn BackProgram> {
+    ALL.into_iter().find(|it| it.name() == name)
+}
+
+/// The process that listens there.
+pub(super) fn find(
+    program: &dyn BackProgram,
+    is_there: impl Fn(&Place) -> bool,
+) -> Option<Process> {
+    let mut all = masters(|it| program.is_it(it)).into_iter();
+    all.find(|it| listens_on(it).iter().any(|it| is_there(&it.place)))
+}
+
+/// Whether it listens on this socket.
+pub(super) fn listens(master: &Process, socket: &Path) -> bool {
+    let all = listens_on(master);
+    all.iter()
+        .any(|it| matches!(&it.place, Place::Path { path, .. } if path == socket))
+}

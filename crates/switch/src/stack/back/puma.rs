@@ -1,0 +1,72 @@
+//! Puma: its restart by SIGUSR2, after which it listens where its file says (seen with 5.6), and its socket, which is open
+//! to everybody.
+
+use looptax_discover::Process;
+
+use super::super::program::{reload, restart_of_unit};
+use super::super::rights::{Access, User};
+use super::known::{BackProgram, Closed, Own, Wanted};
+
+/// Whatever its umask is, unless its `bind` says another.
+const MODE: u32 = 0o777;
+
+/// Puma.
+#[derive(Debug)]
+pub(super) struct Puma;
+
+impl BackProgram for Puma {
+    fn name(&self) -> &'static str {
+        "puma"
+    }
+
+    fn title(&self) -> &'static str {
+        "Puma"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["puma"]
+    }
+
+    fn extension(&self) -> &'static str {
+        "rb"
+    }
+
+    /// It shows `puma 5.6.5 (tcp://127.0.0.1:3000) [shop]` in the place of its command line.
+    fn is_it(&self, process: &Process) -> bool {
+        let words = process.arguments();
+        words.first().is_some_and(|it| it.starts_with("puma "))
+    }
+
+    fn objection(&self, own: &Own<'_>) -> Option<Closed> {
+        let has_port = |it: &str| it.trim_start().starts_with("port ");
+        let line = own.text.lines().find(|it| has_port(it))?;
+        Some(Closed {
+            what: format!(
+                "`{}` of its file opens a port beside the socket",
+                line.trim()
+            ),
+            next: "take that line out".to_owned(),
+        })
+    }
+
+    fn reload(&self, master: &Process) -> Result<String, String> {
+        // A unit's reload is often a phased restart, which goes on listening where it did.
+        Ok(restart_of_unit(master).unwrap_or_else(|| reload(master, "USR2")))
+    }
+
+    fn rights(&self) -> &'static str {
+        "its file"
+    }
+
+    fn access(&self, own: &Own<'_>) -> Result<Access, String> {
+        Ok(Access {
+            uid: own.master.uid,
+            gid: own.master.gid,
+            mode: MODE,
+        })
+    }
+
+    fn opening(&self, _: Access, _: &User, _: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,97 @@
+//! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master where it has one.
+
+use std::fs;
+use std::path::PathBuf;
+
+use looptax_discover::Process;
+
+use super::super::program::{Line, file_of, is_trusted, line, reload, workers};
+use super::known::{Files, FrontProgram};
+use crate::reload::usual_reload;
+
+/// `HAProxy`.
+#[derive(Debug)]
+pub(super) struct Haproxy;
+
+impl FrontProgram for Haproxy {
+    fn name(&self) -> &'static str {
+        "haproxy"
+    }
+
+    fn title(&self) -> &'static str {
+        "HAProxy"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["haproxy_http", "haproxy_fastcgi"]
+    }
+
+    fn files(&self, master: &Process) -> Result<Files, String> {
+        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+        let mut found = Files::new();
+        for named in named(master) {
+            let path = folder.join(named);
+            let mut paths = vec![path.clone()];
+            if let Ok(entries) = fs::read_dir(&path) {
+                paths = entries.flatten().map(|it| it.path()).collect();
+                paths.retain(|it| it.extension().is_some_and(|it| it == "cfg"));
+            }
+            for path in paths {
+                let text = fs::read_to_string(&path);
+                let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+                found.push((path, text));
+            }
+        }
+        Ok(found)
+    }
+
+    fn is_serving(&self, worker: &Process) -> bool {
+        worker.program_name() == self.name()
+    }
+
+    /// Without a master process it serves as a user of its own, as whom its program is run then.
+    fn is_ours(&self, _: &Process) -> bool {
+        true
+    }
+
+    fn test(&self, master: &Process) -> Line {
+        let mut words = vec!["-c".to_owned(), "-q".to_owned()];
+        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+        for named in named(master) {
+            let path = folder.join(named).display().to_string();
+            words.extend(["-f".to_owned(), path]);
+        }
+        Line {
+            text: line(&file_of(master), &words),
+            like: (!is_trusted(master)).then(|| master.clone()),
+        }
+    }
+
+    fn reload(&self, master: &Process) -> Result<Line, String> {
+        if let Some(command) = usual_reload(master) {
+            return Ok(command.into());
+        }
+        if workers(master).iter().any(|it| self.is_serving(it)) {
+            return Ok(reload(master, "USR2").into());
+        }
+        Err(format!(
+            "HAProxy {} has no master process that could be told to read its file: it was started without -W or -Ws",
+            master.pid
+        ))
+    }
+}
+
+/// Its files and folders, as they were named.
+fn named(master: &Process) -> Vec<PathBuf> {
+    let arguments = master.arguments();
+    let mut is_file = false;
+    let mut found = Vec::new();
+    for word in &arguments[1.min(arguments.len())..] {
+        if word.starts_with('-') {
+            is_file = word == "-f" || word == "--";
+        } else if is_file {
+            found.push(PathBuf::from(word));
+        }
+    }
+    found
+}

@@ -1,0 +1,33 @@
+//! What has to be known of a web server's program.
+
+use std::fmt::Debug;
+use std::path::PathBuf;
+
+use looptax_discover::Process;
+
+use super::super::program::{Line, is_trusted};
+
+/// Files with their texts.
+pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
+
+/// What is known of a web server's program.
+pub(in crate::stack) trait FrontProgram: Debug + Sync {
+    /// Its file's name.
+    fn name(&self) -> &'static str;
+    /// Its name for a person.
+    fn title(&self) -> &'static str;
+    /// The names that the table of applications has for its files.
+    fn applications(&self) -> &'static [&'static str];
+    /// Every file that it reads now; why it would not, in its own words.
+    fn files(&self, master: &Process) -> Result<Files, String>;
+    /// Whether this child of it serves.
+    fn is_serving(&self, worker: &Process) -> bool;
+    /// Whether it may be run for its files: nobody else shall have their program run as us.
+    fn is_ours(&self, master: &Process) -> bool {
+        is_trusted(master)
+    }
+    /// What tests the files of a master.
+    fn test(&self, master: &Process) -> Line;
+    /// What has it read them; why nothing does.
+    fn reload(&self, master: &Process) -> Result<Line, String>;
+}

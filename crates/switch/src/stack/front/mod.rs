@@ -1,0 +1,107 @@
+//! Web servers and proxies: who reads a file, its workers, the test of its files, what has it read them.
+//!
+//! What is known of each is `known`; one file for each program. None of them is told to do anything here but to test and list its own files.
+
+mod apache;
+mod caddy;
+mod haproxy;
+mod known;
+mod nginx;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_discover::Process;
+use looptax_failure::Failure;
+
+use super::program::{masters, workers};
+pub(super) use known::{Files, FrontProgram};
+
+/// All that are known.
+pub(super) const ALL: [&dyn FrontProgram; 5] = [
+    &nginx::Nginx,
+    &apache::Apache("apache2"),
+    &apache::Apache("httpd"),
+    &caddy::Caddy,
+    &haproxy::Haproxy,
+];
+
+/// A web server that runs.
+#[derive(Debug)]
+pub(super) struct Front {
+    pub(super) program: &'static dyn FrontProgram,
+    pub(super) master: Process,
+    /// One of those that connect; itself, where it has none.
+    pub(super) worker: Process,
+    /// Every file that it reads.
+    pub(super) files: Files,
+}
+
+/// The one whose program has this name.
+pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
+    ALL.into_iter().find(|it| it.name() == name)
+}
+
+impl Front {
+    /// Finds the one that reads this file.
+    ///
+    /// # Errors
+    /// That none does, or that its files are wrong already.
+    pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
+        let mut wrong = None;
+        let masters = masters(|it| it.program_name() == program.name());
+        for master in masters.into_iter().filter(|it| program.is_ours(it)) {
+            let files = match program.files(&master) {
+                Ok(files) => files,
+                Err(why) => {
+                    wrong = Some(why);
+                    continue;
+                }
+            };
+            let is_it =
+                |(path, _): &(PathBuf, String)| fs::canonicalize(path).is_ok_and(|it| it == file);
+            if !files.iter().any(is_it) {
+                continue;
+            }
+            let own = workers(&master);
+            let worker = own.iter().find(|it| program.is_serving(it)).cloned();
+            let worker = worker.or_else(|| own.is_empty().then(|| master.clone()));
+            let Some(worker) = worker else {
+                return Err(Failure::usage(
+                    format!("{} {} has no workers", program.title(), master.pid),
+                    "look into its error log",
+                ));
+            };
+            return Ok(Self {
+                program,
+                master,
+                worker,
+                files,
+            });
+        }
+        let (title, shown) = (program.title(), file.display());
+        Err(match wrong {
+            Some(why) => Failure::usage(
+                format!("{title}'s files are wrong already, or not ours to read: {why}"),
+                "run it as root, and mend them first",
+            ),
+            None => Failure::usage(
+                format!("no {title} that runs here reads {shown}"),
+                "start it, or name the file that it reads",
+            ),
+        })
+    }
+}
+
+/// Whether others serve than before: those of before take no more requests.
+pub(super) fn has_new_workers(
+    program: &dyn FrontProgram,
+    master: &Process,
+    before: &[Process],
+) -> bool {
+    let is_old = |it: &Process| before.iter().any(|old| old.pid == it.pid);
+    let all = workers(master).into_iter();
+    let mut serving = all.filter(|it| program.is_serving(it)).peekable();
+    // One without workers serves itself.
+    before.is_empty() || serving.peek().is_some() && serving.all(|it| !is_old(&it))
+}

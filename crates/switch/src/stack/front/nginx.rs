@@ -1,0 +1,121 @@
+//! nginx: all files that it reads, by `nginx -T`, and the test of them with the options that it was started with.
+
+use std::path::PathBuf;
+
+use looptax_discover::Process;
+
+use super::super::program::{Line, file_of, line, reload, said};
+use super::known::{Files, FrontProgram};
+
+/// What `nginx -T` writes before each file.
+const HEAD: &str = "# configuration file ";
+/// Its options that have a word behind them and say which files it reads.
+const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
+
+/// nginx.
+#[derive(Debug)]
+pub(super) struct Nginx;
+
+impl FrontProgram for Nginx {
+    fn name(&self) -> &'static str {
+        "nginx"
+    }
+
+    fn title(&self) -> &'static str {
+        "nginx"
+    }
+
+    fn applications(&self) -> &'static [&'static str] {
+        &["nginx_fastcgi", "nginx_proxy", "nginx_uwsgi"]
+    }
+
+    fn files(&self, master: &Process) -> Result<Files, String> {
+        let options = options(&master.arguments().join(" "));
+        let words = ["-T", "-q"].map(str::to_owned).into_iter().chain(options);
+        said(&file_of(master), words).map(|it| files(&it))
+    }
+
+    fn is_serving(&self, worker: &Process) -> bool {
+        let words = worker.arguments().join(" ");
+        words.trim_end().ends_with("worker process")
+    }
+
+    fn test(&self, master: &Process) -> Line {
+        let mut words = vec!["-t".to_owned(), "-q".to_owned()];
+        words.extend(options(&master.arguments().join(" ")));
+        Line::from(line(&file_of(master), &words))
+    }
+
+    fn reload(&self, master: &Process) -> Result<Line, String> {
+        Ok(reload(master, "HUP").into())
+    }
+}
+
+/// The options that it was started with, by what it shows in the place of its command line:
+/// `nginx: master process /usr/sbin/nginx -c /etc/nginx/nginx.conf`.
+fn options(shown: &str) -> Vec<String> {
+    let words: Vec<&str> = shown.split_whitespace().collect();
+    let mut found = Vec::new();
+    let mut at = 0;
+    while at < words.len() {
+        if !OPTIONS.contains(&words[at]) {
+            at += 1;
+            continue;
+        }
+        // A value of several words has lost its quotes: -g 'daemon off;'.
+        let rest = &words[at + 1..];
+        let n_words = rest.iter().position(|it| it.starts_with('-'));
+        let value = &rest[..n_words.unwrap_or(rest.len())];
+        found.extend([words[at].to_owned(), value.join(" ")]);
+        at += 1 + value.len();
+    }
+    found
+}
+
+/// A dump taken apart.
+fn files(dump: &str) -> Files {
+    let mut found = Files::new();
+    for whole in dump.split_inclusive('\n') {
+        let head = whole.strip_prefix(HEAD);
+        let path = head.and_then(|it| it.trim_end().strip_suffix(':'));
+        match (path, found.last_mut()) {
+            (Some(path), _) => found.push((PathBuf::from(path), String::new())),
+            (None, Some((_, text))) => text.push_str(whole),
+            (None, None) => {}
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_options_of_a_master_are_those_that_say_what_it_reads() {
+        let check =
+            |shown: &str, expected: &[&str]| assert_eq!(options(shown), expected, "{shown}");
+        check("nginx: master process /usr/sbin/nginx", &[]);
+        check(
+            "nginx: master process nginx -g daemon on; master_process on; -c /a.conf -p /b",
+            &[
+                "-g",
+                "daemon on; master_process on;",
+                "-c",
+                "/a.conf",
+                "-p",
+                "/b",
+            ],
+        );
+    }
+
+    #[test]
+    fn a_dump_is_taken_apart_into_its_files() {
+        let found = files("# configuration file /a:\nx;\n\n# configuration file /b:\n# y\nz;\n");
+        let expected = [("/a", "x;\n\n"), ("/b", "# y\nz;\n")];
+        assert_eq!(
+            found,
+            expected.map(|(path, text)| (PathBuf::from(path), text.to_owned()))
+        );
+    }
+}
