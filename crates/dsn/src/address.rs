@@ -7,6 +7,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode
 use url::Url;
 
 use crate::keywords::{self, keywords};
+use crate::scheme::{instead_of, is_sealed, protocol_of};
 use crate::{Protocol, Query, Secret, masked};
 
 /// Where a database is, and who we are there.
@@ -104,15 +105,6 @@ pub enum AddressError {
         /// Which part.
         part: &'static str,
     },
-}
-
-/// What a pooler's clients write, who speak to it as to its database.
-fn instead_of(scheme: &str) -> &'static str {
-    match scheme {
-        "pgbouncer" => ": PgBouncer's clients write postgres://, with its port (6432)",
-        "proxysql" => ": ProxySQL's clients write mysql://, with its port (6033)",
-        _ => "",
-    }
 }
 
 impl Address {
@@ -387,34 +379,6 @@ fn page_of(url: &Url) -> String {
     match url.query() {
         Some(query) => format!("{path}?{query}"),
         None => path.to_owned(),
-    }
-}
-
-/// Whether a scheme is that of a port for TLS.
-fn is_sealed(scheme: &str) -> bool {
-    ["rediss", "valkeys"].contains(&scheme)
-}
-
-/// What a scheme stands for, and whether it is that of a socket.
-fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
-    // SQLAlchemy names the driver behind a plus.
-    let base = match scheme {
-        "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
-            return Ok((Protocol::Redis, true));
-        }
-        _ => scheme.split('+').next().unwrap_or(scheme),
-    };
-    match base {
-        "mysql" | "mysql2" | "mariadb" | "trilogy" => Ok((Protocol::Mysql, false)),
-        "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
-        "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
-        "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
-        "mongodb" => Ok((Protocol::Mongodb, false)),
-        "fastcgi" | "fcgi" => Ok((Protocol::Fastcgi, false)),
-        "http" => Ok((Protocol::Http, false)),
-        _ => Err(AddressError::Scheme {
-            scheme: scheme.to_owned(),
-        }),
     }
 }
 
