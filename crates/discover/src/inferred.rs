@@ -13,6 +13,7 @@ use crate::owners::Owners;
 use crate::process::{Process, process};
 use crate::servers::{Endpoint, Place, Server, listening};
 use crate::usual::{is_usual, usually};
+use crate::web::{is_proxy, is_web_server};
 use crate::words::Words;
 
 /// A listening socket whose process is not seen, and that no server alone is known to have.
@@ -26,6 +27,8 @@ pub struct Listener {
     pub likely: Option<&'static str>,
     /// Servers whose it may be, by their places in the survey's list: they have its user.
     pub servers: Vec<usize>,
+    /// Web servers and proxies of its user whose it may be as well, where it may be a server's.
+    pub web_servers: Vec<Process>,
     /// Who is connected to it.
     pub clients: Vec<Peer>,
     /// TCP connections of this machine that were closed within the last minute.
@@ -48,6 +51,7 @@ pub(crate) fn attribute(
     owners: &Owners,
 ) -> Vec<Listener> {
     let hidden = hidden_servers(servers, processes, owners);
+    let web = hidden_web_servers(processes, owners);
     let is_nobodys = |inode| owners.of_socket(inode).is_empty();
     let mut open = Vec::new();
     for (endpoint, uid) in listening(ends.networks, None, is_nobodys) {
@@ -69,11 +73,14 @@ pub(crate) fn attribute(
         .map(|(endpoint, uid, best, mut fitting)| {
             // A server with a port and a socket of its own is no likelier than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
+            let is_open = best.is_none() && !fitting.is_empty();
+            let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
             let own = std::slice::from_ref(&endpoint);
             let (clients, _) = ends.peers_of(own);
             Listener {
                 likely: usually(&endpoint.place),
                 uid,
+                web_servers: own_web.map(|it| (*it).clone()).collect(),
                 servers: fitting,
                 clients,
                 n_closed: ends.closed(own).len(),
@@ -82,6 +89,22 @@ pub(crate) fn attribute(
         })
         .filter(is_telling)
         .collect()
+}
+
+/// Web servers and proxies that cannot be looked into, by the process that has started the others.
+fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
+    let is_one = |it: &Process| {
+        let program = it.program_name();
+        is_web_server(&program) || is_proxy(&program)
+    };
+    let is_worker = |it: &Process| {
+        let mut parents = processes.iter().filter(|other| other.pid == it.parent);
+        parents.any(|parent| parent.program_name() == it.program_name())
+    };
+    let hidden = processes
+        .iter()
+        .filter(|it| owners.hidden.contains(&it.pid));
+    hidden.filter(|it| is_one(it) && !is_worker(it)).collect()
 }
 
 /// Whether it may be a database's: the kernel lists sockets of everything else too.

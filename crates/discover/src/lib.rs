@@ -53,3 +53,4 @@ pub use sightings::{Outlook, holders};
 pub use sock_diag::{Queue, Traffic};
 pub use stack::{Link, Service, Stack};
 pub use survey::{Survey, survey, survey_after};
+pub use web::{asks_by_its_files, known_as};

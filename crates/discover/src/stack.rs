@@ -13,7 +13,7 @@ use crate::family::{Families, places};
 use crate::glimpses::{Glimpse, Glimpses};
 use crate::process::Process;
 use crate::servers::{Endpoint, Server, listening};
-use crate::web::{is_proxy, is_web_server};
+use crate::web::{is_proxy, is_web_server, known_as};
 
 /// A program with those that it has started to share its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -236,7 +236,7 @@ impl<'a> Draft<'a> {
         if let Some(idx) = self.others.get(&leader.pid) {
             return *idx;
         }
-        let name = leader.program_name();
+        let name = known_as(leader);
         let is_web_server = is_web_server(&name);
         self.services.push(Service {
             process: leader.clone(),

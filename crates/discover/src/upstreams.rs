@@ -12,7 +12,7 @@ use crate::family::{Families, places};
 use crate::glimpses::Glimpses;
 use crate::process::Process;
 use crate::servers::{Server, endpoints, listening_of};
-use crate::web::{application_server, is_proxy, is_web_server};
+use crate::web::{application_server, is_proxy, is_web_server, known_as};
 
 /// What hands a listening socket to the program that is meant, and keeps it too.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
@@ -72,7 +72,7 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
         kind: Kind::Http,
         // A program that nobody knows is not asked: it may do anything.
         version: None,
-        name: application_server(process).map_or_else(|| process.program_name(), str::to_owned),
+        name: known_as(process),
         endpoints: endpoints(process, ends.networks, ends.owners),
         is_hidden: ends.owners.hidden.contains(&process.pid),
         process: process.clone(),

@@ -3,6 +3,9 @@
 //! Data, held against a process. What has no name of its own (an application that answers HTTP) is known by
 //! who is connected to it: `upstreams`.
 
+use looptax_dsn::Kind;
+
+use crate::kind::of_program;
 use crate::process::Process;
 
 /// Web servers, and proxies that speak HTTP.
@@ -60,6 +63,20 @@ pub(crate) fn is_web_server(program: &str) -> bool {
 /// Whether a program of this name hands connections on.
 pub(crate) fn is_proxy(program: &str) -> bool {
     PROXIES.contains(&program)
+}
+
+/// What people call a process: `gunicorn`, where its program is an interpreter's that runs one.
+pub fn known_as(process: &Process) -> String {
+    application_server(process).map_or_else(|| process.program_name(), str::to_owned)
+}
+
+/// Whether all that a process asks stands in files of its own, or of the pages that it runs: nothing of it is in its
+/// environment.
+pub fn asks_by_its_files(process: &Process) -> bool {
+    let program = process.program_name();
+    let kind = of_program(&program).or_else(|| of_program(&process.name));
+    let is_between = is_web_server(&program) || is_proxy(&program);
+    is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }
 
 /// The application server that a process is, by what it was started as: `gunicorn`.

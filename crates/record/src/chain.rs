@@ -16,10 +16,18 @@ pub struct FoundChain {
     /// Whether its first program is where requests come in, as far as is seen; else somebody asks it whose
     /// connections are gone, or are not seen.
     pub begins_here: bool,
-    /// CPU time that TCP costs over all of its hops that have a figure, ms per second; `null` where none has.
+    /// CPU time that TCP costs over all of its hops that have a figure, ms per second; `null` where none has. Of a
+    /// hop that other chains have too its share, and nothing where that is not known.
     pub cpu_ms_per_s: Option<Figure>,
     /// Servers over TCP that are not in that sum, since nobody measured what a request costs there: `http`.
     pub kinds_without_cost: Vec<String>,
+    /// The same of requests that each have a connection of their own.
+    #[serde(default)]
+    pub kinds_without_connection_cost: Vec<String>,
+    /// Servers, by their process, to which connections over TCP were closed within the last minute that nobody was seen
+    /// to hold: a hop to them may be missing here.
+    #[serde(default)]
+    pub may_miss: Vec<u32>,
 }
 
 /// The connections of one program, with its workers, to one server, of one way.
@@ -47,6 +55,16 @@ pub struct FoundHop {
     pub requests_per_s: Option<f64>,
     /// Connections over TCP that were closed per second between the two looks, each of one request or more.
     pub closed_per_s: Option<f64>,
-    /// CPU time that TCP costs over the socket, ms per second: an estimate.
+    /// Whether other chains have it, too.
+    #[serde(default)]
+    pub is_shared: bool,
+    /// This chain's part of a shared one, from 0 to 1, as its requests come in; `null` where that is not known, or
+    /// the hop is this chain's alone.
+    #[serde(default)]
+    pub share: Option<f64>,
+    /// CPU time that TCP costs over the socket, ms per second, for all who share it: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
+    /// The places of what that was made of, in the list of cost sources.
+    #[serde(default)]
+    pub cost_from: Vec<usize>,
 }

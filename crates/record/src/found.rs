@@ -44,6 +44,12 @@ pub struct Found {
 pub struct CostSource {
     /// For this kind of server: `mariadb`; `null` for all (the echo server).
     pub kind: Option<String>,
+    /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
+    #[serde(default)]
+    pub client_kind: Option<String>,
+    /// Whether each of its requests had a connection of its own, which is in the cost.
+    #[serde(default)]
+    pub is_per_connection: bool,
     /// CPU time added at both ends together, µs per request.
     pub cpu_us_per_request: Figure,
     /// The record, or how it was measured just now.
@@ -115,6 +121,9 @@ pub struct FoundListener {
     pub likely: Option<String>,
     /// Servers of that user which it may belong to.
     pub server_pids: Vec<u32>,
+    /// Web servers and proxies of that user whose it may be as well: `nginx 812`.
+    #[serde(default)]
+    pub web_servers: Vec<String>,
     /// Connections to it from this machine.
     pub n_connections: u64,
     /// Whose they are.
@@ -136,6 +145,10 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// Its container or service.
     pub home: Option<String>,
+    /// Whether all that it asks stands in files, its own or those of the pages that it runs, and nothing in its
+    /// environment: a web server, a proxy, a pooler, PHP-FPM.
+    #[serde(default)]
+    pub asks_by_its_files: bool,
     /// How they reach it.
     pub way: Way,
     /// How many connections.
@@ -189,6 +202,9 @@ pub struct FoundClient {
     /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
     /// machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
+    /// The places of what that was made of, in the list of cost sources.
+    #[serde(default)]
+    pub cost_from: Vec<usize>,
 }
 
 /// The transport of an address that a server listens on.

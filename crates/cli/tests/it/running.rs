@@ -224,6 +224,8 @@ fn a_running_pooler_is_measured_as_what_it_is() {
     let record: Value = serde_json::from_slice(&record).unwrap();
     let comparison = &record["comparisons"][0];
     assert_eq!(comparison["target"]["kind"], "pgbouncer");
+    // What it states is PostgreSQL's.
+    assert_eq!(comparison["target"]["version"], "");
     let arms = comparison["arms"].as_array().unwrap();
     for (arm, sees) in arms
         .iter()

@@ -7,8 +7,10 @@ use std::collections::BTreeSet;
 use looptax_discover::{Closed, Link, Survey};
 use looptax_record::{CostSource, FoundChain, FoundHop, Way};
 
+use super::missing::may_miss;
 use super::paths::{Graph, Path};
-use super::rates::{Rates, cost, sum};
+use super::rates::{Asked, Rates, cost, source_of, sum};
+use super::shares::{Shares, charged, rate_of};
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
 pub(super) fn chains(
@@ -23,7 +25,13 @@ pub(super) fn chains(
         sources,
     };
     let paths = graph.paths();
-    paths.iter().map(|it| view.chain(it)).collect()
+    let links = survey.stack.links.iter();
+    let shares = Shares {
+        stack: &survey.stack,
+        paths: &paths,
+        rates: links.map(|it| rate_of(&view.hop(it))).collect(),
+    };
+    paths.iter().map(|it| view.chain(it, &shares)).collect()
 }
 
 /// What is said of the links of a path.
@@ -34,31 +42,53 @@ struct View<'a> {
 }
 
 impl View<'_> {
-    fn chain(&self, path: &Path) -> FoundChain {
+    fn chain(&self, path: &Path, shares: &Shares<'_>) -> FoundChain {
         let stack = &self.survey.stack;
         let first = &stack.services[path.first];
         let unseen = self.unseen(path.first);
         // Any server but a web server is asked by somebody.
         let begins_here = first.is_web_server || first.server_idx.is_none();
-        let links = path.links.iter().map(|idx| self.hop(&stack.links[*idx]));
+        let links = path.links.iter().map(|idx| {
+            let is_shared = shares.is_shared(*idx);
+            FoundHop {
+                is_shared,
+                share: shares.of(path, *idx).filter(|_| is_shared),
+                ..self.hop(&stack.links[*idx])
+            }
+        });
         let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
-        let without = { hops.iter() }
-            .filter(|it| it.way.is_tcp() && it.cpu_ms_per_s.is_none())
-            .filter(|it| self.is_without_cost(it));
-        let kinds: BTreeSet<String> = without
-            .map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()))
-            .collect();
+        let without = |is_per_connection: bool| {
+            let hops = hops.iter().filter(|it| it.way.is_tcp());
+            let open = hops.filter(|it| self.is_without_cost(it, is_per_connection));
+            let kinds = open.map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()));
+            kinds.collect::<BTreeSet<String>>().into_iter().collect()
+        };
         FoundChain {
-            cpu_ms_per_s: sum(hops.iter().filter_map(|it| it.cpu_ms_per_s.as_ref())),
-            kinds_without_cost: kinds.into_iter().collect(),
+            cpu_ms_per_s: sum(hops.iter().filter_map(charged)),
+            kinds_without_cost: without(false),
+            kinds_without_connection_cost: without(true),
+            may_miss: may_miss(self.survey, path),
             begins_here,
             hops,
         }
     }
 
-    /// Whether no source has a figure, whatever the rate.
-    fn is_without_cost(&self, hop: &FoundHop) -> bool {
-        cost(hop.kind.as_deref().unwrap_or_default(), 1.0, self.sources).is_none()
+    /// Whether a part of its requests has no figure, whatever their rate.
+    fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
+        let mut parts = parts(hop).into_iter();
+        parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
+    }
+
+    /// The place of what prices requests over it.
+    fn source(&self, hop: &FoundHop, is_per_connection: bool) -> Option<usize> {
+        let servers = &self.survey.servers;
+        let client = { servers.iter() }.find(|it| Some(it.process.pid) == hop.client_pid);
+        let asked = Asked {
+            kind: hop.kind.as_deref().unwrap_or_default(),
+            client_kind: client.map(|it| it.kind.name()),
+            is_per_connection,
+        };
+        source_of(asked, self.sources)
     }
 
     fn hop(&self, link: &Link) -> FoundHop {
@@ -138,143 +168,45 @@ impl View<'_> {
             n_passing: 0,
             requests_per_s: None,
             closed_per_s: None,
+            is_shared: false,
+            share: None,
             cpu_ms_per_s: None,
+            cost_from: Vec::new(),
         }
     }
 
-    /// Each connection that was closed counts as one request.
     fn with_cost(&self, hop: FoundHop) -> FoundHop {
-        let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
-        let rate = match (open, hop.closed_per_s) {
-            (None, None) => None,
-            (open, closed) => Some(open.unwrap_or(0.0) + closed.unwrap_or(0.0)),
-        };
-        let kind = hop.kind.as_deref().unwrap_or_default();
+        let mut costs = Vec::new();
+        let mut cost_from = Vec::new();
+        for (rate, is_per_connection) in parts(&hop) {
+            let source = rate.and_then(|_| self.source(&hop, is_per_connection));
+            costs.extend(
+                rate.zip(source)
+                    .and_then(|(rate, idx)| cost(rate, &self.sources[idx])),
+            );
+            cost_from.extend(source);
+        }
         FoundHop {
-            cpu_ms_per_s: rate.and_then(|rate| cost(kind, rate, self.sources)),
+            cpu_ms_per_s: sum(costs.into_iter()),
+            cost_from,
             ..hop
         }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use looptax_discover::{OtherConnections, Process, Server, Service, Stack};
-    use looptax_dsn::Kind;
-
-    use super::*;
-
-    fn process(pid: u32) -> Process {
-        let own = looptax_discover::process(std::process::id()).unwrap();
-        Process { pid, ..own }
-    }
-
-    /// A survey of servers and others by name, and of who asks whom; a process's number is its place.
-    fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
-        let places = (0..).zip(servers);
-        let listed = places.map(|(pid, kind)| Server {
-            kind: *kind,
-            version: None,
-            name: kind.name().to_owned(),
-            process: process(pid),
-            endpoints: Vec::new(),
-            is_hidden: false,
-        });
-        let listed: Vec<Server> = listed.collect();
-        let service = |idx: usize, name: &str, is_server: bool| Service {
-            process: process(u32::try_from(idx).unwrap()),
-            name: name.to_owned(),
-            server_idx: is_server.then_some(idx),
-            is_web_server: name == "nginx",
-            hands_on: ["nginx", "haproxy", "pgbouncer"].contains(&name),
-        };
-        let own = listed.iter().enumerate();
-        let own = own.map(|(idx, it)| service(idx, &it.name, true));
-        let more = (servers.len()..).zip(others);
-        let more = more.map(|(idx, name)| service(idx, name, false));
-        let links = links.iter().map(|(client, server)| Link {
-            client: Some(*client),
-            server: *server,
-            way: Way::Loopback,
-            connections: Vec::new(),
-            n_passing: 0,
-            processes: BTreeSet::new(),
-        });
-        Survey {
-            others: vec![OtherConnections::default(); listed.len()],
-            stack: Stack {
-                services: own.chain(more).collect(),
-                links: links.collect(),
-            },
-            servers: listed,
-            ..Survey::default()
+/// The rates of its requests, and whether each of them has a connection of its own. A connection that was closed
+/// counts as one request; where there are more of those than requests over the open ones, these are alike.
+fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
+    let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
+    match (open, hop.closed_per_s.filter(|it| *it > 0.0)) {
+        (None, None) => vec![(None, hop.n_connections == 0)],
+        (Some(open), None) => vec![(Some(open), false)],
+        (open, Some(closed)) if closed > open.unwrap_or(0.0) => {
+            vec![(Some(open.unwrap_or(0.0) + closed), true)]
         }
-    }
-
-    #[track_caller]
-    fn check(survey: &Survey, expected: &[&str]) {
-        let all = chains(survey, None, &[]);
-        let each = all.iter().map(|chain| {
-            let hops = chain.hops.iter();
-            let named = hops.map(|it| format!("{}>{}", it.client.as_deref().unwrap(), it.server));
-            named.collect::<Vec<_>>().join(" ")
-        });
-        assert_eq!(each.collect::<Vec<_>>(), expected);
-    }
-
-    const PHP: [Kind; 4] = [Kind::PhpFpm, Kind::Mariadb, Kind::Redis, Kind::Http];
-
-    #[test]
-    fn a_web_server_parts_chains_and_an_application_keeps_all_that_it_asks() {
-        let links = [(4, 0), (4, 3), (0, 1), (0, 2), (3, 2)];
-        let survey = survey(&PHP, &["nginx"], &links);
-        let php = "nginx>php-fpm php-fpm>mariadb php-fpm>redis";
-        check(&survey, &[php, "nginx>http http>redis"]);
-    }
-
-    #[test]
-    fn a_program_with_its_databases_is_no_chain_and_with_a_pooler_it_is_one() {
-        let kinds = [Kind::Pgbouncer, Kind::Postgres, Kind::Redis];
-        let app = ["ruby"];
-        check(&survey(&kinds, &app, &[(3, 1), (3, 2)]), &[]);
-        let links = [(3, 0), (3, 2), (0, 1)];
-        let expected = "ruby>pgbouncer ruby>redis pgbouncer>postgres";
-        check(&survey(&kinds, &app, &links), &[expected]);
-    }
-
-    #[test]
-    fn a_replica_of_a_database_belongs_to_no_page() {
-        let kinds = [Kind::PhpFpm, Kind::Redis, Kind::Redis];
-        let links = [(3, 0), (0, 1), (1, 2)];
-        let expected = "nginx>php-fpm php-fpm>redis";
-        check(&survey(&kinds, &["nginx"], &links), &[expected]);
-        check(&survey(&kinds, &[], &[(1, 2)]), &[]);
-    }
-
-    #[test]
-    fn services_that_ask_each_other_end_in_one_chain() {
-        let kinds = [Kind::Http, Kind::Uwsgi];
-        check(
-            &survey(&kinds, &[], &[(0, 1), (1, 0)]),
-            &["http>uwsgi uwsgi>http"],
-        );
-        let web = ["nginx", "haproxy"];
-        let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, &[]);
-        assert_eq!(found.len(), 1, "{found:#?}");
-    }
-
-    #[test]
-    fn a_cost_that_nobody_measured_is_named_by_its_kind() {
-        let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-        let source = CostSource {
-            kind: Some("mariadb".to_owned()),
-            cpu_us_per_request: looptax_record::Figure::new(3.0, 2.0, 4.0, 20),
-            source: "run x".to_owned(),
-            is_size_uncertain: false,
-            is_undecided: false,
-        };
-        let found = chains(&survey, None, &[source]);
-        assert_eq!(found[0].kinds_without_cost, ["php-fpm"]);
-        assert_eq!(found[0].cpu_ms_per_s, None);
+        (open, closed) => vec![(open, false), (closed, true)],
     }
 }
+
+#[cfg(test)]
+mod tests;

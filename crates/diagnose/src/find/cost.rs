@@ -7,8 +7,9 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
-use looptax_record::{Comparison, CostSource, Placement, Record, Tax, Verdict};
+use looptax_record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
 use looptax_store::load;
 
 /// Records that are read at most, the newest first.
@@ -44,7 +45,7 @@ pub fn why_none(record: &Record) -> String {
         return "it holds no requests over tcp and unix at one connection with both ends on one core"
             .to_owned();
     };
-    let tax = { comparison.tax.iter() }.find(|it| is_ours(it));
+    let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());
     match tax {
         None => "tcp and unix were not both measured".to_owned(),
         Some(tax) if tax.verdict == Verdict::Invalid => {
@@ -67,7 +68,7 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     for path in records.iter().filter(is_small) {
         let Ok(record) = load(path) else { continue };
         for source in cost_sources(&record, &format!("run {}", record.id)) {
-            match found.iter_mut().find(|it| it.kind == source.kind) {
+            match found.iter_mut().find(|it| is_same(it, &source)) {
                 Some(known) if known.is_undecided && !source.is_undecided => *known = source,
                 Some(_) => {}
                 None => found.push(source),
@@ -77,31 +78,59 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     found
 }
 
-/// The costs in a record; of several comparisons of a kind, the first of one connection counts.
+/// The costs in a record; of several comparisons of the same, the first of one connection counts.
 pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
-    for comparison in &record.comparisons {
-        let kind = kind_of(comparison);
-        if found.iter().any(|it| it.kind == kind) || !is_fit(comparison) {
-            continue;
-        }
-        found.extend(comparison.tax.iter().find_map(|tax| {
+    for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {
+        for tax in &comparison.tax {
             let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
+            let Some((kind, client_kind)) = asked_in(comparison, tax).filter(|_| is_valid) else {
+                continue;
+            };
             let is_decided = tax.verdict != Verdict::Inconclusive;
-            (is_ours(tax) && is_valid).then(|| CostSource {
-                kind: kind.clone(),
+            let cost = CostSource {
+                kind,
+                client_kind,
+                is_per_connection: comparison.load.reconnect_every == Some(1),
                 cpu_us_per_request: tax.cpu_us.both.clone(),
                 source: format!("{source}, {}", minute(&record.started_at)),
                 is_size_uncertain: tax.uncertain_size.is_some(),
                 is_undecided: !is_decided && tax.uncertain_size.is_none(),
-            })
-        }));
+            };
+            if !found.iter().any(|it| is_same(it, &cost)) {
+                found.push(cost);
+            }
+        }
     }
     found
 }
 
-fn is_ours(tax: &Tax) -> bool {
-    tax.baseline == "unix" && tax.arm == "tcp"
+/// Whether both are of the same requests.
+fn is_same(one: &CostSource, other: &CostSource) -> bool {
+    let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
+    is_of_kind && one.is_per_connection == other.is_per_connection
+}
+
+fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<(Option<String>, Option<String>)> {
+    asked(&comparison.target, &tax.baseline, &tax.arm)
+}
+
+/// The kinds of who is asked and of the pooler that asks, where there is one, in requests that are over TCP in one
+/// arm and over the socket in the other, all else alike; `None` for another pair of arms.
+fn asked(target: &Target, baseline: &str, arm: &str) -> Option<(Option<String>, Option<String>)> {
+    let kind = kind_of(target);
+    let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
+    let is_first = match (socket.second_hop(), tcp.second_hop()) {
+        (None, None) => (socket, tcp) == (Arm::Unix, Arm::Tcp),
+        (one, other) => one == other && socket.is_unix() && !tcp.is_unix(),
+    };
+    if is_first {
+        return Some((kind, None));
+    }
+    let hops = (socket.second_hop()?, tcp.second_hop()?);
+    let is_second = hops == (Arm::Unix, Arm::Tcp) && socket.is_unix() == tcp.is_unix();
+    let is_bouncer = kind.as_deref() == Some(Kind::Pgbouncer.name());
+    (is_second && is_bouncer).then(|| (Some(Kind::Postgres.name().to_owned()), kind))
 }
 
 /// A time of a record, to the minute and in this machine's zone.
@@ -117,8 +146,8 @@ fn minute(at: &str) -> String {
 }
 
 /// The echo server stands for every server: it is the transport alone.
-fn kind_of(comparison: &Comparison) -> Option<String> {
-    let kind = &comparison.target.kind;
+fn kind_of(target: &Target) -> Option<String> {
+    let kind = &target.kind;
     (kind != "echo").then(|| kind.clone())
 }
 
@@ -127,5 +156,49 @@ fn is_fit(comparison: &Comparison) -> bool {
     comparison.connections == 1
         && !comparison.is_of_program()
         && comparison.placement.asked == Placement::Same
+        && matches!(comparison.load.reconnect_every, None | Some(1))
         && !matches!(&*comparison.workload.name, "connect" | "dump" | "stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comparison of a kind that a record may hold, and what its arms are held against.
+    #[track_caller]
+    fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
+        let target = Target {
+            kind: kind.to_owned(),
+            ..Target::default()
+        };
+        let found = asked(&target, baseline, arm);
+        let found = found
+            .as_ref()
+            .map(|(kind, client)| (kind.as_deref(), client.as_deref()));
+        let expected = expected.map(|(kind, client)| (Some(kind), client));
+        assert_eq!(found, expected, "{arm} over {baseline}");
+    }
+
+    #[test]
+    fn r25_arms_of_two_hops_cost_the_pooler_and_what_it_asks() {
+        check(
+            "pgbouncer",
+            "unix+unix",
+            "tcp+unix",
+            Some(("pgbouncer", None)),
+        );
+        check(
+            "pgbouncer",
+            "unix+tcp",
+            "tcp+tcp",
+            Some(("pgbouncer", None)),
+        );
+        let behind = Some(("postgres", Some("pgbouncer")));
+        check("pgbouncer", "unix+unix", "unix+tcp", behind);
+        check("pgbouncer", "tcp+unix", "tcp+tcp", behind);
+        check("pgbouncer", "unix+unix", "tcp+tcp", None);
+        check("mariadb", "unix", "tcp", Some(("mariadb", None)));
+        check("mariadb", "unix", "abstract", None);
+        check("mariadb", "tcp", "tls", None);
+    }
 }

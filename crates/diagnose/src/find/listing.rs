@@ -2,7 +2,7 @@
 
 use looptax_discover::{
     Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
-    SocketFile, Survey,
+    SocketFile, Survey, asks_by_its_files, known_as,
 };
 use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
@@ -12,7 +12,7 @@ use looptax_record::{
 use super::chains::chains;
 use super::names::Names;
 use super::notes::notes;
-use super::rates::{Rates, cost};
+use super::rates::{Asked, Rates, cost, source_of};
 
 /// The later look, with rates where there was an earlier one, and costs where rates and a source are.
 pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
@@ -122,12 +122,14 @@ fn found_listener(
 ) -> FoundListener {
     let (transport, address) = shown(&listener.endpoint.place);
     let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
+    let program_of = |it: &Process| format!("{} {}", it.program_name(), it.pid);
     FoundListener {
         transport,
         address,
         user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
         likely: listener.likely.map(str::to_owned),
         server_pids: listener.servers.iter().map(pid_of).collect(),
+        web_servers: listener.web_servers.iter().map(program_of).collect(),
         n_connections: clients.iter().map(|it| it.n_connections).sum(),
         clients,
         n_closed_last_minute: listener.n_closed as u64,
@@ -138,12 +140,13 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     let process = peer.process.as_ref();
     FoundPeer {
         pid: process.map(|it| it.pid),
-        program: process.map(Process::program_name),
+        program: process.map(known_as),
         user: process.map_or_else(
             || Some(names.user(peer.uid?, &Home::Elsewhere)),
             |it| Some(names.user_of(it)),
         ),
         home: process.and_then(|it| home(&it.home)),
+        asks_by_its_files: process.is_some_and(asks_by_its_files),
         way: peer.way,
         n_connections: peer.connections.len() as u64,
         requests_per_s,
@@ -181,6 +184,13 @@ fn found_client(
     names: &Names,
 ) -> FoundClient {
     let server = &survey.servers[client.server_idx];
+    let asked = Asked {
+        kind: server.kind.name(),
+        client_kind: client_kind(&client.peer, survey),
+        is_per_connection: false,
+    };
+    let source = requests_per_s.and_then(|_| source_of(asked, sources));
+    let priced = source.zip(requests_per_s);
     FoundClient {
         peer: found_peer(&client.peer, requests_per_s, names),
         server_pid: server.process.pid,
@@ -197,8 +207,18 @@ fn found_client(
             format!("{} {}{onward}{shared}", hop.program, hop.pid)
         }),
         onward: onward(server, survey),
-        cpu_ms_per_s: requests_per_s.and_then(|rate| cost(server.kind.name(), rate, sources)),
+        cpu_ms_per_s: priced.and_then(|(idx, rate)| cost(rate, &sources[idx])),
+        cost_from: source.into_iter().collect(),
     }
+}
+
+/// The kind of a client that is a server itself.
+fn client_kind(peer: &Peer, survey: &Survey) -> Option<&'static str> {
+    let own = survey
+        .servers
+        .iter()
+        .find(|it| peer.is_of(it.process.pid))?;
+    Some(own.kind.name())
 }
 
 /// Where a pooler's own connections lead: what its clients reach in the end.
@@ -208,11 +228,11 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     }
     let is_own = |it: &&Client| it.peer.is_of(server.process.pid);
     let own = survey.clients.iter().find(is_own)?;
-    let end = &survey.servers[own.server_idx].process;
+    let end = &survey.servers[own.server_idx];
     Some(format!(
         "{} {} by {}",
-        end.program_name(),
-        end.pid,
+        end.name(),
+        end.process.pid,
         own.peer.way
     ))
 }

@@ -2,8 +2,10 @@
 
 use std::path::Path;
 
-use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey};
+use looptax_discover::{Hiding, Listener, Place, Problem, Server, Survey, known_as};
 use looptax_record::{Note, NoteCode};
+
+use super::spelled;
 
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey) -> Vec<Note> {
@@ -48,7 +50,7 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             (
                 NoteCode::SocketMissing,
                 format!("{} listens on TCP alone", named(server)),
-                Some(looptax_discover::how_to_add_a_socket(server.kind).to_owned()),
+                Some(spelled::how(*server_idx, survey)),
             )
         }
         Problem::ShortLived { server_idx, n } => {
@@ -135,7 +137,7 @@ fn hidden(
     let server = &survey.servers[client.server_idx];
     let process = client.peer.process.as_ref();
     let name = process.map_or_else(String::new, |process| {
-        format!("{} {}", process.program_name(), process.pid)
+        format!("{} {}", known_as(process), process.pid)
     });
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
@@ -184,7 +186,10 @@ fn unseen(listener: &Listener, survey: &Survey) -> String {
 /// `mariadbd 27901 or mariadbd 27902`; what is usual there where no server fits.
 pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
     let servers = listener.servers.iter();
-    let servers: Vec<String> = servers.map(|idx| named(&survey.servers[*idx])).collect();
+    let servers = servers.map(|idx| named(&survey.servers[*idx]));
+    let web = listener.web_servers.iter();
+    let web = web.map(|it| format!("{} {}", it.program_name(), it.pid));
+    let servers: Vec<String> = servers.chain(web).collect();
     match listener.likely {
         Some(likely) if servers.is_empty() => likely.to_owned(),
         _ => servers.join(" or "),

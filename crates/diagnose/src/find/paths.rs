@@ -159,6 +159,6 @@ impl<'a> Graph<'a> {
     }
 }
 
-fn is_application(kind: Kind) -> bool {
+pub(super) fn is_application(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }

@@ -79,11 +79,34 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
         .collect()
 }
 
-/// The CPU time that so many requests cost, by the source for this kind of server, or else by one for
-/// all; ms per second.
-pub(super) fn cost(kind: &str, requests_per_s: f64, sources: &[CostSource]) -> Option<Figure> {
-    let of_kind = sources.iter().find(|it| it.kind.as_deref() == Some(kind));
-    let source = of_kind.or_else(|| sources.iter().find(|it| it.kind.is_none()))?;
+/// Who asks whom, of which a cost may be known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The server's kind; empty for what only hands on.
+    pub(super) kind: &'a str,
+    /// The kind of who asks, where it is a server itself.
+    pub(super) client_kind: Option<&'a str>,
+    /// Whether each request has a connection of its own.
+    pub(super) is_per_connection: bool,
+}
+
+/// The place of the cost of such requests: as this client's, else as anybody's, else of every server. Connections
+/// that are kept and those of one request are never priced by each other's.
+pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
+    let of = |kind: Option<&str>, client_kind: Option<&str>| {
+        let is_it = |it: &CostSource| {
+            let is_of_kind = (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind);
+            is_of_kind && it.is_per_connection == asked.is_per_connection
+        };
+        sources.iter().position(is_it)
+    };
+    let kind = Some(asked.kind);
+    let own = asked.client_kind.and_then(|it| of(kind, Some(it)));
+    own.or_else(|| of(kind, None)).or_else(|| of(None, None))
+}
+
+/// The CPU time that so many requests cost by a source; ms per second.
+pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
     let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);
@@ -96,10 +119,11 @@ pub(super) fn cost(kind: &str, requests_per_s: f64, sources: &[CostSource]) -> O
 }
 
 /// What several hops cost together: the ends of the intervals are added, as if all were off the same way.
-pub(super) fn sum<'a>(costs: impl Iterator<Item = &'a Figure>) -> Option<Figure> {
-    costs.filter_map(Figure::known).fold(None, |sum, next| {
+pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
+    let known = costs.filter_map(|it| it.known().copied());
+    known.fold(None, |sum: Option<Figure>, next| {
         let Some(before) = sum.as_ref().and_then(Figure::known).copied() else {
-            return Some(Figure::Known(*next));
+            return Some(Figure::Known(next));
         };
         let end = |one: Option<f64>, other: Option<f64>, open: f64| {
             one.zip(other).map_or(open, |(one, other)| one + other)
@@ -123,10 +147,10 @@ mod tests {
             Figure::new(1.0, 0.5, 1.5, 20),
             Figure::new(2.0, 1.0, 4.0, 12),
         );
-        let both = sum([&one, &other].into_iter());
+        let both = sum([one.clone(), other].into_iter());
         assert_eq!(both, Some(Figure::new(3.0, 1.5, 5.5, 12)));
         let open = Figure::new(2.0, 1.0, f64::INFINITY, 12);
-        let both = sum([&one, &open].into_iter());
+        let both = sum([one, open].into_iter());
         assert_eq!(both, Some(Figure::new(3.0, 1.5, f64::INFINITY, 12)));
         assert_eq!(sum(std::iter::empty()), None);
     }

@@ -42,7 +42,12 @@ pub(super) fn open(
     let is_pooled = is_pooled(&mut conversation);
     let mut target = Target {
         kind: kind_of(&conversation, is_pooled).to_owned(),
-        version: conversation.server_version().to_owned(),
+        // A pooler states the version of the server behind it.
+        version: if is_pooled {
+            String::new()
+        } else {
+            conversation.server_version().to_owned()
+        },
         name: spec.shown.clone(),
         protocol: spec.protocol,
         login,

@@ -6,6 +6,18 @@ use looptax_record::{
 };
 use looptax_report::terminal::{First, Style, found};
 
+fn of_mariadb() -> CostSource {
+    CostSource {
+        kind: Some("mariadb".to_owned()),
+        client_kind: None,
+        is_per_connection: false,
+        cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
+        source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
+        is_size_uncertain: false,
+        is_undecided: false,
+    }
+}
+
 pub(crate) fn look() -> Found {
     let endpoint = |transport, address: &str, file: Option<&str>| FoundEndpoint {
         transport,
@@ -21,6 +33,7 @@ pub(crate) fn look() -> Found {
             program: Some("php-fpm8.2".to_owned()),
             user: Some("www-data".to_owned()),
             home: Some("docker 3f2a9c1b7d20".to_owned()),
+            asks_by_its_files: false,
             way,
             n_connections: 3,
             requests_per_s: rate,
@@ -28,6 +41,7 @@ pub(crate) fn look() -> Found {
         server_pid: 812,
         via: None,
         onward: None,
+        cost_from: cost.iter().map(|_| 0).collect(),
         cpu_ms_per_s: cost,
     };
     Found {
@@ -35,13 +49,7 @@ pub(crate) fn look() -> Found {
         looptax_version: "0.1.0".to_owned(),
         at: "2026-11-21T12:00:00+00:00".to_owned(),
         rates_over_s: Some(1.0),
-        cost_sources: vec![CostSource {
-            kind: Some("mariadb".to_owned()),
-            cpu_us_per_request: Figure::new(3.4, 3.1, 3.7, 20),
-            source: "looptax-1.json, 2026-11-20 10:00".to_owned(),
-            is_size_uncertain: false,
-            is_undecided: false,
-        }],
+        cost_sources: vec![of_mariadb()],
         sees_all: true,
         servers: vec![FoundServer {
             kind: "mariadb".to_owned(),
@@ -248,6 +256,7 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
         user: Some("mysql".to_owned()),
         likely: likely.map(str::to_owned),
         server_pids: server_pids.to_vec(),
+        web_servers: Vec::new(),
         n_connections: 2,
         clients: Vec::new(),
         n_closed_last_minute: 0,
@@ -284,6 +293,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         program: Some("python3.11".to_owned()),
         user: Some("alice".to_owned()),
         home: None,
+        asks_by_its_files: false,
         way: Way::Loopback,
         n_connections: 1,
         requests_per_s: Some(rate),
@@ -294,6 +304,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         user: Some("daemon".to_owned()),
         likely: None,
         server_pids,
+        web_servers: Vec::new(),
         n_connections: clients.len() as u64,
         clients,
         n_closed_last_minute: 0,
@@ -338,4 +349,40 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
     next: looptax check --pid 20 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
     ");
+}
+
+#[test]
+fn r25_a_program_that_asks_by_its_files_is_not_looked_for_in_its_environment() {
+    let mut look = look();
+    for client in &mut look.clients {
+        client.peer.asks_by_its_files = true;
+    }
+    let text = found(&look, First::Servers, at(400));
+    assert!(!text.contains("--pid"), "{text}");
+    assert!(text.contains("next: looptax check --app FILE"), "{text}");
+    assert!(text.contains("for php-fpm8.2 8;"), "{text}");
+}
+
+#[test]
+fn r25_a_port_that_may_be_a_web_servers_says_so() {
+    let listener = FoundListener {
+        transport: EndpointTransport::Tcp,
+        address: "127.0.0.1:8080".to_owned(),
+        user: Some("root".to_owned()),
+        likely: None,
+        server_pids: vec![812],
+        web_servers: vec!["nginx 5".to_owned()],
+        n_connections: 0,
+        clients: Vec::new(),
+        n_closed_last_minute: 0,
+    };
+    let look = Found {
+        listeners: vec![listener],
+        ..look()
+    };
+    let text = found(&look, First::Servers, at(200));
+    assert!(
+        text.contains("mariadbd 812 or nginx 5 (by its user)"),
+        "{text}"
+    );
 }

@@ -1,6 +1,6 @@
 //! What a page goes through, as `find` shows it.
 
-use looptax_record::{Figure, Found, FoundChain, FoundHop, Way};
+use looptax_record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
 use looptax_report::terminal::{First, found};
 
 use crate::found::{at, look};
@@ -18,7 +18,10 @@ fn hop(client: Option<(&str, u32)>, server: (&str, u32), kind: &str, way: Way) -
         n_passing: 0,
         requests_per_s: None,
         closed_per_s: None,
+        is_shared: false,
+        share: None,
         cpu_ms_per_s: None,
+        cost_from: Vec::new(),
     }
 }
 
@@ -47,6 +50,8 @@ fn shop() -> FoundChain {
         begins_here: true,
         cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
         kinds_without_cost: vec!["redis".to_owned()],
+        kinds_without_connection_cost: Vec::new(),
+        may_miss: Vec::new(),
     }
 }
 
@@ -110,7 +115,9 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
         hops: vec![passing],
         begins_here: false,
         cpu_ms_per_s: None,
-        kinds_without_cost: vec!["php-fpm".to_owned()],
+        kinds_without_cost: Vec::new(),
+        kinds_without_connection_cost: vec!["php-fpm".to_owned()],
+        may_miss: Vec::new(),
     };
     insta::assert_snapshot!(section(vec![asked, passing], 80), @r"
     what a page goes through
@@ -127,7 +134,8 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed, a request or
           more each
-        what a request to php-fpm costs over TCP nobody measured here
+        what a connection for each request to php-fpm costs over TCP nobody measured
+          here
     ");
 }
 
@@ -140,4 +148,69 @@ fn no_line_is_wider_than_the_terminal_and_no_name_steers_it() {
     assert!(!text.contains('\u{1b}') && text.len() < 8 << 10, "{text}");
     let text = section(vec![shop()], 79);
     assert!(text.lines().all(|line| line.chars().count() < 80), "{text}");
+}
+
+/// Once a hop had a cost, and below it stood that what it costs is not known.
+#[test]
+fn r25_every_run_that_a_figure_came_from_is_listed() {
+    let mut chain = shop();
+    chain.hops[1].cost_from = vec![1];
+    let source = CostSource {
+        is_per_connection: true,
+        source: "run of short ones".to_owned(),
+        ..look().cost_sources[0].clone()
+    };
+    let mut look = Found {
+        chains: vec![chain],
+        clients: Vec::new(),
+        ..look()
+    };
+    look.cost_sources.push(source);
+    let text = found(&look, First::Servers, at(120));
+    assert!(!text.contains("not known"), "{text}");
+    assert!(!text.contains("looptax-1.json"), "{text}");
+    let line = "mariadb, a connection per request: +3.4 µs [3.1, 3.7] (run of short ones)";
+    assert!(text.contains(line), "{text}");
+}
+
+#[test]
+fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
+    let mut chain = shop();
+    chain.hops.remove(0);
+    chain.kinds_without_cost.clear();
+    chain.hops[0].is_shared = true;
+    chain.hops[0].share = Some(0.25);
+    chain.hops[1].is_shared = true;
+    chain.hops[1].cpu_ms_per_s = Some(Figure::new(2.0, 1.0, 3.0, 20));
+    chain.cpu_ms_per_s = Some(Figure::new(1.0, 0.9, 1.1, 20));
+    insta::assert_snapshot!(section(vec![chain], 80), @r"
+    what a page goes through
+      php-fpm8.2 7 -> mariadbd 812 + redis-server 9
+        php-fpm8.2 -> mariadbd: loopback, 4 connections of 2 processes, 1.20K
+          requests/s, 31.0 connections/s closed, a request or more each, 4.1 [3.7,
+          4.4] ms/s lost, shared with others, 25 % of it from here
+        php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
+          come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
+        in all, TCP costs these pages 1.0 [0.9, 1.1] ms of CPU time per second; what
+          php-fpm8.2 -> redis-server costs is shared with others by parts that are
+          not known, and is in no sum
+    ");
+}
+
+#[test]
+fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
+    let mut chain = shop();
+    chain.hops.truncate(1);
+    chain.kinds_without_cost.clear();
+    chain.cpu_ms_per_s = None;
+    chain.may_miss = vec![812];
+    let mut look = Found {
+        chains: vec![chain],
+        ..look()
+    };
+    look.servers[0].n_closed_last_minute = 420;
+    let text = found(&look, First::Servers, at(400));
+    let line = "no hop over TCP is seen; a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to mariadbd 812 (420 connections)";
+    assert!(text.contains(line), "{text}");
+    assert!(!text.contains("no loopback tax"), "{text}");
 }

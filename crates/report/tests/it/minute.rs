@@ -116,6 +116,7 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
         user: Some("redis".to_owned()),
         likely: Some("redis or valkey".to_owned()),
         server_pids: Vec::new(),
+        web_servers: Vec::new(),
         n_connections: 0,
         clients: Vec::new(),
         n_closed_last_minute: 0,

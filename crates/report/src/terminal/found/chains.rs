@@ -45,7 +45,7 @@ fn write_chain(chain: &FoundChain, found: &Found, lines: &mut Lines) {
     if let Some(line) = who_asks(chain, found, text) {
         lines.item(4, &line);
     }
-    if let Some(line) = sum_line(chain, found.rates_over_s.is_some(), text) {
+    if let Some(line) = sum_line(chain, found, text) {
         lines.item(4, &line);
     }
 }
@@ -136,6 +136,7 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     facts.extend(rates(hop));
     facts.extend(gone(hop, found));
     facts.extend(lost(hop.cpu_ms_per_s.as_ref()));
+    facts.extend(shared(hop));
     format!(
         "{client} -> {}: {}",
         shown(&hop.server, text),
@@ -165,30 +166,93 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
     is_all.then(|| format!("{} closed within the last minute", counted(n, "connection")))
 }
 
+/// How much of a hop is this chain's.
+fn shared(hop: &FoundHop) -> Option<String> {
+    let part = hop
+        .share
+        .map(|it| format!(", {:.0} % of it from here", it * 100.0));
+    let part = part.unwrap_or_default();
+    { hop.is_shared }.then(|| format!("shared with others{part}"))
+}
+
 fn lost(cost: Option<&Figure>) -> Option<String> {
     Some(format!("{} ms/s lost", ms_per_s(cost?)?))
 }
 
-fn sum_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
+fn sum_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let cost = cost_line(chain, found.rates_over_s.is_some(), text);
+    let parts = [cost, left_out(chain, text), missing(chain, found, text)];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("; "))
+}
+
+/// What is known of all hops together, and what nobody measured.
+fn cost_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
-        return Some("no hop over TCP: these pages pay no loopback tax".to_owned());
+        let words = if chain.may_miss.is_empty() {
+            "no hop over TCP: these pages pay no loopback tax"
+        } else {
+            "no hop over TCP is seen"
+        };
+        return Some(words.to_owned());
     }
     let sum = chain.cpu_ms_per_s.as_ref().and_then(ms_per_s);
     let sum = sum.map(|it| format!("in all, TCP costs these pages {it} ms of CPU time per second"));
-    let kinds: Vec<String> = { chain.kinds_without_cost.iter() }
-        .map(|it| shown(it, text))
-        .collect();
-    let open = (has_rates && !kinds.is_empty()).then(|| {
-        format!(
-            "what a request to {} costs over TCP nobody measured here",
-            kinds.join(", ")
-        )
+    let kept = without(&chain.kinds_without_cost, "a request", text);
+    let each = "a connection for each request";
+    let short = without(&chain.kinds_without_connection_cost, each, text);
+    let open: Vec<String> = kept.into_iter().chain(short).collect();
+    let open = (has_rates && !open.is_empty()).then(|| {
+        let costs = if open.len() > 1 { "cost" } else { "costs" };
+        let open = open.join(", and ");
+        format!("what {open} {costs} over TCP nobody measured here")
     });
     match (sum, open) {
         (None, None) => None,
         (Some(one), None) | (None, Some(one)) => Some(one),
         (Some(sum), Some(open)) => Some(format!("{sum}; {open}, and is not in it")),
     }
+}
+
+/// Servers that the chain may go on to.
+fn missing(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let servers = found.servers.iter();
+    let servers = servers.filter(|it| chain.may_miss.contains(&it.pid));
+    let named = servers.take(MOST_NAMES).map(|it| {
+        let closed = counted(it.n_closed_last_minute, "connection");
+        format!("{} {} ({closed})", shown(&it.program, text), it.pid)
+    });
+    let named: Vec<String> = named.collect();
+    (!named.is_empty()).then(|| {
+        format!(
+            "a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to {}",
+            named.join(", ")
+        )
+    })
+}
+
+/// Hops with a cost of which nobody knows how much is this chain's.
+fn left_out(chain: &FoundChain, text: Text) -> Option<String> {
+    let hops = { chain.hops.iter() }
+        .filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
+    let names = hops.take(MOST_HOPS).map(|hop| {
+        let client = hop.client.as_deref();
+        let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
+        format!("{client} -> {}", shown(&hop.server, text))
+    });
+    let names: Vec<String> = names.collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "what {} costs is shared with others by parts that are not known, and is in no sum",
+            names.join(", ")
+        )
+    })
+}
+
+/// `a request to redis, http`; `None` where each kind has its cost.
+fn without(kinds: &[String], what: &str, text: Text) -> Option<String> {
+    let kinds: Vec<String> = kinds.iter().map(|it| shown(it, text)).collect();
+    (!kinds.is_empty()).then(|| format!("{what} to {}", kinds.join(", ")))
 }
 
 /// `13.3 [12.0, 14.9]`.

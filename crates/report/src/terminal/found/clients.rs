@@ -54,6 +54,7 @@ pub(super) fn rows(found: &Found, text: Text) -> Vec<Row> {
                 via: None,
                 onward: None,
                 cpu_ms_per_s: None,
+                cost_from: Vec::new(),
             },
             end: end.clone(),
             may_be_a_server: may_be.is_some(),

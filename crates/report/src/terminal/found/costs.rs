@@ -1,15 +1,18 @@
 //! Where rates and costs come from.
 
-use looptax_record::{CostSource, Found, NoteCode};
+use std::collections::BTreeSet;
+
+use looptax_record::{CostSource, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;
+use crate::format::Text;
 
 pub(super) fn write(found: &Found, lines: &mut Lines) {
     let Some(seconds) = found.rates_over_s else {
         return;
     };
-    let kinds: Vec<&str> = paying_kinds(found);
+    let kinds = paying_kinds(found);
     if kinds.is_empty() {
         return;
     }
@@ -18,11 +21,11 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         &format!("requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"),
     );
     let text = lines.style.text();
-    let used = used(found, &kinds);
+    let used = used(found);
     if used.is_empty() {
         // What --measure did not find out is told below.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
-        if !was_measured {
+        if !was_measured && !has_source(found, &kinds) {
             lines.item(
                 0,
                 "what that costs is not known: no run with a figure for these servers is in the history; --measure finds out in ten seconds, --record names one",
@@ -45,10 +48,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
         };
         let line = format!(
             "{}: {} ({}){uncertain}",
-            source
-                .kind
-                .as_deref()
-                .map_or_else(|| "every server".to_owned(), |kind| shown(kind, text)),
+            asked(source, text),
             text.signed_micros_interval(cost),
             shown(&source.source, text),
         );
@@ -56,29 +56,50 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     }
 }
 
-/// The kinds of server that somebody reaches over TCP.
-fn paying_kinds(found: &Found) -> Vec<&str> {
-    let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
-    let mut kinds: Vec<&str> = paying
-        .filter_map(|client| {
-            let server = found.servers.iter().find(|it| it.pid == client.server_pid);
-            server.map(|it| &*it.kind)
-        })
-        .collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    kinds
+/// Whose requests a source is of: `mariadb`, `pgbouncer to postgres`, `php-fpm, a connection per request`.
+fn asked(source: &CostSource, text: Text) -> String {
+    let kind = source.kind.as_ref();
+    let kind = kind.map_or_else(|| "every server".to_owned(), |it| shown(it, text));
+    let asked = match &source.client_kind {
+        Some(client) => format!("{} to {kind}", shown(client, text)),
+        None => kind,
+    };
+    if source.is_per_connection {
+        format!("{asked}, a connection per request")
+    } else {
+        asked
+    }
 }
 
-/// Their sources; the one for all where a kind has none of its own.
-fn used<'a>(found: &'a Found, kinds: &[&str]) -> Vec<&'a CostSource> {
-    let has_own = |kind: &str| {
-        let mut sources = found.cost_sources.iter();
-        sources.any(|it| it.kind.as_deref() == Some(kind))
-    };
-    let is_used = |source: &&CostSource| match source.kind.as_deref() {
-        Some(kind) => kinds.contains(&kind),
-        None => kinds.iter().any(|kind| !has_own(kind)),
-    };
-    found.cost_sources.iter().filter(is_used).collect()
+/// The kinds of server that somebody reaches over TCP.
+fn paying_kinds(found: &Found) -> BTreeSet<&str> {
+    let paying = found.clients.iter().filter(|it| it.peer.way.is_tcp());
+    let of_clients = paying.filter_map(|client| {
+        let server = found.servers.iter().find(|it| it.pid == client.server_pid);
+        server.map(|it| &*it.kind)
+    });
+    let hops = hops(found).filter(|it| it.way.is_tcp());
+    let of_hops = hops.filter_map(|it| it.kind.as_deref());
+    of_clients.chain(of_hops).collect()
+}
+
+fn hops(found: &Found) -> impl Iterator<Item = &FoundHop> {
+    found.chains.iter().flat_map(|it| &it.hops)
+}
+
+/// Whether a run has a figure for one of these, though nothing was asked that it is for.
+fn has_source(found: &Found, kinds: &BTreeSet<&str>) -> bool {
+    let mut sources = found.cost_sources.iter();
+    sources.any(|it| it.kind.as_deref().is_none_or(|kind| kinds.contains(kind)))
+}
+
+/// Every source that a figure came from.
+fn used(found: &Found) -> Vec<&CostSource> {
+    let of_clients = found.clients.iter().flat_map(|it| &it.cost_from);
+    let of_hops = hops(found).flat_map(|it| &it.cost_from);
+    let places: BTreeSet<usize> = of_clients.chain(of_hops).copied().collect();
+    let sources = places.into_iter();
+    sources
+        .filter_map(|it| found.cost_sources.get(it))
+        .collect()
 }

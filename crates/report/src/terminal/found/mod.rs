@@ -8,11 +8,12 @@ mod clients;
 mod costs;
 mod servers;
 
-use looptax_record::Found;
+use looptax_record::{Found, FoundPeer};
 
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
-use crate::format::counted;
+use crate::format::{Text, counted};
+use cells::shown;
 use clients::Row;
 
 /// What stands at the top.
@@ -93,13 +94,28 @@ fn write_words(found: &Found, lines: &mut Lines) {
     let others = others.filter(|it| it.peer.program.as_deref() != Some("looptax"));
     let most = { others.filter(|it| it.peer.pid.is_some()) }
         .max_by(|one, other| clients::weight(one).total_cmp(&clients::weight(other)));
-    if let Some(pid) = most.and_then(|it| it.peer.pid) {
-        lines.item(0, &format!("next: looptax check --pid {pid} says whether the switch to the socket would work for that one"));
-    }
     let text = lines.style.text();
+    let next = most.and_then(|it| next(&it.peer, text));
+    if let Some(next) = next {
+        lines.item(0, &next);
+    }
     for note in &found.notes {
         let next = note.next.as_ref().map(|next| format!(": {next}"));
         let line = format!("{}{}", note.what, next.unwrap_or_default());
         lines.item(0, &text.clean(&line));
     }
+}
+
+/// What says whether a client may go over the socket.
+fn next(peer: &FoundPeer, text: Text) -> Option<String> {
+    let pid = peer.pid?;
+    if !peer.asks_by_its_files {
+        return Some(format!(
+            "next: looptax check --pid {pid} says whether the switch to the socket would work for that one"
+        ));
+    }
+    let program = shown(peer.program.as_deref()?, text);
+    Some(format!(
+        "next: looptax check --app FILE says whether the switch to the socket would work for {program} {pid}; FILE is the configuration, its own or that of its pages, that names the server"
+    ))
 }

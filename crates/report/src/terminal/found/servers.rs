@@ -101,7 +101,9 @@ pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Opt
         let server = found.servers.iter().find(|it| it.pid == *pid);
         server.map(|it| format!("{} {pid}", shown(&it.program, text)))
     };
-    let servers: Vec<String> = listener.server_pids.iter().filter_map(name_of).collect();
+    let servers = listener.server_pids.iter().filter_map(name_of);
+    let web = listener.web_servers.iter().map(|it| shown(it, text));
+    let servers: Vec<String> = servers.chain(web).collect();
     match (&*servers, &listener.likely) {
         ([], likely) => Some(format!("{} (by its usual place)", likely.as_ref()?)),
         (servers, _) => Some(format!("{} (by its user)", servers.join(" or "))),

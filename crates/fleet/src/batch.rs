@@ -1,0 +1,72 @@
+//! A report: the rows of all tables that belong to one look at a machine.
+
+use looptax_record::{Found, Host, Record};
+
+use crate::anonymous::Names;
+use crate::column::{Row, Table};
+use crate::sent::Sender;
+use crate::sent::findings::{self, FINDINGS};
+use crate::sent::reports::{self, Extent, REPORTS};
+use crate::sent::verdicts::{self, VERDICTS};
+
+/// The version of the tables.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// All tables, in the order in which a report's rows are sent: the report itself comes last, so that whoever sees it sees all
+/// of it.
+pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
+
+/// Most verdicts of a report.
+const MOST_VERDICTS: usize = 1_000;
+
+/// A report's rows, a list for each of [`TABLES`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// The report's own number.
+    pub report_id: String,
+    /// The rows, by table.
+    pub rows: [Vec<Row>; 3],
+}
+
+/// What a report is made of.
+#[derive(Debug, Clone, Copy)]
+pub struct Seen<'a> {
+    /// The machine's name.
+    pub name: &'a str,
+    /// The machine.
+    pub machine: &'a Host,
+    /// What `find` saw.
+    pub found: &'a Found,
+    /// Processes like those of a switch that are over TCP again.
+    pub fallen: &'a [u32],
+    /// Records that were not sent yet.
+    pub records: &'a [Record],
+}
+
+impl Batch {
+    /// The report of what was seen.
+    pub fn new(sender: &Sender, seen: Seen<'_>, names: &Names) -> Self {
+        let (findings, left_out) = findings::rows(sender, seen.found, seen.fallen, names);
+        let verdicts = seen
+            .records
+            .iter()
+            .flat_map(|it| verdicts::rows(sender, it));
+        let verdicts: Vec<Row> = verdicts.take(MOST_VERDICTS).collect();
+        let extent = Extent {
+            findings: findings.len(),
+            verdicts: verdicts.len(),
+            left_out,
+        };
+        let name = names.shown(seen.name);
+        let report = reports::row(sender, &name, seen.machine, seen.found, extent);
+        Self {
+            report_id: sender.report_id.clone(),
+            rows: [findings, verdicts, vec![report]],
+        }
+    }
+
+    /// Each table with its rows.
+    pub fn tables(&self) -> impl Iterator<Item = (&'static Table, &[Row])> {
+        TABLES.into_iter().zip(self.rows.iter().map(Vec::as_slice))
+    }
+}

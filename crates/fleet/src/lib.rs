@@ -1,0 +1,23 @@
+//! What one machine tells a collector of many, and what is asked of the collector.
+//!
+//! Straight through: what `find` saw and what records say → rows of a few tables ([`Batch`]) → a spool, which survives a
+//! collector that is away → an engine. The tables are described once, column by column ([`Table`]); engines, files and
+//! the book's page are made from that. A row holds no password and no file's contents: there is no column for them.
+
+mod anonymous;
+mod batch;
+mod column;
+mod error;
+mod identity;
+mod lines;
+pub mod sent;
+mod spool;
+mod text;
+
+pub use anonymous::Names;
+pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
+pub use column::{Column, Kind, Row, Table, Value};
+pub use error::FleetError;
+pub use identity::host_id;
+pub use lines::{from_lines, to_lines};
+pub use spool::{Spool, Waiting};

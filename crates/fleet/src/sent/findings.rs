@@ -1,0 +1,182 @@
+//! Who is connected to which server, by which way, and what that costs.
+
+use looptax_record::{EndpointTransport, Found, FoundClient, FoundServer};
+
+use super::{Sender, count, with_ends};
+use crate::anonymous::Names;
+use crate::column::{Column, Kind, Row, Table, Value};
+use crate::text::{known, text};
+
+/// A row per pair of client and server, and way.
+pub const FINDINGS: Table = Table {
+    name: "findings",
+    doc: "Connections of one process to one server of its machine, by one way, as looptax find saw them.",
+    key: &["report_id", "n"],
+    columns: &[
+        Column {
+            name: "report_id",
+            kind: Kind::Text,
+            doc: "The report that it stands in.",
+        },
+        Column {
+            name: "host_id",
+            kind: Kind::Text,
+            doc: "The machine's number.",
+        },
+        Column {
+            name: "at",
+            kind: Kind::Time,
+            doc: "When it was seen, by the machine's own clock.",
+        },
+        Column {
+            name: "n",
+            kind: Kind::Count,
+            doc: "Its number within the report, from 0.",
+        },
+        Column {
+            name: "server",
+            kind: Kind::Word,
+            doc: "Kind of the server: mariadb, postgres, redis.",
+        },
+        Column {
+            name: "server_version",
+            kind: Kind::Word,
+            doc: "Its version, where its program tells.",
+        },
+        Column {
+            name: "server_home",
+            kind: Kind::Word,
+            doc: "What runs it: service, docker, or empty.",
+        },
+        Column {
+            name: "has_socket",
+            kind: Kind::Flag,
+            doc: "Whether the server has a Unix socket that a client can connect to.",
+        },
+        Column {
+            name: "client",
+            kind: Kind::Text,
+            doc: "The client's program; hashed with --anonymous.",
+        },
+        Column {
+            name: "client_user",
+            kind: Kind::Text,
+            doc: "Whom it runs as; hashed with --anonymous.",
+        },
+        Column {
+            name: "client_home",
+            kind: Kind::Word,
+            doc: "What runs it: service, docker, or empty.",
+        },
+        Column {
+            name: "way",
+            kind: Kind::Word,
+            doc: "unix, loopback, loopback6, own address or bridge.",
+        },
+        Column {
+            name: "is_tcp",
+            kind: Kind::Flag,
+            doc: "Whether the way pays for TCP.",
+        },
+        Column {
+            name: "connections",
+            kind: Kind::Count,
+            doc: "Connections that are open.",
+        },
+        Column {
+            name: "requests_per_s",
+            kind: Kind::Number,
+            doc: "Requests per second over all of them, counted as segments with data.",
+        },
+        Column {
+            name: "cpu_ms_per_s",
+            kind: Kind::Number,
+            doc: "CPU time that TCP costs over the socket, ms per second: an estimate.",
+        },
+        Column {
+            name: "cpu_ms_per_s_lo",
+            kind: Kind::Number,
+            doc: "Lower end of its interval.",
+        },
+        Column {
+            name: "cpu_ms_per_s_hi",
+            kind: Kind::Number,
+            doc: "Upper end of its interval.",
+        },
+        Column {
+            name: "fell_back",
+            kind: Kind::Flag,
+            doc: "Whether processes of this program were switched to the socket and are over TCP again.",
+        },
+    ],
+};
+
+/// Most findings of a report: those with the most requests.
+const MOST: usize = 2_000;
+
+/// The rows, those with the most requests first; and how many are left out. `fallen` are processes like those of a switch
+/// that are over TCP again.
+pub fn rows(sender: &Sender, found: &Found, fallen: &[u32], names: &Names) -> (Vec<Row>, usize) {
+    let server_of =
+        |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
+    let mut pairs: Vec<(&FoundClient, &FoundServer)> = { found.clients.iter() }
+        .filter_map(|client| Some((client, server_of(client)?)))
+        .collect();
+    let rate = |client: &FoundClient| client.peer.requests_per_s.unwrap_or(0.0);
+    pairs.sort_by(|(one, _), (other, _)| rate(other).total_cmp(&rate(one)));
+    let n_left_out = pairs.len().saturating_sub(MOST);
+    let kept = pairs.into_iter().take(MOST).enumerate();
+    let rows = kept.map(|(n, (client, server))| row(sender, n, (client, server), fallen, names));
+    (rows.collect(), n_left_out)
+}
+
+fn row(
+    sender: &Sender,
+    n: usize,
+    (client, server): (&FoundClient, &FoundServer),
+    fallen: &[u32],
+    names: &Names,
+) -> Row {
+    let peer = &client.peer;
+    let name =
+        |name: &Option<String>| Value::Text(names.shown(name.as_deref().unwrap_or_default()));
+    let mut row: Row = sender.values().into();
+    row.extend([
+        count(n),
+        text(&server.kind),
+        known(server.version.as_deref()),
+        text(home(server.home.as_deref())),
+        Value::Flag(has_socket(server)),
+        name(&peer.program),
+        name(&peer.user),
+        text(home(peer.home.as_deref())),
+        text(&peer.way.to_string()),
+        Value::Flag(peer.way.is_tcp()),
+        Value::Count(peer.n_connections),
+        Value::Number(peer.requests_per_s.filter(|it| it.is_finite())),
+    ]);
+    row.extend(with_ends(client.cpu_ms_per_s.as_ref()));
+    let has_fallen = peer.pid.is_some_and(|pid| fallen.contains(&pid));
+    row.push(Value::Flag(peer.way.is_tcp() && has_fallen));
+    row
+}
+
+/// The sort of a home without its own name: `docker 3f2a…` and `php8.2-fpm.service` say too much, and are many.
+fn home(home: Option<&str>) -> &str {
+    match home {
+        None => "",
+        Some(home) => match home.split_once(' ') {
+            Some((sort, _)) => sort,
+            None if home.ends_with(".service") => "service",
+            None => "other",
+        },
+    }
+}
+
+/// Whether somebody could connect to a socket of it.
+fn has_socket(server: &FoundServer) -> bool {
+    server.endpoints.iter().any(|it| {
+        let is_gone = matches!(it.file.as_deref(), Some("missing" | "replaced"));
+        it.transport != EndpointTransport::Tcp && !is_gone
+    })
+}

@@ -1,0 +1,51 @@
+//! The tables, one file each: the columns, and a row of what this machine knows.
+
+pub mod findings;
+pub mod reports;
+pub mod verdicts;
+
+use looptax_record::{Estimate, Figure};
+
+use crate::column::Value;
+
+/// What every row says of who sent it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Sender {
+    /// This report's own number.
+    pub report_id: String,
+    /// The machine's number, see [`crate::host_id`].
+    pub host_id: String,
+    /// When it was seen, by the machine's own clock: milliseconds since 1970, UTC.
+    pub at_ms: i64,
+}
+
+impl Sender {
+    /// The first values of every row.
+    fn values(&self) -> [Value; 3] {
+        [
+            Value::Text(self.report_id.clone()),
+            Value::Text(self.host_id.clone()),
+            Value::Time(self.at_ms),
+        ]
+    }
+}
+
+/// Value, lower and upper end of a figure.
+fn with_ends(figure: Option<&Figure>) -> [Value; 3] {
+    ends_of(figure.and_then(Figure::known))
+}
+
+fn ends_of(estimate: Option<&Estimate>) -> [Value; 3] {
+    let number = |of: fn(&Estimate) -> Option<f64>| {
+        Value::Number(estimate.and_then(of).filter(|it| it.is_finite()))
+    };
+    [
+        number(|it| Some(it.value)),
+        number(|it| it.lo),
+        number(|it| it.hi),
+    ]
+}
+
+fn count(n: usize) -> Value {
+    Value::Count(n as u64)
+}

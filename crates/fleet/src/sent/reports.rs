@@ -1,0 +1,133 @@
+//! A look at a machine: who reports, and what machine it is.
+
+use looptax_record::{Found, Host};
+
+use super::{Sender, count};
+use crate::column::{Column, Kind, Row, Table, Value};
+use crate::text::{known, text};
+
+/// A row per report: the machine as it was.
+pub const REPORTS: Table = Table {
+    name: "reports",
+    doc: "Looks at machines: who reported, when, and what machine it is.",
+    key: &["report_id"],
+    columns: &[
+        Column {
+            name: "report_id",
+            kind: Kind::Text,
+            doc: "The report's own number.",
+        },
+        Column {
+            name: "host_id",
+            kind: Kind::Text,
+            doc: "The machine's number: a keyed hash of /etc/machine-id, the same after a renaming.",
+        },
+        Column {
+            name: "at",
+            kind: Kind::Time,
+            doc: "When the machine was looked at, by its own clock.",
+        },
+        Column {
+            name: "host",
+            kind: Kind::Text,
+            doc: "The machine's name; hashed with --anonymous.",
+        },
+        Column {
+            name: "looptax",
+            kind: Kind::Word,
+            doc: "looptax that looked.",
+        },
+        Column {
+            name: "kernel",
+            kind: Kind::Word,
+            doc: "Kernel release and version.",
+        },
+        Column {
+            name: "arch",
+            kind: Kind::Word,
+            doc: "Machine architecture, as uname -m.",
+        },
+        Column {
+            name: "cpu_model",
+            kind: Kind::Word,
+            doc: "CPU model.",
+        },
+        Column {
+            name: "cpus",
+            kind: Kind::Count,
+            doc: "CPUs that looptax may use.",
+        },
+        Column {
+            name: "virtualised",
+            kind: Kind::Word,
+            doc: "yes, no, or empty where the machine does not tell.",
+        },
+        Column {
+            name: "sees_all",
+            kind: Kind::Flag,
+            doc: "Whether every process could be looked into; else clients are missing.",
+        },
+        Column {
+            name: "rates_over_s",
+            kind: Kind::Number,
+            doc: "Seconds between the two looks that rates were made of.",
+        },
+        Column {
+            name: "servers",
+            kind: Kind::Count,
+            doc: "Servers that run.",
+        },
+        Column {
+            name: "findings",
+            kind: Kind::Count,
+            doc: "Rows of the table findings in this report.",
+        },
+        Column {
+            name: "verdicts",
+            kind: Kind::Count,
+            doc: "Rows of the table verdicts in this report.",
+        },
+        Column {
+            name: "left_out",
+            kind: Kind::Count,
+            doc: "Findings beyond the most that a report holds: those with the fewest requests.",
+        },
+    ],
+};
+
+/// How many rows go with the report.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// Of findings.
+    pub findings: usize,
+    /// Of verdicts.
+    pub verdicts: usize,
+    /// Findings that are left out.
+    pub left_out: usize,
+}
+
+/// The report's row. `name` is the machine's, as it may be sent.
+pub fn row(sender: &Sender, name: &str, machine: &Host, found: &Found, extent: Extent) -> Row {
+    let virtualised = match machine.hypervisor {
+        Some(true) => "yes",
+        Some(false) => "no",
+        None => "",
+    };
+    let mut row: Row = sender.values().into();
+    row.extend([
+        text(name),
+        text(&found.looptax_version),
+        text(&machine.kernel),
+        known(machine.arch.as_deref()),
+        known(machine.cpu_model.as_deref()),
+        Value::Count(machine.cpus.into()),
+        text(virtualised),
+        Value::Flag(found.sees_all),
+        Value::Number(found.rates_over_s.filter(|it| it.is_finite())),
+        count(found.servers.len()),
+        count(extent.findings),
+        count(extent.verdicts),
+        count(extent.left_out),
+    ]);
+    row
+}

@@ -1,0 +1,63 @@
+//! Texts that somebody else chose, cut and cleaned before they are sent.
+//!
+//! A program can call itself anything. What leaves the machine is short and has no character that a terminal, a page or
+//! a log would obey; engines still quote it.
+
+use crate::column::Value;
+
+/// Most characters of a text: far over what a name, a version or a page's address needs.
+pub(crate) const MOST_CHARS: usize = 200;
+
+/// The text as it is sent: control characters and those that change the direction of writing are one blank each; a text that
+/// is too long ends in an ellipsis.
+pub(crate) fn cleaned(text: &str) -> String {
+    let mut clean: String = text.chars().take(MOST_CHARS).map(harmless).collect();
+    if text.chars().nth(MOST_CHARS).is_some() {
+        clean.pop();
+        clean.push('…');
+    }
+    clean
+}
+
+/// A value of a text, cleaned.
+pub(crate) fn text(text: &str) -> Value {
+    Value::Text(cleaned(text))
+}
+
+/// The same of one that may be unknown.
+pub(crate) fn known(maybe: Option<&str>) -> Value {
+    text(maybe.unwrap_or_default())
+}
+
+/// # Source
+/// Unicode 16, UAX #9: embeddings, overrides and isolates (U+202A to U+202E, U+2066 to U+2069), marks (U+200E, U+200F,
+/// U+061C).
+fn harmless(char: char) -> char {
+    let is_direction = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}');
+    let is_line = matches!(char, '\u{2028}' | '\u{2029}' | '\u{feff}');
+    if char.is_control() || is_direction || is_line {
+        ' '
+    } else {
+        char
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_reader_would_obey_is_a_blank() {
+        assert_eq!(cleaned("a\0b\n\x1b[31mc\u{202e}d\u{9b}"), "a b  [31mc d ");
+        assert_eq!(cleaned("'; DROP TABLE x; --"), "'; DROP TABLE x; --");
+    }
+
+    #[test]
+    fn a_text_is_cut_at_its_limit() {
+        let long = "é".repeat(MOST_CHARS);
+        assert_eq!(cleaned(&long), long);
+        let cut = cleaned(&"é".repeat(10 * MOST_CHARS));
+        assert_eq!(cut.chars().count(), MOST_CHARS);
+        assert!(cut.ends_with("é…"), "{cut}");
+    }
+}
