@@ -24,6 +24,7 @@ enum Part {
     Password,
     Database,
     Socket,
+    Page,
 }
 
 /// A set of characters.
@@ -43,6 +44,7 @@ impl Cannot {
             Part::Password => fields.password.as_deref(),
             Part::Database => fields.database.as_deref(),
             Part::Socket => Some(fields.socket.as_str()),
+            Part::Page => fields.page.as_deref(),
         };
         let Some(value) = value else {
             return false;

@@ -105,7 +105,7 @@ impl Dialect {
 
 /// The table's word for what people also call it.
 fn usual(word: &str) -> &str {
-    const OTHERS: [(&str, &str); 9] = [
+    const OTHERS: [(&str, &str); 11] = [
         ("nodejs", "Node"),
         ("node.js", "Node"),
         ("js", "Node"),
@@ -114,6 +114,8 @@ fn usual(word: &str) -> &str {
         ("dotnet", ".NET"),
         ("c#", ".NET"),
         ("psql", "libpq"),
+        ("psycopg2", "psycopg"),
+        ("psycopg3", "psycopg"),
         ("jdbc", "Java"),
     ];
     let other = OTHERS
@@ -172,6 +174,7 @@ mod tests {
             ("golang", "go"),
             ("C#", ".NET"),
             ("psql", "libpq"),
+            ("psycopg2", "psycopg"),
         ] {
             assert!(named(word) > 0, "{word}");
             assert_eq!(named(word), named(same), "{word}");

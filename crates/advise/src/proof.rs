@@ -60,6 +60,7 @@ pub(crate) fn sample() -> Fields {
         folder: "/run/a b".to_owned(),
         port: 5432,
         accounts: None,
+        page: None,
     }
 }
 

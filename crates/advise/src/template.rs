@@ -23,6 +23,8 @@ pub struct Fields {
     pub port: u16,
     /// `MongoDB`: the database that holds the account, where the address names it.
     pub accounts: Option<String>,
+    /// Path and query of a page of HTTP, where the address names more than the root.
+    pub page: Option<String>,
 }
 
 impl Fields {
@@ -32,6 +34,7 @@ impl Fields {
             "password" => self.password.clone(),
             "database" => self.database.clone(),
             "accounts" => self.accounts.clone(),
+            "page" => self.page.clone(),
             "socket" => Some(self.socket.clone()),
             "folder" => Some(self.folder.clone()),
             "port" => Some(self.port.to_string()),

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
 use looptax_discover::{Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
-use looptax_dsn::{Address, Protocol};
+use looptax_dsn::{Address, Kind, Protocol};
 use looptax_failure::Failure;
 use looptax_record::HowKnown;
 
@@ -40,6 +40,7 @@ impl SocketOf {
             folder: self.folder.clone(),
             port: address.port,
             accounts: address.accounts.clone(),
+            page: address.page.clone().filter(|it| it != "/"),
         }
     }
 }
@@ -104,11 +105,10 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         if let Some(found) = candidate(address, near) {
             return Ok(found);
         }
-        let words =
-            "the usual one: no server was seen on that port here, so look whether it is right";
+        let words = unseen(address.host.as_deref(), address.port);
         return Ok(SocketOf {
             is_guess: true,
-            ..socket_at(address, &usual(address), words)
+            ..socket_at(address, &usual(address), &words)
         });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
@@ -129,11 +129,43 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
                 &format!("the usual one: whether {named} listens there is seen by root only"),
             )
         })),
+        None if server.lacks_socket() && is_made_by_lines(server.kind) => {
+            let words = format!(
+                "the usual path: {named} listens on port {} and has no socket yet; the lines of its own side make it",
+                address.port
+            );
+            Ok(SocketOf {
+                is_guess: true,
+                ..socket_at(address, &usual(address), &words)
+            })
+        }
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
             looptax_discover::how_to_add_a_socket(server.kind),
         )),
     }
+}
+
+/// Why the usual socket is taken: what is seen of the port where no server is.
+pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
+    let ip = own_address(host.unwrap_or("localhost"));
+    let own = looptax_discover::process(std::process::id());
+    let listens = ip
+        .zip(own)
+        .is_some_and(|(ip, own)| looptax_discover::is_listened_at(SocketAddr::new(ip, port), &own));
+    let why = if !listens {
+        "no server with a socket was seen on that port here"
+    } else if rustix::process::geteuid().is_root() {
+        "what listens on that port is no server of this kind that is known"
+    } else {
+        "what listens on that port is seen by root only"
+    };
+    format!("the usual one: {why}, so look whether it is right")
+}
+
+/// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.
+pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
+    matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
 /// The one socket of the user whose listener is on the port, where the process behind it is not to be seen.

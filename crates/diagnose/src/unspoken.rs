@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use looptax_advise::Fields;
 use looptax_dsn::{Address, Kind, Protocol, Unspoken};
 
-use crate::socket_of::{Near, SocketOf};
+use crate::socket_of::{self, Near, SocketOf};
 
 /// Finds it: the one that was given, the address's own, the running server's, or the usual one.
 pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> SocketOf {
@@ -27,10 +27,10 @@ pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> 
         let words = format!("of {}, pid {}", server.name(), server.process.pid);
         return socket_at(address.kind, path, &words);
     }
-    let words = "the usual one: no server with a socket was seen on that port here, so look whether it is right";
+    let words = socket_of::unseen(address.host.as_deref(), address.port);
     SocketOf {
         is_guess: true,
-        ..socket_at(address.kind, &usual(address), words)
+        ..socket_at(address.kind, &usual(address), &words)
     }
 }
 
@@ -44,6 +44,7 @@ pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<Str
         folder: socket.folder.clone(),
         port: address.port,
         accounts: None,
+        page: None,
     }
 }
 

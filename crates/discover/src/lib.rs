@@ -47,7 +47,7 @@ pub use namespace_id::NamespaceId;
 pub use problems::{Hiding, Problem};
 pub use process::{Process, any_process, process};
 pub use published::Published;
-pub use servers::{Endpoint, Place, Server, SocketFile, is_listened_at, listens_on};
+pub use servers::{Endpoint, Place, Server, SocketFile, is_listened_at, listener_at, listens_on};
 pub use sighting::Sighting;
 pub use sightings::{Outlook, holders};
 pub use sock_diag::{Queue, Traffic};

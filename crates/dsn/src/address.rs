@@ -3,10 +3,11 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use percent_encoding::percent_decode_str;
+use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 use url::Url;
 
 use crate::keywords::{self, keywords};
+use crate::scheme::{instead_of, is_sealed, protocol_of};
 use crate::{Protocol, Query, Secret, masked};
 
 /// Where a database is, and who we are there.
@@ -90,7 +91,7 @@ pub enum AddressError {
         source: url::ParseError,
     },
     /// Its scheme belongs to nothing that is known.
-    #[error("`{scheme}://` is no database that looptax knows")]
+    #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
     Scheme {
         /// The scheme.
         scheme: String,
@@ -127,7 +128,8 @@ impl Address {
 
     /// Reads a URL: `mysql://user:password@host:port/database`, with `socket=`, `unix_socket=` or (for
     /// PostgreSQL) `host=` in its query, a percent-encoded path as its host, or `unix:///path` and
-    /// `redis+socket:///path` for Redis. Reads libpq's `host=… user=… password=…`, too.
+    /// `redis+socket:///path` for Redis, `fastcgi:///path`, `memcached:///path` and nginx's `http://unix:/path:/page`.
+    /// Reads libpq's `host=… user=… password=…`, too.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -197,6 +199,8 @@ impl Parts {
         let written = url
             .host_str()
             .filter(|host| !host.is_empty() && !is_hostless);
+        let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
+        let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
         // What stands behind the host is the page's own.
         let page = (protocol == Protocol::Http).then(|| page_of(&url));
         let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
@@ -351,8 +355,13 @@ pub fn shown(text: &str) -> String {
 }
 
 /// `unix://user:password@/path` has a user and no host, which the parser refuses: it gets one, and the
-/// flag says so.
+/// flag says so. nginx's `http://unix:/path:/page` gets its path as the host.
 fn with_host(text: &str) -> (Cow<'_, str>, bool) {
+    if let Some(rest) = text.strip_prefix("http://unix:").filter(|it| is_path(it)) {
+        let (path, page) = rest.split_once(':').unwrap_or((rest, ""));
+        let host = utf8_percent_encode(path, NON_ALPHANUMERIC);
+        return (format!("http+unix://{host}{page}").into(), false);
+    }
     let Some((scheme, rest)) = text.split_once("://") else {
         return (text.into(), false);
     };
@@ -366,37 +375,10 @@ fn with_host(text: &str) -> (Cow<'_, str>, bool) {
 
 /// Path and query.
 fn page_of(url: &Url) -> String {
+    let path = Some(url.path()).filter(|it| !it.is_empty()).unwrap_or("/");
     match url.query() {
-        Some(query) => format!("{}?{query}", url.path()),
-        None => url.path().to_owned(),
-    }
-}
-
-/// Whether a scheme is that of a port for TLS.
-fn is_sealed(scheme: &str) -> bool {
-    ["rediss", "valkeys"].contains(&scheme)
-}
-
-/// What a scheme stands for, and whether it is that of a socket.
-fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
-    // SQLAlchemy names the driver behind a plus.
-    let base = match scheme {
-        "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
-            return Ok((Protocol::Redis, true));
-        }
-        _ => scheme.split('+').next().unwrap_or(scheme),
-    };
-    match base {
-        "mysql" | "mysql2" | "mariadb" | "trilogy" => Ok((Protocol::Mysql, false)),
-        "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
-        "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
-        "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
-        "mongodb" => Ok((Protocol::Mongodb, false)),
-        "fastcgi" | "fcgi" => Ok((Protocol::Fastcgi, false)),
-        "http" => Ok((Protocol::Http, false)),
-        _ => Err(AddressError::Scheme {
-            scheme: scheme.to_owned(),
-        }),
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
     }
 }
 
@@ -489,6 +471,13 @@ mod tests {
             "redis+socket:///run/redis.sock?virtual_host=1",
             "redis - 6379 - - 1 /run/redis.sock",
         );
+        check(
+            "fastcgi:///run/php/a%20b.sock",
+            "php-fpm - 9000 - - - /run/php/a b.sock",
+        );
+        check("fastcgi://localhost", "php-fpm localhost 9000 - - - -");
+        check("memcached:///m.sock", "memcached - 11211 - - - /m.sock");
+        check("http://unix:/a-b.sock:", "http - 80 - - - /a-b.sock");
     }
 
     #[test]
@@ -537,6 +526,7 @@ mod tests {
             ("mysql://h/d?password=x&socket=/s", "mysql://h/d?socket=/s"),
             ("redis://h?socket=@s", "redis://h?socket=@s"),
             ("unix://u:p@/s?db=1", "unix://u:****@/s?db=1"),
+            ("http://unix:/s:/p?x=1", "http+unix://%2Fs/p?x=1"),
             ("host=h password=x dbname='a b'", "host=h dbname='a b'"),
         ] {
             assert_eq!(shown(text), expected, "{text}");
@@ -551,11 +541,19 @@ mod tests {
             (8000, Some("/shop?id=1"))
         );
         assert!(page.unread.is_empty() && page.database.is_none());
+        let over_socket = Address::parse("http://unix:/run/s.sock:/shop").unwrap();
+        assert_eq!(over_socket.page.as_deref(), Some("/shop"));
         for url in ["http://x", "fastcgi://127.0.0.1"] {
             let error = Address::parse_login(url).unwrap_err().to_string();
             assert!(error.contains("is no database"), "{error}");
         }
         assert!(Address::parse_login("mysql://h").is_ok());
+    }
+
+    #[test]
+    fn a_pooler_s_clients_are_told_what_they_speak() {
+        let error = Address::parse("pgbouncer://h/d").unwrap_err().to_string();
+        assert!(error.contains("write postgres://"), "{error}");
     }
 
     #[test]

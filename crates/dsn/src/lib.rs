@@ -10,6 +10,7 @@ mod keywords;
 mod kind;
 mod mask;
 mod query;
+mod scheme;
 mod secret;
 mod secret_names;
 mod unspoken;

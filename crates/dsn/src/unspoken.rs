@@ -73,6 +73,13 @@ impl Unspoken {
         let behind = &body[hosts.end..];
         let (path, _) = behind.split_once('?').unwrap_or((behind, ""));
         let some = |text: String| (!text.is_empty()).then_some(text);
+        let is_hostless = kind == Kind::Uwsgi && first.is_empty() && path.len() > 1;
+        let first = if is_hostless {
+            decoded("path", path)?
+        } else {
+            first
+        };
+        let path = if is_hostless { "" } else { path };
         let is_socket = first.starts_with('/');
         let (host, port) = match first.rsplit_once(':').filter(|_| !is_socket) {
             Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
@@ -159,6 +166,7 @@ mod tests {
             "uwsgi://127.0.0.1:3031",
             "uwsgi 127.0.0.1 3031 - - - - false",
         );
+        check("uwsgi:///s.sock", "uwsgi - 0 - - - /s.sock false");
         assert!(Unspoken::parse("mysql://h").is_none());
         assert!(Unspoken::parse("mongodb://h:1/d").is_none());
         assert!(Unspoken::parse("mongodb://h:x,i").unwrap().is_err());

@@ -63,7 +63,7 @@ impl Conversation {
         let is_logged_in = link.is_logged_in();
         let connection = log_in(protocol, link, login, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
-        Self::from_login(connection, facts, &endpoint)
+        Self::from_login(connection, facts, &endpoint).map_err(|error| error.named_for(protocol))
     }
 
     /// The same over TLS.

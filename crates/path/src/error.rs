@@ -129,6 +129,24 @@ impl PathError {
             .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
+    /// What a login is called where nobody logs in: the first page that is asked for.
+    #[must_use]
+    pub(crate) fn named_for(self, protocol: looptax_dsn::Protocol) -> Self {
+        use looptax_dsn::Protocol::{Fastcgi, Http};
+        match self {
+            Self::Protocol {
+                action: LOG_IN,
+                endpoint,
+                source,
+            } if matches!(protocol, Fastcgi | Http) => Self::Protocol {
+                action: "ask for a page",
+                endpoint,
+                source,
+            },
+            other => other,
+        }
+    }
+
     /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
     pub fn is_of_plugin(&self) -> bool {
         matches!(

@@ -27,7 +27,8 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         "procfile" => return Format::Procfile,
         _ => {}
     }
-    match name.rsplit('.').next().unwrap_or_default() {
+    // A site called `py` is no program.
+    match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "inc" | "phtml" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" => Format::Perl,
         "py" => Format::Python,
@@ -109,7 +110,14 @@ fn proxy_of(text: &str) -> Option<Format> {
         "memcached_pass ",
     ];
     if has(&passes, ";")
-        || lines().any(|it| passes.iter().any(|pass| it.contains(&format!("{{ {pass}"))))
+        || lines().any(|it| {
+            let is_in = |pass: &&str| {
+                ["{", ";"]
+                    .iter()
+                    .any(|ahead| it.contains(&format!("{ahead} {pass}")))
+            };
+            passes.iter().any(is_in)
+        })
     {
         return Some(Format::Nginx);
     }

@@ -9,7 +9,7 @@ use super::bound::Bound;
 use super::change::{change_for, moves_for};
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
-use super::table::Role;
+use super::table::{Role, Side};
 use crate::{Fields, Takes};
 
 /// What a source holds.
@@ -65,6 +65,16 @@ pub struct Found {
 }
 
 impl Found {
+    /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
+    pub fn is_of_a_proxy(&self) -> bool {
+        self.bound.iter().any(|it| it.app.format.proxy().is_some())
+    }
+
+    /// Whether it is where a server itself listens, by its own file.
+    pub fn is_of_the_server(&self) -> bool {
+        !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)
+    }
+
     /// What has to be written for the socket, once per application that may be meant. `fields` is the
     /// socket; a password in it is what is shown in its place.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {

@@ -271,7 +271,7 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
         let keys: Vec<&str> = roles
             .iter()
             .flat_map(|it| app.patterns(*it))
-            .map(|it| &**it)
+            .map(|it| it.trim_start_matches("**/"))
             .collect();
         keys.join(", ")
     };

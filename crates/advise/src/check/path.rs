@@ -1,5 +1,6 @@
 //! The way to the socket, component by component, as the client.
 
+use looptax_dsn::Protocol;
 use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 /// One component of a path, as the client meets it.
@@ -66,12 +67,31 @@ const POWERFUL_GROUPS: [&str; 9] = [
 
 /// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
+    way(reach, socket, (client, user), None)
+}
+
+/// The same with the lines of the server's own file that let the client in, where what is spoken there has such.
+pub fn reach_server(
+    reach: &Reach,
+    socket: &str,
+    (client, user): (&str, &str),
+    protocol: Protocol,
+) -> Point {
+    way(reach, socket, (client, user), Some(protocol))
+}
+
+fn way(
+    reach: &Reach,
+    socket: &str,
+    (client, user): (&str, &str),
+    protocol: Option<Protocol>,
+) -> Point {
     let how = format!("connected, or tried to, as {client}");
     let point =
         |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
     match &reach.end {
         End::Connected => point(PointCode::SocketReachable, Outcome::Pass, format!("{client} can connect to {socket}")),
-        End::Denied => denied(reach, socket, client, user, &how),
+        End::Denied => denied(reach, socket, (client, user), protocol, &how),
         End::Missing { path } => point(
             PointCode::SocketNotVisible,
             Outcome::Fail,
@@ -115,7 +135,26 @@ fn is_temporary(socket: &str) -> bool {
         .any(|it| socket.starts_with(it))
 }
 
-fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> Point {
+/// The lines of the server's own file that let a user in, of one that is reached by a web server.
+fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
+    match protocol {
+        Protocol::Fastcgi => Some(format!(
+            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and reload PHP-FPM; a chmod lasts only until then"
+        )),
+        Protocol::Http => Some(format!(
+            "have its server make it for a group that {user} is in, and restart it: Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` behind the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod lasts only until then"
+        )),
+        _ => None,
+    }
+}
+
+fn denied(
+    reach: &Reach,
+    socket: &str,
+    (client, user): (&str, &str),
+    protocol: Option<Protocol>,
+    how: &str,
+) -> Point {
     let Some(step) = reach.steps.last() else {
         let what = format!("{client} is denied");
         return Point::new(
@@ -153,12 +192,17 @@ fn denied(reach: &Reach, socket: &str, client: &str, user: &str, how: &str) -> P
             .with_next("it is the client's own, whose group's permissions do not count for it")
             .with_steps(StepPlace::Shell, [mend]);
     }
-    if POWERFUL_GROUPS.contains(&&*step.group) {
+    let own_lines = protocol.and_then(|it| own_lines(it, user));
+    let is_powerful = POWERFUL_GROUPS.contains(&&*step.group);
+    let may_join = !is_powerful && step.mode & bits != 0 && step.owner != user;
+    if let Some(lines) = own_lines.as_ref().filter(|_| is_socket && !may_join) {
+        point.with_next(lines)
+    } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
             "let the server make `{}` in a group for this alone and put {user} into it (Redis: unixsocketperm 770, and Group= of its unit); nobody should join the group {} to reach a database",
             step.path, step.group
         ))
-    } else if step.mode & bits != 0 && step.owner != user {
+    } else if may_join {
         point
             .with_next(format!("and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
             .with_steps(
@@ -204,7 +248,7 @@ mod tests {
     #[track_caller]
     fn check(steps: Vec<Step>, end: End, outcome: Outcome, words: &[&str]) {
         let found = Reach { steps, end };
-        let point = reach(&found, "/run/redis/r.sock", "www-data", "www-data");
+        let point = reached(&found, "/run/redis/r.sock", Protocol::Redis);
         assert_eq!(point.outcome, outcome, "{point:?}");
         for word in words {
             assert!(format!("{point:?}").contains(word), "{word} in {point:?}");
@@ -246,6 +290,30 @@ mod tests {
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
 
+    fn reached(found: &Reach, socket: &str, protocol: Protocol) -> Point {
+        reach_server(found, socket, ("www-data", "www-data"), protocol)
+    }
+
+    #[test]
+    fn a_server_behind_a_web_server_is_told_its_own_lines_and_nothing_of_databases() {
+        let mut socket = step("/run/php.sock", 0o660);
+        for (group, mode) in [("root", 0o660), ("redis", 0o600)] {
+            (socket.group, socket.mode) = (group.to_owned(), mode);
+            let found = Reach {
+                steps: vec![socket.clone()],
+                end: End::Denied,
+            };
+            for (protocol, words) in [
+                (Protocol::Fastcgi, "`listen.owner = www-data`"),
+                (Protocol::Http, "`umask = 0o007`"),
+            ] {
+                let next = reached(&found, "/run/php.sock", protocol).next.unwrap();
+                assert!(next.contains(words), "{next}");
+                assert!(!next.contains("Redis"), "{next}");
+            }
+        }
+    }
+
     #[test]
     fn every_end_has_its_own_words() {
         check(vec![], End::Connected, Outcome::Pass, &["can connect"]);
@@ -277,7 +345,7 @@ mod tests {
                 path: "/tmp/r.sock".to_owned(),
             },
         };
-        let point = reach(&hidden, "/tmp/r.sock", "www-data", "www-data");
+        let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
         assert!(point.next.unwrap().contains("PrivateTmp=true has a /tmp"));
         let failed = End::Failed {
             why: "ENXIO".to_owned(),

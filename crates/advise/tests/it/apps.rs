@@ -87,6 +87,7 @@ pub(crate) fn fields(kind: &str) -> Fields {
         _ => ("/run/mysqld/mysqld.sock", "/run/mysqld", 3306),
     };
     Fields {
+        page: None,
         socket: socket.to_owned(),
         folder: folder.to_owned(),
         port,

@@ -489,6 +489,79 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
 }
 
 #[test]
+fn a_server_s_own_file_is_no_reason_to_miss_the_socket_that_it_is_to_make() {
+    let scratch = Scratch::new();
+    let socket = scratch.file("py.sock");
+    let socket = socket.to_str().unwrap();
+    for (name, text, line) in [
+        (
+            "gunicorn.conf.py",
+            "bind = '127.0.0.1:1'\n",
+            format!("bind = 'unix:{socket}'"),
+        ),
+        (
+            "fpm/pool.d/www.conf",
+            "[www]\nlisten = 127.0.0.1:1\npm.max_children = 5\n",
+            format!("listen = {socket}"),
+        ),
+    ] {
+        let path = write(&scratch, name, text);
+        let args = ["--app", &path, "--socket", socket];
+        let run = check(&scratch, &args);
+        run.expect_code(3);
+        assert!(run.stdout.contains("is not there yet"), "{}", run.stdout);
+        assert!(run.stdout.contains(&line), "{}", run.stdout);
+        assert!(!run.stdout.contains("FAIL"), "{}", run.stdout);
+    }
+}
+
+#[test]
+fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
+    let scratch = Scratch::new();
+    for (name, text, code, words) in [
+        (
+            "etc/sites-enabled/py",
+            "location / { include proxy_params; proxy_pass http://$b; }\n",
+            3,
+            "variables are set in its own files",
+        ),
+        (
+            "etc/pool.d/www.conf",
+            "[www]\nlisten = /nowhere.sock\n",
+            1,
+            "PHP-FPM (the server itself)",
+        ),
+        (
+            "nginx.conf",
+            "http { include sites-enabled/*; }\n",
+            2,
+            "name such a file itself: sites-enabled/*",
+        ),
+        (
+            "what",
+            "nothing\n",
+            2,
+            "`--as NAME` says whose file it is (nginx,",
+        ),
+    ] {
+        let path = write(&scratch, name, text);
+        let run = check(&scratch, &["--app", &path, "--verbose"]);
+        run.expect_code(code);
+        let said: Vec<&str> = run
+            .stdout
+            .split_whitespace()
+            .chain(run.stderr.split_whitespace())
+            .collect();
+        assert!(
+            said.join(" ").contains(words),
+            "{} {}",
+            run.stdout,
+            run.stderr
+        );
+    }
+}
+
+#[test]
 fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_the_socket() {
     let scratch = Scratch::new();
     let socket = scratch.file("app.sock");

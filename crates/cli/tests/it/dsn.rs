@@ -165,3 +165,38 @@ fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
     let explained = said(&["uwsgi://localhost:3031", "--explain"]);
     assert!(explained.contains("nginx (proxy)"), "{explained}");
 }
+
+#[test]
+fn a_socket_of_the_web_stack_is_taken_from_the_url_itself() {
+    let php = said(&["fastcgi:///tmp/x/www.sock", "--for", "nginx"]);
+    assert!(php.contains("fastcgi_pass unix:/tmp/x/www.sock;"), "{php}");
+    let url = "http://unix:/run/py.sock:/app/";
+    let page = said(&[url, "--for", "nginx"]);
+    let line = format!("proxy_pass {url};");
+    assert!(page.contains(&line), "{page}");
+}
+
+#[test]
+fn a_page_is_kept_where_the_text_holds_one_and_told_where_it_does_not() {
+    let of = |url: &str, name| said(&[url, "--for", name, "--socket", "/s"]);
+    for (page, name, expected) in [
+        ("/app/", "nginx", "proxy_pass http://unix:/s:/app/;"),
+        ("/", "nginx", "proxy_pass http://unix:/s:;"),
+        ("/app/", "apache", "\"unix:/s|http://localhost/app/\""),
+        (
+            "/app/",
+            "caddy",
+            "does not work here: reverse_proxy takes no path",
+        ),
+        (
+            "/app/",
+            "haproxy",
+            "does not work here: a server line takes no path",
+        ),
+    ] {
+        let told = of(&format!("http://127.0.0.1:8000{page}"), name);
+        assert!(told.contains(expected), "{told}");
+        let warns = expected.contains("does not work");
+        assert_eq!(told.contains("does not work"), warns, "{told}");
+    }
+}

@@ -1,6 +1,7 @@
 //! What is said of one connection that was found: its points, and the lines to change.
 
 use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
 
 use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
@@ -54,6 +55,15 @@ pub(super) fn found(
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok((answer, None));
     };
+    if let Some(path) = around
+        .socket
+        .filter(|it| found.is_of_the_server() && is_absent(it))
+    {
+        let socket = socket_of::find(address, Some(path), around.near)?;
+        answer.points.push(to_be_made(path));
+        answer.changes = found.changes(&socket.fields(address, None));
+        return Ok((answer, None));
+    }
     let no_login = no_login(found, address);
     ask(&mut answer, address, no_login.as_deref(), around)?;
     if is_elsewhere(&answer.points) {
@@ -74,6 +84,29 @@ pub(super) fn found(
         return Ok((answer, Some(socket)));
     }
     Ok((answer, None))
+}
+
+fn is_absent(path: &Path) -> bool {
+    path.symlink_metadata()
+        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+}
+
+/// A socket that the lines of the server's own file make: who may use it is seen once it is there.
+fn to_be_made(path: &Path) -> Point {
+    let what = format!(
+        "{} is not there yet: the lines below make it",
+        path.display()
+    );
+    let point = Point::new(
+        Topic::Socket,
+        PointCode::SocketMissing,
+        Outcome::Unknown,
+        what,
+        "looked at the path",
+    );
+    point.with_next(
+        "write them and restart the server; the same command then shows whether the client gets in",
+    )
 }
 
 /// What is said of it by its file alone.
@@ -113,7 +146,11 @@ fn transport(found: &Found) -> Point {
     let why = &found.why;
     match (found.takes, &found.address) {
         (None, _) => {
-            let next = "--pid PID of the running application shows its environment; or check a DSN";
+            let next = if found.is_of_a_proxy() {
+                "its variables are set in its own files alone: look what they become there, and check that address; `looptax find` shows whom it asks"
+            } else {
+                "--pid PID of the running application shows its environment; or check a DSN"
+            };
             configuration(
                 PointCode::TransportUnknown,
                 Outcome::Unknown,
@@ -198,7 +235,7 @@ fn look_at_the_socket(
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
         return;
     };
-    let mut point = way(&socket, around.client);
+    let mut point = way(&socket, around.client, address);
     if point.outcome == Outcome::Fail && socket.is_guess {
         let server = around.near.server(address);
         let own = server.and_then(|it| it.paths().next());

@@ -22,8 +22,8 @@ use std::path::Path;
 use std::time::Duration;
 
 use looptax_advise::check::{self, Burst};
-use looptax_discover::{Place, Server};
-use looptax_dsn::Address;
+use looptax_discover::{Place, Server, listener_at};
+use looptax_dsn::{Address, Kind};
 use looptax_failure::Failure;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
@@ -79,14 +79,14 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         _ => Some(socket_of::find(address, question.socket, question.near)?),
     };
     let Some(socket) = socket else {
-        points.push(no_socket(server));
+        points.push(no_socket(server, address));
         return Ok(points);
     };
     if socket.is_guess {
         let tcp = SocketAddr::new(ip, address.port);
         return Ok(vec![nobody_known(tcp, question, None)]);
     }
-    let path = way(&socket, client);
+    let path = way(&socket, client, address);
     let is_reachable = path.outcome == Outcome::Pass;
     points.push(path);
     points.push(check::confinement(&client.confinement, &client.shown));
@@ -188,9 +188,10 @@ fn another_kind(server: &Server, address: &Address) -> Point {
 }
 
 /// The way to the socket, gone as the client.
-fn way(socket: &SocketOf, client: &Client) -> Point {
+fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
     let found = reach::reach(Path::new(&socket.file), client);
-    check::reach(&found, &socket.file, &client.shown, &client.user)
+    let (shown, user) = (&client.shown, &client.user);
+    check::reach_server(&found, &socket.file, (shown, user), address.protocol)
 }
 
 /// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
@@ -227,10 +228,14 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>
         )
         .with_next("start the server, or look at the port");
     }
-    let why = if rustix::process::geteuid().is_root() {
-        "what listens there is no server that is known here: a port proxy, or a server in a container"
+    let holder = is_ours.then(|| listener_at(tcp)).flatten();
+    let why = if let Some(holder) = &holder {
+        let (name, pid) = (holder.program_name(), holder.pid);
+        format!("what listens there is {name}, pid {pid}, and no server that is known here")
+    } else if rustix::process::geteuid().is_root() {
+        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
     } else {
-        "whose socket belongs to it is known to root alone"
+        "whose socket belongs to it is known to root alone".to_owned()
     };
     Point::new(
         Topic::Server,
@@ -243,13 +248,14 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>
         Some(file) => {
             format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
         }
+        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
         None => "name its socket with --socket PATH, or run it as root".to_owned(),
     })
 }
 
-fn no_socket(server: Option<&Server>) -> Point {
+fn no_socket(server: Option<&Server>, address: &Address) -> Point {
     Point {
-        next: server.map(|it| looptax_discover::how_to_add_a_socket(it.kind).to_owned()),
+        next: server.map(|it| how_to_add_a_socket(it.kind, address)),
         ..Point::new(
             Topic::Socket,
             PointCode::SocketMissing,
@@ -258,6 +264,26 @@ fn no_socket(server: Option<&Server>) -> Point {
             "looked at its listening sockets".to_owned(),
         )
     }
+}
+
+/// With what prints the lines, or writes them, where a socket is made by these.
+fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
+    let mut how = looptax_discover::how_to_add_a_socket(kind).to_owned();
+    if socket_of::is_made_by_lines(kind) {
+        let host = address.host.as_deref().unwrap_or("localhost");
+        let scheme = match kind {
+            Kind::PhpFpm => "fastcgi",
+            _ => "http",
+        };
+        how += &format!(
+            "; `looptax dsn {scheme}://{host}:{} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file",
+            address.port
+        );
+    }
+    if kind == Kind::PhpFpm {
+        how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";
+    }
+    how
 }
 
 /// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
@@ -286,4 +312,29 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
         looptax_discover::how_to_raise_the_backlog(server.kind),
         &how,
     ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_socket_is_made_by_lines_what_prints_them_is_named() {
+        let address = Address::parse("fastcgi://127.0.0.1:9001").unwrap();
+        let php = how_to_add_a_socket(Kind::PhpFpm, &address);
+        assert!(
+            php.contains("`looptax dsn fastcgi://127.0.0.1:9001 --socket PATH`"),
+            "{php}"
+        );
+        assert!(php.contains("`looptax switch SITE POOL`"), "{php}");
+        let page = Address::parse("http://127.0.0.1:8000/x").unwrap();
+        let http = how_to_add_a_socket(Kind::Http, &page);
+        assert!(
+            http.contains("`looptax dsn http://127.0.0.1:8000 --socket PATH`"),
+            "{http}"
+        );
+        assert!(!http.contains("looptax switch"), "{http}");
+        let redis = how_to_add_a_socket(Kind::Redis, &Address::parse("redis://h").unwrap());
+        assert!(!redis.contains("looptax dsn"), "{redis}");
+    }
 }

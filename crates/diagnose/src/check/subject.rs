@@ -290,7 +290,7 @@ impl Sources {
             (problems, _) => problems.join("; "),
         };
         let hint = if wanted.is_empty() {
-            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `looptax check DSN` takes the address itself".to_owned()
+            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check DSN` takes the address itself".to_owned()
         } else {
             let n_more = wanted.len().saturating_sub(MOST_WANTED);
             let more = if n_more > 0 {

@@ -54,6 +54,7 @@ impl Share {
     /// What the application's lines are filled in with; `password` is what is shown in the password's place.
     pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
         Fields {
+            page: None,
             user: address.user.clone(),
             password,
             database: address.database.clone(),

@@ -27,13 +27,18 @@ pub(crate) enum Proxy {
 /// The addresses behind a proxy.
 pub(crate) fn read(text: &str, proxy: Proxy) -> Read {
     let mut sink = Sink::new(text);
+    let mut problems = Vec::new();
     match proxy {
         Proxy::Nginx => nginx::read(&mut sink),
         Proxy::Apache => apache::read(&mut sink),
         Proxy::Caddy => caddy::read(&mut sink),
         Proxy::Haproxy => haproxy::read(&mut sink),
     }
-    (sink.sorted(), Vec::new())
+    let settings = sink.sorted();
+    if settings.is_empty() && proxy == Proxy::Nginx {
+        problems.extend(nginx::includes(text));
+    }
+    (settings, problems)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use crate::app::setting::Problem;
+
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
@@ -15,6 +17,9 @@ const PASSES: [(&str, &str, bool); 4] = [
     ("memcached_pass", "", false),
     ("proxy_pass", "http", true),
 ];
+
+/// Included files that are named.
+const MOST_INCLUDES: usize = 8;
 
 type Words = Vec<Range<usize>>;
 
@@ -52,6 +57,30 @@ pub(super) fn read(sink: &mut Sink<'_>) {
             }
         }
     }
+}
+
+/// What it leaves to other files, where it hands nothing on itself: nobody follows them.
+pub(super) fn includes(text: &str) -> Option<Problem> {
+    // What nginx's packages bring says nothing of servers.
+    let is_theirs = |it: &&str| {
+        it.ends_with("mime.types") || it.ends_with("_params") || it.contains("/modules-enabled/")
+    };
+    let all = pieces(text, Ends::Semicolon).into_iter();
+    let files = all.filter_map(|it| match it {
+        Piece::Directive(words) if &text[words.first()?.clone()] == "include" => {
+            text.get(words.get(1)?.clone())
+        }
+        _ => None,
+    });
+    let files: Vec<&str> = files
+        .filter(|it| !is_theirs(it))
+        .take(MOST_INCLUDES)
+        .collect();
+    let what = format!(
+        "what it includes is not followed; name such a file itself: {}",
+        files.join(", ")
+    );
+    (!files.is_empty()).then_some(Problem { line: None, what })
 }
 
 /// The servers of each name.

@@ -186,6 +186,7 @@ fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
     }
     let folder = Path::new(words.socket).parent().unwrap();
     let fields = Fields {
+        page: None,
         user: address.user.clone(),
         password,
         database: address.database.clone(),

@@ -185,7 +185,11 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
         )),
     ];
     points.extend(check::demanded_tls(sides.address, false));
-    if let (Protocol::Postgres, Some(user)) = (sides.address.protocol, &sides.address.user) {
+    if let (Protocol::Postgres, Some(user), false) = (
+        sides.address.protocol,
+        &sides.address.user,
+        sides.is_pooler(),
+    ) {
         points.push(postgres::rules_unasked(sides, user));
     }
     points

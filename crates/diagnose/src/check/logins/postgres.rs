@@ -17,6 +17,10 @@ pub(super) fn points(
     sides: &Sides<'_>,
     user: &str,
 ) -> Vec<Point> {
+    // A pooler's rules are its own, and in another file.
+    if sides.is_pooler() {
+        return vec![login];
+    }
     let both = [&mut tcp.conversation, &mut unix.conversation];
     let conversation = both.into_iter().find_map(|it| it.as_mut().ok());
     let (rules, line) = rules(sides, user, conversation);

@@ -26,6 +26,13 @@ pub(in crate::check) struct Sides<'a> {
     pub is_reachable: bool,
 }
 
+impl Sides<'_> {
+    /// Whether what listens there hands logins on, and has no rules of PostgreSQL's.
+    pub(in crate::check) fn is_pooler(&self) -> bool {
+        self.server.is_some_and(|it| it.kind.is_pooler())
+    }
+}
+
 /// A connection that is logged in, or why it is not.
 pub(in crate::check) struct Opened {
     pub conversation: Result<Conversation, Refused>,
