@@ -238,23 +238,8 @@ pub fn is_listened_at(to: SocketAddr, process: &Process) -> bool {
     all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))
 }
 
-/// Who listens at this address where we would connect to it ourselves, whatever the program; `None` where that is not ours
-/// to see.
-///
-/// # Cost
-/// A netlink dump per address family, and a `readlink` per open file of every process.
-pub fn listener_at(to: SocketAddr) -> Option<Process> {
-    let own = crate::process::process(std::process::id())?;
-    let networks = around(&own);
-    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == own.network);
-    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
-    let socket = all.find(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))?;
-    let holders = crate::sightings::holders(&BTreeSet::from([socket.inode]));
-    holders.into_values().next()
-}
-
 /// The sockets of our own network namespace and of a process's.
-fn around(process: &Process) -> Networks {
+pub(crate) fn around(process: &Process) -> Networks {
     let own = crate::process::process(std::process::id()).and_then(|own| own.network);
     networks(std::slice::from_ref(process), own)
 }

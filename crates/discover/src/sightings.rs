@@ -6,9 +6,10 @@ use crate::ends::Ends;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::{Process, process, processes};
-use crate::servers::Server;
+use crate::servers::{Place, Server, around};
 use crate::sighting::Sighting;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 
 /// The network namespaces in which a server's connections are to be seen.
 #[derive(Debug)]
@@ -78,6 +79,21 @@ pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
         Some((*inode, process.clone()))
     };
     inodes.iter().filter_map(holder).collect()
+}
+
+/// Who listens at this address where we would connect to it ourselves, whatever the program; `None` where that is not ours
+/// to see.
+///
+/// # Cost
+/// A netlink dump per address family, and a `readlink` per open file of every process.
+pub fn listener_at(to: SocketAddr) -> Option<Process> {
+    let own = process(std::process::id())?;
+    let networks = around(&own);
+    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == own.network);
+    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
+    let socket = all.find(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))?;
+    let holders = holders(&BTreeSet::from([socket.inode]));
+    holders.into_values().next()
 }
 
 #[cfg(test)]

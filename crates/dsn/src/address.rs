@@ -195,7 +195,10 @@ impl Parts {
         }
         let (text, is_hostless) = with_host(text);
         let url = Url::parse(&text).map_err(|source| AddressError::Broken { source })?;
-        let (protocol, is_socket) = protocol_of(url.scheme())?;
+        let unknown = || AddressError::Scheme {
+            scheme: url.scheme().to_owned(),
+        };
+        let (protocol, is_socket) = protocol_of(url.scheme()).ok_or_else(unknown)?;
         let written = url
             .host_str()
             .filter(|host| !host.is_empty() && !is_hostless);

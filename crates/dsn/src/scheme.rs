@@ -1,32 +1,30 @@
 //! What the schemes of URLs stand for. Called by the reader of addresses.
 
-use crate::{AddressError, Protocol};
+use crate::Protocol;
 
 /// Whether a scheme is that of a port for TLS.
 pub(crate) fn is_sealed(scheme: &str) -> bool {
     ["rediss", "valkeys"].contains(&scheme)
 }
 
-/// What a scheme stands for, and whether it is that of a socket.
-pub(crate) fn protocol_of(scheme: &str) -> Result<(Protocol, bool), AddressError> {
+/// What a scheme stands for, and whether it is that of a socket; `None` for one that is not known.
+pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     // SQLAlchemy names the driver behind a plus.
     let base = match scheme {
         "redis+socket" | "redis+unix" | "valkey+unix" | "redis-socket" | "unix" => {
-            return Ok((Protocol::Redis, true));
+            return Some((Protocol::Redis, true));
         }
         _ => scheme.split('+').next().unwrap_or(scheme),
     };
     match base {
-        "mysql" | "mysql2" | "mariadb" | "trilogy" => Ok((Protocol::Mysql, false)),
-        "postgres" | "postgresql" | "pgsql" => Ok((Protocol::Postgres, false)),
-        "redis" | "valkey" | "rediss" | "valkeys" => Ok((Protocol::Redis, false)),
-        "memcached" | "memcache" => Ok((Protocol::Memcached, false)),
-        "mongodb" => Ok((Protocol::Mongodb, false)),
-        "fastcgi" | "fcgi" => Ok((Protocol::Fastcgi, false)),
-        "http" => Ok((Protocol::Http, false)),
-        _ => Err(AddressError::Scheme {
-            scheme: scheme.to_owned(),
-        }),
+        "mysql" | "mysql2" | "mariadb" | "trilogy" => Some((Protocol::Mysql, false)),
+        "postgres" | "postgresql" | "pgsql" => Some((Protocol::Postgres, false)),
+        "redis" | "valkey" | "rediss" | "valkeys" => Some((Protocol::Redis, false)),
+        "memcached" | "memcache" => Some((Protocol::Memcached, false)),
+        "mongodb" => Some((Protocol::Mongodb, false)),
+        "fastcgi" | "fcgi" => Some((Protocol::Fastcgi, false)),
+        "http" => Some((Protocol::Http, false)),
+        _ => None,
     }
 }
 

@@ -17,6 +17,7 @@ mod socket_handle;
 pub mod sources;
 mod subject;
 
+use std::fmt::Write;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::time::Duration;
@@ -275,9 +276,10 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
             Kind::PhpFpm => "fastcgi",
             _ => "http",
         };
-        how += &format!(
-            "; `looptax dsn {scheme}://{host}:{} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file",
-            address.port
+        let port = address.port;
+        let _ = write!(
+            how,
+            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file"
         );
     }
     if kind == Kind::PhpFpm {
