@@ -4,7 +4,7 @@
 //! are the main effects of a 2² design, whose sum is the whole effect whatever the two do to each other. Called where a
 //! trial ends and where one is analysed again.
 
-use looptax_record::{self as record, Comparison, TrialBill, TrialPart};
+use looptax_record::{self as record, Comparison, TrialBill, TrialPart, Verdict};
 use looptax_stats::{Epoch, Slice, hodges_lehmann};
 
 use crate::figures::{figure, plain};
@@ -13,7 +13,8 @@ use crate::trial::us_per_page;
 /// Time and CPU time per page that TCP adds in an epoch, µs; NaN for CPU time that could not be read.
 type Added = [f64; 2];
 
-/// Puts the bill into the comparison in which all servers were moved together, where each was also tried by itself.
+/// Puts the bill into the comparison in which all servers were moved together, where each was also tried by itself; none
+/// where a contrast is invalid, or is not TCP against the socket.
 pub fn add_trial_bill(comparisons: &mut [Comparison]) {
     let is_whole = |it: &Comparison| it.trial.as_ref().is_some_and(|it| it.only.is_none());
     let Some(whole_idx) = comparisons.iter().position(is_whole) else {
@@ -22,10 +23,19 @@ pub fn add_trial_bill(comparisons: &mut [Comparison]) {
     let Some(alpha) = comparisons[whole_idx].tax.first().map(|tax| tax.alpha) else {
         return;
     };
-    let bill = bill_of(&comparisons[whole_idx], comparisons, alpha);
+    let is_sound = comparisons.iter().all(says_what_tcp_adds);
+    let bill = { is_sound }.then(|| bill_of(&comparisons[whole_idx], comparisons, alpha));
+    let bill = bill.flatten();
     if let Some(trial) = &mut comparisons[whole_idx].trial {
         trial.bill = bill;
     }
+}
+
+fn says_what_tcp_adds(comparison: &Comparison) -> bool {
+    comparison.tax.first().is_some_and(|tax| {
+        tax.verdict != Verdict::Invalid
+            && (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
+    })
 }
 
 fn bill_of(whole: &Comparison, comparisons: &[Comparison], alpha: f64) -> Option<TrialBill> {
@@ -113,7 +123,7 @@ mod tests {
     use looptax_record::{Client, Epoch, Raw, Slice, Trial, TrialArm, TrialDesign};
 
     use super::*;
-    use crate::made_up;
+    use crate::{Ending, judge, made_up};
 
     /// One page a slice; over TCP it takes `added_us` more. The machine's speed drifts from block to block.
     fn epoch(block: u64, added_us: u64) -> Epoch {
@@ -136,6 +146,7 @@ mod tests {
             pair: [0, 1],
             order: order.to_owned(),
             slices: order.chars().map(slice).collect(),
+            answers_agree: true,
             ..Epoch::default()
         }
     }
@@ -191,6 +202,40 @@ mod tests {
         near(&bill.left_over_us, 0.0);
         let left = bill.left_over_us.known().unwrap();
         assert!(left.hi.unwrap() - left.lo.unwrap() < 1e-6, "{left:?}");
+    }
+
+    /// The bill of three contrasts between these arms, judged, of which the last ended so.
+    fn judged(arms: [&str; 2], spoilt: &[&str]) -> Option<TrialBill> {
+        let mut all = [
+            contrast(None, |_| 130),
+            contrast(Some(0), |_| 30),
+            contrast(Some(1), |_| 100),
+        ];
+        for (idx, comparison) in all.iter_mut().enumerate() {
+            let ending = Ending {
+                invalid: spoilt
+                    .iter()
+                    .filter(|_| idx == 2)
+                    .map(|it| (*it).to_owned())
+                    .collect(),
+                look: Some(0),
+                alpha: 0.05,
+                stopped_early: false,
+            };
+            judge(comparison, &arms.map(made_up::arm), &[ending], &mut |_| {
+                Vec::new()
+            });
+        }
+        add_trial_bill(&mut all);
+        all[0].trial.as_ref().unwrap().bill.clone()
+    }
+
+    #[test]
+    fn only_sound_contrasts_of_tcp_against_the_socket_have_a_bill() {
+        near(&judged(["unix", "tcp"], &[]).unwrap().in_all_us, 130.0);
+        assert_eq!(judged(["unix", "tcp"], &["pages failed"]), None);
+        assert_eq!(judged(["tcp", "unix"], &[]), None);
+        assert_eq!(judged(["tcp", "tcp"], &[]), None);
     }
 
     #[test]

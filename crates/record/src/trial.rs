@@ -69,7 +69,7 @@ pub struct TrialPart {
     pub server: u32,
     /// Added time, µs per page.
     pub time_us: Figure,
-    /// Added CPU time of the application and its servers, µs per page.
+    /// Added CPU time of the application, and of its servers where their processes are known, µs per page.
     pub cpu_us: Figure,
 }
 
