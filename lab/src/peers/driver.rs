@@ -59,10 +59,8 @@ pub(crate) struct PeerRun {
 pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
     let tool = case.tool;
     if let Err(error) = (tool.version)() {
-        let (name, package) = (tool.name, tool.package);
-        return Some(format!(
-            "`{name}` is needed (scripts/setup.sh peers, or apt-get install {package}): {error:#}"
-        ));
+        let (name, install) = (tool.name, tool.install);
+        return Some(format!("`{name}` is needed ({install}): {error:#}"));
     }
     looptax::check(case, looptax)
         .err()

@@ -16,8 +16,8 @@ pub(crate) const BOTH: &[Arm] = &[Arm::Unix, Arm::Tcp];
 /// A load generator other than looptax.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// The Debian package that brings it.
-    pub(crate) package: &'static str,
+    /// What brings it.
+    pub(crate) install: &'static str,
     /// Name and version in its own words.
     pub(crate) version: fn() -> Result<String>,
     /// The command that does as asked.

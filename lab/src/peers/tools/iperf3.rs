@@ -12,7 +12,7 @@ use crate::peers::work::Work;
 
 pub(crate) const IPERF3: Tool = Tool {
     name: "iperf3",
-    package: "iperf3",
+    install: "scripts/setup.sh peers, or apt-get install iperf3",
     version: || super::output::version_of("iperf3", "--version"),
     command,
     read,

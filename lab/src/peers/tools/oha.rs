@@ -12,7 +12,7 @@ use crate::peers::work::Work;
 
 pub(crate) const OHA: Tool = Tool {
     name: "oha",
-    package: "oha of crates.io",
+    install: "cargo install oha",
     version,
     command,
     read,

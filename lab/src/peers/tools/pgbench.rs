@@ -15,7 +15,7 @@ use crate::process;
 
 pub(crate) const PGBENCH: Tool = Tool {
     name: "pgbench",
-    package: "postgresql",
+    install: "scripts/setup.sh peers, or apt-get install postgresql",
     version: || super::output::version_of(&program().to_string_lossy(), "--version"),
     command,
     read,

@@ -10,7 +10,7 @@ use crate::peers::work::{KEY_PREFIX, ROWS, Work};
 
 pub(crate) const REDIS_BENCHMARK: Tool = Tool {
     name: "redis-benchmark",
-    package: "redis-tools",
+    install: "scripts/setup.sh peers, or apt-get install redis-tools",
     version: || super::output::version_of("redis-benchmark", "--version"),
     command,
     read,

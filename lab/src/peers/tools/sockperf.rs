@@ -12,7 +12,7 @@ use crate::peers::work::Work;
 
 pub(crate) const SOCKPERF: Tool = Tool {
     name: "sockperf",
-    package: "sockperf",
+    install: "scripts/setup.sh peers, or apt-get install sockperf",
     version: || super::output::version_of("sockperf", "--version"),
     command,
     read,

@@ -13,7 +13,7 @@ use crate::peers::work::{ROWS, Work};
 
 pub(crate) const SYSBENCH: Tool = Tool {
     name: "sysbench",
-    package: "sysbench",
+    install: "scripts/setup.sh peers, or apt-get install sysbench",
     version: || super::output::version_of("sysbench", "--version"),
     command,
     read,

@@ -12,7 +12,7 @@ use crate::peers::work::Work;
 
 pub(crate) const WRK: Tool = Tool {
     name: "wrk",
-    package: "wrk",
+    install: "scripts/setup.sh peers, or apt-get install wrk",
     version,
     command,
     read,
