@@ -23,7 +23,7 @@ pub(super) struct Front {
     pub(super) words: &'static [&'static str],
 }
 
-const NGINX_MAIN: &str = "\
+pub(super) const NGINX_MAIN: &str = "\
 daemon off;
 «user_line»worker_processes 1;
 pid «folder»/nginx.pid;

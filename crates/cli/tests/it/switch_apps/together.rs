@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use looptax_testkit::patience;
 use looptax_testkit::runner::{Finished, Looptax};
 
+use super::shop::NGINX_MAIN;
 use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
 use crate::fixture::{exe, free_address, is_root};
@@ -15,22 +16,6 @@ use crate::fixture::{exe, free_address, is_root};
 const GLOBAL: &str =
     "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";
 const POOL: &str = "; the shop\n[www]\n«account»listen = «behind» ; where nginx asks\nlisten.backlog = 64\npm = static\npm.max_children = 2\n";
-const MAIN: &str = "\
-daemon off;
-«user_line»worker_processes 1;
-pid «folder»/nginx.pid;
-error_log «folder»/log;
-events { }
-http {
-    access_log off;
-    client_body_temp_path «folder»/t1;
-    proxy_temp_path «folder»/t2;
-    fastcgi_temp_path «folder»/t3;
-    uwsgi_temp_path «folder»/t4;
-    scgi_temp_path «folder»/t5;
-    include «folder»/sites/*;
-}
-";
 const SITE: &str = "\
 server {
     listen «http»;
@@ -75,7 +60,7 @@ impl Shop {
             .with("«user_line»", user.to_owned());
         place.write(&[
             ("fpm.conf", GLOBAL),
-            ("nginx.conf", MAIN),
+            ("nginx.conf", NGINX_MAIN),
             ("pool.d/www.conf", pool),
             ("sites/shop", SITE),
             ("site/index.php", PAGE),
@@ -175,6 +160,14 @@ impl Shop {
         let masters = [self.fpm.pid(), self.nginx.pid()];
         let lists = masters.map(|it| fs::read_to_string(format!("/proc/{it}/task/{it}/children")));
         lists.map(Result::unwrap_or_default).into()
+    }
+
+    /// The last switch is undone, and all is as it was.
+    #[track_caller]
+    fn expect_undone(&self, files: &[(Vec<u8>, u32, u32)]) {
+        let undo = self.looptax().args(["switch", "--undo", "--yes"]).run();
+        undo.expect_code(0);
+        self.expect_as_before(files);
     }
 
     /// The page comes, by the port, from files as they were.
@@ -387,11 +380,7 @@ fn a_pool_that_would_keep_nginx_out_is_opened_in_the_plan() {
     expect_said(&run, "- listen.mode = 0600 + listen.mode = 0660");
     let mode = shop.socket().metadata().unwrap().mode();
     assert_eq!(mode & 0o777, 0o660);
-    shop.looptax()
-        .args(["switch", "--undo", "--yes"])
-        .run()
-        .expect_code(0);
-    shop.expect_as_before(&before);
+    shop.expect_undone(&before);
 }
 
 #[test]
@@ -426,11 +415,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     run.expect_code(0);
     expect_said(&run, "no connection to");
     assert!(shop.files()[1] == before[1] && shop.files()[0] != before[0]);
-    shop.looptax()
-        .args(["switch", "--undo", "--yes"])
-        .run()
-        .expect_code(0);
-    shop.expect_as_before(&before);
+    shop.expect_undone(&before);
 }
 
 #[test]
