@@ -7,6 +7,7 @@
 mod anonymous;
 mod batch;
 mod column;
+mod engine;
 mod error;
 mod identity;
 mod lines;
@@ -17,6 +18,10 @@ mod text;
 pub use anonymous::Names;
 pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
+pub use engine::{
+    Access, Collector, Destination, InitOptions, Initiated, Only, Order, Place, Question, Rows,
+    VIEWS, View,
+};
 pub use error::FleetError;
 pub use identity::host_id;
 pub use lines::{from_lines, to_lines};

@@ -1,0 +1,59 @@
+//! Making tables and views: what can be said of it, and what was done.
+
+use serde::Serialize;
+
+use super::destination::{Destination, Place, is_identifier};
+use crate::FleetError;
+
+/// The version of tables and views together; a later one is reached by migrations.
+pub(super) const VERSION: u32 = 1;
+
+/// How tables are made.
+#[derive(Debug, Clone, Default)]
+pub struct InitOptions {
+    /// ClickHouse's cluster over which tables are replicated and distributed.
+    pub cluster: Option<String>,
+    /// After so many days rows go.
+    pub keep_days: Option<u32>,
+}
+
+/// What was done.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Initiated {
+    /// The engine with its version.
+    pub engine: String,
+    /// The tables' version before; 0 where there were none.
+    pub from_version: u32,
+    /// And after.
+    pub version: u32,
+    /// What was made or changed, in order; nothing where all was as it should be.
+    pub done: Vec<String>,
+    /// What this engine's version cannot do, and what is done in its place.
+    pub lacks: Vec<String>,
+}
+
+impl InitOptions {
+    /// The statements that make everything anew, with the roles that are wanted.
+    ///
+    /// # Errors
+    /// [`FleetError::NoEngine`] for files.
+    pub fn script(&self, destination: &Destination) -> Result<String, FleetError> {
+        self.check()?;
+        match &destination.place {
+            Place::ClickHouse(server) => Ok(super::clickhouse::script(server, self)),
+            Place::Postgres(_) => Ok(super::postgres::script()),
+            Place::Folder(_) | Place::Output => Err(FleetError::NoEngine),
+        }
+    }
+
+    /// # Errors
+    /// [`FleetError::Destination`] for a cluster whose name cannot stand in SQL.
+    pub(super) fn check(&self) -> Result<(), FleetError> {
+        let is_fine = self.cluster.as_deref().is_none_or(is_identifier);
+        is_fine
+            .then_some(())
+            .ok_or_else(|| FleetError::Destination {
+                what: "a cluster's name has letters, digits and `_`".to_owned(),
+            })
+    }
+}
