@@ -11,13 +11,13 @@ CREATE TABLE newest (
 CREATE FUNCTION looptax_newest() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 BEGIN
-    INSERT INTO newest AS old (host_id, report_id, at, received)
+    INSERT INTO newest AS known (host_id, report_id, at, received)
     SELECT DISTINCT ON (host_id) host_id, report_id, at, received
     FROM arrived
     ORDER BY host_id, received DESC, at DESC
     ON CONFLICT (host_id) DO UPDATE
     SET report_id = EXCLUDED.report_id, at = EXCLUDED.at, received = EXCLUDED.received
-    WHERE (EXCLUDED.received, EXCLUDED.at) > (old.received, old.at);
+    WHERE (EXCLUDED.received, EXCLUDED.at) > (known.received, known.at);
     RETURN NULL;
 END
 $$

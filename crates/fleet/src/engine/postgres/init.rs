@@ -71,11 +71,15 @@ fn partitions(
     done: &mut Vec<String>,
     lacks: &mut Vec<String>,
 ) -> Result<(), FleetError> {
-    let back = keep_days.map_or(MONTHS, |days| days.div_ceil(28).min(MONTHS * 10));
+    let first = match keep_days {
+        Some(days) => format!("interval '{days} days'"),
+        None => format!("interval '{MONTHS} months'"),
+    };
     let months = format!(
-        "SELECT to_char(m, 'YYYY_MM') || ' ' || to_char(m, 'YYYY-MM-DD') || ' ' || to_char(m + interval '1 month', 'YYYY-MM-DD') FROM generate_series(date_trunc('month', now() AT TIME ZONE 'UTC') - interval '{back} months', date_trunc('month', now() AT TIME ZONE 'UTC') + interval '{MONTHS} months', interval '1 month') m"
+        "SELECT to_char(m, 'YYYY_MM') || ' ' || to_char(m, 'YYYY-MM-DD') || ' ' || to_char(m + interval '1 month', 'YYYY-MM-DD') FROM generate_series(date_trunc('month', now() AT TIME ZONE 'UTC' - {first}), date_trunc('month', now() AT TIME ZONE 'UTC') + interval '{MONTHS} months', interval '1 month') m"
     );
     let there = engine.column("SELECT relname::text FROM pg_class WHERE relispartition")?;
+    let mut made = Vec::new();
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
         let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next())
@@ -88,7 +92,7 @@ fn partitions(
                 continue;
             }
             match engine.execute(&ddl::partition(table, ending, from, to)) {
-                Ok(_) => done.push(format!("partition {name}")),
+                Ok(_) => made.push(name),
                 // Rows of that month are in the partition for all others already.
                 Err(FleetError::Refused { what, .. }) => {
                     lacks.push(format!("no partition {name}: {what}"));
@@ -96,6 +100,9 @@ fn partitions(
                 Err(error) => return Err(error),
             }
         }
+    }
+    if let (Some(first), Some(last)) = (made.first(), made.last()) {
+        done.push(format!("{} partitions, {first} to {last}", made.len()));
     }
     Ok(())
 }
