@@ -9,6 +9,7 @@ mod batch;
 mod column;
 mod engine;
 mod error;
+mod gathered;
 mod identity;
 mod lines;
 pub mod sent;
@@ -23,6 +24,7 @@ pub use engine::{
     VIEWS, View,
 };
 pub use error::FleetError;
+pub use gathered::Gathered;
 pub use identity::host_id;
 pub use lines::{from_lines, to_lines};
 pub use spool::{Spool, Waiting};

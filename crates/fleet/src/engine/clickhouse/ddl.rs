@@ -6,6 +6,7 @@ use super::super::{InitOptions, template};
 use super::abilities::Abilities;
 use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};
+use crate::lines::MOST_ROWS;
 
 /// The views.
 const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
@@ -13,9 +14,6 @@ const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
 pub(super) const MIGRATIONS: &str = "schema_migrations";
 /// Most bytes of a text: 200 characters of four.
 const MOST_TEXT_BYTES: usize = 800;
-/// Rows of a report are numbered below this.
-const MOST_ROWS: usize = 10_000;
-
 /// Where and how tables are made.
 #[derive(Clone, Copy)]
 pub(super) struct Site<'a> {

@@ -4,6 +4,7 @@ use super::super::scheme::VERSION;
 use super::super::template;
 use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};
+use crate::lines::MOST_ROWS;
 use crate::text::MOST_CHARS;
 
 /// The views.
@@ -12,9 +13,6 @@ const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
 /// The table that knows which version the others are of.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
-/// Rows of a report are numbered below this.
-const MOST_ROWS: usize = 10_000;
-
 /// The table of versions.
 pub(super) fn migrations() -> String {
     format!(
