@@ -20,8 +20,7 @@ pub use anonymous::Names;
 pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
 pub use engine::{
-    Access, Collector, Destination, InitOptions, Initiated, Only, Order, Place, Question, Rows,
-    VIEWS, View,
+    Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View,
 };
 pub use error::FleetError;
 pub use gathered::Gathered;

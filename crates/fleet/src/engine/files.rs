@@ -4,7 +4,9 @@ use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use super::{Engine, InitOptions, Initiated, Question, Rows};
+use looptax_record::CollectorTables;
+
+use super::{Engine, InitOptions, Question, Rows};
 use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
@@ -39,7 +41,7 @@ impl Folder {
 }
 
 impl Engine for Folder {
-    fn init(&mut self, _: &InitOptions) -> Result<Initiated, FleetError> {
+    fn init(&mut self, _: &InitOptions) -> Result<CollectorTables, FleetError> {
         Err(FleetError::NoEngine)
     }
 
@@ -58,7 +60,7 @@ impl Engine for Folder {
 }
 
 impl Engine for Output {
-    fn init(&mut self, _: &InitOptions) -> Result<Initiated, FleetError> {
+    fn init(&mut self, _: &InitOptions) -> Result<CollectorTables, FleetError> {
         Err(FleetError::NoEngine)
     }
 

@@ -17,13 +17,15 @@ mod template;
 mod tsv;
 mod views;
 
+use looptax_record::CollectorTables;
+
 use crate::FleetError;
 use crate::batch::Batch;
 
 pub use access::Access;
 pub use destination::{Destination, Place};
 pub use question::{Only, Order, Question, Rows};
-pub use scheme::{InitOptions, Initiated};
+pub use scheme::InitOptions;
 pub use views::{VIEWS, View};
 
 /// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
@@ -36,7 +38,7 @@ pub struct Collector {
 
 /// What an engine does.
 trait Engine {
-    fn init(&mut self, options: &InitOptions) -> Result<Initiated, FleetError>;
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError>;
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError>;
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
 }
@@ -60,7 +62,7 @@ impl Collector {
     ///
     /// # Errors
     /// [`FleetError::NoEngine`] for files; else as [`Self::open`].
-    pub fn init(&mut self, options: &InitOptions) -> Result<Initiated, FleetError> {
+    pub fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         self.engine.init(options)
     }
 

@@ -1,6 +1,4 @@
-//! Making tables and views: what can be said of it, and what was done.
-
-use serde::Serialize;
+//! Making tables and views: what can be said of it.
 
 use super::destination::{Destination, Place, is_identifier};
 use crate::FleetError;
@@ -15,21 +13,6 @@ pub struct InitOptions {
     pub cluster: Option<String>,
     /// After so many days rows go.
     pub keep_days: Option<u32>,
-}
-
-/// What was done.
-#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
-pub struct Initiated {
-    /// The engine with its version.
-    pub engine: String,
-    /// The tables' version before; 0 where there were none.
-    pub from_version: u32,
-    /// And after.
-    pub version: u32,
-    /// What was made or changed, in order; nothing where all was as it should be.
-    pub done: Vec<String>,
-    /// What this engine's version cannot do, and what is done in its place.
-    pub lacks: Vec<String>,
 }
 
 impl InitOptions {

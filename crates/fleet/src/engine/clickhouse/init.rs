@@ -1,7 +1,9 @@
 //! `fleet init` on a ClickHouse: what is missing is made, and twice changes nothing.
 
+use looptax_record::CollectorTables;
+
+use super::super::InitOptions;
 use super::super::scheme::VERSION;
-use super::super::{InitOptions, Initiated};
 use super::ddl::{MIGRATIONS, Site};
 use super::{ClickHouse, FEW_BYTES};
 use crate::FleetError;
@@ -9,7 +11,10 @@ use crate::batch::TABLES;
 
 /// Makes what is missing. Statements that make something do so only where it is not there, so that one that was
 /// interrupted is begun again.
-pub(super) fn run(engine: &ClickHouse, options: &InitOptions) -> Result<Initiated, FleetError> {
+pub(super) fn run(
+    engine: &ClickHouse,
+    options: &InitOptions,
+) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let abilities = engine.abilities();
     let site = Site {
@@ -48,7 +53,7 @@ pub(super) fn run(engine: &ClickHouse, options: &InitOptions) -> Result<Initiate
     if let Some(days) = options.keep_days.filter(|_| abilities.has_ttl) {
         keep(engine, &site, days, &mut done)?;
     }
-    Ok(Initiated {
+    Ok(CollectorTables {
         engine: format!("ClickHouse {}", engine.version),
         from_version,
         version: VERSION,

@@ -7,11 +7,13 @@ mod ddl;
 mod http;
 mod init;
 
+use looptax_record::CollectorTables;
+
 use self::abilities::Abilities;
 use self::http::Http;
 use super::destination::ClickHouseAt;
 use super::question::Dialect;
-use super::{Access, Engine, InitOptions, Initiated, Question, Rows, cells, groups, tsv};
+use super::{Access, Engine, InitOptions, Question, Rows, cells, groups, tsv};
 use crate::FleetError;
 use crate::batch::{Batch, TABLES};
 use crate::column::{Column, Kind, Table};
@@ -72,7 +74,7 @@ impl ClickHouse {
 }
 
 impl Engine for ClickHouse {
-    fn init(&mut self, options: &InitOptions) -> Result<Initiated, FleetError> {
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         init::run(self, options)
     }
 

@@ -1,7 +1,9 @@
 //! `fleet init` on a PostgreSQL: one transaction for a version, then the months' partitions.
 
+use looptax_record::CollectorTables;
+
+use super::super::InitOptions;
 use super::super::scheme::VERSION;
-use super::super::{InitOptions, Initiated};
 use super::{Postgres, ddl};
 use crate::FleetError;
 use crate::batch::TABLES;
@@ -12,7 +14,10 @@ const LOCK: u32 = 0x6c6f_6f70;
 const MONTHS: u32 = 13;
 
 /// Makes what is missing; all of a version or nothing of it.
-pub(super) fn run(engine: &mut Postgres, options: &InitOptions) -> Result<Initiated, FleetError> {
+pub(super) fn run(
+    engine: &mut Postgres,
+    options: &InitOptions,
+) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let mut lacks = Vec::new();
     if options.cluster.is_some() {
@@ -33,7 +38,7 @@ pub(super) fn run(engine: &mut Postgres, options: &InitOptions) -> Result<Initia
     if let Some(days) = options.keep_days {
         forget(engine, days, &mut done)?;
     }
-    Ok(Initiated {
+    Ok(CollectorTables {
         engine: format!("PostgreSQL {}", engine.session.connection.server_version()),
         from_version,
         version: VERSION,

@@ -9,10 +9,12 @@ mod session;
 
 use looptax_wire::WireError;
 
+use looptax_record::CollectorTables;
+
 use self::session::Session;
 use super::destination::PostgresAt;
 use super::question::Dialect;
-use super::{Access, Engine, InitOptions, Initiated, Question, Rows, cells, groups, tsv};
+use super::{Access, Engine, InitOptions, Question, Rows, cells, groups, tsv};
 use crate::FleetError;
 use crate::batch::{Batch, TABLES};
 use crate::column::{Column, Kind, Table};
@@ -91,7 +93,7 @@ impl Postgres {
 }
 
 impl Engine for Postgres {
-    fn init(&mut self, options: &InitOptions) -> Result<Initiated, FleetError> {
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         init::run(self, options)
     }
 
