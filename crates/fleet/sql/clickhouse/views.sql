@@ -70,11 +70,11 @@ FROM
     (
         SELECT host_id, at, report_id, toUInt64(toUInt32(received)) * 4294967296 + toUInt32(at) AS newness
         FROM {db}.reports FINAL
-    )
+    ) AS one
     ANY INNER JOIN
     (
         SELECT host_id, at AS newest_at FROM {db}.latest_reports
-    )
+    ) AS other
     USING host_id
     GROUP BY host_id
 )
@@ -94,21 +94,21 @@ FROM
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_now, sum(requests_per_s) AS requests
         FROM {db}.latest_findings
         GROUP BY host_id, client, server
-    )
+    ) AS one
     ANY INNER JOIN
     (
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_before
         FROM {db}.findings FINAL
         WHERE (at, report_id) GLOBAL IN (SELECT at, report_id FROM {db}.earlier_reports)
         GROUP BY host_id, client, server
-    )
+    ) AS other
     USING host_id, client, server
     WHERE tcp_now != tcp_before
-)
+) AS one
 ANY INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;
 CREATE VIEW IF NOT EXISTS {db}.fell_back{on} AS
@@ -118,11 +118,11 @@ FROM
     SELECT host_id, client, server, at, connections, requests_per_s
     FROM {db}.latest_findings
     WHERE fell_back = 1
-)
+) AS one
 ANY INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;
 CREATE VIEW IF NOT EXISTS {db}.conditions{on} AS
@@ -130,11 +130,11 @@ SELECT kernel, cpu_model, virtualised, count() AS hosts, sum(requests) AS tcp_re
 FROM
 (
     SELECT host_id, kernel, cpu_model, virtualised FROM {db}.latest_reports
-)
+) AS one
 ANY LEFT JOIN
 (
     SELECT host_id, sumIf(requests_per_s, is_tcp = 1) AS requests FROM {db}.latest_findings GROUP BY host_id
-)
+) AS other
 USING host_id
 GROUP BY kernel, cpu_model, virtualised
 ;
