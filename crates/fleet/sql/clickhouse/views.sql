@@ -1,6 +1,7 @@
 -- Views over the tables, the same names and columns as in sql/postgres/views.sql.
 -- {db}, {on}, {reports}, {findings} and {verdicts} are written in by the program; statements end with a line `;`.
--- Said so that a server of 2018 understands it: no window functions, one join per SELECT, no nested aliases.
+-- Said so that a server of 2018 and one of today understand the same: no window functions, one join per SELECT, no nested
+-- aliases, and no ANY JOIN, which once kept all rows of the left side and now keeps one of each key.
 
 -- The newest is by arrival first: a machine's own clock may be days off.
 CREATE VIEW IF NOT EXISTS {db}.latest_reports{on} AS
@@ -71,7 +72,7 @@ FROM
         SELECT host_id, at, report_id, toUInt64(toUInt32(received)) * 4294967296 + toUInt32(at) AS newness
         FROM {db}.reports FINAL
     ) AS one
-    ANY INNER JOIN
+    ALL INNER JOIN
     (
         SELECT host_id, at AS newest_at FROM {db}.latest_reports
     ) AS other
@@ -95,7 +96,7 @@ FROM
         FROM {db}.latest_findings
         GROUP BY host_id, client, server
     ) AS one
-    ANY INNER JOIN
+    ALL INNER JOIN
     (
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_before
         FROM {db}.findings FINAL
@@ -105,7 +106,7 @@ FROM
     USING host_id, client, server
     WHERE tcp_now != tcp_before
 ) AS one
-ANY INNER JOIN
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
 ) AS other
@@ -119,7 +120,7 @@ FROM
     FROM {db}.latest_findings
     WHERE fell_back = 1
 ) AS one
-ANY INNER JOIN
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
 ) AS other
@@ -131,7 +132,7 @@ FROM
 (
     SELECT host_id, kernel, cpu_model, virtualised FROM {db}.latest_reports
 ) AS one
-ANY LEFT JOIN
+ALL LEFT JOIN
 (
     SELECT host_id, sumIf(requests_per_s, is_tcp = 1) AS requests FROM {db}.latest_findings GROUP BY host_id
 ) AS other
