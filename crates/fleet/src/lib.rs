@@ -27,5 +27,5 @@ pub use error::FleetError;
 pub use gathered::Gathered;
 pub use identity::host_id;
 pub use lines::{from_lines, to_lines};
-pub use overview::{Answers, Limits, Listed, Machines, Measured, Payer, overview};
+pub use overview::{Answers, Limits, Listed, Machines, Measured, Payer, hosts, machines, overview};
 pub use spool::{Spool, Waiting};

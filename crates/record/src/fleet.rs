@@ -215,3 +215,77 @@ pub struct FleetSilent {
     /// Whole days since its last report arrived.
     pub days: u64,
 }
+
+/// A machine with clients over TCP.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetHost {
+    /// Its name.
+    pub host: String,
+    /// Pairs of a program and a kind of server over TCP.
+    pub pairs: u64,
+    /// Their connections.
+    pub connections: u64,
+    /// Their requests per second.
+    pub requests_per_s: f64,
+    /// Cores lost, at 95 %.
+    pub cores: Option<Estimate>,
+}
+
+/// One machine, as its newest report says.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetMachine {
+    /// Its name.
+    pub host: String,
+    /// Its number, which it keeps when it is renamed.
+    pub host_id: String,
+    /// When it was looked at, by its own clock: seconds since 1970.
+    pub at_s: i64,
+    /// When the report arrived, by the collector's clock.
+    pub received_s: i64,
+    /// looptax that looked.
+    pub looptax: String,
+    /// Kernel release and version.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// CPUs.
+    pub cpus: u64,
+    /// Whether every process could be looked into; else clients are missing.
+    pub sees_all: bool,
+    /// Who is connected to which server.
+    pub findings: Vec<FleetFinding>,
+    /// What it measured.
+    pub measured: Vec<FleetMeasured>,
+}
+
+/// A client and a server of one machine.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetFinding {
+    /// The client's program.
+    pub client: String,
+    /// Whom it runs as.
+    pub client_user: String,
+    /// The server's kind.
+    pub server: String,
+    /// `unix`, `loopback`, and so on.
+    pub way: String,
+    /// Connections.
+    pub connections: u64,
+    /// Requests per second.
+    pub requests_per_s: Option<f64>,
+    /// Whether the server has a socket.
+    pub has_socket: bool,
+    /// Whether it was switched to the socket and is over TCP again.
+    pub fell_back: bool,
+}
+
+/// What TCP adds to a request of a machine's server.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetMeasured {
+    /// The server's kind.
+    pub server: String,
+    /// Its version.
+    pub server_version: String,
+    /// CPU time, both ends, in µs.
+    pub cpu_us: Estimate,
+}

@@ -56,8 +56,9 @@ pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tes
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use fleet::{
-    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetGroup, FleetList,
-    FleetLost, FleetMove, FleetMover, FleetPair, FleetSilent, FleetUnlike,
+    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding,
+    FleetGroup, FleetHost, FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove,
+    FleetMover, FleetPair, FleetSilent, FleetUnlike,
 };
 pub use found::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,

@@ -4,9 +4,9 @@ use looptax_record::{FleetFallen as Fallen, FleetMover as Mover, FleetSilent as 
 use looptax_stats::Estimate;
 use looptax_stats::meta::Effect;
 
+use super::cells::{Cells, Listed, listed};
 use crate::FleetError;
-use crate::column::{Row, Value};
-use crate::engine::{Collector, Order, Question, Rows};
+use crate::engine::{Collector, Order, Question};
 
 /// Most rows of a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
@@ -28,24 +28,6 @@ pub struct Answers {
     pub movers: Listed<Mover>,
     /// See `fell_back`.
     pub silent: Listed<Silent>,
-}
-
-/// Rows, and whether there are more.
-#[derive(Debug)]
-pub struct Listed<T> {
-    /// The rows.
-    pub rows: Vec<T>,
-    /// Whether there are more.
-    pub is_cut: bool,
-}
-
-impl<T> Default for Listed<T> {
-    fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            is_cut: false,
-        }
-    }
 }
 
 /// A client of a machine over TCP.
@@ -148,7 +130,7 @@ const PAYER: [&str; 7] = [
     "requests_per_s",
     "has_socket",
 ];
-const MEASURED: [&str; 12] = [
+pub(super) const MEASURED: [&str; 12] = [
     "host_id",
     "host",
     "server",
@@ -188,56 +170,6 @@ const MOVER: [&str; 7] = [
 ];
 const SILENT: [&str; 2] = ["host", "days"];
 
-/// The rows that `read` can make something of.
-fn listed<T>(rows: Rows, read: impl Fn(&mut Cells) -> Option<T>) -> Listed<T> {
-    let read = |row| read(&mut Cells(Row::into_iter(row)));
-    Listed {
-        rows: rows.rows.into_iter().filter_map(read).collect(),
-        is_cut: rows.is_cut,
-    }
-}
-
-/// A row's values, one after another; each is of its column's kind.
-struct Cells(std::vec::IntoIter<Value>);
-
-impl Cells {
-    fn text(&mut self) -> Option<String> {
-        match self.0.next() {
-            Some(Value::Text(text)) => Some(text),
-            _ => None,
-        }
-    }
-
-    fn count(&mut self) -> Option<u64> {
-        match self.0.next() {
-            Some(Value::Count(n)) => Some(n),
-            _ => None,
-        }
-    }
-
-    /// `None` where it is absent.
-    fn number(&mut self) -> Option<f64> {
-        match self.0.next() {
-            Some(Value::Number(number)) => number,
-            _ => None,
-        }
-    }
-
-    fn flag(&mut self) -> Option<bool> {
-        match self.0.next() {
-            Some(Value::Flag(flag)) => Some(flag),
-            _ => None,
-        }
-    }
-
-    fn seconds(&mut self) -> Option<i64> {
-        match self.0.next() {
-            Some(Value::Time(ms)) => Some(ms / 1000),
-            _ => None,
-        }
-    }
-}
-
 fn payer(row: &mut Cells) -> Option<Payer> {
     Some(Payer {
         host_id: row.text()?,
@@ -251,7 +183,7 @@ fn payer(row: &mut Cells) -> Option<Payer> {
 }
 
 /// A measurement with a variance; others say nothing of how well they are known.
-fn measured(row: &mut Cells) -> Option<Measured> {
+pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
     let [host_id, host, server, server_version] =
         [row.text()?, row.text()?, row.text()?, row.text()?];
     let (kernel, cpu_model, virtualised) = (row.text()?, row.text()?, row.text()?);

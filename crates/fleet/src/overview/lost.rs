@@ -3,12 +3,13 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use looptax_record::{FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
+use looptax_record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
 use looptax_stats::meta::{
     self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups,
 };
 
-use super::answers::{Listed, Measured, Payer};
+use super::answers::{Measured, Payer};
+use super::cells::Listed;
 use super::{ALPHA, saved};
 
 /// Clients that are looked at for the first places: those that lose most on average. The chance of any other one is as good
@@ -107,6 +108,7 @@ impl<'a> Kinds<'a> {
             .into_values()
             .filter_map(|payers| self.pair(&payers))
             .collect();
+        let weight = |it: &FleetPair| weight_of(it.cores.as_ref(), it.requests_per_s);
         pairs.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
         pairs
     }
@@ -125,6 +127,29 @@ impl<'a> Kinds<'a> {
             requests_per_s: payers.iter().map(|it| it.requests_per_s).sum(),
             cores: { self.total(payers.iter().copied()) }.map(|it| saved(&it.cores)),
         })
+    }
+
+    /// Machines with clients over TCP, those first that lose most.
+    pub(super) fn hosts(&self, payers: &[Payer]) -> Vec<FleetHost> {
+        let mut by_host: BTreeMap<&str, Vec<&Payer>> = BTreeMap::new();
+        for payer in payers {
+            by_host.entry(&payer.host_id).or_default().push(payer);
+        }
+        let mut hosts: Vec<FleetHost> = by_host
+            .into_values()
+            .filter_map(|payers| {
+                Some(FleetHost {
+                    host: payers.first()?.host.clone(),
+                    pairs: payers.len() as u64,
+                    connections: payers.iter().map(|it| it.connections).sum(),
+                    requests_per_s: payers.iter().map(|it| it.requests_per_s).sum(),
+                    cores: { self.total(payers.iter().copied()) }.map(|it| saved(&it.cores)),
+                })
+            })
+            .collect();
+        let weight = |it: &FleetHost| weight_of(it.cores.as_ref(), it.requests_per_s);
+        hosts.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        hosts
     }
 
     /// Where moving pays most, of all clients of machines.
@@ -191,9 +216,7 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// What pairs are ordered by.
-fn weight(pair: &FleetPair) -> f64 {
-    pair.cores
-        .as_ref()
-        .map_or(pair.requests_per_s * 1e-6, |it| it.value)
+/// What lists are ordered by: cores, and where they are not known requests.
+fn weight_of(cores: Option<&looptax_record::Estimate>, requests_per_s: f64) -> f64 {
+    cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

@@ -3,15 +3,19 @@
 //! Pure: what was asked comes in, a [`Fleet`] comes out. Every formula is the statistics'.
 
 mod answers;
+mod cells;
 mod effects;
 mod lost;
+mod machine;
 
 use std::collections::{BTreeMap, HashSet};
 
-use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetList};
+use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetHost, FleetList};
 use looptax_stats::Estimate;
 
-pub use answers::{Answers, Listed, Machines, Measured, Payer};
+pub use answers::{Answers, Machines, Measured, Payer};
+pub use cells::Listed;
+pub use machine::machines;
 
 /// Level of all intervals.
 const ALPHA: f64 = 0.05;
@@ -64,6 +68,13 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
         movers: list(answers.movers.rows, answers.movers.is_cut, limits.rows),
         silent: list(answers.silent.rows, answers.silent.is_cut, limits.rows),
     }
+}
+
+/// Machines with clients over TCP, those first that lose most.
+pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
+    let kinds = lost::Kinds::new(&answers.measured.rows);
+    let rows = kinds.hosts(&answers.payers.rows);
+    list(rows, answers.payers.is_cut, most)
 }
 
 /// The first rows of a list.
