@@ -15,6 +15,7 @@ mod crowd;
 mod dialects;
 mod disturbed;
 mod fleet;
+mod fleet_engines;
 mod history;
 mod long;
 mod one_core;
@@ -54,6 +55,8 @@ enum Chore {
     /// Random cases, with somebody independent who says what is right
     #[command(subcommand)]
     Oracle(oracle::Chore),
+    /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
+    FleetEngines(fleet_engines::Options),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
     /// Series of `looptax trial` whose truth is known
@@ -77,6 +80,7 @@ fn main() -> ExitCode {
         Chore::RedirectPart(part) => part.run(),
         Chore::Crowd(options) => crowd::run(&options),
         Chore::Fleet(options) => fleet::run(&options),
+        Chore::FleetEngines(options) => fleet_engines::run(&options),
         Chore::History(options) => history::run(&options),
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
