@@ -76,14 +76,44 @@ _looptax() {
             looptax__subcmd__fleet,help)
                 cmd="looptax__subcmd__fleet__subcmd__help"
                 ;;
+            looptax__subcmd__fleet,host)
+                cmd="looptax__subcmd__fleet__subcmd__host"
+                ;;
+            looptax__subcmd__fleet,hosts)
+                cmd="looptax__subcmd__fleet__subcmd__hosts"
+                ;;
             looptax__subcmd__fleet,init)
                 cmd="looptax__subcmd__fleet__subcmd__init"
+                ;;
+            looptax__subcmd__fleet,movers)
+                cmd="looptax__subcmd__fleet__subcmd__movers"
+                ;;
+            looptax__subcmd__fleet,pairs)
+                cmd="looptax__subcmd__fleet__subcmd__pairs"
+                ;;
+            looptax__subcmd__fleet,report)
+                cmd="looptax__subcmd__fleet__subcmd__report"
                 ;;
             looptax__subcmd__fleet__subcmd__help,help)
                 cmd="looptax__subcmd__fleet__subcmd__help__subcmd__help"
                 ;;
+            looptax__subcmd__fleet__subcmd__help,host)
+                cmd="looptax__subcmd__fleet__subcmd__help__subcmd__host"
+                ;;
+            looptax__subcmd__fleet__subcmd__help,hosts)
+                cmd="looptax__subcmd__fleet__subcmd__help__subcmd__hosts"
+                ;;
             looptax__subcmd__fleet__subcmd__help,init)
                 cmd="looptax__subcmd__fleet__subcmd__help__subcmd__init"
+                ;;
+            looptax__subcmd__fleet__subcmd__help,movers)
+                cmd="looptax__subcmd__fleet__subcmd__help__subcmd__movers"
+                ;;
+            looptax__subcmd__fleet__subcmd__help,pairs)
+                cmd="looptax__subcmd__fleet__subcmd__help__subcmd__pairs"
+                ;;
+            looptax__subcmd__fleet__subcmd__help,report)
+                cmd="looptax__subcmd__fleet__subcmd__help__subcmd__report"
                 ;;
             looptax__subcmd__help,analyze)
                 cmd="looptax__subcmd__help__subcmd__analyze"
@@ -142,8 +172,23 @@ _looptax() {
             looptax__subcmd__help,why)
                 cmd="looptax__subcmd__help__subcmd__why"
                 ;;
+            looptax__subcmd__help__subcmd__fleet,host)
+                cmd="looptax__subcmd__help__subcmd__fleet__subcmd__host"
+                ;;
+            looptax__subcmd__help__subcmd__fleet,hosts)
+                cmd="looptax__subcmd__help__subcmd__fleet__subcmd__hosts"
+                ;;
             looptax__subcmd__help__subcmd__fleet,init)
                 cmd="looptax__subcmd__help__subcmd__fleet__subcmd__init"
+                ;;
+            looptax__subcmd__help__subcmd__fleet,movers)
+                cmd="looptax__subcmd__help__subcmd__fleet__subcmd__movers"
+                ;;
+            looptax__subcmd__help__subcmd__fleet,pairs)
+                cmd="looptax__subcmd__help__subcmd__fleet__subcmd__pairs"
+                ;;
+            looptax__subcmd__help__subcmd__fleet,report)
+                cmd="looptax__subcmd__help__subcmd__fleet__subcmd__report"
                 ;;
             looptax__subcmd__help__subcmd__history,list)
                 cmd="looptax__subcmd__help__subcmd__history__subcmd__list"
@@ -835,7 +880,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet)
-            opts="-q -h --color --quiet --help init help"
+            opts="-q -h --color --quiet --help init report hosts host pairs movers help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -853,7 +898,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__help)
-            opts="init help"
+            opts="init report hosts host pairs movers help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -880,6 +925,34 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__fleet__subcmd__help__subcmd__host)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__help__subcmd__hosts)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__fleet__subcmd__help__subcmd__init)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
@@ -887,6 +960,112 @@ _looptax() {
                 return 0
             fi
             case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__help__subcmd__movers)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__help__subcmd__pairs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__help__subcmd__report)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__host)
+            opts="-q -h --password-file --ca-file --json --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__hosts)
+            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
                 *)
                     COMPREPLY=()
                     ;;
@@ -918,6 +1097,108 @@ _looptax() {
                     return 0
                     ;;
                 --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__movers)
+            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__pairs)
+            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --limit)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --color)
+                    COMPREPLY=($(compgen -W "auto always never" -- "${cur}"))
+                    return 0
+                    ;;
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__fleet__subcmd__report)
+            opts="-q -h --password-file --ca-file --json --html --color --quiet --help"
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                --password-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --ca-file)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --json)
+                    COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --html)
                     COMPREPLY=($(compgen -f "${cur}"))
                     return 0
                     ;;
@@ -1061,7 +1342,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__help__subcmd__fleet)
-            opts="init"
+            opts="init report hosts host pairs movers"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1074,7 +1355,77 @@ _looptax() {
             COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
             return 0
             ;;
+        looptax__subcmd__help__subcmd__fleet__subcmd__host)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__fleet__subcmd__hosts)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
         looptax__subcmd__help__subcmd__fleet__subcmd__init)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__fleet__subcmd__movers)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__fleet__subcmd__pairs)
+            opts=""
+            if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
+                COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+                return 0
+            fi
+            case "${prev}" in
+                *)
+                    COMPREPLY=()
+                    ;;
+            esac
+            COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
+            return 0
+            ;;
+        looptax__subcmd__help__subcmd__fleet__subcmd__report)
             opts=""
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 4 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
@@ -1809,7 +2160,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__internal__subcmd__schema)
-            opts="-q -h --color --quiet --help record replay found check dsn switch switches selfcheck report-to fleet-init"
+            opts="-q -h --color --quiet --help record replay found check dsn switch switches selfcheck report-to fleet-init fleet"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

@@ -486,13 +486,18 @@ complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l anonymous 
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l dry-run -d 'Print the report\'s lines; send and keep nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init help" -s q -l quiet -d 'No progress, no plan: only the result'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init help" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l cluster -d 'ClickHouse: replicate and distribute the tables over this cluster' -r
@@ -504,7 +509,56 @@ never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l print -d 'Print the statements, with the roles of who reports and who asks; connect to nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l html -d 'Write a page that needs nothing outside itself' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -590,6 +644,11 @@ complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_su
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'

@@ -33,7 +33,9 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
-pub(crate) use fleet::{FleetArgs, FleetCommand, InitArgs};
+pub(crate) use fleet::{
+    AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs,
+};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};

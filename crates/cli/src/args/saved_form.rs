@@ -25,4 +25,6 @@ pub(crate) enum SavedForm {
     ReportTo,
     /// What `fleet init` made.
     FleetInit,
+    /// What `fleet report` says.
+    Fleet,
 }
