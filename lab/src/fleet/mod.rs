@@ -109,7 +109,7 @@ fn report(looptax: &Path, destination: &str) -> Result<(Fleet, f64)> {
     let start = Instant::now();
     let printed = finished(&mut command)?;
     let seconds = start.elapsed().as_secs_f64();
-    println!("page: {} bytes", page.as_file().metadata()?.len());
+    println!("page: {} bytes", std::fs::metadata(page.path())?.len());
     Ok((serde_json::from_slice(&printed)?, seconds))
 }
 
