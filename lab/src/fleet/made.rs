@@ -108,11 +108,17 @@ pub(super) struct Lines {
 impl Made {
     pub(super) fn new(shape: Shape) -> Self {
         let mut rng = Xoshiro256PlusPlus::seed_from_u64(shape.seed);
-        let hosts = (0..shape.n_hosts).map(|idx| host(idx, shape, &mut rng));
-        Self {
-            shape,
-            hosts: hosts.collect(),
+        let hosts = (0..shape.n_hosts).map(|idx| host(idx, &mut rng));
+        let mut hosts: Vec<Host> = hosts.collect();
+        let mut busiest: Vec<&mut Host> = hosts.iter_mut().collect();
+        busiest.sort_by(|one, other| other.requests_per_s().total_cmp(&one.requests_per_s()));
+        // Half of them are the busiest, the others come by lot.
+        let n_measured = shape.n_hosts / shape.one_measured_in;
+        for (rank, host) in busiest.into_iter().enumerate() {
+            let lot = mixed(rank as u32, 10) % (2 * shape.one_measured_in);
+            host.is_measured = rank as u32 <= n_measured / 2 || lot == 0;
         }
+        Self { shape, hosts }
     }
 
     /// The lines of a host's look.
@@ -189,6 +195,14 @@ impl Made {
     }
 }
 
+impl Host {
+    /// Over TCP, now.
+    fn requests_per_s(&self) -> f64 {
+        let paying = self.pairs.iter().filter(|it| it.way.pays_now());
+        paying.map(|it| it.requests_per_s).sum()
+    }
+}
+
 impl Way {
     fn pays_now(self) -> bool {
         matches!(self, Self::Tcp | Self::Falls)
@@ -204,7 +218,7 @@ impl Way {
     }
 }
 
-fn host(idx: u32, shape: Shape, rng: &mut Xoshiro256PlusPlus) -> Host {
+fn host(idx: u32, rng: &mut Xoshiro256PlusPlus) -> Host {
     let mut normal = || -> f64 { StandardNormal.sample(rng) };
     let (kernel, of_kernel) = KERNELS[mixed(idx, 1) as usize % KERNELS.len()];
     let n_pairs = 1 + mixed(idx, 2) as usize % SERVERS.len();
@@ -224,7 +238,7 @@ fn host(idx: u32, shape: Shape, rng: &mut Xoshiro256PlusPlus) -> Host {
         kernel,
         cpu: CPUS[mixed(idx, 9) as usize % CPUS.len()],
         pairs: pairs.collect(),
-        is_measured: mixed(idx, 10).is_multiple_of(shape.one_measured_in),
+        is_measured: false,
     }
 }
 

@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Looks at each of them, evenly over a year
     #[arg(long, default_value_t = 12)]
     looks: u32,
-    /// One in so many has measured
+    /// One in so many has measured: half of these are the busiest, half were chosen by lot
     #[arg(long, default_value_t = 100)]
     one_measured_in: u32,
     /// What everything follows from

@@ -140,12 +140,14 @@ USING host_id
 GROUP BY kernel, cpu_model, virtualised
 ;
 CREATE VIEW IF NOT EXISTS {db}.payers{on} AS
-SELECT host_id, host, client, server, n_connections AS connections, requests AS requests_per_s, with_socket AS has_socket
+SELECT
+    host_id, host, client, server, n_connections AS connections, requests AS requests_per_s, with_socket AS has_socket,
+    fell AS fell_back, seen AS at
 FROM
 (
     SELECT
         host_id, client, server, sum(connections) AS n_connections, sum(requests_per_s) AS requests,
-        max(has_socket) AS with_socket
+        max(has_socket) AS with_socket, max(fell_back) AS fell, max(at) AS seen
     FROM {db}.latest_findings
     WHERE is_tcp = 1
     GROUP BY host_id, client, server

@@ -95,12 +95,12 @@ LEFT JOIN
 GROUP BY r.kernel, r.cpu_model, r.virtualised
 ;
 CREATE OR REPLACE VIEW payers AS
-SELECT f.host_id, r.host, f.client, f.server, f.connections, f.requests_per_s, f.has_socket
+SELECT f.host_id, r.host, f.client, f.server, f.connections, f.requests_per_s, f.has_socket, f.fell_back, f.at
 FROM
 (
     SELECT
         host_id, client, server, sum(connections)::bigint AS connections, sum(requests_per_s) AS requests_per_s,
-        bool_or(has_socket) AS has_socket
+        bool_or(has_socket) AS has_socket, bool_or(fell_back) AS fell_back, max(at) AS at
     FROM latest_findings
     WHERE is_tcp
     GROUP BY host_id, client, server

@@ -179,6 +179,16 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             column("has_socket", Kind::Flag, "Whether the server has a socket."),
+            column(
+                "fell_back",
+                Kind::Flag,
+                "Whether it was switched to the socket and is over TCP again.",
+            ),
+            column(
+                "at",
+                Kind::Time,
+                "When it was seen, by the machine's own clock.",
+            ),
         ],
     },
     View {

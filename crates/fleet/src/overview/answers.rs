@@ -1,12 +1,14 @@
 //! What a collector answers, as what the overview is made of.
 
-use looptax_record::{FleetFallen as Fallen, FleetMover as Mover, FleetSilent as Silent};
+use std::thread;
+
+use looptax_record::{FleetMover as Mover, FleetSilent as Silent};
 use looptax_stats::Estimate;
 use looptax_stats::meta::Effect;
 
 use super::cells::{Cells, Listed, listed};
 use crate::FleetError;
-use crate::engine::{Collector, Order, Question};
+use crate::engine::{Collector, Order, Question, Rows};
 
 /// Most rows of a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
@@ -22,11 +24,9 @@ pub struct Answers {
     pub measured: Listed<Measured>,
     /// Kernel release, CPU, virtualised, machines, requests over TCP.
     pub conditions: Listed<Machines>,
-    /// Rows of `fell_back`, `movers` and `silent_hosts`.
-    pub fell_back: Listed<Fallen>,
-    /// See `fell_back`.
+    /// Pairs that go another way than a week ago.
     pub movers: Listed<Mover>,
-    /// See `fell_back`.
+    /// Machines of which nothing arrived.
     pub silent: Listed<Silent>,
 }
 
@@ -47,6 +47,10 @@ pub struct Payer {
     pub requests_per_s: f64,
     /// Whether the server has a socket.
     pub has_socket: bool,
+    /// Whether it was switched to the socket before.
+    pub fell_back: bool,
+    /// When it was seen, by the machine's own clock: seconds since 1970.
+    pub at_s: i64,
 }
 
 /// What TCP adds to a request of a machine's server.
@@ -88,40 +92,75 @@ pub struct Machines {
 }
 
 impl Answers {
-    /// Asks the collector.
+    /// Asks a collector, over two connections at once: `open` makes one. Engines answer one question on one core, and the
+    /// half of the questions takes as long as the other.
     ///
     /// # Errors
-    /// As [`Collector::ask`].
-    pub fn of(collector: &mut Collector) -> Result<Self, FleetError> {
-        let mut ask = |view, columns: &[&str], order: &[Order<'_>], limit| {
-            collector.ask(&Question {
-                view,
-                columns,
-                only: None,
-                order,
-                limit,
-            })
-        };
-        let payers = ask("payers", &PAYER, &[Order::Down("requests_per_s")], 0)?;
-        let measured = ask("measurements", &MEASURED, &[Order::Down("received")], 0)?;
-        let conditions = ask("conditions", &MACHINES, &[Order::Down("hosts")], 0)?;
-        let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
-        let fell_back = ask("fell_back", &FALLEN, &by_rate, MOST_LISTED)?;
-        let movers = ask("movers", &MOVER, &by_rate, MOST_LISTED)?;
-        let by_days = [Order::Down("days"), Order::Up("host")];
-        let silent = ask("silent_hosts", &SILENT, &by_days, MOST_LISTED)?;
-        Ok(Self {
-            payers: listed(payers, payer),
-            measured: listed(measured, self::measured),
-            conditions: listed(conditions, machines),
-            fell_back: listed(fell_back, fallen),
-            movers: listed(movers, mover),
-            silent: listed(silent, self::silent),
-        })
+    /// As [`Collector::open`] and [`Collector::ask`].
+    pub fn of(open: impl Fn() -> Result<Collector, FleetError> + Sync) -> Result<Self, FleetError> {
+        let (now, before) = thread::scope(|threads| {
+            let before = threads.spawn(|| movers(&mut open()?));
+            let now = open().and_then(|mut collector| now(&mut collector));
+            (now, before.join())
+        });
+        let movers = before.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
+        Ok(Self { movers, ..now? })
     }
 }
 
-const PAYER: [&str; 7] = [
+/// What the newest reports say.
+fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
+    let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
+    let by_days = [Order::Down("days"), Order::Up("host")];
+    let payers = ask(collector, "payers", &PAYER, &by_rate, 0)?;
+    let measured = ask(
+        collector,
+        "measurements",
+        &MEASURED,
+        &[Order::Down("received")],
+        0,
+    )?;
+    let conditions = ask(
+        collector,
+        "conditions",
+        &MACHINES,
+        &[Order::Down("hosts")],
+        0,
+    )?;
+    let silent = ask(collector, "silent_hosts", &SILENT, &by_days, MOST_LISTED)?;
+    Ok(Answers {
+        payers: listed(payers, payer),
+        measured: listed(measured, self::measured),
+        conditions: listed(conditions, machines),
+        silent: listed(silent, self::silent),
+        movers: Listed::default(),
+    })
+}
+
+/// What they say beside those of a week ago.
+fn movers(collector: &mut Collector) -> Result<Listed<Mover>, FleetError> {
+    let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
+    let rows = ask(collector, "movers", &MOVER, &by_rate, MOST_LISTED)?;
+    Ok(listed(rows, mover))
+}
+
+fn ask(
+    collector: &mut Collector,
+    view: &str,
+    columns: &[&str],
+    order: &[Order<'_>],
+    limit: u32,
+) -> Result<Rows, FleetError> {
+    collector.ask(&Question {
+        view,
+        columns,
+        only: None,
+        order,
+        limit,
+    })
+}
+
+const PAYER: [&str; 9] = [
     "host_id",
     "host",
     "client",
@@ -129,6 +168,8 @@ const PAYER: [&str; 7] = [
     "connections",
     "requests_per_s",
     "has_socket",
+    "fell_back",
+    "at",
 ];
 pub(super) const MEASURED: [&str; 12] = [
     "host_id",
@@ -151,14 +192,6 @@ const MACHINES: [&str; 5] = [
     "hosts",
     "tcp_requests_per_s",
 ];
-const FALLEN: [&str; 6] = [
-    "host",
-    "client",
-    "server",
-    "at",
-    "connections",
-    "requests_per_s",
-];
 const MOVER: [&str; 7] = [
     "host",
     "client",
@@ -179,6 +212,8 @@ fn payer(row: &mut Cells) -> Option<Payer> {
         connections: row.count()?,
         requests_per_s: row.number().unwrap_or(0.0).max(0.0),
         has_socket: row.flag()?,
+        fell_back: row.flag()?,
+        at_s: row.seconds()?,
     })
 }
 
@@ -217,17 +252,6 @@ fn machines(row: &mut Cells) -> Option<Machines> {
         virtualised: row.text()?,
         hosts: row.count()?,
         tcp_requests_per_s: row.number().unwrap_or(0.0),
-    })
-}
-
-fn fallen(row: &mut Cells) -> Option<Fallen> {
-    Some(Fallen {
-        host: row.text()?,
-        client: row.text()?,
-        server: row.text()?,
-        at_s: row.seconds()?,
-        connections: row.count()?,
-        requests_per_s: row.number(),
     })
 }
 

@@ -13,7 +13,9 @@ use std::collections::{BTreeMap, HashSet};
 
 pub use answers::{Answers, Machines, Measured, Payer};
 pub use cells::Listed;
-use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetHost, FleetList};
+use looptax_record::{
+    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList,
+};
 pub use machine::machines;
 
 /// How much of each list is kept.
@@ -56,11 +58,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
             limits.rows,
         ),
         conditions: list(conditions, answers.conditions.is_cut, limits.rows),
-        fell_back: list(
-            answers.fell_back.rows,
-            answers.fell_back.is_cut,
-            limits.rows,
-        ),
+        fell_back: list(fell_back(&payers.rows), payers.is_cut, limits.rows),
         movers: list(answers.movers.rows, answers.movers.is_cut, limits.rows),
         silent: list(answers.silent.rows, answers.silent.is_cut, limits.rows),
     }
@@ -78,6 +76,20 @@ fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
     let n = rows.len() as u64;
     rows.truncate(most);
     FleetList { rows, n, is_cut }
+}
+
+/// Those who were moved before, the busiest first.
+fn fell_back(payers: &[Payer]) -> Vec<FleetFallen> {
+    let fallen = payers.iter().filter(|it| it.fell_back);
+    let fallen = fallen.map(|it| FleetFallen {
+        host: it.host.clone(),
+        client: it.client.clone(),
+        server: it.server.clone(),
+        at_s: it.at_s,
+        connections: it.connections,
+        requests_per_s: Some(it.requests_per_s),
+    });
+    fallen.collect()
 }
 
 /// Machines alike, the most common first; builds of one kernel release are one.

@@ -1,7 +1,7 @@
 //! What is said of a made-up fleet, held against what it was made of.
 
 use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, overview};
-use looptax_record::{Fleet, FleetFallen};
+use looptax_record::Fleet;
 use looptax_stats::Estimate;
 use looptax_stats::meta::Effect;
 use rand_core::SeedableRng;
@@ -41,6 +41,8 @@ fn made_up(n_hosts: usize, n_measured: usize, seed: u64) -> (Answers, f64) {
                     connections: 3,
                     requests_per_s,
                     has_socket: idx % 2 == 0,
+                    fell_back: false,
+                    at_s: 0,
                 });
             }
         }
@@ -214,19 +216,11 @@ fn an_empty_fleet_is_one() {
 
 #[test]
 fn lists_are_cut_and_say_how_long_they_are() {
-    let fallen = |idx: usize| FleetFallen {
-        host: format!("host{idx}"),
-        client: "php-fpm".to_owned(),
-        server: "mariadb".to_owned(),
-        at_s: 0,
-        connections: 1,
-        requests_per_s: None,
-    };
-    let (mut answers, _) = made_up(10, 10, 1);
-    answers.fell_back = Listed {
-        rows: (0..70).map(fallen).collect(),
-        is_cut: true,
-    };
+    let (mut answers, _) = made_up(20, 10, 1);
+    for payer in answers.payers.rows.iter_mut().take(70) {
+        payer.fell_back = true;
+    }
+    answers.payers.is_cut = true;
     let fleet = said(answers);
     assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (50, 70));
     assert!(fleet.fell_back.is_cut && !fleet.movers.is_cut);
@@ -236,6 +230,6 @@ fn lists_are_cut_and_say_how_long_they_are() {
         .rows
         .iter()
         .map(|it| (it.kernel.as_str(), it.hosts));
-    assert_eq!(conditions.collect::<Vec<_>>(), [("6.1", 8), ("5.10", 2)]);
-    assert_eq!(fleet.hosts, 10);
+    assert_eq!(conditions.collect::<Vec<_>>(), [("6.1", 18), ("5.10", 2)]);
+    assert_eq!(fleet.hosts, 20);
 }

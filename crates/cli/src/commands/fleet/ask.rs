@@ -56,7 +56,7 @@ pub(super) fn movers(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, F
 
 /// Runs `fleet hosts`.
 pub(super) fn hosts(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let answers = Answers::of(&mut opened(&args.ask, terminal)?)?;
+    let answers = answers(&args.ask, terminal)?;
     let hosts = looptax_fleet::hosts(&answers, args.limit as usize);
     show(&hosts, &args.ask, || {
         words::fleet_hosts(&hosts, terminal.style())
@@ -82,7 +82,7 @@ fn list(args: &FleetListArgs, terminal: Terminal) -> Result<Fleet, Failure> {
 }
 
 fn overview(args: &AskArgs, limits: Limits, terminal: Terminal) -> Result<Fleet, Failure> {
-    let answers = Answers::of(&mut opened(args, terminal)?)?;
+    let answers = answers(args, terminal)?;
     let at = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
     let version = env!("CARGO_PKG_VERSION");
     Ok(looptax_fleet::overview(
@@ -91,6 +91,12 @@ fn overview(args: &AskArgs, limits: Limits, terminal: Terminal) -> Result<Fleet,
         version,
         limits,
     ))
+}
+
+fn answers(args: &AskArgs, terminal: Terminal) -> Result<Answers, Failure> {
+    let (destination, access) = place::collector(&args.collector)?;
+    place::caution(&destination, terminal);
+    Ok(Answers::of(|| Collector::open(&destination, &access))?)
 }
 
 fn opened(args: &AskArgs, terminal: Terminal) -> Result<Collector, Failure> {
