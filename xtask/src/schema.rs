@@ -12,7 +12,7 @@ use crate::docs::{self, Files};
 use crate::workspace::root;
 
 /// What is saved or printed; its schema lies in docs/ as `FORM.schema.json`.
-const FORMS: [&str; 8] = [
+const FORMS: [&str; 10] = [
     "record",
     "replay",
     "found",
@@ -21,6 +21,8 @@ const FORMS: [&str; 8] = [
     "selfcheck",
     "switch",
     "switches",
+    "report-to",
+    "fleet-init",
 ];
 
 /// Writes the schemas, or compares only and fails when a file is stale.

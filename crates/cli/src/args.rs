@@ -8,10 +8,12 @@ mod dsn;
 pub(crate) mod echo;
 mod exec;
 mod find;
+mod fleet;
 mod history;
 mod json;
 mod replay;
 mod report;
+mod report_to;
 mod result;
 mod run;
 mod selfcheck;
@@ -29,10 +31,12 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
+pub(crate) use fleet::{FleetArgs, FleetCommand, InitArgs};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
+pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
@@ -241,6 +245,12 @@ pub(crate) enum Command {
     /// Records as one page to look at and share: tables, charts, raw data; nothing outside itself.
     #[command(after_help = EXIT_CODES)]
     Report(ReportArgs),
+    /// Send what this machine's clients and records say to a collector of many machines, once: for a timer.
+    #[command(after_help = EXIT_CODES)]
+    ReportTo(Box<ReportToArgs>),
+    /// Many machines: the collector that they report to.
+    #[command(after_help = EXIT_CODES)]
+    Fleet(FleetArgs),
     /// For looptax itself.
     #[command(hide = true, subcommand)]
     Internal(InternalCommand),
@@ -547,6 +557,10 @@ pub(crate) enum SavedForm {
     Switches,
     /// The checks of `selfcheck`.
     Selfcheck,
+    /// What `report-to` sent.
+    ReportTo,
+    /// What `fleet init` made.
+    FleetInit,
 }
 
 /// A name that is one word and no file's.

@@ -66,12 +66,17 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     true
 }
 
-/// The files of the latest runs, the newest first; none where there is no history that can be read.
-pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
+/// The latest runs, the newest first; none where there is no history that can be read.
+pub(crate) fn latest_runs(most: u32) -> Vec<PastRun> {
     let history = history_path().filter(|path| path.exists());
     let runs = history.and_then(|path| History::open(&path).and_then(|it| it.latest(most)).ok());
-    let runs = runs.map_or_else(Vec::new, |(runs, _)| runs);
-    runs.into_iter()
+    runs.map_or_else(Vec::new, |(runs, _)| runs)
+}
+
+/// The files of these.
+pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
+    latest_runs(most)
+        .into_iter()
         .filter_map(|run| run.path.map(PathBuf::from))
         .collect()
 }

@@ -50,6 +50,68 @@ pub enum FleetError {
         /// What is wrong with it.
         what: String,
     },
+    /// An address that is no collector's.
+    #[error("this is no collector's address: {what}")]
+    Destination {
+        /// What is wrong with it; never the address.
+        what: String,
+    },
+    /// Nobody is known whose certificates could be believed.
+    #[error("no authority can be read from `{}`: {what}", path.display())]
+    Authority {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        what: String,
+    },
+    /// The collector does not answer, or cannot be trusted.
+    #[error("the collector at {to} cannot be reached: {what}")]
+    Away {
+        /// Host and port.
+        to: String,
+        /// Why.
+        what: String,
+    },
+    /// Something else answers than the engine.
+    #[error("what answers at {to} is no collector: {what}")]
+    Answer {
+        /// Host and port.
+        to: String,
+        /// What it did.
+        what: String,
+    },
+    /// The engine says no.
+    #[error("the collector at {to} says: {what}")]
+    Refused {
+        /// Host and port.
+        to: String,
+        /// Its words, cleaned and cut.
+        what: String,
+        /// Whether it misses tables: nobody has made them.
+        is_bare: bool,
+    },
+    /// No view or column has this name.
+    #[error("no view has a column `{name}`, or none is called so")]
+    NoView {
+        /// The name.
+        name: String,
+    },
+    /// A folder or standard output, where an engine is needed.
+    #[error("files have no tables: this needs clickhouse://… or postgres://…")]
+    NoEngine,
+    /// Standard output does not take the report.
+    #[error("cannot write the report to standard output")]
+    Output {
+        /// Why.
+        source: io::Error,
+    },
+}
+
+impl FleetError {
+    /// Whether the same may go well later, with nothing changed here.
+    pub fn is_away(&self) -> bool {
+        matches!(self, Self::Away { .. })
+    }
 }
 
 impl Explain for FleetError {
@@ -62,7 +124,25 @@ impl Explain for FleetError {
                 "is the collector away? what waits is sent when it is back; nothing older was thrown away"
                     .to_owned(),
             ),
-            Self::NoReport { .. } => None,
+            Self::Away { .. } => {
+                Some("is it up, and may this machine reach it? the next report tries again".to_owned())
+            }
+            Self::Refused { is_bare: true, .. } => {
+                Some("`looptax fleet init` with the same address makes the tables".to_owned())
+            }
+            Self::Authority { .. } => {
+                Some("--ca-file FILE names who signs the collector's certificate".to_owned())
+            }
+            Self::Destination { .. } => Some(
+                "as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -"
+                    .to_owned(),
+            ),
+            Self::NoReport { .. }
+            | Self::Answer { .. }
+            | Self::Refused { .. }
+            | Self::NoView { .. }
+            | Self::NoEngine
+            | Self::Output { .. } => None,
         }
     }
 }

@@ -7,7 +7,9 @@
 mod anonymous;
 mod batch;
 mod column;
+mod engine;
 mod error;
+mod gathered;
 mod identity;
 mod lines;
 pub mod sent;
@@ -17,7 +19,11 @@ mod text;
 pub use anonymous::Names;
 pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
+pub use engine::{
+    Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View,
+};
 pub use error::FleetError;
+pub use gathered::Gathered;
 pub use identity::host_id;
 pub use lines::{from_lines, to_lines};
 pub use spool::{Spool, Waiting};

@@ -5,6 +5,7 @@ use serde_json::{Map, Value as Json, json};
 use crate::FleetError;
 use crate::batch::{Batch, SCHEMA_VERSION, TABLES};
 use crate::column::{Column, Kind, Row, Table, Value};
+use crate::text::cleaned;
 
 /// The member that names a row's table.
 const TABLE: &str = "table";
@@ -39,51 +40,104 @@ fn to_json(value: &Value) -> Json {
     }
 }
 
-/// The report that these lines are.
+/// The report that these lines are. Texts are cleaned as those of this machine are: the lines may be another's.
 ///
 /// # Errors
-/// [`FleetError::NoReport`] for the first line that is no row of this version's tables.
+/// [`FleetError::NoReport`] for the first line that is no row of this version's tables, or where rows are missing.
 pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
-    let mut batch = Batch {
-        report_id: String::new(),
-        rows: [const { Vec::new() }; 3],
+    let mut rows = [const { Vec::new() }; 3];
+    let mut n_lines = 0;
+    let wrong = |line: usize, what: &str| FleetError::NoReport {
+        line,
+        what: what.to_owned(),
     };
-    for (idx, line) in text.lines().enumerate() {
-        let wrong = |what: &str| FleetError::NoReport {
-            line: idx + 1,
-            what: what.to_owned(),
-        };
-        let object: Json = serde_json::from_str(line).map_err(|error| wrong(&error.to_string()))?;
-        if object[VERSION] != json!(SCHEMA_VERSION) {
-            return Err(wrong("it is of another version"));
-        }
-        let of_table = TABLES.iter().position(|it| object[TABLE] == json!(it.name));
-        let table_idx = of_table.ok_or_else(|| wrong("it names no table"))?;
-        let columns = TABLES[table_idx].columns.iter();
-        let row: Option<Row> = columns.map(|column| from_json(column, &object)).collect();
-        batch.rows[table_idx]
-            .push(row.ok_or_else(|| wrong("a column is missing or of another kind"))?);
+    for line in text.lines() {
+        n_lines += 1;
+        let (table_idx, row) = row(line).map_err(|what| wrong(n_lines, &what))?;
+        rows[table_idx].push(row);
     }
-    match batch.rows[2].first().and_then(|row| row.first()) {
-        Some(Value::Text(id)) if batch.rows[2].len() == 1 => batch.report_id.clone_from(id),
-        _ => {
-            return Err(FleetError::NoReport {
-                line: text.lines().count(),
-                what: "a report has one row of the table reports".to_owned(),
-            });
-        }
-    }
-    Ok(batch)
+    whole(rows).map_err(|what| wrong(n_lines, &what))
 }
 
+/// The rows of all tables as a report.
+///
+/// # Errors
+/// In words, where they are not those of one report, or not all of them.
+pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
+    let [report] = rows[2].as_slice() else {
+        return Err("a report has one row of the table reports".to_owned());
+    };
+    let report_id = id_of(report).to_owned();
+    if rows.iter().flatten().any(|row| id_of(row) != report_id) {
+        return Err("rows of several reports stand together".to_owned());
+    }
+    let said = |name: &str| {
+        let mut columns = TABLES[2].columns.iter();
+        let at = columns.position(|it| it.name == name);
+        at.map(|at| report[at].clone())
+    };
+    for (table, rows) in TABLES.iter().zip(&rows).take(2) {
+        if said(table.name) != Some(Value::Count(rows.len() as u64)) {
+            return Err(format!("rows of the table {} are missing", table.name));
+        }
+    }
+    Ok(Batch { report_id, rows })
+}
+
+/// The number of a row's report: the first column of each table.
+pub(crate) fn id_of(row: &Row) -> &str {
+    match row.first() {
+        Some(Value::Text(id)) => id,
+        _ => "",
+    }
+}
+
+/// The row that a line is, with its table's place in [`TABLES`].
+///
+/// # Errors
+/// In words, where it is none of this version.
+pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
+    let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
+    if object[VERSION] != json!(SCHEMA_VERSION) {
+        return Err("it is of another version".to_owned());
+    }
+    let of_table = TABLES.iter().position(|it| object[TABLE] == json!(it.name));
+    let table_idx = of_table.ok_or("it names no table")?;
+    let columns = TABLES[table_idx].columns.iter();
+    let row: Option<Row> = columns.map(|column| from_json(column, &object)).collect();
+    let row = row.ok_or("a column is missing or of another kind")?;
+    Ok((table_idx, row))
+}
+
+/// Each value within what engines take.
 fn from_json(column: &Column, object: &Json) -> Option<Value> {
     let value = object.get(column.name)?;
     Some(match column.kind {
-        Kind::Word | Kind::Text => Value::Text(value.as_str()?.to_owned()),
+        Kind::Text if IDS.contains(&column.name) => {
+            let id = value.as_str().filter(|it| is_id(it))?;
+            Value::Text(id.to_owned())
+        }
+        Kind::Word | Kind::Text => Value::Text(cleaned(value.as_str()?)),
+        Kind::Count if column.name == "n" => {
+            Value::Count(value.as_u64().filter(|it| *it < MOST_ROWS)?)
+        }
         Kind::Count => Value::Count(value.as_u64()?),
         Kind::Number if value.is_null() => Value::Number(None),
         Kind::Number => Value::Number(Some(value.as_f64()?)),
         Kind::Flag => Value::Flag(value.as_bool()?),
         Kind::Time => Value::Time(value.as_i64()?),
     })
+}
+
+/// Columns of numbers that reports and machines have; a report's names its file.
+const IDS: [&str; 2] = ["report_id", "host_id"];
+/// Most characters of such a number.
+const MOST_ID_CHARS: usize = 64;
+/// Rows of a report are numbered below this, in engines too.
+pub(crate) const MOST_ROWS: u64 = 10_000;
+
+/// Whether it can be the name of a file, of any file system.
+fn is_id(text: &str) -> bool {
+    let is_plain = |it: u8| it.is_ascii_alphanumeric() || it == b'-';
+    (1..=MOST_ID_CHARS).contains(&text.len()) && text.bytes().all(is_plain)
 }

@@ -3,6 +3,7 @@
 //! A file is there whole or not at all. Whoever is killed between arrival and removal sends it again, with the same numbers,
 //! so that it counts once.
 
+use std::collections::HashSet;
 use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -18,6 +19,9 @@ const ENDING: &str = "jsonl";
 /// A file that could not be read as a report is put aside under this ending, and not tried again.
 const BROKEN: &str = "broken";
 
+/// The file that lists the records which reports have told of.
+const TOLD: &str = "told-records";
+
 /// A folder of reports.
 #[derive(Debug)]
 pub struct Spool {
@@ -28,7 +32,8 @@ pub struct Spool {
 /// A report that waits.
 #[derive(Debug)]
 pub struct Waiting {
-    path: PathBuf,
+    /// Its file.
+    pub path: PathBuf,
     /// What it says.
     pub batch: Batch,
 }
@@ -70,20 +75,20 @@ impl Spool {
                 limit: self.most_bytes,
             });
         }
-        self.write(&batch.report_id, &lines)
+        self.write(&format!("{}.{ENDING}", batch.report_id), &lines)
             .map_err(|source| FleetError::Keep {
                 path: self.folder.clone(),
                 source,
             })
     }
 
-    fn write(&self, report_id: &str, lines: &str) -> io::Result<()> {
+    fn write(&self, name: &str, lines: &str) -> io::Result<()> {
         let mut file = tempfile::Builder::new()
             .prefix(".new-")
             .tempfile_in(&self.folder)?;
         file.write_all(lines.as_bytes())?;
         file.as_file().sync_all()?;
-        file.persist(self.folder.join(format!("{report_id}.{ENDING}")))?;
+        file.persist(self.folder.join(name))?;
         fs::File::open(&self.folder)?.sync_all()
     }
 
@@ -123,14 +128,42 @@ impl Spool {
     ///
     /// # Errors
     /// [`FleetError::Take`].
-    pub fn remove(&self, waiting: &Waiting) -> Result<(), FleetError> {
-        match fs::remove_file(&waiting.path) {
+    pub fn remove(&self, path: &Path) -> Result<(), FleetError> {
+        match fs::remove_file(path) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FleetError::Take {
-                path: waiting.path.clone(),
+                path: path.to_owned(),
                 source,
             }),
             _ => Ok(()),
         }
+    }
+
+    /// Whose records were kept in reports already: their numbers, one a line beside the reports.
+    ///
+    /// # Errors
+    /// [`FleetError::Take`].
+    pub fn told_records(&self) -> Result<HashSet<String>, FleetError> {
+        let path = self.folder.join(TOLD);
+        match fs::read_to_string(&path) {
+            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
+            Err(source) => Err(FleetError::Take { path, source }),
+        }
+    }
+
+    /// Has these, and none else, be the records that were told.
+    ///
+    /// # Errors
+    /// [`FleetError::Keep`].
+    pub fn set_told_records<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a str>,
+    ) -> Result<(), FleetError> {
+        let lines: String = ids.map(|id| format!("{id}\n")).collect();
+        self.write(TOLD, &lines).map_err(|source| FleetError::Keep {
+            path: self.folder.clone(),
+            source,
+        })
     }
 
     fn n_bytes(&self) -> Result<u64, FleetError> {

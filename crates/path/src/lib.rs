@@ -41,7 +41,7 @@ pub use session::Session;
 pub use sighting::{Peer, Relayed, children, peers_of, relayed_by};
 pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use stopping::{stop_waiting, wait_again};
-pub use tls::{Seal, TlsClient, TlsFacts};
+pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
 pub use workload::{
     Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload,

@@ -168,7 +168,7 @@ impl Link {
     }
 
     /// To be set once the login over it is over, which has a limit of its own.
-    pub(crate) fn is_logged_in(&self) -> Arc<AtomicBool> {
+    pub fn is_logged_in(&self) -> Arc<AtomicBool> {
         let patience = self.raw.patience.as_ref();
         patience.map_or_else(Arc::default, Patience::is_logged_in)
     }

@@ -7,10 +7,11 @@ use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
 
-use rustls::client::Resumption;
 use rustls::client::danger::{HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier};
+use rustls::client::{Resumption, verify_server_cert_signed_by_trust_anchor};
 use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
+use rustls::server::ParsedCertificate;
 use rustls::{
     ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
     StreamOwned,
@@ -20,6 +21,17 @@ use rustls::{
 #[derive(Debug, Clone)]
 pub struct TlsClient {
     config: Arc<ClientConfig>,
+    /// Whom [`crate::Link`] asks for.
+    name: ServerName<'static>,
+}
+
+/// What of a certificate is held against what is known.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Checked {
+    /// Who signed it.
+    Authority,
+    /// That, and whom it is made out to.
+    AuthorityAndName,
 }
 
 /// What the two ends agreed on.
@@ -64,10 +76,45 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
+    /// One for a server on another machine: its certificate has to be by one of these authorities, in DER, and, with
+    /// [`Checked::AuthorityAndName`], made out to `host`, a name or an IP address. Authorities that cannot be read are
+    /// passed over.
+    ///
+    /// # Errors
+    /// A `host` that is no name, or no authority that can be read.
+    pub fn for_host(host: &str, authorities: &[Vec<u8>], checked: Checked) -> Result<Self, Error> {
+        let name = ServerName::try_from(host.to_owned())
+            .map_err(|_| Error::General(format!("`{host}` is no name of a machine")))?;
+        let mut roots = RootCertStore::empty();
+        let all = authorities.iter().map(|it| CertificateDer::from(&**it));
+        let (n_read, _) = roots.add_parsable_certificates(all);
+        if n_read == 0 {
+            return Err(Error::General("no authority is trusted".to_owned()));
+        }
+        let builder = ClientConfig::builder_with_provider(provider())
+            .with_safe_default_protocol_versions()?;
+        let config = match checked {
+            Checked::AuthorityAndName => builder.with_root_certificates(roots),
+            Checked::Authority => {
+                let nameless = Nameless(roots, provider().signature_verification_algorithms);
+                builder
+                    .dangerous()
+                    .with_custom_certificate_verifier(Arc::new(nameless))
+            }
+        };
+        let config = config.with_no_client_auth();
+        Ok(Self {
+            name,
+            ..Self::from_config(config)
+        })
+    }
+
     fn from_config(mut config: ClientConfig) -> Self {
         config.resumption = Resumption::disabled();
         Self {
             config: Arc::new(config),
+            // Every arm leads to this machine; the certificate is made out to its loopback address.
+            name: IpAddr::from(Ipv4Addr::LOCALHOST).into(),
         }
     }
 
@@ -88,9 +135,7 @@ impl TlsClient {
 
     /// A conversation that has not begun.
     pub(crate) fn connection(&self) -> Result<ClientConnection, Error> {
-        // Every arm leads to this machine; the certificate is made out to its loopback address.
-        let name = ServerName::from(IpAddr::from(Ipv4Addr::LOCALHOST));
-        ClientConnection::new(Arc::clone(&self.config), name)
+        ClientConnection::new(Arc::clone(&self.config), self.name.clone())
     }
 }
 
@@ -148,6 +193,53 @@ impl ServerCertVerifier for Anybody {
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
         self.0.supported_schemes()
+    }
+}
+
+/// Believes every certificate by an authority that it knows, whomever it is made out to.
+#[derive(Debug)]
+struct Nameless(RootCertStore, WebPkiSupportedAlgorithms);
+
+impl ServerCertVerifier for Nameless {
+    fn verify_server_cert(
+        &self,
+        end_entity: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        _server_name: &ServerName<'_>,
+        _ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, Error> {
+        let certificate = ParsedCertificate::try_from(end_entity)?;
+        verify_server_cert_signed_by_trust_anchor(
+            &certificate,
+            &self.0,
+            intermediates,
+            now,
+            self.1.all,
+        )?;
+        Ok(ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls12_signature(message, cert, signed, &self.1)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        cert: &CertificateDer<'_>,
+        signed: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, Error> {
+        rustls::crypto::verify_tls13_signature(message, cert, signed, &self.1)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.1.supported_schemes()
     }
 }
 

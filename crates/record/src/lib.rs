@@ -25,6 +25,7 @@ mod raw;
 mod remedies;
 mod replay;
 mod replay_facts;
+mod reported;
 mod run;
 mod schedule;
 mod selfcheck;
@@ -69,6 +70,7 @@ pub use replay::{
     ReplayVerdict, SideUnit, replay_schema,
 };
 pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
+pub use reported::{CollectorTables, Reported};
 pub use run::{Record, SamplesFile};
 pub use schedule::{PlannedLook, Schedule};
 pub use selfcheck::{

@@ -16,6 +16,8 @@ pub struct Fallen {
     pub title: String,
     /// The process: `php-fpm8.2 812`.
     pub who: String,
+    /// Its number.
+    pub pid: u32,
 }
 
 /// Finds them among the clients that are connected now.
@@ -30,6 +32,7 @@ pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
                     id: switch.id.clone(),
                     title: switch.title.clone(),
                     who: format!("{} {}", process.program_name(), process.pid),
+                    pid: process.pid,
                 })
             }));
         }

@@ -10,9 +10,10 @@ use std::path::Path;
 use clap::CommandFactory;
 use clap_complete::Shell;
 use looptax_failure::Failure;
+use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_record::{
-    Checked, Found, ListedSwitch, NoteCode, PointCode, Selfcheck, Spelling, StepCode, Switched,
-    schema_of,
+    Checked, CollectorTables, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
+    Spelling, StepCode, Switched, schema_of,
 };
 use serde::Serialize;
 
@@ -30,6 +31,8 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
         SavedForm::Switches => schema_of::<Vec<ListedSwitch>>(),
         SavedForm::Dsn => schema_of::<Vec<Spelling>>(),
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
+        SavedForm::ReportTo => schema_of::<Reported>(),
+        SavedForm::FleetInit => schema_of::<CollectorTables>(),
     };
     Ok(terminal::json(&schema)?)
 }
@@ -44,6 +47,7 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     command.build();
     fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
     fs::File::create(book.join("codes.md"))?.write_all(codes()?.as_bytes())?;
+    fs::File::create(book.join("fleet-tables.md"))?.write_all(fleet_tables().as_bytes())?;
     clap_mangen::generate_to(Cli::command(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
@@ -62,6 +66,53 @@ fn codes() -> Result<String, Failure> {
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
     table(&mut page, "Steps of `switch`", StepCode::ALL)?;
     Ok(page)
+}
+
+/// Lists the tables and views of a collector, column by column, as one Markdown page.
+fn fleet_tables() -> String {
+    let mut page = format!(
+        "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON lines have the tables' columns, with `table` and `schema_version`.\n\
+         No column holds a password, a file's contents or a command line.\n\
+         Every table has `received` as well: when the row arrived, by the collector's clock.\n\
+         Made from the program's own description by `cargo xtask docs`.\n"
+    );
+    for table in TABLES {
+        let key = table.key.join("`, `");
+        let _ = write!(
+            page,
+            "\n## Table `{}`\n\n{}\nRows are equal where `{key}` are.\n",
+            table.name, table.doc
+        );
+        columns(&mut page, table.columns.iter().copied());
+    }
+    for view in VIEWS {
+        let _ = write!(page, "\n## View `{}`\n\n{}\n", view.name, view.doc);
+        match view.table {
+            Some(table) => {
+                let _ = write!(
+                    page,
+                    "Columns: those of `{}`, and `received`.\n",
+                    table.name
+                );
+            }
+            None => columns(&mut page, view.columns()),
+        }
+    }
+    page
+}
+
+fn columns(page: &mut String, columns: impl Iterator<Item = Column>) {
+    page.push_str("\n| column | kind | what it says |\n|---|---|---|\n");
+    for column in columns {
+        let kind = match column.kind {
+            Kind::Word | Kind::Text => "text",
+            Kind::Count => "count",
+            Kind::Number => "number, or none",
+            Kind::Flag => "yes or no",
+            Kind::Time => "time, UTC",
+        };
+        let _ = writeln!(page, "| `{}` | {kind} | {} |", column.name, column.doc);
+    }
 }
 
 /// Adds one kind of codes to the page.

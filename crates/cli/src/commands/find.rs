@@ -54,6 +54,29 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
+/// What a report is made of.
+pub(super) struct Looked {
+    /// What there is, with rates.
+    pub(super) found: Found,
+    /// Processes like those of a switch that are over TCP again.
+    pub(super) fallen: Vec<u32>,
+}
+
+/// Looks twice, as `find` does without options; `None` where somebody stops it.
+pub(super) fn look(stop: &AtomicBool) -> Result<Option<Looked>, Failure> {
+    sys::require_proc(sys::FOUND)?;
+    let sources = cost::from_newest(&latest_records(cost::MOST_RECORDS));
+    let first = survey(None);
+    let Some(second) = second_look(&first, stop) else {
+        return Ok(None);
+    };
+    let fallen = fallen_back(&switches(), &second);
+    Ok(Some(Looked {
+        found: listing(Some(&first), &second, &sources),
+        fallen: fallen.into_iter().map(|it| it.pid).collect(),
+    }))
+}
+
 /// The look that rates are made of, with what came and went meanwhile; `None` where somebody stops it.
 fn second_look(first: &Survey, stop: &AtomicBool) -> Option<Survey> {
     let mut glimpses = Glimpses::since(&first.servers, first.at_ns);

@@ -26,9 +26,9 @@ fn a_report_is_there_until_it_is_removed() {
     let mut found = Vec::new();
     for path in spool.waiting().unwrap() {
         let waiting = spool.read(&path).unwrap().unwrap();
-        spool.remove(&waiting).unwrap();
+        spool.remove(&waiting.path).unwrap();
         // Another looptax was faster.
-        spool.remove(&waiting).unwrap();
+        spool.remove(&waiting.path).unwrap();
         assert!(spool.read(&path).unwrap().is_none());
         found.push(waiting.batch);
     }

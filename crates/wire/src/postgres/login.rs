@@ -25,6 +25,15 @@ const FINISH: &str = "finish the log-in";
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const ASK_FOR_TLS: &str = "ask for TLS";
 
+/// Whether a password may go as it is, or as an md5 of it, where the server asks for that.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clear {
+    /// It may: nobody listens in, or the stream is sealed.
+    MayGo,
+    /// It may not.
+    NeverGoes,
+}
+
 /// Asks whether TLS may start on a connection on which nothing was said yet: the next bytes are its.
 ///
 /// # Errors
@@ -58,6 +67,20 @@ impl<S: Stream> Connection<S> {
     /// # Source
     /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
     pub fn login(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
+        Self::login_over(stream, login, Clear::MayGo, timeout_hint)
+    }
+
+    /// The same, for a server that may be on another machine: with [`Clear::NeverGoes`] a password is given only to one
+    /// that asks for SCRAM, which a listener learns nothing from.
+    ///
+    /// # Errors
+    /// As [`Self::login`]; [`WireError::Unsupported`] where the server asks for the password itself, or for md5.
+    pub fn login_over(
+        stream: S,
+        login: &Login,
+        clear: Clear,
+        timeout_hint: Duration,
+    ) -> Result<Self, WireError> {
         let mut frames = Frames::new(stream, timeout_hint);
         frames.send(SAY_HELLO, |out| {
             let fixed = [
@@ -69,7 +92,7 @@ impl<S: Stream> Connection<S> {
             frontend::startup_message(fixed.into_iter().chain(database), out)
         })?;
         let mut allowance = Allowance::LOGIN;
-        authenticate(&mut frames, login, &mut allowance)?;
+        authenticate(&mut frames, login, clear, &mut allowance)?;
         let mut connection = Self {
             frames,
             server_version: String::new(),
@@ -111,11 +134,19 @@ impl<S: Stream> Connection<S> {
 fn authenticate<S: Stream>(
     frames: &mut Frames<S>,
     login: &Login,
+    clear: Clear,
     allowance: &mut Allowance,
 ) -> Result<(), WireError> {
     let password = login.password.reveal();
     match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationOk => return Ok(()),
+        Message::AuthenticationCleartextPassword | Message::AuthenticationMd5Password(_)
+            if clear == Clear::NeverGoes =>
+        {
+            return Err(WireError::Unsupported {
+                what: "a password that others could read on the way".to_owned(),
+            });
+        }
         // Over plain TCP, too: callers connect to this machine's own addresses only.
         Message::AuthenticationCleartextPassword => {
             frames.send(AUTHENTICATE, |out| {

@@ -5,6 +5,7 @@
 //! never asks for it. Called by bench (codec), servers (filling) and path (proof of an arm).
 
 mod copy;
+mod copy_in;
 mod frames;
 mod login;
 mod prepared;
@@ -15,7 +16,7 @@ mod statement;
 use std::sync::Arc;
 
 pub use copy::TableCopy;
-pub use login::ask_for_tls;
+pub use login::{Clear, ask_for_tls};
 pub use prepared::PreparedQuery;
 pub use statement::AnyStatement;
 
@@ -120,6 +121,16 @@ impl<S: Stream> Connection<S> {
     /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.
     pub fn copy_out(&self, table: &str, n_rows: u64) -> TableCopy {
         TableCopy::new(table, n_rows)
+    }
+
+    /// Runs `sql`, which is a `COPY … FROM STDIN`, with these bytes as what is copied: the number of rows that the server
+    /// took.
+    ///
+    /// # Errors
+    /// [`WireError::Server`] when the server refuses the statement or a row (the session stays usable, and no row of it
+    /// stays); `Malformed`, `TooLong`, `Timeout`, `Closed`, `Io`.
+    pub fn copy_in(&mut self, sql: &str, rows: &[u8]) -> Result<u64, WireError> {
+        copy_in::run(&mut self.frames, sql, rows)
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.

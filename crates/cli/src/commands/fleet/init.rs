@@ -1,0 +1,31 @@
+//! `fleet init`: tables and views of a collector.
+
+use looptax_failure::Failure;
+use looptax_fleet::{Collector, InitOptions};
+use looptax_report::terminal as report;
+
+use crate::args::InitArgs;
+use crate::commands::report_to::place;
+use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
+use crate::terminal::{self, Terminal};
+
+/// Runs `fleet init`.
+pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    Outputs::default().writes("--json", args.json.path())?;
+    let (destination, access) = place::collector(&args.collector)?;
+    let options = InitOptions {
+        cluster: args.cluster.clone(),
+        keep_days: args.keep,
+    };
+    if args.print {
+        terminal::words_as_data(&options.script(&destination)?)?;
+        return Ok(Exit::Done);
+    }
+    place::caution(&destination, terminal);
+    let tables = Collector::open(&destination, &access)?.init(&options)?;
+    outputs::show(&tables, &args.json, || {
+        report::collector_tables(&tables, terminal.style())
+    })?;
+    Ok(Exit::Done)
+}

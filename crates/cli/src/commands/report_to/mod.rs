@@ -1,0 +1,81 @@
+//! `report-to`: what this machine's clients and records say, to a collector of many machines, once.
+//!
+//! A report is kept on disk before anything is sent, and goes when the collector has said that it has it: whatever happens
+//! in between, it is sent again by the next run, and counts once.
+
+mod from;
+pub(super) mod place;
+mod send;
+mod this_machine;
+
+use std::time::Duration;
+
+use looptax_failure::Failure;
+use looptax_fleet::{Place, to_lines};
+use looptax_record::Reported;
+use looptax_report::terminal as report;
+
+use crate::args::ReportToArgs;
+use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
+use crate::signals::{has_paused, stop_flag};
+use crate::terminal::{self, Terminal};
+
+/// Runs `report-to`.
+pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    Outputs::default().writes("--json", args.json.path())?;
+    let (destination, access) = place::collector(&args.collector)?;
+    let is_printed = matches!(destination.place, Place::Output);
+    if is_printed && args.json.is_printed() {
+        return Err(Failure::usage(
+            "the reports and --json both want to be printed",
+            "--json=FILE gives what was sent a file",
+        ));
+    }
+    let stop = stop_flag()?;
+    let pause = Duration::from_millis(place::random_below(u64::from(args.jitter) * 1_000));
+    if !has_paused(pause, &stop) {
+        return Ok(Exit::Interrupted);
+    }
+    let show = |reported: &Reported| {
+        let text = report::reported(reported, terminal.style());
+        if is_printed {
+            terminal.words(&text);
+            return Ok(());
+        }
+        outputs::show(reported, &args.json, || text)
+    };
+    if args.stop_file.exists() {
+        let stopped = Reported {
+            collector: destination.to_string(),
+            stopped_by: Some(args.stop_file.display().to_string()),
+            ..Reported::default()
+        };
+        show(&stopped)?;
+        return Ok(Exit::Done);
+    }
+    place::caution(&destination, terminal);
+    if let Some(source) = &args.from {
+        let (reported, exit) = from::run(args, source, &destination, &access)?;
+        if !args.dry_run {
+            show(&reported)?;
+        }
+        return Ok(exit);
+    }
+    let spool = place::spool(args.spool.as_deref())?;
+    let Some(seen) = this_machine::look(args, &spool, &stop)? else {
+        return Ok(Exit::Interrupted);
+    };
+    if args.dry_run {
+        terminal::data(&to_lines(&seen.batch))?;
+        return Ok(Exit::Done);
+    }
+    let reported = if is_printed {
+        send::print(&seen.batch, &destination, &access)?
+    } else {
+        send::keep(&spool, &seen, &destination, &access)?;
+        send::waiting(&spool, &destination, &access)?
+    };
+    show(&reported)?;
+    Ok(Exit::Done)
+}

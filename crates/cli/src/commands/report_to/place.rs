@@ -1,0 +1,105 @@
+//! Where reports go and wait, and with which password, as the arguments and the environment say.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use looptax_dsn::Secret;
+use looptax_failure::Failure;
+use looptax_fleet::{Access, Destination, Spool};
+
+use crate::args::CollectorArgs;
+use crate::sys;
+use crate::terminal::Terminal;
+
+/// The environment's password of the collector.
+const PASSWORD: &str = "LOOPTAX_COLLECTOR_PASSWORD";
+/// Most bytes of a file that holds a password or a key.
+const MOST_SECRET_BYTES: u64 = 64 << 10;
+
+/// The collector that the arguments name, and how it is reached.
+pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), Failure> {
+    let destination = Destination::parse(&args.destination)?;
+    let of_environment = std::env::var(PASSWORD).ok();
+    sys::forget_variable(PASSWORD);
+    let password = match &args.password_file {
+        Some(path) => Some(secret_in(path)?),
+        None => of_environment,
+    };
+    let access = Access {
+        password: password.map(Secret::new),
+        ca_file: args.ca_file.clone(),
+        ..Access::default()
+    };
+    Ok((destination, access))
+}
+
+/// Says what others may read on the way.
+pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
+    if let Some(words) = destination.caution() {
+        terminal.words(&format!("note: {words}\n"));
+    }
+}
+
+/// What a file holds, without the line break that editors put at its end.
+pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
+    let failed = |what: String| {
+        Failure::new(format!(
+            "cannot use the secret in `{}`: {what}",
+            path.display()
+        ))
+    };
+    let length = fs::metadata(path)
+        .map_err(|error| failed(error.to_string()))?
+        .len();
+    if length > MOST_SECRET_BYTES {
+        return Err(failed(format!("it has {length} bytes")));
+    }
+    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
+    let secret = text.trim_end_matches(['\r', '\n']);
+    if secret.is_empty() {
+        return Err(failed("it is empty".to_owned()));
+    }
+    Ok(secret.to_owned())
+}
+
+/// The spool that was named, or the usual one.
+pub(super) fn spool(named: Option<&Path>) -> Result<Spool, Failure> {
+    let folder = match named {
+        Some(folder) => folder.to_owned(),
+        None => usual_spool()?,
+    };
+    Ok(Spool::open(&folder)?)
+}
+
+fn usual_spool() -> Result<PathBuf, Failure> {
+    if rustix::process::geteuid().is_root() {
+        return Ok(PathBuf::from("/var/lib/looptax/spool"));
+    }
+    let of = |name: &str| {
+        let folder = std::env::var_os(name).map(PathBuf::from);
+        folder.filter(|it| it.is_absolute())
+    };
+    let state = of("XDG_STATE_HOME").or_else(|| Some(of("HOME")?.join(".local/state")));
+    let state = state.ok_or_else(|| {
+        Failure::usage(
+            "there is no place for a spool: neither XDG_STATE_HOME nor HOME is set",
+            "--spool FOLDER names one",
+        )
+    })?;
+    Ok(state.join("looptax/spool"))
+}
+
+/// A random number below `limit`; 0 for a limit of 0.
+pub(super) fn random_below(limit: u64) -> u64 {
+    let random = u64::from_ne_bytes(random());
+    random.checked_rem(limit).unwrap_or_default()
+}
+
+/// Bytes that nobody can tell in advance.
+pub(super) fn random<const N: usize>() -> [u8; N] {
+    let mut bytes = [0; N];
+    let filled = rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty());
+    // Up to 256 bytes come whole, and a kernel without the call is older than those that looptax runs on.
+    debug_assert_eq!(filled, Ok(N));
+    bytes
+}

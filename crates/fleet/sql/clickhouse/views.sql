@@ -1,0 +1,140 @@
+-- Views over the tables, the same names and columns as in sql/postgres/views.sql.
+-- {db}, {on}, {reports}, {findings} and {verdicts} are written in by the program; statements end with a line `;`.
+-- Said so that a server of 2018 understands it: no window functions, one join per SELECT, no nested aliases.
+
+-- The newest is by arrival first: a machine's own clock may be days off.
+CREATE VIEW IF NOT EXISTS {db}.latest_reports{on} AS
+SELECT {reports}, received
+FROM {db}.reports FINAL
+WHERE (host_id, at, report_id) GLOBAL IN
+(
+    SELECT host_id, argMax(at, newness), argMax(report_id, newness)
+    FROM
+    (
+        SELECT host_id, at, report_id, toUInt64(toUInt32(received)) * 4294967296 + toUInt32(at) AS newness
+        FROM {db}.reports FINAL
+    )
+    GROUP BY host_id
+)
+;
+CREATE VIEW IF NOT EXISTS {db}.latest_findings{on} AS
+SELECT {findings}, received
+FROM {db}.findings FINAL
+WHERE (at, report_id) GLOBAL IN (SELECT at, report_id FROM {db}.latest_reports)
+;
+CREATE VIEW IF NOT EXISTS {db}.latest_verdicts{on} AS
+SELECT {verdicts}, received
+FROM {db}.verdicts FINAL
+WHERE (host_id, report_id) GLOBAL IN (SELECT host_id, report_id FROM {db}.reports WHERE verdicts > 0)
+ORDER BY received DESC, at DESC, started_at DESC, run_id DESC, n DESC
+LIMIT 1 BY host_id, server, baseline, arm, workload, connections, placement, client_model
+;
+CREATE VIEW IF NOT EXISTS {db}.silent_hosts{on} AS
+SELECT host_id, host, received, toUInt64(intDiv(toUInt32(now()) - toUInt32(received), 86400)) AS days
+FROM {db}.latest_reports
+WHERE toUInt32(received) + 172800 < toUInt32(now())
+;
+CREATE VIEW IF NOT EXISTS {db}.pairs{on} AS
+SELECT
+    client, server, n_hosts AS hosts, n_connections AS connections,
+    requests AS requests_per_s, tcp_requests AS tcp_requests_per_s,
+    cpu AS cpu_ms_per_s, cpu_lo AS cpu_ms_per_s_lo, cpu_hi AS cpu_ms_per_s_hi,
+    n_over_tcp AS hosts_over_tcp, n_with_socket AS hosts_with_socket
+FROM
+(
+    SELECT
+        client, server, uniqExact(host_id) AS n_hosts, sum(connections) AS n_connections,
+        sum(requests_per_s) AS requests, sumIf(requests_per_s, is_tcp = 1) AS tcp_requests,
+        sum(cpu_ms_per_s) AS cpu, sum(cpu_ms_per_s_lo) AS cpu_lo, sum(cpu_ms_per_s_hi) AS cpu_hi,
+        uniqExactIf(host_id, is_tcp = 1) AS n_over_tcp, uniqExactIf(host_id, has_socket = 1) AS n_with_socket
+    FROM {db}.latest_findings
+    GROUP BY client, server
+)
+;
+-- The report that a machine's newest one is held against: the newest that is a week older, or its first.
+CREATE VIEW IF NOT EXISTS {db}.earlier_reports{on} AS
+SELECT
+    host_id,
+    if(n_old > 0, old_at, first_at) AS at,
+    if(n_old > 0, old_report_id, first_report_id) AS report_id
+FROM
+(
+    SELECT
+        host_id,
+        countIf(at + 604800 <= newest_at) AS n_old,
+        argMaxIf(at, newness, at + 604800 <= newest_at) AS old_at,
+        argMaxIf(report_id, newness, at + 604800 <= newest_at) AS old_report_id,
+        argMin(at, newness) AS first_at,
+        argMin(report_id, newness) AS first_report_id
+    FROM
+    (
+        SELECT host_id, at, report_id, toUInt64(toUInt32(received)) * 4294967296 + toUInt32(at) AS newness
+        FROM {db}.reports FINAL
+    )
+    ANY INNER JOIN
+    (
+        SELECT host_id, at AS newest_at FROM {db}.latest_reports
+    )
+    USING host_id
+    GROUP BY host_id
+)
+;
+CREATE VIEW IF NOT EXISTS {db}.movers{on} AS
+SELECT
+    host_id, host, client, server,
+    multiIf(tcp_before = 0, 'socket', tcp_before = 2, 'tcp', 'both') AS before,
+    multiIf(tcp_now = 0, 'socket', tcp_now = 2, 'tcp', 'both') AS now,
+    if(tcp_now < tcp_before, 'to socket', 'to tcp') AS direction,
+    requests AS requests_per_s
+FROM
+(
+    SELECT host_id, client, server, tcp_now, tcp_before, requests
+    FROM
+    (
+        SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_now, sum(requests_per_s) AS requests
+        FROM {db}.latest_findings
+        GROUP BY host_id, client, server
+    )
+    ANY INNER JOIN
+    (
+        SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_before
+        FROM {db}.findings FINAL
+        WHERE (at, report_id) GLOBAL IN (SELECT at, report_id FROM {db}.earlier_reports)
+        GROUP BY host_id, client, server
+    )
+    USING host_id, client, server
+    WHERE tcp_now != tcp_before
+)
+ANY INNER JOIN
+(
+    SELECT host_id, host FROM {db}.latest_reports
+)
+USING host_id
+;
+CREATE VIEW IF NOT EXISTS {db}.fell_back{on} AS
+SELECT host_id, host, client, server, at, connections, requests_per_s
+FROM
+(
+    SELECT host_id, client, server, at, connections, requests_per_s
+    FROM {db}.latest_findings
+    WHERE fell_back = 1
+)
+ANY INNER JOIN
+(
+    SELECT host_id, host FROM {db}.latest_reports
+)
+USING host_id
+;
+CREATE VIEW IF NOT EXISTS {db}.conditions{on} AS
+SELECT kernel, cpu_model, virtualised, count() AS hosts, sum(requests) AS tcp_requests_per_s
+FROM
+(
+    SELECT host_id, kernel, cpu_model, virtualised FROM {db}.latest_reports
+)
+ANY LEFT JOIN
+(
+    SELECT host_id, sumIf(requests_per_s, is_tcp = 1) AS requests FROM {db}.latest_findings GROUP BY host_id
+)
+USING host_id
+GROUP BY kernel, cpu_model, virtualised
+;

@@ -1,0 +1,27 @@
+-- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off. Kept as reports
+-- arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
+
+CREATE TABLE newest (
+    host_id text PRIMARY KEY,
+    report_id text NOT NULL,
+    at timestamptz NOT NULL,
+    received timestamptz NOT NULL
+)
+;
+CREATE FUNCTION looptax_newest() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
+BEGIN
+    INSERT INTO newest AS known (host_id, report_id, at, received)
+    SELECT DISTINCT ON (host_id) host_id, report_id, at, received
+    FROM arrived
+    ORDER BY host_id, received DESC, at DESC
+    ON CONFLICT (host_id) DO UPDATE
+    SET report_id = EXCLUDED.report_id, at = EXCLUDED.at, received = EXCLUDED.received
+    WHERE (EXCLUDED.received, EXCLUDED.at) > (known.received, known.at);
+    RETURN NULL;
+END
+$$
+;
+CREATE TRIGGER looptax_newest AFTER INSERT ON reports
+REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION looptax_newest()
+;

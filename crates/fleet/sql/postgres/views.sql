@@ -1,0 +1,109 @@
+-- Views over the tables, the same names and columns as in sql/clickhouse/views.sql.
+-- {reports:r} and its like are columns, written in by the program; statements end with a line `;`.
+-- OFFSET 0 keeps a subquery that looks up one report at a time, by its key and in one partition.
+
+CREATE OR REPLACE VIEW latest_reports AS
+SELECT r.*
+FROM newest, LATERAL
+(
+    SELECT {reports:r}, r.received FROM reports r
+    WHERE r.report_id = newest.report_id AND r.at = newest.at
+    OFFSET 0
+) r
+;
+CREATE OR REPLACE VIEW latest_findings AS
+SELECT f.*
+FROM newest, LATERAL
+(
+    SELECT {findings:f}, f.received FROM findings f
+    WHERE f.report_id = newest.report_id AND f.at = newest.at
+    OFFSET 0
+) f
+;
+CREATE OR REPLACE VIEW latest_verdicts AS
+SELECT DISTINCT ON (host_id, server, baseline, arm, workload, connections, placement, client_model)
+    {verdicts:v}, v.received
+FROM verdicts v
+WHERE EXISTS (SELECT FROM reports r WHERE r.report_id = v.report_id AND r.at = v.at)
+ORDER BY host_id, server, baseline, arm, workload, connections, placement, client_model,
+    received DESC, at DESC, started_at DESC, run_id DESC, n DESC
+;
+CREATE OR REPLACE VIEW silent_hosts AS
+SELECT host_id, host, received, floor(extract(epoch FROM now() - received) / 86400)::bigint AS days
+FROM latest_reports
+WHERE received < now() - interval '2 days'
+;
+CREATE OR REPLACE VIEW pairs AS
+SELECT
+    client, server, count(DISTINCT host_id) AS hosts, sum(connections)::bigint AS connections,
+    sum(requests_per_s) AS requests_per_s, sum(requests_per_s) FILTER (WHERE is_tcp) AS tcp_requests_per_s,
+    sum(cpu_ms_per_s) AS cpu_ms_per_s, sum(cpu_ms_per_s_lo) AS cpu_ms_per_s_lo, sum(cpu_ms_per_s_hi) AS cpu_ms_per_s_hi,
+    count(DISTINCT host_id) FILTER (WHERE is_tcp) AS hosts_over_tcp,
+    count(DISTINCT host_id) FILTER (WHERE has_socket) AS hosts_with_socket
+FROM latest_findings
+GROUP BY client, server
+;
+-- The report that a machine's newest one is held against: the newest that is a week older, or its first.
+CREATE OR REPLACE VIEW earlier_reports AS
+SELECT newest.host_id, e.at, e.report_id
+FROM newest, LATERAL
+(
+    SELECT * FROM
+    (
+        (
+            SELECT 1 AS place, r.at, r.report_id FROM reports r
+            WHERE r.host_id = newest.host_id AND r.at <= newest.at - interval '7 days'
+            ORDER BY r.received DESC, r.at DESC LIMIT 1
+        )
+        UNION ALL
+        (
+            SELECT 2, r.at, r.report_id FROM reports r
+            WHERE r.host_id = newest.host_id
+            ORDER BY r.received, r.at LIMIT 1
+        )
+    ) both_of_them
+    ORDER BY place LIMIT 1
+) e
+;
+CREATE OR REPLACE VIEW movers AS
+SELECT
+    host_id, host, client, server,
+    CASE tcp_before WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS before,
+    CASE tcp_now WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS now,
+    CASE WHEN tcp_now < tcp_before THEN 'to socket' ELSE 'to tcp' END AS direction,
+    requests_per_s
+FROM
+(
+    SELECT host_id, client, server, min(is_tcp::int) + max(is_tcp::int) AS tcp_now, sum(requests_per_s) AS requests_per_s
+    FROM latest_findings
+    GROUP BY host_id, client, server
+) later
+JOIN
+(
+    SELECT f.host_id, f.client, f.server, min(f.is_tcp::int) + max(f.is_tcp::int) AS tcp_before
+    FROM earlier_reports e, LATERAL
+    (
+        SELECT f.host_id, f.client, f.server, f.is_tcp FROM findings f
+        WHERE f.report_id = e.report_id AND f.at = e.at
+        OFFSET 0
+    ) f
+    GROUP BY f.host_id, f.client, f.server
+) earlier USING (host_id, client, server)
+JOIN (SELECT host_id, host FROM latest_reports) names USING (host_id)
+WHERE tcp_now <> tcp_before
+;
+CREATE OR REPLACE VIEW fell_back AS
+SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_per_s
+FROM latest_findings f
+JOIN latest_reports r USING (host_id)
+WHERE f.fell_back
+;
+CREATE OR REPLACE VIEW conditions AS
+SELECT r.kernel, r.cpu_model, r.virtualised, count(*) AS hosts, sum(f.requests) AS tcp_requests_per_s
+FROM latest_reports r
+LEFT JOIN
+(
+    SELECT host_id, sum(requests_per_s) FILTER (WHERE is_tcp) AS requests FROM latest_findings GROUP BY host_id
+) f USING (host_id)
+GROUP BY r.kernel, r.cpu_model, r.virtualised
+;

@@ -1,0 +1,57 @@
+//! Whose certificates are believed: a file that was named, or the system's.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::FleetError;
+
+/// Where systems keep the authorities that they trust, in one file.
+///
+/// # Source
+/// Debian, Alpine: package ca-certificates; Fedora and its kin: update-ca-trust(8); openSUSE: update-ca-certificates(8).
+const OF_SYSTEMS: [&str; 4] = [
+    "/etc/ssl/certs/ca-certificates.crt",
+    "/etc/pki/ca-trust/extracted/pem/tls-ca-bundle.pem",
+    "/var/lib/ca-certificates/ca-bundle.pem",
+    "/etc/ssl/cert.pem",
+];
+/// Most bytes of such a file: a system's has a quarter of a megabyte.
+const MOST_BYTES: u64 = 16 << 20;
+
+/// The authorities, in DER.
+///
+/// # Errors
+/// [`FleetError::Authority`] where there is no such file, or no certificate in it.
+pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
+    let path = match named {
+        Some(path) => path.to_owned(),
+        None => of_system()?,
+    };
+    let failed = |what: String| FleetError::Authority {
+        path: path.clone(),
+        what,
+    };
+    let length = fs::metadata(&path)
+        .map_err(|error| failed(error.to_string()))?
+        .len();
+    if length > MOST_BYTES {
+        return Err(failed(format!("it has {length} bytes")));
+    }
+    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let parts = pem::parse_many(text).map_err(|error| failed(error.to_string()))?;
+    let certificates = parts.into_iter().filter(|part| part.tag() == "CERTIFICATE");
+    let found: Vec<Vec<u8>> = certificates.map(pem::Pem::into_contents).collect();
+    if found.is_empty() {
+        return Err(failed("no certificate is in it".to_owned()));
+    }
+    Ok(found)
+}
+
+fn of_system() -> Result<PathBuf, FleetError> {
+    let mut all = OF_SYSTEMS.iter().map(PathBuf::from);
+    all.find(|it| it.is_file())
+        .ok_or_else(|| FleetError::Authority {
+            path: PathBuf::from(OF_SYSTEMS[0]),
+            what: "the system has no list of authorities where such lists are".to_owned(),
+        })
+}

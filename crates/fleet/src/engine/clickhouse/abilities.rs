@@ -1,0 +1,92 @@
+//! What a version of ClickHouse can do. Debian's is of 2018; what is not known to be there is not used.
+
+/// By version.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Abilities {
+    /// Rows go by themselves after a time.
+    pub(super) has_ttl: bool,
+    /// Rows that break a rule are refused.
+    pub(super) has_checks: bool,
+    /// Texts of which there are few are kept as numbers.
+    pub(super) has_low_cardinality: bool,
+    /// Small inserts of many machines are gathered before they are written.
+    pub(super) has_async_insert: bool,
+}
+
+impl Abilities {
+    /// All of them.
+    pub(super) const NEW: Self = Self {
+        has_ttl: true,
+        has_checks: true,
+        has_low_cardinality: true,
+        has_async_insert: true,
+    };
+
+    /// Those of `20.3.1`.
+    ///
+    /// # Source
+    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; a long-term
+    /// release later each (20.3). Asynchronous inserts 21.11, taken from 22.3 on.
+    pub(super) fn of_version(version: &str) -> Self {
+        let mut numbers = version.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
+        let version = (
+            numbers.next().unwrap_or_default(),
+            numbers.next().unwrap_or_default(),
+        );
+        let is_settled = version >= (20, 3);
+        Self {
+            has_ttl: is_settled,
+            has_checks: is_settled,
+            has_low_cardinality: is_settled,
+            has_async_insert: version >= (22, 3),
+        }
+    }
+
+    /// Settings of an insert: it is acknowledged when it is written, gathered or not, and may hold a year's months.
+    pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
+        if self.has_async_insert {
+            &[
+                ("async_insert", "1"),
+                ("wait_for_async_insert", "1"),
+                ("max_partitions_per_insert_block", "0"),
+            ]
+        } else {
+            &[]
+        }
+    }
+
+    /// What is missing, for a person.
+    pub(super) fn lacks(self, keep_days: Option<u32>) -> Vec<String> {
+        let mut lacks = Vec::new();
+        if !self.has_ttl {
+            lacks.push(match keep_days {
+                Some(days) => format!("rows do not go by themselves (no TTL): drop partitions older than {days} days, by month"),
+                None => "rows do not go by themselves (no TTL): drop partitions by month".to_owned(),
+            });
+        }
+        if !self.has_checks {
+            lacks.push("lengths of texts are not checked by the engine (no constraints): looptax cuts them before it sends".to_owned());
+        }
+        if !self.has_async_insert {
+            lacks.push("small inserts are not gathered (no async_insert): with thousands of machines let them report at random times (--jitter)".to_owned());
+        }
+        lacks
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_old_version_is_asked_for_less() {
+        let old = Abilities::of_version("18.16.1");
+        assert!(!old.has_ttl && !old.has_async_insert);
+        assert_eq!(old.lacks(Some(90)).len(), 3);
+        assert_eq!(Abilities::of_version("26.1.2.3"), Abilities::NEW);
+        assert!(Abilities::NEW.lacks(None).is_empty());
+        let between = Abilities::of_version("20.8.2.3");
+        assert!(between.has_ttl && !between.has_async_insert);
+        assert_eq!(Abilities::of_version("x"), old);
+    }
+}

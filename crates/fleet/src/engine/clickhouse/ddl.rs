@@ -1,0 +1,196 @@
+//! Statements that make a ClickHouse a collector, from the one description of the tables.
+
+use super::super::destination::ClickHouseAt;
+use super::super::scheme::VERSION;
+use super::super::{InitOptions, template};
+use super::abilities::Abilities;
+use crate::batch::TABLES;
+use crate::column::{Column, Kind, Table};
+use crate::lines::MOST_ROWS;
+
+/// The views.
+const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
+/// The table that knows which version the others are of.
+pub(super) const MIGRATIONS: &str = "schema_migrations";
+/// Most bytes of a text: 200 characters of four.
+const MOST_TEXT_BYTES: usize = 800;
+/// Where and how tables are made.
+#[derive(Clone, Copy)]
+pub(super) struct Site<'a> {
+    pub(super) database: &'a str,
+    pub(super) cluster: Option<&'a str>,
+    pub(super) keep_days: Option<u32>,
+    pub(super) abilities: Abilities,
+}
+
+impl Site<'_> {
+    /// Behind a name in a statement that makes something.
+    fn on(&self) -> String {
+        self.cluster
+            .map(|it| format!(" ON CLUSTER {it}"))
+            .unwrap_or_default()
+    }
+
+    /// The database.
+    pub(super) fn database(&self) -> String {
+        format!(
+            "CREATE DATABASE IF NOT EXISTS {}{}",
+            self.database,
+            self.on()
+        )
+    }
+
+    /// The table of versions.
+    pub(super) fn migrations(&self) -> String {
+        format!(
+            "CREATE TABLE IF NOT EXISTS {}.{MIGRATIONS}{}\n(\n    version UInt32,\n    applied DateTime DEFAULT now()\n)\nENGINE = {}\nORDER BY version",
+            self.database,
+            self.on(),
+            self.engine(MIGRATIONS, ""),
+        )
+    }
+
+    /// Version 1: tables, and the views over them.
+    pub(super) fn tables_and_views(&self) -> Vec<String> {
+        let names = [("db", self.database), ("on", &self.on())];
+        let mut all: Vec<String> = TABLES.iter().flat_map(|it| self.table(it)).collect();
+        all.extend(template::statements(VIEWS, &names));
+        all
+    }
+
+    /// Sets when rows go.
+    pub(super) fn keep(&self, table: &Table, days: u32) -> String {
+        format!(
+            "ALTER TABLE {}.{}{} MODIFY TTL {}",
+            self.database,
+            self.local(table.name),
+            self.on(),
+            ttl(days)
+        )
+    }
+
+    /// The table that holds rows on each machine of a cluster; without one, the table itself.
+    pub(super) fn local(&self, name: &str) -> String {
+        match self.cluster {
+            Some(_) => format!("{name}_local"),
+            None => name.to_owned(),
+        }
+    }
+
+    fn engine(&self, name: &str, version: &str) -> String {
+        if self.cluster.is_none() {
+            return format!("ReplacingMergeTree({version})");
+        }
+        let place = format!("'/clickhouse/tables/{{shard}}/{}/{name}'", self.database);
+        let version = Some(version).filter(|it| !it.is_empty());
+        let arguments: Vec<&str> = [&*place, "'{replica}'"]
+            .into_iter()
+            .chain(version)
+            .collect();
+        format!("ReplicatedReplacingMergeTree({})", arguments.join(", "))
+    }
+
+    fn table(&self, table: &Table) -> Vec<String> {
+        let columns = table.columns.iter().map(|it| self.column(it));
+        let mut parts: Vec<String> = columns.collect();
+        parts.push("received DateTime('UTC') DEFAULT now()".to_owned());
+        // Of rows that are sent again the one that came first is kept, so that nothing old becomes new.
+        parts.push("earliest UInt32 DEFAULT 4294967295 - toUInt32(received)".to_owned());
+        if self.abilities.has_checks {
+            parts.extend(checks(table));
+        }
+        let local = self.local(table.name);
+        let keep = self.keep_days.filter(|_| self.abilities.has_ttl);
+        let keep = keep
+            .map(|days| format!("\nTTL {}", ttl(days)))
+            .unwrap_or_default();
+        let made = format!(
+            "CREATE TABLE IF NOT EXISTS {db}.{local}{on}\n(\n    {}\n)\nENGINE = {}\nPARTITION BY toYYYYMM(at)\nORDER BY ({}){keep}",
+            parts.join(",\n    "),
+            self.engine(&local, "earliest"),
+            sorted_by(table),
+            db = self.database,
+            on = self.on(),
+        );
+        let over_all = self.cluster.map(|cluster| {
+            format!(
+                "CREATE TABLE IF NOT EXISTS {db}.{name}{on} AS {db}.{local}\nENGINE = Distributed({cluster}, {db}, {local}, cityHash64(host_id))",
+                db = self.database,
+                name = table.name,
+                on = self.on(),
+            )
+        });
+        std::iter::once(made).chain(over_all).collect()
+    }
+
+    fn column(&self, column: &Column) -> String {
+        let kind = match column.kind {
+            Kind::Word if self.abilities.has_low_cardinality => "LowCardinality(String)",
+            Kind::Word | Kind::Text => "String",
+            Kind::Count => "UInt64",
+            Kind::Number => "Nullable(Float64)",
+            Kind::Flag => "UInt8",
+            Kind::Time => "DateTime('UTC')",
+        };
+        format!("{} {kind}", column.name)
+    }
+}
+
+/// By arrival: a machine's own clock may be days off.
+fn ttl(days: u32) -> String {
+    format!("received + toIntervalDay({days})")
+}
+
+/// What rows are sorted by, and equal in when they are the same: a table's key behind what questions look it up by.
+fn sorted_by(table: &Table) -> &'static str {
+    match table.name {
+        "findings" => "at, report_id, n",
+        "verdicts" => "host_id, run_id, n",
+        _ => "host_id, at, report_id",
+    }
+}
+
+fn checks(table: &Table) -> Vec<String> {
+    let texts = { table.columns.iter() }.filter(|it| matches!(it.kind, Kind::Word | Kind::Text));
+    let texts: Vec<String> = texts
+        .map(|it| format!("length({}) <= {MOST_TEXT_BYTES}", it.name))
+        .collect();
+    let mut checks = vec![format!("CONSTRAINT texts CHECK {}", texts.join(" AND "))];
+    if table.columns.iter().any(|it| it.name == "n") {
+        checks.push(format!("CONSTRAINT numbers CHECK n < {MOST_ROWS}"));
+    }
+    checks
+}
+
+/// All statements, with the roles.
+pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> String {
+    let site = Site {
+        database: &at.database,
+        cluster: options.cluster.as_deref(),
+        keep_days: options.keep_days,
+        abilities: Abilities::NEW,
+    };
+    let mut all = vec![site.database(), site.migrations()];
+    all.extend(site.tables_and_views());
+    all.push(format!(
+        "INSERT INTO {}.{MIGRATIONS} (version) VALUES ({VERSION})",
+        at.database
+    ));
+    let made: String = all.iter().map(|it| format!("{it};\n\n")).collect();
+    made + &roles(&at.database)
+}
+
+fn roles(database: &str) -> String {
+    let inserts: Vec<String> = { TABLES.iter() }
+        .map(|it| {
+            format!(
+                "-- GRANT INSERT ON {database}.{} TO looptax_writer;\n",
+                it.name
+            )
+        })
+        .collect();
+    format!(
+        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n{}-- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n-- GRANT SELECT ON {database}.* TO looptax_reader;\n",
+        inserts.concat()
+    )
+}

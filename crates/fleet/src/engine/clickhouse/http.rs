@@ -1,0 +1,178 @@
+//! Statements over ClickHouse's HTTP interface: each a request of its own, with limits on time and bytes.
+
+use std::sync::Arc;
+
+use looptax_dsn::Secret;
+use ureq::Agent;
+use ureq::http::HeaderValue;
+use ureq::tls::{Certificate, RootCerts, TlsConfig};
+
+use super::super::destination::ClickHouseAt;
+use super::super::{Access, authorities};
+use crate::FleetError;
+use crate::text::cleaned;
+
+/// ClickHouse's codes of an error that says that a table or a database is missing.
+///
+/// # Source
+/// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`.
+const BARE: [&str; 2] = ["60", "81"];
+/// Most bytes of an error's text.
+const MOST_ERROR_BYTES: u64 = 16 << 10;
+
+/// The way to one server, as one user.
+pub(super) struct Http {
+    agent: Agent,
+    url: String,
+    user: HeaderValue,
+    password: Option<HeaderValue>,
+    /// Host and port, for errors.
+    to: String,
+}
+
+impl Http {
+    /// # Errors
+    /// [`FleetError::Authority`], [`FleetError::Destination`].
+    pub(super) fn new(at: &ClickHouseAt, access: &Access) -> Result<Self, FleetError> {
+        let mut config = Agent::config_builder()
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .proxy(None)
+            .user_agent("looptax")
+            .timeout_connect(Some(access.connect_limit))
+            .timeout_resolve(Some(access.connect_limit))
+            .timeout_global(Some(access.answer_limit));
+        if at.is_sealed {
+            config = config.tls_config(trusting(access)?);
+        }
+        let password = at.password.as_ref().or(access.password.as_ref());
+        let header = |text: &str| {
+            HeaderValue::from_bytes(text.as_bytes()).map_err(|_| FleetError::Destination {
+                what: "no line can end in a user or password".to_owned(),
+            })
+        };
+        let scheme = if at.is_sealed { "https" } else { "http" };
+        Ok(Self {
+            agent: config.build().new_agent(),
+            url: format!("{scheme}://{}:{}/", at.host, at.port),
+            user: header(&at.user)?,
+            password: password.map(Secret::reveal).map(header).transpose()?,
+            to: format!("{}:{}", at.host, at.port),
+        })
+    }
+
+    /// Runs a statement, with what it inserts as `body`, and gives its whole answer.
+    ///
+    /// # Errors
+    /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`].
+    pub(super) fn run(
+        &self,
+        sql: &str,
+        settings: &[(&str, &str)],
+        body: &[u8],
+        most_bytes: u64,
+    ) -> Result<Vec<u8>, FleetError> {
+        let mut request = self
+            .agent
+            .post(&self.url)
+            .header("X-ClickHouse-User", self.user.clone())
+            // The status is that of the whole answer.
+            .query("wait_end_of_query", "1")
+            .query_pairs(settings.iter().copied());
+        if let Some(password) = &self.password {
+            request = request.header("X-ClickHouse-Key", password.clone());
+        }
+        // A statement with rows goes before them, in the address; one without is the body, which may be longer.
+        let sent = if body.is_empty() {
+            request.send(sql.as_bytes())
+        } else {
+            request.query("query", sql).send(body)
+        };
+        let mut response = sent.map_err(|error| self.failed(error))?;
+        let code = response
+            .headers()
+            .get("X-ClickHouse-Exception-Code")
+            .cloned();
+        let is_fine = response.status().as_u16() == 200 && code.is_none();
+        let limit = if is_fine {
+            most_bytes
+        } else {
+            MOST_ERROR_BYTES
+        };
+        let answer = response.body_mut().with_config().limit(limit).read_to_vec();
+        if is_fine {
+            return answer.map_err(|error| self.failed(error));
+        }
+        let words = answer.unwrap_or_default();
+        Err(self.refused(response.status().as_u16(), code.as_ref(), &words))
+    }
+
+    /// What answered is not what it should be.
+    pub(super) fn strange(&self, what: &str) -> FleetError {
+        FleetError::Answer {
+            to: self.to.clone(),
+            what: what.to_owned(),
+        }
+    }
+
+    fn refused(&self, status: u16, code: Option<&HeaderValue>, words: &[u8]) -> FleetError {
+        let words = String::from_utf8_lossy(words);
+        let code = code.and_then(|it| it.to_str().ok().map(str::to_owned));
+        let code = code.or_else(|| stated_code(&words));
+        let Some(code) = code else {
+            return match status {
+                500..=599 | 429 => self.away(format!("HTTP status {status}")),
+                _ => self.strange(&format!("HTTP status {status}")),
+            };
+        };
+        FleetError::Refused {
+            to: self.to.clone(),
+            what: cleaned(&format!("code {code}: {}", words.trim())),
+            is_bare: BARE.contains(&&*code),
+        }
+    }
+
+    fn failed(&self, error: ureq::Error) -> FleetError {
+        use ureq::Error;
+        match error {
+            Error::BodyExceedsLimit(limit) => {
+                self.strange(&format!("more than {limit} bytes came"))
+            }
+            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => {
+                self.strange("its answer is not HTTP's")
+            }
+            Error::LargeResponseHeader(..) => self.strange("the head of its answer has no end"),
+            Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
+                self.away(cleaned(&error.to_string()))
+            }
+            other => self.away(cleaned(&other.to_string())),
+        }
+    }
+
+    fn away(&self, what: String) -> FleetError {
+        FleetError::Away {
+            to: self.to.clone(),
+            what,
+        }
+    }
+}
+
+/// The code in `Code: 60, e.displayText() = …` and `Code: 60. DB::Exception: …`.
+fn stated_code(words: &str) -> Option<String> {
+    let rest = words.strip_prefix("Code: ")?;
+    let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+    (!digits.is_empty()).then_some(digits)
+}
+
+/// TLS with the project's own provider, by the authorities that are believed.
+fn trusting(access: &Access) -> Result<TlsConfig, FleetError> {
+    let authorities = authorities::read(access.ca_file.as_deref())?;
+    let certificates: Vec<Certificate<'static>> = { authorities.iter() }
+        .map(|der| Certificate::from_der(der).to_owned())
+        .collect();
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    Ok(TlsConfig::builder()
+        .root_certs(RootCerts::new_with_certs(&certificates))
+        .unversioned_rustls_crypto_provider(provider)
+        .build())
+}

@@ -1,0 +1,307 @@
+//! Where reports go, as it was typed.
+
+use std::fmt;
+use std::net::IpAddr;
+use std::path::PathBuf;
+
+use looptax_dsn::{Address, Protocol, Query, Secret, shown};
+use url::{Host, Url};
+
+use crate::FleetError;
+
+/// ClickHouse's port for HTTP, and for HTTP over TLS.
+const HTTP_PORT: u16 = 8123;
+const HTTPS_PORT: u16 = 8443;
+/// Most characters of a name that is written into SQL.
+const MOST_NAME_CHARS: usize = 64;
+
+/// A collector's address. `{}` shows it without its password.
+#[derive(Debug, Clone)]
+pub struct Destination {
+    /// What is there.
+    pub place: Place,
+    shown: String,
+}
+
+/// What is at a destination.
+#[derive(Debug, Clone)]
+pub enum Place {
+    /// A ClickHouse, over HTTP.
+    ClickHouse(ClickHouseAt),
+    /// A PostgreSQL.
+    Postgres(PostgresAt),
+    /// A folder that gets a file per report.
+    Folder(PathBuf),
+    /// Standard output.
+    Output,
+}
+
+/// A ClickHouse's address.
+#[derive(Debug, Clone)]
+pub struct ClickHouseAt {
+    /// Name or IP address; an IPv6 address in brackets.
+    pub(crate) host: String,
+    pub(crate) port: u16,
+    pub(crate) user: String,
+    pub(crate) password: Option<Secret>,
+    /// An identifier: letters, digits and `_`.
+    pub(crate) database: String,
+    pub(crate) is_sealed: bool,
+}
+
+/// A PostgreSQL's address.
+#[derive(Debug, Clone)]
+pub struct PostgresAt {
+    pub(crate) address: Address,
+    pub(crate) sealing: Sealing,
+}
+
+/// How a conversation with PostgreSQL is sealed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Sealing {
+    /// `disable`: in clear.
+    None,
+    /// `require`: sealed; who answers is not checked.
+    Unchecked,
+    /// `verify-ca`: the certificate is by a trusted authority.
+    Authority,
+    /// `verify-full`: and made out to the host.
+    Full,
+}
+
+impl Destination {
+    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, or `-`.
+    ///
+    /// # Errors
+    /// [`FleetError::Destination`]; it never holds the password.
+    pub fn parse(text: &str) -> Result<Self, FleetError> {
+        let place = match text {
+            "-" => Place::Output,
+            "" => return Err(wrong("it is empty")),
+            _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
+            _ if text.contains("://") => Place::Postgres(postgres(text)?),
+            _ => Place::Folder(PathBuf::from(text)),
+        };
+        let shown = match place {
+            Place::Output => "standard output".to_owned(),
+            Place::Folder(_) => text.to_owned(),
+            _ => shown(text),
+        };
+        Ok(Self { place, shown })
+    }
+
+    /// What can be read on the way, or by whom; for a person, before something is sent.
+    pub fn caution(&self) -> Option<&'static str> {
+        match &self.place {
+            Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
+                "the collector is another machine and spoken to without TLS: who listens on the way reads reports and password (?secure=true seals them)",
+            ),
+            Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
+                "sslmode=require seals what is sent and does not check who answers: verify-full does",
+            ),
+            Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
+                "sslmode=disable: who listens on the way reads reports; the password is given to no server that does not ask for SCRAM",
+            ),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Destination {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.shown)
+    }
+}
+
+impl PostgresAt {
+    /// Whether it is on this machine.
+    pub(crate) fn is_here(&self) -> bool {
+        self.address.socket.is_some() || is_here(self.address.host.as_deref().unwrap_or_default())
+    }
+}
+
+fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
+    let url = Url::parse(text).map_err(|error| wrong(&format!("the URL is broken: {error}")))?;
+    let host = match url.host() {
+        Some(Host::Ipv6(address)) => format!("[{address}]"),
+        Some(host) if !host.to_string().is_empty() => host.to_string(),
+        _ => return Err(wrong("it names no host")),
+    };
+    let query = Query::new(url.query().unwrap_or_default());
+    let is_sealed = match query.value(&["secure"]).as_deref() {
+        None | Some("false" | "0") => false,
+        Some("true" | "1") => true,
+        Some(_) => return Err(wrong("`secure=` is true or false")),
+    };
+    if let Some(pair) = query.pairs().find(|it| it.name() != "secure") {
+        return Err(wrong(&format!("`{}=` means nothing there", name_of(&pair))));
+    }
+    let database = url.path().trim_matches('/');
+    if !is_identifier(database) {
+        return Err(wrong(
+            "behind the host stands the database: letters, digits and `_`, as in clickhouse://user@host/looptax",
+        ));
+    }
+    let user = decoded(url.username())?;
+    let password = url.password().map(decoded).transpose()?;
+    Ok(ClickHouseAt {
+        host,
+        port: url
+            .port()
+            .unwrap_or(if is_sealed { HTTPS_PORT } else { HTTP_PORT }),
+        user: if user.is_empty() {
+            "default".to_owned()
+        } else {
+            user
+        },
+        password: password.map(Secret::new),
+        database: database.to_owned(),
+        is_sealed,
+    })
+}
+
+fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
+    let address = Address::parse(text).map_err(|error| wrong(&error.to_string()))?;
+    if address.protocol != Protocol::Postgres {
+        return Err(wrong(
+            "a collector is clickhouse://…, postgres://…, a folder, or -",
+        ));
+    }
+    if address.user.is_none() {
+        return Err(wrong(
+            "it names no user, as in postgres://user@host/looptax",
+        ));
+    }
+    let mode = Query::from_text(text).value(&["sslmode"]);
+    let mut found = PostgresAt {
+        address,
+        sealing: Sealing::None,
+    };
+    found.sealing = match mode.as_deref() {
+        None if found.is_here() => Sealing::None,
+        None | Some("verify-full") => Sealing::Full,
+        Some("disable") => Sealing::None,
+        Some("require") => Sealing::Unchecked,
+        Some("verify-ca") => Sealing::Authority,
+        Some(_) => {
+            return Err(wrong(
+                "`sslmode=` is verify-full, verify-ca, require or disable: others may end in clear unseen",
+            ));
+        }
+    };
+    Ok(found)
+}
+
+/// The parameter's name as it may be shown.
+fn name_of(pair: &looptax_dsn::Pair<'_>) -> String {
+    crate::text::cleaned(&pair.name())
+}
+
+fn decoded(text: &str) -> Result<String, FleetError> {
+    // A form's `+` is a plus here.
+    let pair = format!("x={}", text.replace('+', "%2B"));
+    let value = Query::new(&pair).value(&["x"]).unwrap_or_default();
+    if value.contains('\u{fffd}') {
+        return Err(wrong(
+            "user or password is not UTF-8 once its %XX are decoded",
+        ));
+    }
+    Ok(value)
+}
+
+/// Whether a host is this machine, by its name alone.
+fn is_here(host: &str) -> bool {
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let is_loopback = bare.parse::<IpAddr>().is_ok_and(|it| it.is_loopback());
+    is_loopback || bare.eq_ignore_ascii_case("localhost") || bare.is_empty()
+}
+
+/// Whether a name can stand in SQL as it is.
+pub(crate) fn is_identifier(name: &str) -> bool {
+    let mut chars = name.chars();
+    let begins = chars
+        .next()
+        .is_some_and(|it| it.is_ascii_alphabetic() || it == '_');
+    begins
+        && name.len() <= MOST_NAME_CHARS
+        && chars.all(|it| it.is_ascii_alphanumeric() || it == '_')
+}
+
+fn wrong(what: &str) -> FleetError {
+    FleetError::Destination {
+        what: what.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn refused(text: &str, words: &str) {
+        let said = Destination::parse(text).unwrap_err().to_string();
+        assert!(said.contains(words), "{text}: {said}");
+        assert!(!said.contains("s3cret"), "{said}");
+    }
+
+    #[test]
+    fn addresses_are_read_and_shown_without_their_password() {
+        let there = Destination::parse("clickhouse://u:s3cret%40+@db.example/looptax?secure=true");
+        let there = there.unwrap();
+        let Place::ClickHouse(at) = &there.place else {
+            panic!("{there:?}");
+        };
+        assert_eq!((&*at.host, at.port, &*at.user), ("db.example", 8443, "u"));
+        assert_eq!(at.password.as_ref().unwrap().reveal(), "s3cret@+");
+        assert!(!format!("{there} {there:?}").contains("s3cret"));
+        assert!(there.caution().is_none());
+        assert!(matches!(
+            Destination::parse("-").unwrap().place,
+            Place::Output
+        ));
+        assert!(matches!(
+            Destination::parse("/var/x").unwrap().place,
+            Place::Folder(_)
+        ));
+        let there = Destination::parse("clickhouse://[::1]/looptax").unwrap();
+        assert!(there.caution().is_none(), "{there:?}");
+    }
+
+    #[test]
+    fn a_server_elsewhere_is_checked_unless_somebody_says_otherwise() {
+        let sealing = |text: &str| match Destination::parse(text).unwrap().place {
+            Place::Postgres(at) => at.sealing,
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(sealing("postgres://u@db.example/x"), Sealing::Full);
+        assert_eq!(sealing("postgres://u@127.0.0.1/x"), Sealing::None);
+        assert_eq!(
+            sealing("postgres://u@/x?host=/run/postgresql"),
+            Sealing::None
+        );
+        assert_eq!(
+            sealing("postgres://u@127.0.0.1/x?sslmode=verify-ca"),
+            Sealing::Authority
+        );
+        assert_eq!(
+            sealing("postgres://u@db.example/x?sslmode=require"),
+            Sealing::Unchecked
+        );
+        let clear = Destination::parse("postgres://u@db.example/x?sslmode=disable").unwrap();
+        assert!(clear.caution().unwrap().contains("SCRAM"));
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused() {
+        refused("", "empty");
+        refused("clickhouse://u:s3cret@h/a'b", "database");
+        refused("clickhouse://u:s3cret@h/", "database");
+        refused("clickhouse://u:s3cret@/x", "host");
+        refused("clickhouse://u:s3cret@h/x?secure=maybe", "secure");
+        refused("clickhouse://u@h/x?password=s3cret", "means nothing");
+        refused("mysql://u:s3cret@h/x", "a collector is");
+        refused("ftp://u:s3cret@h/x", "ftp");
+        refused("postgres://h/x", "no user");
+        refused("postgres://u:s3cret@h/x?sslmode=prefer", "sslmode");
+    }
+}

@@ -1,0 +1,80 @@
+//! Collectors that hold reports as they are: a folder, and standard output. Whatever ships logs takes it from there.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use looptax_record::CollectorTables;
+
+use super::{Engine, InitOptions, Question, Rows};
+use crate::FleetError;
+use crate::batch::Batch;
+use crate::lines::to_lines;
+
+/// A folder: a file per report, there whole or not at all.
+#[derive(Debug)]
+pub(super) struct Folder {
+    path: PathBuf,
+}
+
+/// Standard output.
+#[derive(Debug)]
+pub(super) struct Output;
+
+impl Folder {
+    pub(super) fn new(path: &Path) -> Self {
+        Self {
+            path: path.to_owned(),
+        }
+    }
+
+    fn write(&self, batch: &Batch) -> io::Result<()> {
+        fs::create_dir_all(&self.path)?;
+        let mut file = tempfile::Builder::new()
+            .prefix(".new-")
+            .tempfile_in(&self.path)?;
+        file.write_all(to_lines(batch).as_bytes())?;
+        file.as_file().sync_all()?;
+        file.persist(self.path.join(format!("{}.jsonl", batch.report_id)))?;
+        fs::File::open(&self.path)?.sync_all()
+    }
+}
+
+impl Engine for Folder {
+    fn init(&mut self, _: &InitOptions) -> Result<CollectorTables, FleetError> {
+        Err(FleetError::NoEngine)
+    }
+
+    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
+        batches.iter().try_for_each(|batch| {
+            self.write(batch).map_err(|source| FleetError::Keep {
+                path: self.path.clone(),
+                source,
+            })
+        })
+    }
+
+    fn ask(&mut self, _: &Question<'_>) -> Result<Rows, FleetError> {
+        Err(FleetError::NoEngine)
+    }
+}
+
+impl Engine for Output {
+    fn init(&mut self, _: &InitOptions) -> Result<CollectorTables, FleetError> {
+        Err(FleetError::NoEngine)
+    }
+
+    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
+        let mut output = io::stdout().lock();
+        let written = batches
+            .iter()
+            .try_for_each(|it| output.write_all(to_lines(it).as_bytes()));
+        written
+            .and_then(|()| output.flush())
+            .map_err(|source| FleetError::Output { source })
+    }
+
+    fn ask(&mut self, _: &Question<'_>) -> Result<Rows, FleetError> {
+        Err(FleetError::NoEngine)
+    }
+}

@@ -1,0 +1,105 @@
+//! Collectors: where reports are sent, and what is asked of them.
+//!
+//! One type for all of them ([`Collector`]), an engine per folder below. Names of tables, views and columns in SQL come
+//! from this crate's own descriptions alone; whatever a machine, a person or a collector says is a value in a row's
+//! text form, or digits.
+
+mod access;
+mod authorities;
+mod cells;
+mod clickhouse;
+mod destination;
+mod files;
+mod postgres;
+mod question;
+mod scheme;
+mod template;
+mod tsv;
+mod views;
+
+use looptax_record::CollectorTables;
+
+use crate::FleetError;
+use crate::batch::Batch;
+
+pub use access::Access;
+pub use destination::{Destination, Place};
+pub use question::{Only, Order, Question, Rows};
+pub use scheme::InitOptions;
+pub use views::{VIEWS, View};
+
+/// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
+const ROWS_AT_ONCE: usize = 10_000;
+
+/// A collector that can be spoken to.
+pub struct Collector {
+    engine: Box<dyn Engine>,
+}
+
+/// What an engine does.
+trait Engine {
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError>;
+    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError>;
+    fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
+}
+
+impl Collector {
+    /// The collector at `destination`. Engines are connected to, and logged in to, at once.
+    ///
+    /// # Errors
+    /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`]; [`FleetError::Authority`].
+    pub fn open(destination: &Destination, access: &Access) -> Result<Self, FleetError> {
+        let engine: Box<dyn Engine> = match &destination.place {
+            Place::ClickHouse(server) => Box::new(clickhouse::ClickHouse::open(server, access)?),
+            Place::Postgres(server) => Box::new(postgres::Postgres::open(server, access)?),
+            Place::Folder(path) => Box::new(files::Folder::new(path)),
+            Place::Output => Box::new(files::Output),
+        };
+        Ok(Self { engine })
+    }
+
+    /// Makes tables and views, or brings them to this version; again, it changes nothing.
+    ///
+    /// # Errors
+    /// [`FleetError::NoEngine`] for files; else as [`Self::open`].
+    pub fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
+        self.engine.init(options)
+    }
+
+    /// Sends reports. When this comes back, the collector has said that it has all of them; after an error it may have
+    /// some, and the same may be sent again: what arrives twice counts once.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
+        self.engine.send(batches)
+    }
+
+    /// Asks one of [`VIEWS`].
+    ///
+    /// # Errors
+    /// [`FleetError::NoView`] where no view or column has such a name; [`FleetError::NoEngine`] for files; else as
+    /// [`Self::open`].
+    pub fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
+        self.engine.ask(question)
+    }
+}
+
+/// Reports in groups of so many rows that one insert takes them.
+fn groups(batches: &[Batch]) -> impl Iterator<Item = &[Batch]> {
+    let mut rest = batches;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut n_rows = 0;
+        let is_within = |batch: &&Batch| {
+            n_rows += batch.rows.iter().map(Vec::len).sum::<usize>();
+            n_rows <= ROWS_AT_ONCE
+        };
+        let n = rest.iter().take_while(is_within).count().max(1);
+        let (group, left) = rest.split_at(n);
+        rest = left;
+        Some(group)
+    })
+}

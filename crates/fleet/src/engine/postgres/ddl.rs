@@ -1,0 +1,111 @@
+//! Statements that make a PostgreSQL a collector, from the one description of the tables.
+
+use super::super::scheme::VERSION;
+use super::super::template;
+use crate::batch::TABLES;
+use crate::column::{Column, Kind, Table};
+use crate::lines::MOST_ROWS;
+use crate::text::MOST_CHARS;
+
+/// The views.
+const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
+/// What keeps the newest report of each machine.
+const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
+/// The table that knows which version the others are of.
+pub(super) const MIGRATIONS: &str = "schema_migrations";
+/// The table of versions.
+pub(super) fn migrations() -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS {MIGRATIONS} (\n    version integer PRIMARY KEY,\n    applied timestamptz NOT NULL DEFAULT now()\n)"
+    )
+}
+
+/// Says that a version is reached.
+pub(super) fn reached() -> String {
+    format!("INSERT INTO {MIGRATIONS} (version) VALUES ({VERSION})")
+}
+
+/// Version 1: tables, and the views over them. `schema` is where they are made, quoted.
+pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
+    let mut all: Vec<String> = TABLES.iter().flat_map(|it| made(it)).collect();
+    let names = [("schema", schema)];
+    all.extend(template::statements(NEWEST, &names));
+    all.extend(template::statements(VIEWS, &names));
+    all
+}
+
+/// A table of the session that reports are copied into.
+pub(super) fn incoming(table: &Table) -> String {
+    let columns: Vec<String> = table.columns.iter().map(plain).collect();
+    format!(
+        "CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP",
+        table.name,
+        columns.join(", ")
+    )
+}
+
+/// A month's partition: its name's ending (`2026_11`), its first day and the next one's.
+pub(super) fn partition(table: &Table, ending: &str, from: &str, to: &str) -> String {
+    format!(
+        "CREATE TABLE IF NOT EXISTS {name}_{ending} PARTITION OF {name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
+        name = table.name,
+    )
+}
+
+fn made(table: &Table) -> Vec<String> {
+    let mut parts: Vec<String> = table.columns.iter().map(checked).collect();
+    parts.push("received timestamptz NOT NULL DEFAULT now()".to_owned());
+    parts.push(format!("PRIMARY KEY ({}, at)", table.key.join(", ")));
+    let name = table.name;
+    let mut all = vec![
+        format!(
+            "CREATE TABLE {name} (\n    {}\n) PARTITION BY RANGE (at)",
+            parts.join(",\n    ")
+        ),
+        // For clocks that are years off.
+        format!("CREATE TABLE {name}_other PARTITION OF {name} DEFAULT"),
+    ];
+    if name == "reports" {
+        all.push("CREATE INDEX reports_of_host ON reports (host_id, received, at)".to_owned());
+    }
+    all
+}
+
+fn plain(column: &Column) -> String {
+    let kind = match column.kind {
+        Kind::Word | Kind::Text => "text NOT NULL",
+        Kind::Count => "bigint NOT NULL",
+        Kind::Number => "double precision",
+        Kind::Flag => "boolean NOT NULL",
+        Kind::Time => "timestamptz NOT NULL",
+    };
+    format!("{} {kind}", column.name)
+}
+
+fn checked(column: &Column) -> String {
+    let (name, plain) = (column.name, plain(column));
+    match column.kind {
+        Kind::Word | Kind::Text => format!("{plain} CHECK (length({name}) <= {MOST_CHARS})"),
+        Kind::Count if name == "n" => format!("{plain} CHECK (n >= 0 AND n < {MOST_ROWS})"),
+        Kind::Count => format!("{plain} CHECK ({name} >= 0)"),
+        _ => plain,
+    }
+}
+
+/// All statements but the months' partitions, with the roles.
+pub(in super::super) fn script() -> String {
+    let mut all = vec![migrations()];
+    all.extend(tables_and_views("public"));
+    all.push(reached());
+    let made: String = all.iter().map(|it| format!("{it};\n\n")).collect();
+    made + "-- `looptax fleet init` makes a partition for each month as well, a year back and a year ahead; run it once a year.\n\n"
+        + &roles()
+}
+
+fn roles() -> String {
+    let tables: Vec<&str> = TABLES.iter().map(|it| it.name).collect();
+    format!(
+        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n-- GRANT INSERT ON {} TO looptax_writer;\n-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        tables.join(", ")
+    )
+}

@@ -1,0 +1,157 @@
+//! PostgreSQL from 13 on, over the project's own client.
+//!
+//! Reports go into tables of the session by COPY, and from there into the collector's own where they are not there yet:
+//! whoever sends needs the right to insert and none to read. What is checked of who answers is [`session`]'s business.
+
+mod ddl;
+mod init;
+mod session;
+
+use looptax_wire::WireError;
+
+use looptax_record::CollectorTables;
+
+use self::session::Session;
+use super::destination::PostgresAt;
+use super::question::Dialect;
+use super::{Access, Engine, InitOptions, Question, Rows, cells, groups, tsv};
+use crate::FleetError;
+use crate::batch::{Batch, TABLES};
+use crate::column::{Column, Kind, Table};
+use crate::text::cleaned;
+
+pub(super) use ddl::script;
+
+/// SQLSTATEs of a table or a schema that is missing.
+const BARE: [&str; 2] = ["42P01", "3F000"];
+/// SQLSTATEs, by their class, of a server that cannot now: connection, resources, operator.
+const LATER: [&str; 3] = ["08", "53", "57"];
+
+/// A PostgreSQL.
+pub(super) struct Postgres {
+    session: Session,
+}
+
+impl Postgres {
+    /// # Errors
+    /// As [`super::Collector::open`].
+    pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
+        let session = Session::open(at, access)?;
+        let mut opened = Self { session };
+        opened.execute("SET TimeZone TO 'UTC'")?;
+        Ok(opened)
+    }
+
+    fn execute(&mut self, sql: &str) -> Result<u64, FleetError> {
+        let done = self.session.connection.execute(sql);
+        done.map_err(|error| self.session.failed(error))
+    }
+
+    /// The first column of each row.
+    fn column(&mut self, sql: &str) -> Result<Vec<String>, FleetError> {
+        let rows = self.session.connection.query(sql);
+        let rows = rows.map_err(|error| self.session.failed(error))?;
+        let first = rows.into_iter().filter_map(|row| row.into_iter().next());
+        Ok(first
+            .map(|cell| cleaned(&String::from_utf8_lossy(&cell.unwrap_or_default())))
+            .collect())
+    }
+
+    /// A group of reports: all of it, or none.
+    fn send_group(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
+        self.execute("BEGIN")?;
+        let sent = TABLES.into_iter().enumerate();
+        let sent = { sent }.try_for_each(|(idx, table)| self.insert(table, batches, idx));
+        match sent.and_then(|()| self.execute("COMMIT")) {
+            Ok(_) => Ok(()),
+            Err(error) => {
+                // Where even that fails the session is over, and with it the transaction.
+                let _ = self.execute("ROLLBACK");
+                Err(error)
+            }
+        }
+    }
+
+    fn insert(&mut self, table: &Table, batches: &[Batch], idx: usize) -> Result<(), FleetError> {
+        let rows = batches.iter().flat_map(|it| &it.rows[idx]);
+        let text = tsv::from_rows(rows);
+        if text.is_empty() {
+            return Ok(());
+        }
+        self.execute(&ddl::incoming(table))?;
+        let copy = format!("COPY incoming_{} FROM STDIN", table.name);
+        let copied = self.session.connection.copy_in(&copy, text.as_bytes());
+        copied.map_err(|error| self.session.failed(error))?;
+        let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
+        let columns = columns.join(", ");
+        self.execute(&format!(
+            "INSERT INTO {name} ({columns}) SELECT {columns} FROM incoming_{name} ON CONFLICT DO NOTHING",
+            name = table.name,
+        ))?;
+        Ok(())
+    }
+}
+
+impl Engine for Postgres {
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
+        init::run(self, options)
+    }
+
+    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
+        groups(batches).try_for_each(|group| self.send_group(group))
+    }
+
+    fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
+        let (columns, sql) = question.statement(&DIALECT)?;
+        let found = self.session.connection.query(&sql);
+        let found = found.map_err(|error| self.session.failed(error))?;
+        let read = |row: Vec<Option<Vec<u8>>>| cells::row(&columns, row.into_iter());
+        let rows: Result<Vec<_>, String> = found.into_iter().map(read).collect();
+        let rows = rows.map_err(|what| self.session.strange(what))?;
+        let is_cut = rows.len() >= question.n_rows() as usize;
+        Ok(Rows {
+            columns,
+            rows,
+            is_cut,
+        })
+    }
+}
+
+const DIALECT: Dialect = Dialect {
+    cell,
+    text: |digits| format!("convert_from(decode('{digits}', 'hex'), 'UTF8')"),
+};
+
+fn cell(column: &Column) -> String {
+    let name = column.name;
+    match column.kind {
+        Kind::Word | Kind::Text | Kind::Count | Kind::Number => name.to_owned(),
+        Kind::Flag => format!("{name}::int"),
+        Kind::Time => format!("floor(extract(epoch FROM {name}))::bigint"),
+    }
+}
+
+/// What an error on the wire means for a report.
+fn meaning(to: &str, error: &WireError) -> FleetError {
+    let to = to.to_owned();
+    let what = cleaned(&looptax_failure::with_causes(error));
+    match error {
+        WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => {
+            FleetError::Away { to, what }
+        }
+        WireError::Server { code, .. } => FleetError::Refused {
+            to,
+            is_bare: BARE.contains(&&**code),
+            what,
+        },
+        WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => {
+            FleetError::Away { to, what }
+        }
+        WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused {
+            to,
+            what,
+            is_bare: false,
+        },
+        _ => FleetError::Answer { to, what },
+    }
+}

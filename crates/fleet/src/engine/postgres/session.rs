@@ -1,0 +1,132 @@
+//! A session with a PostgreSQL that may be on another machine: who answers is checked before it hears a password.
+
+use std::net::{SocketAddr, ToSocketAddrs};
+use std::sync::atomic::Ordering;
+
+use looptax_path::{Checked, Endpoint, Limits, Link, TlsClient};
+use looptax_wire::postgres::{self, Clear, Connection};
+use looptax_wire::{Login, WireError};
+
+use super::super::destination::{PostgresAt, Sealing};
+use super::super::{Access, authorities};
+use crate::FleetError;
+use crate::text::cleaned;
+
+/// Most addresses of a name that are tried.
+const MOST_ADDRESSES: usize = 4;
+
+/// A session that is logged in.
+pub(super) struct Session {
+    pub(super) connection: Connection<Link>,
+    /// Host and port, or the socket, for errors.
+    to: String,
+}
+
+impl Session {
+    /// # Errors
+    /// As [`super::super::Collector::open`].
+    pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
+        let to = name_of(at);
+        let limits = Limits {
+            connect: access.connect_limit,
+            io: access.answer_limit,
+        };
+        let tls = sealing(at, access)?;
+        let mut link = connect(at, limits, &to)?;
+        let address = &at.address;
+        if let Some(tls) = &tls {
+            postgres::ask_for_tls(&mut link, limits.io)
+                .map_err(|error| super::meaning(&to, &error))?;
+            link.start_tls(tls).map_err(|error| FleetError::Away {
+                to: to.clone(),
+                what: cleaned(&format!("cannot start TLS: {error}")),
+            })?;
+        }
+        let is_private = tls.is_some() || at.is_here();
+        let clear = if is_private {
+            Clear::MayGo
+        } else {
+            Clear::NeverGoes
+        };
+        let password = address.password.clone().or_else(|| access.password.clone());
+        let login = Login {
+            user: address.user.clone().unwrap_or_default(),
+            password: password.unwrap_or_default(),
+            database: address.database.clone(),
+            ..Login::default()
+        };
+        let is_logged_in = link.is_logged_in();
+        let connection = Connection::login_over(link, &login, clear, limits.io);
+        is_logged_in.store(true, Ordering::Relaxed);
+        let connection = connection.map_err(|error| super::meaning(&to, &error))?;
+        Ok(Self { connection, to })
+    }
+
+    pub(super) fn failed(&self, error: WireError) -> FleetError {
+        super::meaning(&self.to, &error)
+    }
+
+    pub(super) fn strange(&self, what: String) -> FleetError {
+        FleetError::Answer {
+            to: self.to.clone(),
+            what,
+        }
+    }
+}
+
+/// What seals the session, and what of the certificate is checked.
+fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetError> {
+    let checked = match at.sealing {
+        Sealing::None => return Ok(None),
+        // libpq's rule: who names an authority wants it checked.
+        Sealing::Unchecked if access.ca_file.is_some() => Checked::Authority,
+        Sealing::Unchecked => {
+            let client = TlsClient::trusting_anybody();
+            return client.map(Some).map_err(|error| broken(&error));
+        }
+        Sealing::Authority => Checked::Authority,
+        Sealing::Full => Checked::AuthorityAndName,
+    };
+    let authorities = authorities::read(access.ca_file.as_deref())?;
+    let host = at.address.host.as_deref().unwrap_or("localhost");
+    let client = TlsClient::for_host(host.trim_matches(['[', ']']), &authorities, checked);
+    client.map(Some).map_err(|error| broken(&error))
+}
+
+fn broken(error: &rustls::Error) -> FleetError {
+    FleetError::Destination {
+        what: error.to_string(),
+    }
+}
+
+fn connect(at: &PostgresAt, limits: Limits, to: &str) -> Result<Link, FleetError> {
+    let away = |what: String| FleetError::Away {
+        to: to.to_owned(),
+        what: cleaned(&what),
+    };
+    let mut last = away("it has no address".to_owned());
+    for endpoint in endpoints(at).map_err(|error| away(error.to_string()))? {
+        match Link::open(&endpoint, limits) {
+            Ok(link) => return Ok(link),
+            Err(error) => last = away(looptax_failure::with_causes(&error)),
+        }
+    }
+    Err(last)
+}
+
+fn endpoints(at: &PostgresAt) -> std::io::Result<Vec<Endpoint>> {
+    if let Some(file) = at.address.socket_file() {
+        return Ok(vec![Endpoint::Unix(file)]);
+    }
+    let host = at.address.host.as_deref().unwrap_or("localhost");
+    let addresses = (host.trim_matches(['[', ']']), at.address.port).to_socket_addrs()?;
+    let addresses: Vec<SocketAddr> = addresses.take(MOST_ADDRESSES).collect();
+    Ok(addresses.into_iter().map(Endpoint::Tcp).collect())
+}
+
+fn name_of(at: &PostgresAt) -> String {
+    match (at.address.socket_file(), at.address.host.as_deref()) {
+        (Some(file), _) => file.display().to_string(),
+        (None, host) => format!("{}:{}", host.unwrap_or("localhost"), at.address.port),
+    }
+}

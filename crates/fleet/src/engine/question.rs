@@ -1,0 +1,171 @@
+//! What a collector can be asked: columns of a view, filtered, in an order, so many rows.
+
+use crate::FleetError;
+use crate::column::{Column, Kind, Row};
+
+use super::views::{VIEWS, View};
+
+/// Most rows of one answer.
+pub(super) const MOST_ROWS: u32 = 1_000_000;
+
+/// A question to one of [`VIEWS`].
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Question<'a> {
+    /// The view's name.
+    pub view: &'a str,
+    /// Columns; all of them where none is named.
+    pub columns: &'a [&'a str],
+    /// Rows with this value alone.
+    pub only: Option<Only<'a>>,
+    /// In this order.
+    pub order: &'a [Order<'a>],
+    /// So many rows at most; 0 means a million.
+    pub limit: u32,
+}
+
+/// The rows whose column, one of texts, has this value.
+#[derive(Debug, Clone, Copy)]
+pub struct Only<'a> {
+    /// The column.
+    pub column: &'a str,
+    /// The value.
+    pub is: &'a str,
+}
+
+/// A column that rows are ordered by; absent values come last.
+#[derive(Debug, Clone, Copy)]
+pub enum Order<'a> {
+    /// The smallest first.
+    Up(&'a str),
+    /// The largest first.
+    Down(&'a str),
+}
+
+/// An answer.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Rows {
+    /// The columns that were asked for.
+    pub columns: Vec<Column>,
+    /// A value for each of them.
+    pub rows: Vec<Row>,
+    /// Whether there are as many as were asked for, so that there may be more.
+    pub is_cut: bool,
+}
+
+/// How an engine writes what a question is made of.
+pub(super) struct Dialect {
+    /// A column as text that [`super::cells`] reads.
+    pub(super) cell: fn(&Column) -> String,
+    /// A text's value, from its hexadecimal digits.
+    pub(super) text: fn(&str) -> String,
+}
+
+impl Question<'_> {
+    /// The columns asked for, and the statement: of it nothing was typed by anybody but digits.
+    ///
+    /// # Errors
+    /// [`FleetError::NoView`].
+    pub(super) fn statement(&self, dialect: &Dialect) -> Result<(Vec<Column>, String), FleetError> {
+        let view = VIEWS.iter().find(|it| it.name == self.view);
+        let view = view.ok_or_else(|| no_view(self.view))?;
+        let columns: Vec<Column> = if self.columns.is_empty() {
+            view.columns().collect()
+        } else {
+            let named = self.columns.iter().map(|name| column(view, name));
+            named.collect::<Result<_, _>>()?
+        };
+        let cells: Vec<String> = columns.iter().map(dialect.cell).collect();
+        let mut sql = format!("SELECT {} FROM {}", cells.join(", "), view.name);
+        if let Some(only) = self.only {
+            let column = column(view, only.column)?;
+            if !matches!(column.kind, Kind::Text | Kind::Word) {
+                return Err(no_view(only.column));
+            }
+            let value = (dialect.text)(&crate::anonymous::hex(only.is.as_bytes()));
+            sql.push_str(&format!(" WHERE {} = {value}", column.name));
+        }
+        let orders = self.order.iter().map(|order| {
+            let (name, direction) = match order {
+                Order::Up(name) => (name, "ASC"),
+                Order::Down(name) => (name, "DESC"),
+            };
+            Ok(format!(
+                "{} {direction} NULLS LAST",
+                column(view, name)?.name
+            ))
+        });
+        let orders: Vec<String> = orders.collect::<Result<_, FleetError>>()?;
+        if !orders.is_empty() {
+            sql.push_str(&format!(" ORDER BY {}", orders.join(", ")));
+        }
+        sql.push_str(&format!(" LIMIT {}", self.n_rows()));
+        Ok((columns, sql))
+    }
+
+    /// Most rows of the answer.
+    pub(super) fn n_rows(&self) -> u32 {
+        match self.limit {
+            0 => MOST_ROWS,
+            limit => limit.min(MOST_ROWS),
+        }
+    }
+}
+
+fn column(view: &View, name: &str) -> Result<Column, FleetError> {
+    let found = view.columns().find(|it| it.name == name);
+    found.ok_or_else(|| no_view(name))
+}
+
+fn no_view(name: &str) -> FleetError {
+    FleetError::NoView {
+        name: crate::text::cleaned(name),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PLAIN: Dialect = Dialect {
+        cell: |column| column.name.to_owned(),
+        text: |digits| format!("unhex('{digits}')"),
+    };
+
+    #[test]
+    fn a_statement_has_names_of_views_and_digits_alone() {
+        let question = Question {
+            view: "pairs",
+            columns: &["client", "hosts"],
+            only: Some(Only {
+                column: "server",
+                is: "'; DROP TABLE x; --",
+            }),
+            order: &[Order::Down("cpu_ms_per_s"), Order::Up("client")],
+            limit: 20,
+        };
+        let (columns, sql) = question.statement(&PLAIN).unwrap();
+        assert_eq!(columns.len(), 2);
+        assert_eq!(
+            sql,
+            "SELECT client, hosts FROM pairs WHERE server = unhex('273b2044524f50205441424c4520783b202d2d') ORDER BY cpu_ms_per_s DESC NULLS LAST, client ASC NULLS LAST LIMIT 20"
+        );
+    }
+
+    #[test]
+    fn a_name_that_nobody_has_described_is_refused() {
+        let named = |view, column| {
+            Question {
+                view,
+                columns: &[column][..0],
+                only: Some(Only { column, is: "" }),
+                ..Question::default()
+            }
+            .statement(&PLAIN)
+            .is_err()
+        };
+        assert!(named("pairs; DROP TABLE x", "client"));
+        assert!(named("pairs", "client = client OR client"));
+        assert!(named("pairs", "hosts"));
+        assert!(!named("pairs", "client"));
+    }
+}

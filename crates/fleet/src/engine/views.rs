@@ -1,0 +1,170 @@
+//! What a collector knows of a fleet: the views, whose columns have the same names in every engine.
+
+use crate::column::{Column, Kind, Table};
+use crate::sent::findings::FINDINGS;
+use crate::sent::reports::REPORTS;
+use crate::sent::verdicts::VERDICTS;
+
+/// A view.
+#[derive(Debug, Clone, Copy)]
+pub struct View {
+    /// Its name.
+    pub name: &'static str,
+    /// What a row is.
+    pub doc: &'static str,
+    /// The table whose columns come first, if there is one.
+    pub table: Option<&'static Table>,
+    /// Its other columns.
+    pub more: &'static [Column],
+}
+
+impl View {
+    /// All columns.
+    pub fn columns(&self) -> impl Iterator<Item = Column> {
+        let of_table = self.table.map(|it| it.columns).unwrap_or_default();
+        of_table.iter().chain(self.more).copied()
+    }
+}
+
+const fn column(name: &'static str, kind: Kind, doc: &'static str) -> Column {
+    Column { name, kind, doc }
+}
+
+/// By the collector's clock; in every table.
+pub(crate) const RECEIVED: Column = column(
+    "received",
+    Kind::Time,
+    "When it arrived first, by the collector's clock.",
+);
+const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");
+const HOST: Column = column(
+    "host",
+    Kind::Text,
+    "The machine's name in its newest report.",
+);
+const CLIENT: Column = column("client", Kind::Text, "The client's program.");
+const SERVER: Column = column("server", Kind::Word, "Kind of the server.");
+const HOSTS: Column = column("hosts", Kind::Count, "Machines.");
+const CONNECTIONS: Column = column("connections", Kind::Count, "Connections that are open.");
+const REQUESTS: Column = column("requests_per_s", Kind::Number, "Requests per second.");
+const TCP_REQUESTS: Column = column(
+    "tcp_requests_per_s",
+    Kind::Number,
+    "Requests per second that pay for TCP.",
+);
+
+/// All views.
+pub const VIEWS: [View; 8] = [
+    View {
+        name: "latest_reports",
+        doc: "The newest report of each machine, by when it arrived.",
+        table: Some(&REPORTS),
+        more: &[RECEIVED],
+    },
+    View {
+        name: "latest_findings",
+        doc: "The findings of these, each once.",
+        table: Some(&FINDINGS),
+        more: &[RECEIVED],
+    },
+    View {
+        name: "latest_verdicts",
+        doc: "Each machine's newest verdict on an arm of a server under the same conditions, each once.",
+        table: Some(&VERDICTS),
+        more: &[RECEIVED],
+    },
+    View {
+        name: "silent_hosts",
+        doc: "Machines of which nothing arrived for two days.",
+        table: None,
+        more: &[
+            HOST_ID,
+            HOST,
+            RECEIVED,
+            column("days", Kind::Count, "Whole days since."),
+        ],
+    },
+    View {
+        name: "pairs",
+        doc: "Programs and kinds of server that they are connected to, over all machines' newest reports.",
+        table: None,
+        more: &[
+            CLIENT,
+            SERVER,
+            HOSTS,
+            CONNECTIONS,
+            REQUESTS,
+            TCP_REQUESTS,
+            column(
+                "cpu_ms_per_s",
+                Kind::Number,
+                "CPU time that TCP costs them, ms per second: the sum of estimates.",
+            ),
+            column("cpu_ms_per_s_lo", Kind::Number, "Sum of the lower ends."),
+            column("cpu_ms_per_s_hi", Kind::Number, "Sum of the upper ends."),
+            column(
+                "hosts_over_tcp",
+                Kind::Count,
+                "Machines on which some of it goes over TCP.",
+            ),
+            column(
+                "hosts_with_socket",
+                Kind::Count,
+                "Machines on which the server has a socket.",
+            ),
+        ],
+    },
+    View {
+        name: "movers",
+        doc: "Pairs of a machine that went another way in its newest report than a week before it, or than in its first one.",
+        table: None,
+        more: &[
+            HOST_ID,
+            HOST,
+            CLIENT,
+            SERVER,
+            column("before", Kind::Word, "socket, tcp, or both."),
+            column("now", Kind::Word, "socket, tcp, or both."),
+            column(
+                "direction",
+                Kind::Word,
+                "`to socket` or `to tcp`; of both to one, the one it went to.",
+            ),
+            REQUESTS,
+        ],
+    },
+    View {
+        name: "fell_back",
+        doc: "Clients that were switched to the socket and are over TCP again.",
+        table: None,
+        more: &[
+            HOST_ID,
+            HOST,
+            CLIENT,
+            SERVER,
+            column(
+                "at",
+                Kind::Time,
+                "When it was seen, by the machine's own clock.",
+            ),
+            CONNECTIONS,
+            REQUESTS,
+        ],
+    },
+    View {
+        name: "conditions",
+        doc: "What machines there are.",
+        table: None,
+        more: &[
+            column("kernel", Kind::Word, "Kernel release and version."),
+            column("cpu_model", Kind::Word, "CPU model."),
+            column(
+                "virtualised",
+                Kind::Word,
+                "yes, no, or empty where the machine does not tell.",
+            ),
+            HOSTS,
+            TCP_REQUESTS,
+        ],
+    },
+];

@@ -1,0 +1,160 @@
+//! Reports that were gathered before, from many machines: lines of several may stand between each other.
+//!
+//! Whoever wrote them is not trusted: a line, a report and what waits for its end have limits, and one that breaks them
+//! costs itself alone.
+
+use std::collections::HashMap;
+use std::io::{BufRead, Read};
+use std::path::PathBuf;
+
+use crate::FleetError;
+use crate::batch::Batch;
+use crate::column::Row;
+use crate::lines::{MOST_ROWS, id_of, row, whole};
+
+/// Most bytes of a line: the longest row of this version has some 20,000.
+const MOST_LINE_BYTES: u64 = 128 << 10;
+/// Most rows of reports whose end has not come yet.
+const MOST_PENDING: usize = 200_000;
+
+/// Reads them one after the other.
+pub struct Gathered<R> {
+    lines: R,
+    source: PathBuf,
+    line: usize,
+    pending: HashMap<String, [Vec<Row>; 3]>,
+    n_pending: usize,
+    is_over: bool,
+}
+
+impl<R: BufRead> Gathered<R> {
+    /// What `lines` say; `source` is where they come from, for errors.
+    pub fn new(lines: R, source: PathBuf) -> Self {
+        Self {
+            lines,
+            source,
+            line: 0,
+            pending: HashMap::new(),
+            n_pending: 0,
+            is_over: false,
+        }
+    }
+
+    /// The next line without its end; `None` at the end.
+    fn next_line(&mut self) -> Result<Option<String>, FleetError> {
+        let mut bytes = Vec::new();
+        let limited = (&mut self.lines).take(MOST_LINE_BYTES);
+        let read = { limited }.read_until(b'\n', &mut bytes);
+        let n_read = read.map_err(|source| FleetError::Take {
+            path: self.source.clone(),
+            source,
+        })?;
+        if n_read == 0 {
+            return Ok(None);
+        }
+        self.line += 1;
+        if bytes.pop_if(|it| *it == b'\n').is_none() && n_read as u64 == MOST_LINE_BYTES {
+            self.skip_line()?;
+            return Err(self.wrong(format!("it has more than {MOST_LINE_BYTES} bytes")));
+        }
+        Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
+    }
+
+    /// Goes to the end of a line that is too long, without keeping it.
+    fn skip_line(&mut self) -> Result<(), FleetError> {
+        loop {
+            let buffer = self.lines.fill_buf().map_err(|source| FleetError::Take {
+                path: self.source.clone(),
+                source,
+            })?;
+            let end = buffer.iter().position(|byte| *byte == b'\n');
+            let (n_used, is_last) = match end {
+                Some(at) => (at + 1, true),
+                None => (buffer.len(), buffer.is_empty()),
+            };
+            self.lines.consume(n_used);
+            if is_last {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Takes a line's row: the report that it ends, if it does.
+    fn take(&mut self, line: &str) -> Result<Option<Batch>, FleetError> {
+        let (table_idx, row) = row(line).map_err(|what| self.wrong(what))?;
+        let is_last = table_idx == 2;
+        let id = id_of(&row).to_owned();
+        let rows = self.pending.entry(id.clone()).or_default();
+        rows[table_idx].push(row);
+        let n_rows: usize = rows.iter().map(Vec::len).sum();
+        self.n_pending += 1;
+        if is_last || n_rows as u64 > MOST_ROWS {
+            let rows = self.pending.remove(&id).unwrap_or_default();
+            self.n_pending -= n_rows;
+            return whole(rows).map(Some).map_err(|what| self.wrong(what));
+        }
+        if self.n_pending > MOST_PENDING {
+            self.pending.clear();
+            self.n_pending = 0;
+            return Err(self.wrong(format!(
+                "more than {MOST_PENDING} rows wait for the row of the table reports that ends theirs"
+            )));
+        }
+        Ok(None)
+    }
+
+    fn wrong(&self, what: String) -> FleetError {
+        FleetError::NoReport {
+            line: self.line,
+            what,
+        }
+    }
+}
+
+impl<R: BufRead> Iterator for Gathered<R> {
+    type Item = Result<Batch, FleetError>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        while !self.is_over {
+            let taken = match self.next_line() {
+                Ok(Some(line)) => self.take(&line).transpose(),
+                Ok(None) => {
+                    self.is_over = true;
+                    let is_cut = !self.pending.is_empty();
+                    is_cut.then(|| Err(self.wrong("a report has no end".to_owned())))
+                }
+                Err(error) => {
+                    self.is_over = matches!(error, FleetError::Take { .. });
+                    Some(Err(error))
+                }
+            };
+            if taken.is_some() {
+                return taken;
+            }
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn read(text: &str) -> Vec<Result<Batch, FleetError>> {
+        Gathered::new(text.as_bytes(), PathBuf::from("test")).collect()
+    }
+
+    #[test]
+    fn a_line_that_is_too_long_costs_itself_alone() {
+        let long = "x".repeat(3 * MOST_LINE_BYTES as usize);
+        let found = read(&format!("{long}\nnonsense\n{long}"));
+        let lines: Vec<usize> = { found.iter() }
+            .map(|it| match it {
+                Err(FleetError::NoReport { line, .. }) => *line,
+                other => panic!("{other:?}"),
+            })
+            .collect();
+        assert_eq!(lines, [1, 2, 3]);
+        assert!(read("").is_empty());
+    }
+}
