@@ -149,6 +149,7 @@ packages_of() {
     promtool) echo prometheus ;;
     systemd-analyze) echo systemd ;;
     dpkg-deb) echo dpkg ;;
+    clickhouse-server | clickhouse-client) echo "$1" ;;
   esac
 }
 
@@ -166,7 +167,7 @@ find_missing() {
       ;;
     peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
-    fleet) programs=(ansible-playbook promtool systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
+    fleet) programs=(ansible-playbook promtool clickhouse-server clickhouse-client postgres redis-server systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
   esac
   missing=()
   for program in "${programs[@]}"; do

@@ -52,7 +52,7 @@ PANELS = [
      "SELECT server, baseline, arm, workload, connections, placement, count(*) AS verdicts, 100 * (1 - exp(-avg(theta))) AS loss_pct FROM latest_verdicts "
      "WHERE verdict <> 'invalid' GROUP BY server, baseline, arm, workload, connections, placement ORDER BY verdicts DESC, server, arm LIMIT 50", 24, 8, "none"),
     ("timeseries", "Reports per hour", "By the collector's clock, within seven days.",
-     "SELECT {hour} AS time, count(*) AS reports FROM reports WHERE {week} GROUP BY 1 ORDER BY 1", 24, 6, "none"),
+     "SELECT {hour} AS time, count(*) AS reports FROM reports WHERE {week} GROUP BY time ORDER BY time", 24, 6, "none"),
 ]
 
 

@@ -4,6 +4,7 @@ use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
     FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
+use looptax_report::found_openmetrics;
 use looptax_report::terminal::{First, Style, found};
 
 fn of_mariadb() -> CostSource {
@@ -385,4 +386,35 @@ fn r25_a_port_that_may_be_a_web_servers_says_so() {
         text.contains("mariadbd 812 or nginx 5 (by its user)"),
         "{text}"
     );
+}
+
+#[test]
+fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
+    let mut look = look();
+    let mut another = look.clients[0].clone();
+    another.peer.pid = Some(70);
+    look.clients.push(another);
+    insta::assert_snapshot!(found_openmetrics(&look), @"");
+}
+
+#[test]
+fn gauges_have_no_name_that_steers_them_and_no_more_lines_than_are_kept() {
+    let mut look = look();
+    let one = look.clients[0].clone();
+    for n in 0..1_000 {
+        let mut client = one.clone();
+        client.peer.program = Some(format!("p{n}\"}} 1\nlooptax_find_fell_back 9\n\u{1b}[2J"));
+        client.peer.requests_per_s = Some(f64::from(n));
+        client.cpu_ms_per_s = None;
+        look.clients.push(client);
+    }
+    let text = found_openmetrics(&look);
+    let of = |name: &str| { text.lines() }.filter(|it| it.starts_with(name)).count();
+    assert_eq!(of("looptax_find_connections{"), 51, "{text}");
+    assert_eq!(of("looptax_find_fell_back "), 1);
+    assert!(!text.contains('\u{1b}'));
+    // All that is not named is summed: 1000 of three connections each, and three of the look.
+    let sum = text.lines().filter(|it| it.starts_with("looptax_find_connections{"));
+    let sum: f64 = sum.map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
+    assert!((sum - 3_009.0).abs() < f64::EPSILON, "{sum}");
 }
