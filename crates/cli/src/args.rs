@@ -31,7 +31,9 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
-pub(crate) use fleet::{FleetArgs, FleetCommand, InitArgs};
+pub(crate) use fleet::{
+    AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs,
+};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
@@ -561,6 +563,8 @@ pub(crate) enum SavedForm {
     ReportTo,
     /// What `fleet init` made.
     FleetInit,
+    /// What `fleet report` says.
+    Fleet,
 }
 
 /// A name that is one word and no file's.

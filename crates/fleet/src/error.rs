@@ -137,12 +137,19 @@ impl Explain for FleetError {
                 "as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -"
                     .to_owned(),
             ),
-            Self::NoReport { .. }
-            | Self::Answer { .. }
-            | Self::Refused { .. }
-            | Self::NoView { .. }
-            | Self::NoEngine
-            | Self::Output { .. } => None,
+            Self::Refused { .. } => Some(
+                "is it the right user and password? `looptax fleet init --print` lists what an account needs"
+                    .to_owned(),
+            ),
+            Self::Answer { .. } => Some(
+                "is it the port of ClickHouse's HTTP interface (8123, over TLS 8443), or PostgreSQL's (5432)?"
+                    .to_owned(),
+            ),
+            Self::NoEngine => Some(
+                "files are read by what reads logs; `looptax report-to ADDRESS --from FOLDER` sends them on"
+                    .to_owned(),
+            ),
+            Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,
         }
     }
 }

@@ -16,6 +16,7 @@ mod counts;
 mod diagnostics;
 mod diff;
 mod figure;
+mod fleet;
 mod found;
 mod hex;
 mod history;
@@ -54,6 +55,11 @@ pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
+pub use fleet::{
+    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding,
+    FleetGroup, FleetHost, FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove,
+    FleetMover, FleetPair, FleetSilent, FleetUnlike,
+};
 pub use found::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
     FoundListener, FoundPeer, FoundServer, HowKnown, Note,

@@ -24,7 +24,7 @@ impl Text {
         if self.is_unicode { "±" } else { "+/-" }
     }
 
-    fn micro(self) -> &'static str {
+    pub(crate) fn micro(self) -> &'static str {
         if self.is_unicode { "µs" } else { "us" }
     }
 

@@ -19,7 +19,7 @@ mod total;
 pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
 pub use effect::{Effect, LEAST_FREEDOM, Unusable};
 pub use groups::{Between, Common, Groups, LEAST_HOSTS_OF_OWN, groups};
-pub use lost::{cores_lost, expected_cores_lost};
+pub use lost::cores_lost;
 pub use pool::{Homogeneity, Pooled, pool};
 pub use shrink::{Posterior, Prior};
 pub use sums::Sums;

@@ -84,6 +84,11 @@ pub trait Codec: Send {
         false
     }
 
+    /// Whether all requests of a connection are the same bytes, so that the caller may send those of the first again.
+    fn is_constant(&self) -> bool {
+        false
+    }
+
     /// The length of a request that is a stream: its message goes out again and again, the last time
     /// cut, until so many bytes are sent. `None` where a message is sent once. The same for all
     /// requests of a connection.

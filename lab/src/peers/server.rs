@@ -52,7 +52,8 @@ impl Server {
     }
 
     fn start_private(kind: Kind, case: &Case, looptax: &Path) -> Result<Self> {
-        let connections = 2 * case.connections + SPARE_CONNECTIONS;
+        // Those of both arms, and of both once more: a pooler still closes the ones before when the next ones come.
+        let connections = 4 * case.connections + SPARE_CONNECTIONS;
         let server = servers::Private::start(looptax, kind, connections, ROWS)?;
         let mut questions = server.talk()?;
         let at = Address {

@@ -23,22 +23,28 @@ pub(crate) struct AnswerLimits {
 }
 
 /// A connection with its buffers.
+///
+/// What each request touches stands first, together: between two requests of one connection the kernel and the other
+/// connections have used the cache.
+#[repr(C, align(64))]
 pub(crate) struct Connection {
     fd: Arc<OwnedFd>,
     codec: Box<dyn Codec>,
-    sealed: Option<Sealed>,
-    outgoing: Vec<u8>,
     received: Vec<u8>,
     n_received: usize,
-    limits: AnswerLimits,
-    /// How long a request is where it is a stream.
-    stream_bytes: Option<u64>,
     /// When the request in flight was sent.
     pub(crate) sent_ns: u64,
-    /// When the last answer was in; an open loop alone keeps it.
-    pub(crate) answered_ns: u64,
+    outgoing: Vec<u8>,
+    sealed: Option<Box<Sealed>>,
+    /// How long a request is where it is a stream.
+    stream_bytes: Option<u64>,
+    /// Whether what was prepared once is every request's message.
+    is_constant: bool,
     /// Whether no answer has come in this slice yet.
     pub(crate) is_first: bool,
+    limits: AnswerLimits,
+    /// When the last answer was in; an open loop alone keeps it.
+    pub(crate) answered_ns: u64,
     /// Keys of this slice.
     pub(crate) keys: Keys,
     /// Digests of this slice's first answers.
@@ -70,10 +76,11 @@ impl Connection {
     pub(crate) fn new(wired: Wired, limits: AnswerLimits, keys: Keys) -> Self {
         Self {
             fd: Arc::new(wired.fd),
+            is_constant: wired.codec.is_constant(),
             stream_bytes: wired.codec.stream_bytes(),
             received: vec![0; wired.codec.room_bytes()],
             codec: wired.codec,
-            sealed: wired.records.map(Sealed::new),
+            sealed: wired.records.map(|it| Box::new(Sealed::new(it))),
             outgoing: Vec::with_capacity(1024),
             n_received: 0,
             limits,
@@ -100,9 +107,12 @@ impl Connection {
         self.limits.io
     }
 
-    /// Writes the next request into the buffer, ready for [`Connection::send`].
+    /// Writes the next request into the buffer, ready for [`Connection::send`]; one that stands there already stays.
     #[inline]
     pub(crate) fn prepare(&mut self) {
+        if self.is_constant && !self.outgoing.is_empty() {
+            return;
+        }
         self.outgoing.clear();
         self.codec.request(&mut self.keys, &mut self.outgoing);
     }

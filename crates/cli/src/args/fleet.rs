@@ -1,5 +1,7 @@
 //! What `fleet` takes.
 
+use std::path::PathBuf;
+
 use clap::{Args, Subcommand};
 
 use super::JsonArgs;
@@ -16,6 +18,51 @@ pub(crate) struct FleetArgs {
 pub(crate) enum FleetCommand {
     /// Make the collector's tables and views, or bring them to this version; again, it changes nothing.
     Init(InitArgs),
+    /// What all machines lose, where to begin, what differs between them, who fell back, who is silent.
+    Report(FleetReportArgs),
+    /// Machines with clients over TCP, those first that lose most.
+    Hosts(FleetListArgs),
+    /// One machine: its clients and what it measured.
+    Host {
+        /// Its name, as in the lists.
+        #[arg(value_name = "NAME")]
+        name: String,
+        #[command(flatten)]
+        list: AskArgs,
+    },
+    /// Programs and kinds of server over all machines, those first that lose most.
+    Pairs(FleetListArgs),
+    /// Who goes another way than a week ago, and who fell back to TCP.
+    Movers(FleetListArgs),
+}
+
+/// Options of whoever asks a collector.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct AskArgs {
+    #[command(flatten)]
+    pub(crate) collector: CollectorArgs,
+    #[command(flatten)]
+    pub(crate) json: JsonArgs,
+}
+
+/// Options of lists.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FleetListArgs {
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+    /// So many rows at most.
+    #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
+    pub(crate) limit: u32,
+}
+
+/// Options of `fleet report`.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct FleetReportArgs {
+    #[command(flatten)]
+    pub(crate) ask: AskArgs,
+    /// Write a page that needs nothing outside itself.
+    #[arg(long, value_name = "FILE")]
+    pub(crate) html: Option<PathBuf>,
 }
 
 /// Options of `fleet init`.

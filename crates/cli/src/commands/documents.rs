@@ -12,7 +12,7 @@ use clap_complete::Shell;
 use looptax_failure::Failure;
 use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_record::{
-    Checked, CollectorTables, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
+    Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
     Spelling, StepCode, Switched, schema_of,
 };
 use serde::Serialize;
@@ -33,6 +33,7 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
         SavedForm::Selfcheck => schema_of::<Selfcheck>(),
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
+        SavedForm::Fleet => schema_of::<Fleet>(),
     };
     Ok(terminal::json(&schema)?)
 }

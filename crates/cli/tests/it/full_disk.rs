@@ -11,6 +11,7 @@ use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::fixture::{Alive, exe, is_root, is_there};
+use crate::fleet::has_number;
 
 /// Room for what these tests write, several times over.
 const DISK: &str = "size=4m";
@@ -218,4 +219,32 @@ fn r19_a_file_that_may_not_grow_is_an_error_and_leaves_no_half() {
     assert!(run.stdout.contains("tcp"), "{}", run.stdout);
     let left: Vec<_> = fs::read_dir(scratch.work()).unwrap().collect();
     assert!(left.is_empty(), "{left:?}");
+}
+
+#[test]
+fn a_report_is_kept_whole_or_not_and_none_that_waits_is_lost() {
+    let Some(disk) = Disk::new() else { return };
+    if !has_number() {
+        return;
+    }
+    let spool = disk.scratch.file("spool");
+    let report = |to: &str| {
+        let spool = spool.to_str().unwrap();
+        disk.run(&["report-to", to, "--spool", spool])
+    };
+    let away = "postgres://u@127.0.0.1:1/x";
+    let waiting = || fs::read_dir(disk.file("spool")).unwrap().count();
+    report(away).expect_error(2, &["cannot be reached", "kept"]);
+    assert_eq!(waiting(), 2, "the report, and the records that it told of");
+    disk.fill_but(0);
+    report(away).expect_error(2, &["cannot keep a report", "No space left", "--spool"]);
+    assert_eq!(waiting(), 2);
+
+    disk.free();
+    let collected = disk.scratch.file("collected");
+    let run = report(collected.to_str().unwrap());
+    run.expect_code(0);
+    assert!(run.stdout.contains("2 reports"), "{}", run.stdout);
+    assert_eq!(waiting(), 1);
+    assert_eq!(fs::read_dir(disk.file("collected")).unwrap().count(), 2);
 }

@@ -27,6 +27,7 @@ mod find_hops;
 mod find_stack;
 mod find_unprivileged;
 mod fixture;
+mod fleet;
 mod full_disk;
 mod history;
 mod json;

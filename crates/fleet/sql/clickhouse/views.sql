@@ -138,3 +138,40 @@ ANY LEFT JOIN
 USING host_id
 GROUP BY kernel, cpu_model, virtualised
 ;
+CREATE VIEW IF NOT EXISTS {db}.payers{on} AS
+SELECT host_id, host, client, server, n_connections AS connections, requests AS requests_per_s, with_socket AS has_socket
+FROM
+(
+    SELECT
+        host_id, client, server, sum(connections) AS n_connections, sum(requests_per_s) AS requests,
+        max(has_socket) AS with_socket
+    FROM {db}.latest_findings
+    WHERE is_tcp = 1
+    GROUP BY host_id, client, server
+)
+ANY INNER JOIN
+(
+    SELECT host_id, host FROM {db}.latest_reports
+)
+USING host_id
+;
+CREATE VIEW IF NOT EXISTS {db}.measurements{on} AS
+SELECT
+    host_id, host, server, server_version, kernel, cpu_model, virtualised, cpu_us, cpu_us_lo, cpu_us_hi, alpha, epochs,
+    received
+FROM
+(
+    SELECT
+        host_id, server, server_version, kernel, cpu_model, virtualised, cpu_us, cpu_us_lo, cpu_us_hi, alpha, epochs,
+        received
+    FROM {db}.latest_verdicts
+    WHERE baseline = 'unix' AND arm = 'tcp' AND verdict != 'invalid'
+    ORDER BY received DESC, at DESC, started_at DESC, run_id DESC, n DESC
+    LIMIT 1 BY host_id, server
+)
+ANY INNER JOIN
+(
+    SELECT host_id, host FROM {db}.latest_reports
+)
+USING host_id
+;

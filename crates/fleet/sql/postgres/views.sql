@@ -107,3 +107,28 @@ LEFT JOIN
 ) f USING (host_id)
 GROUP BY r.kernel, r.cpu_model, r.virtualised
 ;
+CREATE OR REPLACE VIEW payers AS
+SELECT f.host_id, r.host, f.client, f.server, f.connections, f.requests_per_s, f.has_socket
+FROM
+(
+    SELECT
+        host_id, client, server, sum(connections)::bigint AS connections, sum(requests_per_s) AS requests_per_s,
+        bool_or(has_socket) AS has_socket
+    FROM latest_findings
+    WHERE is_tcp
+    GROUP BY host_id, client, server
+) f
+JOIN (SELECT host_id, host FROM latest_reports) r USING (host_id)
+;
+CREATE OR REPLACE VIEW measurements AS
+SELECT
+    v.host_id, r.host, v.server, v.server_version, v.kernel, v.cpu_model, v.virtualised, v.cpu_us, v.cpu_us_lo, v.cpu_us_hi,
+    v.alpha, v.epochs, v.received
+FROM
+(
+    SELECT DISTINCT ON (host_id, server) * FROM latest_verdicts
+    WHERE baseline = 'unix' AND arm = 'tcp' AND verdict <> 'invalid'
+    ORDER BY host_id, server, received DESC, at DESC, started_at DESC, run_id DESC, n DESC
+) v
+JOIN (SELECT host_id, host FROM latest_reports) r USING (host_id)
+;

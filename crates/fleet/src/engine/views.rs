@@ -54,7 +54,7 @@ const TCP_REQUESTS: Column = column(
 );
 
 /// All views.
-pub const VIEWS: [View; 8] = [
+pub const VIEWS: [View; 10] = [
     View {
         name: "latest_reports",
         doc: "The newest report of each machine, by when it arrived.",
@@ -165,6 +165,48 @@ pub const VIEWS: [View; 8] = [
             ),
             HOSTS,
             TCP_REQUESTS,
+        ],
+    },
+    View {
+        name: "payers",
+        doc: "Programs of a machine that are connected to a kind of server over TCP.",
+        table: None,
+        more: &[
+            HOST_ID,
+            HOST,
+            CLIENT,
+            SERVER,
+            CONNECTIONS,
+            REQUESTS,
+            column("has_socket", Kind::Flag, "Whether the server has a socket."),
+        ],
+    },
+    View {
+        name: "measurements",
+        doc: "What TCP over loopback adds to a request of a machine's server: its newest verdict against the socket.",
+        table: None,
+        more: &[
+            HOST_ID,
+            HOST,
+            SERVER,
+            column("server_version", Kind::Word, "Its version."),
+            column("kernel", Kind::Word, "Kernel release and version."),
+            column("cpu_model", Kind::Word, "CPU model."),
+            column(
+                "virtualised",
+                Kind::Word,
+                "yes, no, or empty where the machine does not tell.",
+            ),
+            column(
+                "cpu_us",
+                Kind::Number,
+                "CPU time that it adds, both ends, µs.",
+            ),
+            column("cpu_us_lo", Kind::Number, "Lower end of its interval."),
+            column("cpu_us_hi", Kind::Number, "Upper end of its interval."),
+            column("alpha", Kind::Number, "Two-sided level of the interval."),
+            column("epochs", Kind::Count, "Epochs that it rests on."),
+            RECEIVED,
         ],
     },
 ];

@@ -8,5 +8,6 @@
 )]
 
 mod made_up;
+mod overview;
 mod rows;
 mod spool;

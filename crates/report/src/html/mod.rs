@@ -9,7 +9,10 @@ mod behind;
 mod bill;
 mod charts;
 mod data;
+mod drawing;
 mod figure;
+mod fleet;
+mod forest;
 mod form;
 mod host;
 mod markup;
@@ -23,6 +26,7 @@ mod unit;
 mod verdicts;
 mod why;
 
+pub use fleet::fleet_page;
 pub use replay::replay_page;
 pub use shown::{
     ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown,

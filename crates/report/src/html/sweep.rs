@@ -4,6 +4,7 @@
 
 use looptax_record::{Estimate, ReplayPoint};
 
+use super::drawing::{close_picture, line, open_picture, words};
 use super::markup::Markup;
 use crate::format::rate;
 
@@ -26,27 +27,14 @@ const WAYS: [(&str, &str, &str); 2] = [
 pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
-    let width = format!("{WIDTH}");
-    let height = format!("{HEIGHT}");
-    let view = format!("0 0 {WIDTH} {HEIGHT}");
-    out.open("div", &[("class", "wide")]).open(
-        "svg",
-        &[
-            ("role", "img"),
-            (
-                "aria-label",
-                "Throughput over connections on the socket and over TCP; the table below has the figures",
-            ),
-            ("width", width.as_str()),
-            ("height", height.as_str()),
-            ("viewBox", view.as_str()),
-        ],
-    );
+    let said =
+        "Throughput over connections on the socket and over TCP; the table below has the figures";
+    open_picture((WIDTH, HEIGHT), said, out);
     plot.axes(points, out);
     for side in 0..WAYS.len() {
         plot.arm(points, side, out);
     }
-    out.close("svg").close("div");
+    close_picture(out);
 }
 
 /// Where things are.
@@ -135,18 +123,6 @@ fn rounded_up(most: f64) -> f64 {
     tops.into_iter().find(|top| *top >= most).unwrap_or(most)
 }
 
-fn line([from, to]: [(f64, f64); 2], colour: &str, out: &mut Markup) {
-    let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(|at| format!("{at:.1}"));
-    let drawn = [
-        ("x1", x1.as_str()),
-        ("y1", y1.as_str()),
-        ("x2", x2.as_str()),
-        ("y2", y2.as_str()),
-        ("stroke", colour),
-    ];
-    out.open("line", &drawn).close("line");
-}
-
 /// A circle for the baseline, a square for the other.
 fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
     const HALF: f64 = 4.0;
@@ -171,18 +147,6 @@ fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
         ];
         out.open("rect", &drawn).close("rect");
     }
-}
-
-fn words((x, y): (f64, f64), anchor: &str, words: &str, out: &mut Markup) {
-    let [x, y] = [x, y].map(|at| format!("{at:.1}"));
-    let drawn = [
-        ("x", x.as_str()),
-        ("y", y.as_str()),
-        ("text-anchor", anchor),
-        ("font-size", "12"),
-        ("fill", "var(--muted)"),
-    ];
-    out.element("text", &drawn, words);
 }
 
 #[cfg(test)]

@@ -1,10 +1,12 @@
-//! What `looptax report-to` and `looptax fleet init` did.
+//! What `looptax report-to` and `looptax fleet init` did, and what a fleet's collector says.
 
-use looptax_record::{CollectorTables, Reported};
+use looptax_record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
 
+use super::columns::Table;
 use super::lines::Lines;
 use super::style::Style;
 use crate::format::counted;
+use crate::words::fleet::{self as words, Section};
 
 /// The text of `looptax report-to`. Ends with a line break.
 pub fn reported(reported: &Reported, style: Style) -> String {
@@ -62,4 +64,67 @@ pub fn collector_tables(tables: &CollectorTables, style: Style) -> String {
         lines.item(2, &text.clean(lack));
     }
     lines.finish()
+}
+
+/// The text of `looptax fleet report`. Ends with a line break.
+pub fn fleet(fleet: &Fleet, style: Style) -> String {
+    let text = style.text();
+    let mut lines = Lines::new(style);
+    for line in words::summary(fleet, text) {
+        lines.wrapped(0, &line);
+    }
+    for section in words::sections(fleet, text) {
+        lines.blank();
+        write_section(&section, &mut lines);
+    }
+    lines.finish()
+}
+
+/// The text of `looptax fleet pairs`.
+pub fn fleet_pairs(fleet: &Fleet, style: Style) -> String {
+    alone(&words::pairs(fleet, style.text()), style)
+}
+
+/// The text of `looptax fleet movers`: who goes another way, and who fell back.
+pub fn fleet_movers(fleet: &Fleet, style: Style) -> String {
+    let text = style.text();
+    let movers = alone(&words::movers(fleet, text), style);
+    format!("{movers}\n{}", alone(&words::fell_back(fleet, text), style))
+}
+
+/// The text of `looptax fleet hosts`.
+pub fn fleet_hosts(hosts: &FleetList<FleetHost>, style: Style) -> String {
+    alone(&words::hosts(hosts, style.text()), style)
+}
+
+/// The text of `looptax fleet host`, of each machine with that name.
+pub fn fleet_machines(machines: &[FleetMachine], style: Style) -> String {
+    let sections = machines
+        .iter()
+        .flat_map(|it| words::machine(it, style.text()));
+    let texts: Vec<String> = sections.map(|it| alone(&it, style)).collect();
+    texts.join("\n")
+}
+
+fn alone(section: &Section, style: Style) -> String {
+    let mut lines = Lines::new(style);
+    write_section(section, &mut lines);
+    lines.finish()
+}
+
+fn write_section(section: &Section, lines: &mut Lines) {
+    lines.heading(0, &section.title);
+    for line in &section.lines {
+        lines.item(2, line);
+    }
+    if section.rows.is_empty() {
+        if section.lines.is_empty() {
+            lines.item(2, "none");
+        }
+    } else {
+        Table::new(&section.head, section.rows.clone()).write(lines);
+    }
+    if let Some(closing) = &section.closing {
+        lines.item(2, closing);
+    }
 }

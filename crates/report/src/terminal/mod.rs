@@ -29,7 +29,9 @@ use columns::Table;
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use checked::checked;
 pub use diff::diff;
-pub use fleet::{collector_tables, reported};
+pub use fleet::{
+    collector_tables, fleet, fleet_hosts, fleet_machines, fleet_movers, fleet_pairs, reported,
+};
 pub use found::{First, found};
 pub use history::history;
 use lines::Lines;

@@ -9,6 +9,7 @@ mod bill;
 pub(crate) mod command;
 mod counts;
 pub(crate) mod disturbed;
+pub(crate) mod fleet;
 mod group;
 pub(crate) mod hot;
 mod look;

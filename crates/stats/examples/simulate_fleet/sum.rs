@@ -9,7 +9,7 @@ use crate::fleet_model::{Errors, Kind, Rng, Shape, normal};
 use crate::runs;
 
 const N_HOSTS: usize = 100_000;
-/// Standard deviation of the logarithm of loads.
+/// Standard deviation of the logarithm of rates.
 const LOAD_SPREAD: f64 = 1.5;
 /// Shares of the fleet by kind: kernel and CPU, say.
 const KINDS: [f64; 6] = [0.5, 0.25, 0.15, 0.07, 0.029, 0.001];
@@ -30,7 +30,7 @@ struct Fleet {
     name: &'static str,
     choice: Choice,
     shape: Shape,
-    /// How much a host's θ grows with the standardised logarithm of its load.
+    /// How much a host's effect, in µs, grows with the standardised logarithm of its rate.
     with_load: f64,
     /// Whether hosts of different load are kinds of their own.
     by_load: bool,
@@ -85,32 +85,32 @@ const FLEETS: [Fleet; 12] = [
     },
     Fleet {
         name: "1 % by lot, tax grows with load",
-        with_load: 0.04,
+        with_load: 0.8,
         ..PLAIN
     },
     Fleet {
         name: "1 % by lot, tax grows with load, a condition",
-        with_load: 0.04,
+        with_load: 0.8,
         by_load: true,
         ..PLAIN
     },
     Fleet {
         name: "1 % by load, tax grows with load",
         choice: Choice::ByLoad(0.01),
-        with_load: 0.04,
+        with_load: 0.8,
         ..PLAIN
     },
     Fleet {
         name: "1 % by load, tax grows with load, a condition",
         choice: Choice::ByLoad(0.01),
-        with_load: 0.04,
+        with_load: 0.8,
         by_load: true,
         ..PLAIN
     },
     Fleet {
         name: "busiest 1 %, tax grows with load",
         choice: Choice::Busiest,
-        with_load: 0.04,
+        with_load: 0.8,
         ..PLAIN
     },
 ];
@@ -121,7 +121,7 @@ const CLASSES: [f64; 5] = [0.0, 1.0, 1.75, 2.5, f64::INFINITY];
 struct Drawn {
     kind_idx: usize,
     class_idx: usize,
-    load_cores: f64,
+    requests_per_s: f64,
     truth: f64,
     effect: Option<Effect>,
 }
@@ -168,9 +168,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
 fn run(fleet: &Fleet, rng: &mut Rng) -> (f64, Total) {
     let kinds: Vec<Kind> = KINDS.iter().map(|_| kind(fleet.shape, rng)).collect();
     let hosts: Vec<Drawn> = (0..N_HOSTS).map(|_| draw(fleet, &kinds, rng)).collect();
-    let truth = hosts
-        .iter()
-        .map(|it| it.load_cores * (1.0 - (-it.truth).exp()));
+    let truth = hosts.iter().map(|it| it.requests_per_s * it.truth / 1e6);
     let n_classes = if fleet.by_load { CLASSES.len() } else { 1 };
     let prior_idx = |host: &Drawn| host.kind_idx * n_classes + host.class_idx.min(n_classes - 1);
     let mut measured = vec![Vec::new(); KINDS.len() * n_classes];
@@ -183,7 +181,7 @@ fn run(fleet: &Fleet, rng: &mut Rng) -> (f64, Total) {
         .map(|idx| found.prior(idx).expect("a fleet has a prior"))
         .collect();
     let all = hosts.iter().map(|host| Host {
-        load_cores: host.load_cores,
+        requests_per_s: host.requests_per_s,
         prior_idx: prior_idx(host),
         effect: host.effect,
     });
@@ -193,11 +191,11 @@ fn run(fleet: &Fleet, rng: &mut Rng) -> (f64, Total) {
 
 fn kind(shape: Shape, rng: &mut Rng) -> Kind {
     Kind {
-        mean: 0.15 + 0.05 * normal(rng),
-        tau: 0.06 * (0.3 * normal(rng)).exp(),
+        mean: 3.0 + normal(rng),
+        tau: 1.2 * (0.3 * normal(rng)).exp(),
         shape,
         errors: Errors {
-            typical: 0.03,
+            typical: 0.6,
             spread: 0.5,
             freedom: 9.0,
         },
@@ -216,7 +214,7 @@ fn draw(fleet: &Fleet, kinds: &[Kind], rng: &mut Rng) -> Drawn {
     let truth = kind.truth(rng) + fleet.with_load * standardised;
     let is_measured = match fleet.choice {
         Choice::ByLot(share) => uniform(rng) < share,
-        // The mean of loads is that of a lognormal.
+        // The mean of rates is that of a lognormal.
         Choice::ByLoad(share) => {
             let relative = (LOAD_SPREAD * (standardised - LOAD_SPREAD / 2.0)).exp();
             uniform(rng) < share * relative
@@ -227,7 +225,7 @@ fn draw(fleet: &Fleet, kinds: &[Kind], rng: &mut Rng) -> Drawn {
     Drawn {
         kind_idx,
         class_idx: CLASSES.iter().filter(|end| standardised > **end).count(),
-        load_cores: 0.1 * (LOAD_SPREAD * standardised).exp(),
+        requests_per_s: 1e3 * (LOAD_SPREAD * standardised).exp(),
         truth,
         effect: is_measured.then(|| kind.measured(truth, rng)),
     }

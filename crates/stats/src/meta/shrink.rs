@@ -5,7 +5,7 @@
 use super::effect::Effect;
 use super::pool::{Pooled, around};
 use crate::Estimate;
-use crate::distributions::t_critical;
+use crate::distributions::{t_critical, t_two_sided_p};
 
 /// What is known of a host before it was measured: the true effects of its kind are spread around `mean` with
 /// variance τ².
@@ -54,6 +54,18 @@ impl Pooled {
 }
 
 impl Prior {
+    /// How often a host of this kind measures as far from the mean, by t at the freedom of its variance.
+    ///
+    /// Assumes that true effects are normal; the host itself is in the mean, which makes it look a little more alike.
+    /// `None` where there is no variance.
+    ///
+    /// Example: μ = 3 known to 0, τ² = 1, a host of 6 with the known variance 1.25: 3/1.5 = 2, p = 0.0455.
+    pub fn p_of(&self, measured: &Effect) -> Option<f64> {
+        let variance = measured.variance() + self.tau_squared + self.mean_variance;
+        let t = (measured.value() - self.mean) / variance.sqrt();
+        t_two_sided_p(t, measured.freedom().min(MANY))
+    }
+
     /// A host's effect by empirical Bayes; without a measurement, what its kind predicts.
     ///
     /// Estimand: this host's true θ. With b = v/(v + τ²):
@@ -179,6 +191,23 @@ mod tests {
         close(found.own_variance, 0.005_05, 1e-15);
         close(found.shared_variance, 0.000_025, 1e-15);
         assert!(found.estimate(0.05).covers(0.2));
+    }
+
+    #[test]
+    fn a_host_far_from_its_kind_is_rare() {
+        let prior = Prior {
+            mean: 3.0,
+            mean_variance: 0.0,
+            tau_squared: 1.0,
+            tau_squared_variance: 0.0,
+            freedom: 99.0,
+        };
+        let p = |value| {
+            let host = Effect::new(value, 1.25, f64::INFINITY).unwrap();
+            prior.p_of(&host).unwrap()
+        };
+        close(p(6.0), 0.0455, 1e-4);
+        close(p(3.0), 1.0, 1e-12);
     }
 
     #[test]

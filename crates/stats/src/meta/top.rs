@@ -3,20 +3,20 @@
 //! A rank by the estimates alone says nothing of how close the next ones are. Called for the ranking of a
 //! fleet.
 
-use super::lost::is_load;
+use super::lost::is_rate;
 use crate::distributions::normal_cdf;
 
 /// Halvings of the bracket around the threshold; f64 has no more digits.
 const MOST_HALVINGS: usize = 100;
-/// Doublings down to a threshold below everybody: from a core to 1e30 of them.
-const MOST_DOUBLINGS: usize = 100;
+/// Standard deviations beyond which no host is expected.
+const FAR: f64 = 40.0;
 
 /// A host in a ranking by CPU time lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Cores that its requests over TCP take, as for [`cores_lost`](crate::meta::cores_lost).
-    pub load_cores: f64,
-    /// Its effect.
+    /// Requests over TCP, per second.
+    pub requests_per_s: f64,
+    /// Its effect, as for [`cores_lost`](crate::meta::cores_lost).
     pub value: f64,
     /// The variance of that.
     pub variance: f64,
@@ -26,12 +26,12 @@ pub struct Candidate {
 ///
 /// Estimand: P(Lᵢ > c), where c is the loss that `n_top` hosts exceed on average: Σ P(Lᵢ > c) = `n_top`. With
 /// independent hosts and many of them c is as good as fixed, and this is the probability of a rank. With
-/// L = load·(1 − e^−θ) and a normal θ, P(L > c) = Φ((m + ln(1 − c/load))/√V), and 0 from c ≥ load on.
+/// L = rate·effect and a normal effect, P(L > c) = Φ((rate·m − c)/(rate·√V)).
 /// The probabilities sum up to `n_top`. A host without a variance is above or below for sure, 1/2 at c; one
 /// with a figure that is no number has 0 and takes no part. All 1 where there are no more hosts than places.
 ///
-/// Example: loads of 1, 1 with θ = 0.2 and 0.1, each of variance 0.01: by symmetry c is the loss at
-/// θ = 0.15, and the first is at the top with Φ(0.5) = 0.6915.
+/// Example: rates of 1, 1 with effects of 2 and 1 µs, each of variance 1: by symmetry c is the loss at 1.5 µs, and the
+/// first is at the top with Φ(0.5) = 0.6915.
 ///
 /// # Cost
 /// O(hosts) for each of some fifty steps.
@@ -55,15 +55,10 @@ pub fn top_probabilities(hosts: &[Candidate], n_top: usize) -> Vec<f64> {
 fn threshold(hosts: &[Candidate], n_top: f64) -> f64 {
     let n_above = |c: f64| hosts.iter().map(|it| it.exceeds(c)).sum::<f64>();
     let usable = hosts.iter().filter(|it| it.is_usable());
-    // Nobody loses more than the whole load.
-    let mut hi = usable.map(|it| it.load_cores).fold(0.0, f64::max);
-    let mut lo = -1.0;
-    for _ in 0..MOST_DOUBLINGS {
-        if n_above(lo) >= n_top {
-            break;
-        }
-        (lo, hi) = (lo * 2.0, lo);
-    }
+    let ends = usable.map(|it| (it.loss_at(-FAR), it.loss_at(FAR)));
+    let (mut lo, mut hi) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (a, b)| {
+        (lo.min(a), hi.max(b))
+    });
     for _ in 0..MOST_HALVINGS {
         let middle = f64::midpoint(lo, hi);
         if middle <= lo || middle >= hi {
@@ -80,25 +75,26 @@ fn threshold(hosts: &[Candidate], n_top: f64) -> f64 {
 
 impl Candidate {
     fn is_usable(&self) -> bool {
-        is_load(self.load_cores)
+        is_rate(self.requests_per_s)
             && self.value.is_finite()
             && self.variance.is_finite()
             && self.variance >= 0.0
     }
 
-    /// P(loss > `cores`).
-    fn exceeds(&self, cores: f64) -> f64 {
+    /// The loss so many standard deviations above its mean.
+    fn loss_at(&self, deviations: f64) -> f64 {
+        self.requests_per_s * (self.value + deviations * self.variance.sqrt())
+    }
+
+    /// P(loss > `threshold`).
+    fn exceeds(&self, threshold: f64) -> f64 {
         if !self.is_usable() {
             return 0.0;
         }
-        let left = 1.0 - cores / self.load_cores;
-        // Also for a load of zero, of which nothing can be lost.
-        if left.is_nan() || left <= 0.0 {
-            return 0.0;
-        }
-        let above = self.value + left.ln();
-        if self.variance > 0.0 {
-            return normal_cdf(above / self.variance.sqrt());
+        let above = self.loss_at(0.0) - threshold;
+        let error = self.requests_per_s * self.variance.sqrt();
+        if error > 0.0 {
+            return normal_cdf(above / error);
         }
         f64::midpoint(
             1.0,
@@ -114,9 +110,9 @@ mod tests {
     use super::*;
     use crate::vectors::close;
 
-    fn host(load_cores: f64, value: f64, variance: f64) -> Candidate {
+    fn host(requests_per_s: f64, value: f64, variance: f64) -> Candidate {
         Candidate {
-            load_cores,
+            requests_per_s,
             value,
             variance,
         }
@@ -124,7 +120,7 @@ mod tests {
 
     #[test]
     fn the_example_comes_out() {
-        let found = top_probabilities(&[host(1.0, 0.2, 0.01), host(1.0, 0.1, 0.01)], 1);
+        let found = top_probabilities(&[host(1.0, 2.0, 1.0), host(1.0, 1.0, 1.0)], 1);
         close(found[0], 0.691_462_46, 1e-8);
         close(found[1], 1.0 - 0.691_462_46, 1e-8);
     }

@@ -3,9 +3,7 @@
 //! Fixed seeds, so that a failure is a change in the code. The limits are the binomial's at one in a thousand; the
 //! long version is `examples/simulate_fleet`.
 
-use looptax_stats::meta::{
-    Effect, Host, Prior, Spread, benjamini_hochberg, expected_cores_lost, groups, pool, total,
-};
+use looptax_stats::meta::{Effect, Host, Prior, Spread, benjamini_hochberg, groups, pool, total};
 use looptax_stats::{per_request, tested_difference};
 use rand_xoshiro::rand_core::SeedableRng;
 
@@ -74,13 +72,13 @@ fn sum_covers(seed: u64) -> bool {
     let kinds = [0.1, 0.15, 0.25].map(|mean| Kind { mean, ..KIND });
     let (mut truth, mut hosts, mut measured) = (0.0, Vec::new(), vec![Vec::new(); 3]);
     for idx in 0..2000 {
-        let (kind, load_cores) = (kinds[idx % 3], normal(rng).exp());
-        let theta = kind.truth(rng);
-        truth += load_cores * (1.0 - (-theta).exp());
-        let effect = (idx % 10 == 0).then(|| kind.measured(theta, rng));
+        let (kind, requests_per_s) = (kinds[idx % 3], normal(rng).exp());
+        let true_effect = kind.truth(rng);
+        truth += requests_per_s * true_effect / 1e6;
+        let effect = (idx % 10 == 0).then(|| kind.measured(true_effect, rng));
         measured[idx % 3].extend(effect);
         hosts.push(Host {
-            load_cores,
+            requests_per_s,
             prior_idx: idx % 3,
             effect,
         });
@@ -105,8 +103,8 @@ fn the_top_twenty_of_a_large_fleet_hold_seventeen_of_the_true_ones() {
         },
         ..KIND
     };
-    let loads: Vec<f64> = (0..100_000).map(|_| (1.5 * normal(rng)).exp()).collect();
-    let truths: Vec<f64> = loads.iter().map(|_| kind.truth(rng)).collect();
+    let rates: Vec<f64> = (0..100_000).map(|_| (1.5 * normal(rng)).exp()).collect();
+    let truths: Vec<f64> = rates.iter().map(|_| kind.truth(rng)).collect();
     let measured = truths.iter().map(|truth| kind.measured(*truth, rng));
     let effects: Vec<Effect> = measured.collect();
     // What they are like, a part of them says well enough.
@@ -114,14 +112,14 @@ fn the_top_twenty_of_a_large_fleet_hold_seventeen_of_the_true_ones() {
         .unwrap()
         .prior()
         .unwrap();
-    let said = loads
+    let said = rates
         .iter()
         .zip(&effects)
-        .map(|(load, effect)| expected_cores_lost(*load, &prior.posterior(Some(effect))).unwrap());
-    let truth = loads
+        .map(|(rate, effect)| rate * prior.posterior(Some(effect)).value);
+    let truth = rates
         .iter()
         .zip(&truths)
-        .map(|(load, theta)| load * (1.0 - (-theta).exp()));
+        .map(|(rate, effect)| rate * effect);
     let (said, truth) = (
         top(&said.collect::<Vec<_>>()),
         top(&truth.collect::<Vec<_>>()),

@@ -209,6 +209,10 @@ impl Codec for Page {
         out.extend_from_slice(&self.request);
     }
 
+    fn is_constant(&self) -> bool {
+        true
+    }
+
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         self.n_passed = 0;
         let mut at = 0;

@@ -131,6 +131,10 @@ impl Codec for Ping {
         out.extend_from_slice(&self.0);
     }
 
+    fn is_constant(&self) -> bool {
+        true
+    }
+
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         only(received, b"+PONG\r\n", "`PONG`")
     }

@@ -154,6 +154,10 @@ impl Codec for Fetch {
         out.extend_from_slice(&self.request);
     }
 
+    fn is_constant(&self) -> bool {
+        true
+    }
+
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         self.n_passed = 0;
         let mut at = 0;

@@ -1,5 +1,6 @@
 //! `fleet`: the collector that machines report to.
 
+mod ask;
 mod init;
 
 use looptax_failure::Failure;
@@ -12,5 +13,10 @@ use crate::terminal::Terminal;
 pub(crate) fn run(args: &FleetArgs, terminal: Terminal) -> Result<Exit, Failure> {
     match &args.command {
         FleetCommand::Init(args) => init::run(args, terminal),
+        FleetCommand::Report(args) => ask::report(args, terminal),
+        FleetCommand::Hosts(args) => ask::hosts(args, terminal),
+        FleetCommand::Host { name, list } => ask::host(name, list, terminal),
+        FleetCommand::Pairs(args) => ask::pairs(args, terminal),
+        FleetCommand::Movers(args) => ask::movers(args, terminal),
     }
 }

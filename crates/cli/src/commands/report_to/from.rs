@@ -20,6 +20,9 @@ const MOST_TOLD: u64 = 5;
 /// Reports of a folder end in this.
 const ENDING: &str = "jsonl";
 
+/// What can be read.
+const HINT: &str = "--from takes a file of JSON lines, a folder with such files (.jsonl), or -";
+
 /// What was sent, and how the run ends: with [`Exit::No`] where something was no report, or refused.
 pub(super) type Sent = (Reported, Exit);
 
@@ -30,19 +33,23 @@ pub(super) fn run(
     destination: &Destination,
     access: &Access,
 ) -> Result<Sent, Failure> {
+    let reported = Reported {
+        collector: destination.to_string(),
+        ..Reported::default()
+    };
     let collector = match args.dry_run {
         true => None,
-        false => Some(send::open(destination, access)?),
+        false => {
+            let opened = send::open(destination, access);
+            Some(opened.map_err(|error| broken_off(error, &reported))?)
+        }
     };
     let mut sending = Sending {
         collector,
         group: Vec::new(),
         n_rows: 0,
         n_bad: 0,
-        reported: Reported {
-            collector: destination.to_string(),
-            ..Reported::default()
-        },
+        reported,
     };
     for file in files(source)? {
         sending.send_file(&file)?;
@@ -138,10 +145,12 @@ impl Sending {
 }
 
 fn broken_off(error: FleetError, reported: &Reported) -> Failure {
-    let words = format!(
-        "{} reports arrived before; the same command again sends all, and what arrived counts once",
-        reported.reports
-    );
+    let words = match reported.reports {
+        0 => "the same command again sends what is there".to_owned(),
+        n => format!(
+            "{n} reports arrived before; the same command again sends all, and what arrived counts once"
+        ),
+    };
     let failure = Failure::from(error);
     let hint = match failure.hint() {
         Some(hint) => format!("{hint}; {words}"),
@@ -174,7 +183,8 @@ fn lines(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file = File::open(path)
-        .map_err(|error| Failure::new(format!("cannot read `{}`: {error}", path.display())))?;
+    let file = File::open(path).map_err(|error| {
+        Failure::usage(format!("cannot read `{}`: {error}", path.display()), HINT)
+    })?;
     Ok(Box::new(BufReader::new(file)))
 }

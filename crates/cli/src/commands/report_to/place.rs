@@ -43,10 +43,10 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
 /// What a file holds, without the line break that editors put at its end.
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     let failed = |what: String| {
-        Failure::new(format!(
-            "cannot use the secret in `{}`: {what}",
-            path.display()
-        ))
+        Failure::usage(
+            format!("cannot use the secret in `{}`: {what}", path.display()),
+            "name a file that holds it alone, and that this account may read",
+        )
     };
     let length = fs::metadata(path)
         .map_err(|error| failed(error.to_string()))?

@@ -2,6 +2,7 @@
 //!
 //! The peer is a recording, except for SCRAM: that server has to compute.
 
+mod copy_in;
 mod login;
 mod prepared;
 mod scram;

@@ -1,0 +1,110 @@
+//! What a collector says of a fleet: `report`, `hosts`, `host`, `pairs`, `movers`.
+
+use looptax_failure::Failure;
+use looptax_fleet::{Answers, Collector, Limits};
+use looptax_record::Fleet;
+use looptax_report::{html, terminal as words};
+use looptax_store::{Existing, save_text};
+use serde::Serialize;
+
+use crate::args::{AskArgs, FleetListArgs, FleetReportArgs};
+use crate::commands::report_to::place;
+use crate::failure::Exit;
+use crate::outputs::{self, Outputs};
+use crate::terminal::Terminal;
+
+/// Runs `fleet report`.
+pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    Outputs::default()
+        .writes("--json", args.ask.json.path())?
+        .writes("--html", args.html.as_deref())?;
+    let fleet = overview(&args.ask, Limits::PAGE, terminal)?;
+    if let Some(path) = &args.html {
+        save_text(&html::fleet_page(&fleet), path, Existing::Replace)?;
+    }
+    outputs::show(&fleet, &args.ask.json, || {
+        words::fleet(&fleet, terminal.style())
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Runs `fleet pairs`.
+pub(super) fn pairs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let fleet = list(args, terminal)?;
+    show(&fleet.pairs, &args.ask, || {
+        words::fleet_pairs(&fleet, terminal.style())
+    })
+}
+
+/// Runs `fleet movers`.
+pub(super) fn movers(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    /// Both lists.
+    #[derive(Serialize)]
+    struct Both<'a, M, F> {
+        movers: &'a M,
+        fell_back: &'a F,
+    }
+    let fleet = list(args, terminal)?;
+    let both = Both {
+        movers: &fleet.movers,
+        fell_back: &fleet.fell_back,
+    };
+    show(&both, &args.ask, || {
+        words::fleet_movers(&fleet, terminal.style())
+    })
+}
+
+/// Runs `fleet hosts`.
+pub(super) fn hosts(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let answers = Answers::of(&mut opened(&args.ask, terminal)?)?;
+    let hosts = looptax_fleet::hosts(&answers, args.limit as usize);
+    show(&hosts, &args.ask, || {
+        words::fleet_hosts(&hosts, terminal.style())
+    })
+}
+
+/// Runs `fleet host`.
+pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exit, Failure> {
+    let machines = looptax_fleet::machines(&mut opened(args, terminal)?, name)?;
+    if machines.is_empty() {
+        let shown = words::cleaned(name, terminal.style());
+        return Err(Failure::new(format!("no machine `{shown}` has reported"))
+            .with_hint("`looptax fleet hosts` lists those with clients over TCP"));
+    }
+    show(&machines, args, || {
+        words::fleet_machines(&machines, terminal.style())
+    })
+}
+
+fn list(args: &FleetListArgs, terminal: Terminal) -> Result<Fleet, Failure> {
+    let rows = args.limit as usize;
+    overview(&args.ask, Limits { first: rows, rows }, terminal)
+}
+
+fn overview(args: &AskArgs, limits: Limits, terminal: Terminal) -> Result<Fleet, Failure> {
+    let answers = Answers::of(&mut opened(args, terminal)?)?;
+    let at = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
+    let version = env!("CARGO_PKG_VERSION");
+    Ok(looptax_fleet::overview(
+        answers,
+        at.to_string(),
+        version,
+        limits,
+    ))
+}
+
+fn opened(args: &AskArgs, terminal: Terminal) -> Result<Collector, Failure> {
+    let (destination, access) = place::collector(&args.collector)?;
+    place::caution(&destination, terminal);
+    Ok(Collector::open(&destination, &access)?)
+}
+
+fn show<T: Serialize>(
+    result: &T,
+    args: &AskArgs,
+    text: impl FnOnce() -> String,
+) -> Result<Exit, Failure> {
+    Outputs::default().writes("--json", args.json.path())?;
+    outputs::show(result, &args.json, text)?;
+    Ok(Exit::Done)
+}

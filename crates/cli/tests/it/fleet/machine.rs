@@ -1,0 +1,179 @@
+//! Reports of the machine that the tests run on.
+
+use std::fs;
+
+use looptax_record::Reported;
+use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
+use serde_json::Value;
+
+use super::{command, looptax};
+
+/// Whether this machine has the number that reports are told apart by; if not, says so aloud.
+pub(crate) fn has_number() -> bool {
+    let text = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let is_there = looptax_fleet::host_id(&text).is_some();
+    if !is_there {
+        skip("this machine has no /etc/machine-id");
+    }
+    is_there
+}
+
+fn lines(text: &str) -> Vec<Value> {
+    text.lines()
+        .map(|it| serde_json::from_str(it).unwrap())
+        .collect()
+}
+
+#[test]
+fn a_dry_run_prints_the_report_and_keeps_nothing() {
+    if !has_number() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let run = looptax(
+        &scratch,
+        &[
+            "report-to",
+            "clickhouse://u@127.0.0.1:1/x",
+            "--dry-run",
+            "--spool",
+            "s",
+        ],
+    );
+    run.expect_code(0);
+    let rows = lines(&run.stdout);
+    assert_eq!(rows.last().unwrap()["table"], "reports");
+    assert_eq!(fs::read_dir(scratch.file("s")).unwrap().count(), 0);
+    let own = fs::read_to_string("/etc/machine-id").unwrap();
+    assert!(!run.stdout.contains(own.trim()));
+}
+
+#[test]
+fn names_can_be_left_out() {
+    if !has_number() {
+        return;
+    }
+    let scratch = Scratch::new();
+    fs::write(scratch.file("key"), "of the fleet\n").unwrap();
+    let run = looptax(
+        &scratch,
+        &[
+            "report-to",
+            "-",
+            "--anonymous",
+            "--key-file",
+            "key",
+            "--spool",
+            "s",
+        ],
+    );
+    run.expect_code(0);
+    let rows = lines(&run.stdout);
+    let host = rows.last().unwrap()["host"].as_str().unwrap().to_owned();
+    assert!(
+        host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()),
+        "{host}"
+    );
+    fs::write(scratch.file("key"), "\n").unwrap();
+    looptax(
+        &scratch,
+        &[
+            "report-to",
+            "-",
+            "--anonymous",
+            "--key-file",
+            "key",
+            "--spool",
+            "s",
+        ],
+    )
+    .expect_error(2, &["key", "it is empty"]);
+}
+
+#[test]
+fn records_are_told_of_once() {
+    if !has_number() {
+        return;
+    }
+    let scratch = Scratch::new();
+    let measure = [
+        "compare",
+        "echo",
+        "--placement",
+        "same",
+        "-c",
+        "1",
+        "--fixed",
+        "6",
+        "--slice-ms",
+        "10",
+        "-q",
+        "--warm-up",
+        "0s",
+    ];
+    looptax(&scratch, &measure).expect_code(0);
+    let verdicts = |which: &str| {
+        let args = [
+            "report-to",
+            "out",
+            "--spool",
+            "s",
+            "--json",
+            "--records",
+            which,
+        ];
+        let run = looptax(&scratch, &args);
+        run.expect_code(0);
+        let said: Reported = serde_json::from_str(&run.stdout).unwrap();
+        said.verdicts
+    };
+    assert_eq!(verdicts("none"), 0);
+    assert_eq!(verdicts("new"), 1);
+    assert_eq!(verdicts("new"), 0);
+    assert_eq!(verdicts("all"), 1);
+    looptax(&scratch, &measure).expect_code(0);
+    assert_eq!(verdicts("new"), 1);
+    assert_eq!(fs::read_dir(scratch.file("out")).unwrap().count(), 5);
+}
+
+#[test]
+fn nothing_is_done_while_the_stop_file_is_there() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("stop"), "").unwrap();
+    let args = [
+        "report-to",
+        "clickhouse://u@127.0.0.1:1/x",
+        "--spool",
+        "s",
+        "--stop-file",
+        "stop",
+    ];
+    let run = looptax(&scratch, &args);
+    run.expect_code(0);
+    assert!(
+        run.stdout.contains("while `stop` is there"),
+        "{}",
+        run.stdout
+    );
+    assert!(!scratch.file("s").exists());
+}
+
+#[test]
+fn a_password_is_in_no_list_of_processes() {
+    let scratch = Scratch::new();
+    let url = "postgres://u:qZ7secret7Zq@127.0.0.1:1/x";
+    let args = ["report-to", url, "--jitter", "3600", "--spool", "s"];
+    let mut running = command(&scratch, &args)
+        .env("LOOPTAX_COLLECTOR_PASSWORD", "qZ7other7Zq")
+        .spawn();
+    let pid = running.pid();
+    let words = running.wait_for("the password to be hidden", || {
+        let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;
+        let variables = fs::read_to_string(format!("/proc/{pid}/environ")).ok()?;
+        (line.contains("xxx") && !variables.contains("qZ7")).then_some(line + &variables)
+    });
+    assert!(!words.contains("qZ7"), "{words}");
+    running.signal(rustix::process::Signal::TERM);
+    running.wait().expect_code(130);
+}

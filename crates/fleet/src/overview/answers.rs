@@ -1,0 +1,260 @@
+//! What a collector answers, as what the overview is made of.
+
+use looptax_record::{FleetFallen as Fallen, FleetMover as Mover, FleetSilent as Silent};
+use looptax_stats::Estimate;
+use looptax_stats::meta::Effect;
+
+use super::cells::{Cells, Listed, listed};
+use crate::FleetError;
+use crate::engine::{Collector, Order, Question};
+
+/// Most rows of a list that a person reads.
+const MOST_LISTED: u32 = 10_000;
+/// Levels that an interval may have.
+const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
+
+/// All that is asked.
+#[derive(Debug, Default)]
+pub struct Answers {
+    /// Clients over TCP, the busiest first.
+    pub payers: Listed<Payer>,
+    /// What was measured, the newest first; one of each machine's server.
+    pub measured: Listed<Measured>,
+    /// Kernel release, CPU, virtualised, machines, requests over TCP.
+    pub conditions: Listed<Machines>,
+    /// Rows of `fell_back`, `movers` and `silent_hosts`.
+    pub fell_back: Listed<Fallen>,
+    /// See `fell_back`.
+    pub movers: Listed<Mover>,
+    /// See `fell_back`.
+    pub silent: Listed<Silent>,
+}
+
+/// A client of a machine over TCP.
+#[derive(Debug, Clone)]
+pub struct Payer {
+    /// The machine's number.
+    pub host_id: String,
+    /// Its name.
+    pub host: String,
+    /// The client's program.
+    pub client: String,
+    /// The server's kind.
+    pub server: String,
+    /// Connections.
+    pub connections: u64,
+    /// Requests per second.
+    pub requests_per_s: f64,
+    /// Whether the server has a socket.
+    pub has_socket: bool,
+}
+
+/// What TCP adds to a request of a machine's server.
+#[derive(Debug, Clone)]
+pub struct Measured {
+    /// The machine's number.
+    pub host_id: String,
+    /// Its name.
+    pub host: String,
+    /// The server's kind.
+    pub server: String,
+    /// Its version.
+    pub server_version: String,
+    /// Kernel release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// `yes`, `no`, or empty.
+    pub virtualised: String,
+    /// CPU time, in µs.
+    pub cpu_us: Estimate,
+    /// The same with its variance.
+    pub effect: Effect,
+}
+
+/// Machines alike.
+#[derive(Debug, Clone)]
+pub struct Machines {
+    /// Kernel release.
+    pub kernel: String,
+    /// CPU model.
+    pub cpu_model: String,
+    /// `yes`, `no`, or empty.
+    pub virtualised: String,
+    /// How many.
+    pub hosts: u64,
+    /// Their requests over TCP, per second.
+    pub tcp_requests_per_s: f64,
+}
+
+impl Answers {
+    /// Asks the collector.
+    ///
+    /// # Errors
+    /// As [`Collector::ask`].
+    pub fn of(collector: &mut Collector) -> Result<Self, FleetError> {
+        let mut ask = |view, columns: &[&str], order: &[Order<'_>], limit| {
+            collector.ask(&Question {
+                view,
+                columns,
+                only: None,
+                order,
+                limit,
+            })
+        };
+        let payers = ask("payers", &PAYER, &[Order::Down("requests_per_s")], 0)?;
+        let measured = ask("measurements", &MEASURED, &[Order::Down("received")], 0)?;
+        let conditions = ask("conditions", &MACHINES, &[Order::Down("hosts")], 0)?;
+        let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
+        let fell_back = ask("fell_back", &FALLEN, &by_rate, MOST_LISTED)?;
+        let movers = ask("movers", &MOVER, &by_rate, MOST_LISTED)?;
+        let by_days = [Order::Down("days"), Order::Up("host")];
+        let silent = ask("silent_hosts", &SILENT, &by_days, MOST_LISTED)?;
+        Ok(Self {
+            payers: listed(payers, payer),
+            measured: listed(measured, self::measured),
+            conditions: listed(conditions, machines),
+            fell_back: listed(fell_back, fallen),
+            movers: listed(movers, mover),
+            silent: listed(silent, self::silent),
+        })
+    }
+}
+
+const PAYER: [&str; 7] = [
+    "host_id",
+    "host",
+    "client",
+    "server",
+    "connections",
+    "requests_per_s",
+    "has_socket",
+];
+pub(super) const MEASURED: [&str; 12] = [
+    "host_id",
+    "host",
+    "server",
+    "server_version",
+    "kernel",
+    "cpu_model",
+    "virtualised",
+    "cpu_us",
+    "cpu_us_lo",
+    "cpu_us_hi",
+    "alpha",
+    "epochs",
+];
+const MACHINES: [&str; 5] = [
+    "kernel",
+    "cpu_model",
+    "virtualised",
+    "hosts",
+    "tcp_requests_per_s",
+];
+const FALLEN: [&str; 6] = [
+    "host",
+    "client",
+    "server",
+    "at",
+    "connections",
+    "requests_per_s",
+];
+const MOVER: [&str; 7] = [
+    "host",
+    "client",
+    "server",
+    "before",
+    "now",
+    "direction",
+    "requests_per_s",
+];
+const SILENT: [&str; 2] = ["host", "days"];
+
+fn payer(row: &mut Cells) -> Option<Payer> {
+    Some(Payer {
+        host_id: row.text()?,
+        host: row.text()?,
+        client: row.text()?,
+        server: row.text()?,
+        connections: row.count()?,
+        requests_per_s: row.number().unwrap_or(0.0).max(0.0),
+        has_socket: row.flag()?,
+    })
+}
+
+/// A measurement with a variance; others say nothing of how well they are known.
+pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
+    let [host_id, host, server, server_version] =
+        [row.text()?, row.text()?, row.text()?, row.text()?];
+    let (kernel, cpu_model, virtualised) = (row.text()?, row.text()?, row.text()?);
+    let (value, lo, hi) = (row.number()?, row.number()?, row.number()?);
+    let alpha = row.number()?;
+    let cpu_us = Estimate {
+        value,
+        lo,
+        hi,
+        n: usize::try_from(row.count()?).ok()?,
+    };
+    let is_one = ALPHAS.contains(&alpha) && lo <= value && value <= hi;
+    let effect = Effect::from_interval(&cpu_us, alpha).ok();
+    effect.filter(|_| is_one).map(|effect| Measured {
+        host_id,
+        host,
+        server,
+        server_version,
+        kernel: release(&kernel),
+        cpu_model,
+        virtualised,
+        cpu_us,
+        effect,
+    })
+}
+
+fn machines(row: &mut Cells) -> Option<Machines> {
+    Some(Machines {
+        kernel: release(&row.text()?),
+        cpu_model: row.text()?,
+        virtualised: row.text()?,
+        hosts: row.count()?,
+        tcp_requests_per_s: row.number().unwrap_or(0.0),
+    })
+}
+
+fn fallen(row: &mut Cells) -> Option<Fallen> {
+    Some(Fallen {
+        host: row.text()?,
+        client: row.text()?,
+        server: row.text()?,
+        at_s: row.seconds()?,
+        connections: row.count()?,
+        requests_per_s: row.number(),
+    })
+}
+
+fn mover(row: &mut Cells) -> Option<Mover> {
+    Some(Mover {
+        host: row.text()?,
+        client: row.text()?,
+        server: row.text()?,
+        before: row.text()?,
+        now: row.text()?,
+        direction: row.text()?,
+        requests_per_s: row.number(),
+    })
+}
+
+fn silent(row: &mut Cells) -> Option<Silent> {
+    Some(Silent {
+        host: row.text()?,
+        days: row.count()?,
+    })
+}
+
+/// The release of a kernel, without what its builder wrote.
+fn release(kernel: &str) -> String {
+    kernel
+        .split_whitespace()
+        .find(|word| *word != "Linux")
+        .unwrap_or_default()
+        .to_owned()
+}

@@ -1,0 +1,72 @@
+//! Rows of a collector as values of what they are about.
+
+use crate::column::{Row, Value};
+use crate::engine::Rows;
+
+/// Rows, and whether there are more.
+#[derive(Debug)]
+pub struct Listed<T> {
+    /// The rows.
+    pub rows: Vec<T>,
+    /// Whether there are more.
+    pub is_cut: bool,
+}
+
+impl<T> Default for Listed<T> {
+    fn default() -> Self {
+        Self {
+            rows: Vec::new(),
+            is_cut: false,
+        }
+    }
+}
+
+/// The rows that `read` can make something of.
+pub(super) fn listed<T>(rows: Rows, read: impl Fn(&mut Cells) -> Option<T>) -> Listed<T> {
+    let read = |row| read(&mut Cells(Row::into_iter(row)));
+    Listed {
+        rows: rows.rows.into_iter().filter_map(read).collect(),
+        is_cut: rows.is_cut,
+    }
+}
+
+/// A row's values, one after another; each is of its column's kind.
+pub(super) struct Cells(std::vec::IntoIter<Value>);
+
+impl Cells {
+    pub(super) fn text(&mut self) -> Option<String> {
+        match self.0.next() {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    pub(super) fn count(&mut self) -> Option<u64> {
+        match self.0.next() {
+            Some(Value::Count(n)) => Some(n),
+            _ => None,
+        }
+    }
+
+    /// `None` where it is absent.
+    pub(super) fn number(&mut self) -> Option<f64> {
+        match self.0.next() {
+            Some(Value::Number(number)) => number,
+            _ => None,
+        }
+    }
+
+    pub(super) fn flag(&mut self) -> Option<bool> {
+        match self.0.next() {
+            Some(Value::Flag(flag)) => Some(flag),
+            _ => None,
+        }
+    }
+
+    pub(super) fn seconds(&mut self) -> Option<i64> {
+        match self.0.next() {
+            Some(Value::Time(ms)) => Some(ms / 1000),
+            _ => None,
+        }
+    }
+}

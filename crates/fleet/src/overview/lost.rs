@@ -1,0 +1,222 @@
+//! What a fleet's requests over TCP cost, and where to begin: per kind of server, what was measured says what the other
+//! machines of that kind pay.
+
+use std::collections::{BTreeMap, HashMap};
+
+use looptax_record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
+use looptax_stats::meta::{
+    self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups,
+};
+
+use super::answers::{Measured, Payer};
+use super::cells::Listed;
+use super::{ALPHA, saved};
+
+/// Clients that are looked at for the first places: those that lose most on average. The chance of any other one is as good
+/// as none.
+const MOST_CANDIDATES: usize = 20_000;
+/// Share of the machines said to be unlike that may be there by chance.
+const FALSE_SHARE: f64 = 0.05;
+
+/// What is known of each kind of server.
+pub(super) struct Kinds<'a> {
+    names: Vec<&'a str>,
+    priors: Vec<Prior>,
+    /// What a machine measured of its own server.
+    own: HashMap<(&'a str, &'a str), Effect>,
+}
+
+impl<'a> Kinds<'a> {
+    pub(super) fn new(measured: &'a [Measured]) -> Self {
+        let mut by_kind: BTreeMap<&str, Vec<Effect>> = BTreeMap::new();
+        let mut own = HashMap::new();
+        for it in measured {
+            by_kind.entry(&it.server).or_default().push(it.effect);
+            // The newest comes first.
+            own.entry((it.host_id.as_str(), it.server.as_str()))
+                .or_insert(it.effect);
+        }
+        let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
+        let found = groups(&effects, Spread::PauleMandel, ALPHA);
+        let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
+        let known = by_kind.keys().enumerate();
+        let known = known.filter_map(|(idx, name)| Some((*name, prior(idx)?)));
+        let (mut names, mut priors): (Vec<_>, Vec<_>) = known.unzip();
+        // The kinds that nobody measured take what all together predict.
+        if let Some(all) = found.and_then(|it| it.all.prior()) {
+            names.push("");
+            priors.push(all);
+        }
+        Self { names, priors, own }
+    }
+
+    fn prior_idx(&self, server: &str) -> Option<usize> {
+        let named = self.names.iter().position(|it| *it == server);
+        named.or_else(|| self.priors.len().checked_sub(1))
+    }
+
+    fn own<'p>(&'p self, payer: &'p Payer) -> Option<&'p Effect> {
+        self.own
+            .get(&(payer.host_id.as_str(), payer.server.as_str()))
+    }
+
+    fn posterior(&self, payer: &Payer) -> Option<Posterior> {
+        let prior = self.priors.get(self.prior_idx(&payer.server)?)?;
+        Some(prior.posterior(self.own(payer)))
+    }
+
+    /// The sum over machines' servers: all clients of one pay the same.
+    fn total<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Option<meta::Total> {
+        let mut rates: HashMap<(&str, &str), (f64, &Payer)> = HashMap::new();
+        for payer in payers {
+            let key = (payer.host_id.as_str(), payer.server.as_str());
+            rates.entry(key).or_insert((0.0, payer)).0 += payer.requests_per_s;
+        }
+        let mut rates: Vec<_> = rates.into_iter().collect();
+        // Sums of floating-point numbers depend on their order.
+        rates.sort_unstable_by(|one, other| one.0.cmp(&other.0));
+        let hosts = rates.into_iter().filter_map(|(_, (rate, payer))| {
+            Some(Host {
+                requests_per_s: rate,
+                prior_idx: self.prior_idx(&payer.server)?,
+                effect: self.own(payer).copied(),
+            })
+        });
+        meta::total(&self.priors, hosts, ALPHA)
+    }
+
+    pub(super) fn lost(&self, payers: &[Payer]) -> Option<FleetLost> {
+        let total = self.total(payers.iter())?;
+        Some(FleetLost {
+            cores: saved(&total.cores),
+            n_measured: total.n_measured as u64,
+            n_predicted: total.n_predicted as u64,
+            error_of_measured: total.error_of_measured,
+            error_of_predicted: total.error_of_predicted,
+            error_of_means: total.error_of_means,
+        })
+    }
+
+    /// Programs and kinds of server, those first that lose most; where nothing is known of that, those with most requests.
+    pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
+        let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
+        for payer in payers {
+            let pair = (payer.client.as_str(), payer.server.as_str());
+            by_pair.entry(pair).or_default().push(payer);
+        }
+        let mut pairs: Vec<FleetPair> = by_pair
+            .into_values()
+            .filter_map(|payers| self.pair(&payers))
+            .collect();
+        let weight = |it: &FleetPair| weight_of(it.cores.as_ref(), it.requests_per_s);
+        pairs.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        pairs
+    }
+
+    fn pair(&self, payers: &[&Payer]) -> Option<FleetPair> {
+        let first = payers.first()?;
+        let mut hosts: HashMap<&str, bool> = HashMap::new();
+        for payer in payers {
+            *hosts.entry(&payer.host_id).or_default() |= payer.has_socket;
+        }
+        Some(FleetPair {
+            client: first.client.clone(),
+            server: first.server.clone(),
+            hosts: hosts.len() as u64,
+            hosts_with_socket: hosts.values().filter(|has_socket| **has_socket).count() as u64,
+            requests_per_s: payers.iter().map(|it| it.requests_per_s).sum(),
+            cores: { self.total(payers.iter().copied()) }.map(|it| saved(&it.cores)),
+        })
+    }
+
+    /// Machines with clients over TCP, those first that lose most.
+    pub(super) fn hosts(&self, payers: &[Payer]) -> Vec<FleetHost> {
+        let mut by_host: BTreeMap<&str, Vec<&Payer>> = BTreeMap::new();
+        for payer in payers {
+            by_host.entry(&payer.host_id).or_default().push(payer);
+        }
+        let mut hosts: Vec<FleetHost> = by_host
+            .into_values()
+            .filter_map(|payers| {
+                Some(FleetHost {
+                    host: payers.first()?.host.clone(),
+                    pairs: payers.len() as u64,
+                    connections: payers.iter().map(|it| it.connections).sum(),
+                    requests_per_s: payers.iter().map(|it| it.requests_per_s).sum(),
+                    cores: { self.total(payers.iter().copied()) }.map(|it| saved(&it.cores)),
+                })
+            })
+            .collect();
+        let weight = |it: &FleetHost| weight_of(it.cores.as_ref(), it.requests_per_s);
+        hosts.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
+        hosts
+    }
+
+    /// Where moving pays most, of all clients of machines.
+    pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
+        let known = payers
+            .rows
+            .iter()
+            .map(|payer| (payer, self.posterior(payer)));
+        let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
+        let expected = |(payer, posterior): &(&Payer, Option<Posterior>)| {
+            payer.requests_per_s * posterior.map_or(1.0, |it| it.value)
+        };
+        known.sort_by(|one, other| expected(other).total_cmp(&expected(one)));
+        known.truncate(MOST_CANDIDATES);
+        let candidates = known.iter().map(|(payer, posterior)| Candidate {
+            requests_per_s: payer.requests_per_s,
+            value: posterior.map_or(f64::NAN, |it| it.value),
+            variance: posterior.map_or(f64::NAN, |it| it.variance()),
+        });
+        let chances = meta::top_probabilities(&candidates.collect::<Vec<_>>(), n_top);
+        let rows = known.iter().zip(chances).take(n_top);
+        let rows = rows.map(|((payer, posterior), chance)| FleetMove {
+            host: payer.host.clone(),
+            client: payer.client.clone(),
+            server: payer.server.clone(),
+            requests_per_s: payer.requests_per_s,
+            connections: payer.connections,
+            has_socket: payer.has_socket,
+            cores: posterior
+                .and_then(|it| cores_lost(payer.requests_per_s, &it, ALPHA))
+                .map(|it| saved(&it)),
+            is_measured: self.own(payer).is_some(),
+            top_probability: posterior.map(|_| chance),
+        });
+        FleetList {
+            rows: rows.collect(),
+            n: payers.rows.len() as u64,
+            is_cut: payers.is_cut,
+        }
+    }
+
+    /// Machines that measured what others of their kind do not, the least likely first.
+    pub(super) fn unlike(&self, measured: &[Measured]) -> Vec<FleetUnlike> {
+        let with_p = measured.iter().filter_map(|it| {
+            let prior = self.priors.get(self.prior_idx(&it.server)?)?;
+            Some((it, prior, prior.p_of(&it.effect)?))
+        });
+        let with_p: Vec<_> = with_p.collect();
+        let p_values: Vec<f64> = with_p.iter().map(|(_, _, p)| *p).collect();
+        let q_values = benjamini_hochberg(&p_values);
+        let found = with_p.into_iter().zip(q_values);
+        let found = found.filter(|(_, q)| *q < FALSE_SHARE);
+        let mut rows: Vec<FleetUnlike> = found
+            .map(|((it, prior, _), q)| FleetUnlike {
+                host: it.host.clone(),
+                server: it.server.clone(),
+                cpu_us: saved(&it.cpu_us),
+                mean_us: prior.mean,
+                q,
+            })
+            .collect();
+        rows.sort_by(|one, other| one.q.total_cmp(&other.q));
+        rows
+    }
+}
+
+/// What lists are ordered by: cores, and where they are not known requests.
+fn weight_of(cores: Option<&looptax_record::Estimate>, requests_per_s: f64) -> f64 {
+    cores.map_or(requests_per_s * 1e-6, |it| it.value)
+}

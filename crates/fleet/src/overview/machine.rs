@@ -1,0 +1,124 @@
+//! One machine of a fleet, by its name.
+
+use looptax_record::{FleetFinding, FleetMachine, FleetMeasured};
+
+use super::answers::{MEASURED, measured};
+use super::cells::{Cells, listed};
+use super::saved;
+use crate::FleetError;
+use crate::engine::{Collector, Only, Order, Question};
+
+/// Machines of one name at most: a name that more have is none.
+const MOST_MACHINES: u32 = 20;
+
+const REPORT: [&str; 9] = [
+    "host",
+    "host_id",
+    "at",
+    "received",
+    "looptax",
+    "kernel",
+    "cpu_model",
+    "cpus",
+    "sees_all",
+];
+const FINDING: [&str; 8] = [
+    "client",
+    "client_user",
+    "server",
+    "way",
+    "connections",
+    "requests_per_s",
+    "has_socket",
+    "fell_back",
+];
+
+/// The machines of this name; machines of the same image may share it.
+///
+/// # Errors
+/// As [`Collector::ask`].
+pub fn machines(collector: &mut Collector, name: &str) -> Result<Vec<FleetMachine>, FleetError> {
+    let found = collector.ask(&Question {
+        view: "latest_reports",
+        columns: &REPORT,
+        only: Some(Only {
+            column: "host",
+            is: name,
+        }),
+        order: &[Order::Down("received")],
+        limit: MOST_MACHINES,
+    })?;
+    let mut machines = listed(found, machine).rows;
+    for it in &mut machines {
+        it.findings = findings(collector, &it.host_id)?;
+        it.measured = measurements(collector, &it.host_id)?;
+    }
+    Ok(machines)
+}
+
+fn findings(collector: &mut Collector, host_id: &str) -> Result<Vec<FleetFinding>, FleetError> {
+    let found = collector.ask(&Question {
+        view: "latest_findings",
+        columns: &FINDING,
+        only: Some(of_machine(host_id)),
+        order: &[Order::Down("requests_per_s")],
+        limit: 0,
+    })?;
+    Ok(listed(found, finding).rows)
+}
+
+fn measurements(
+    collector: &mut Collector,
+    host_id: &str,
+) -> Result<Vec<FleetMeasured>, FleetError> {
+    let found = collector.ask(&Question {
+        view: "measurements",
+        columns: &MEASURED,
+        only: Some(of_machine(host_id)),
+        order: &[Order::Up("server")],
+        limit: 0,
+    })?;
+    let rows = listed(found, measured).rows.into_iter();
+    let rows = rows.map(|it| FleetMeasured {
+        server: it.server,
+        server_version: it.server_version,
+        cpu_us: saved(&it.cpu_us),
+    });
+    Ok(rows.collect())
+}
+
+fn of_machine(host_id: &str) -> Only<'_> {
+    Only {
+        column: "host_id",
+        is: host_id,
+    }
+}
+
+fn machine(row: &mut Cells) -> Option<FleetMachine> {
+    Some(FleetMachine {
+        host: row.text()?,
+        host_id: row.text()?,
+        at_s: row.seconds()?,
+        received_s: row.seconds()?,
+        looptax: row.text()?,
+        kernel: row.text()?,
+        cpu_model: row.text()?,
+        cpus: row.count()?,
+        sees_all: row.flag()?,
+        findings: Vec::new(),
+        measured: Vec::new(),
+    })
+}
+
+fn finding(row: &mut Cells) -> Option<FleetFinding> {
+    Some(FleetFinding {
+        client: row.text()?,
+        client_user: row.text()?,
+        server: row.text()?,
+        way: row.text()?,
+        connections: row.count()?,
+        requests_per_s: row.number(),
+        has_socket: row.flag()?,
+        fell_back: row.flag()?,
+    })
+}

@@ -1,0 +1,121 @@
+//! A fleet's newest reports → what it loses, where to begin, what differs by condition, what needs a look.
+//!
+//! Pure: what was asked comes in, a [`Fleet`] comes out. Every formula is the statistics'.
+
+mod answers;
+mod cells;
+mod effects;
+mod lost;
+mod machine;
+
+use std::collections::{BTreeMap, HashSet};
+
+use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetHost, FleetList};
+use looptax_stats::Estimate;
+
+pub use answers::{Answers, Machines, Measured, Payer};
+pub use cells::Listed;
+pub use machine::machines;
+
+/// Level of all intervals.
+const ALPHA: f64 = 0.05;
+
+/// How much of each list is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Limits {
+    /// Pairs and clients worth moving.
+    pub first: usize,
+    /// Rows of every other list.
+    pub rows: usize,
+}
+
+impl Limits {
+    /// What fits on a page that somebody reads.
+    pub const PAGE: Self = Self {
+        first: 20,
+        rows: 50,
+    };
+}
+
+/// What the answers come to. `at` is now, with its offset.
+pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> Fleet {
+    let kinds = lost::Kinds::new(&answers.measured.rows);
+    let payers = &answers.payers;
+    let over_tcp: HashSet<&str> = payers.rows.iter().map(|it| it.host_id.as_str()).collect();
+    let conditions = conditions(&answers.conditions);
+    Fleet {
+        schema_version: FLEET_SCHEMA_VERSION,
+        looptax_version: version.to_owned(),
+        at,
+        hosts: conditions.iter().map(|it| it.hosts).sum(),
+        hosts_over_tcp: over_tcp.len() as u64,
+        tcp_requests_per_s: payers.rows.iter().map(|it| it.requests_per_s).sum(),
+        lost: kinds.lost(&payers.rows),
+        pairs: list(kinds.pairs(&payers.rows), payers.is_cut, limits.first),
+        first: kinds.first(payers, limits.first),
+        effects: effects::by_condition(&answers.measured.rows),
+        unlike: list(
+            kinds.unlike(&answers.measured.rows),
+            answers.measured.is_cut,
+            limits.rows,
+        ),
+        conditions: list(conditions, answers.conditions.is_cut, limits.rows),
+        fell_back: list(
+            answers.fell_back.rows,
+            answers.fell_back.is_cut,
+            limits.rows,
+        ),
+        movers: list(answers.movers.rows, answers.movers.is_cut, limits.rows),
+        silent: list(answers.silent.rows, answers.silent.is_cut, limits.rows),
+    }
+}
+
+/// Machines with clients over TCP, those first that lose most.
+pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
+    let kinds = lost::Kinds::new(&answers.measured.rows);
+    let rows = kinds.hosts(&answers.payers.rows);
+    list(rows, answers.payers.is_cut, most)
+}
+
+/// The first rows of a list.
+fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
+    let n = rows.len() as u64;
+    rows.truncate(most);
+    FleetList { rows, n, is_cut }
+}
+
+/// Machines alike, the most common first; builds of one kernel release are one.
+fn conditions(machines: &Listed<Machines>) -> Vec<FleetCondition> {
+    let mut alike = BTreeMap::new();
+    for it in &machines.rows {
+        let key = (&it.kernel, &it.cpu_model, &it.virtualised);
+        let sums: &mut (u64, f64) = alike.entry(key).or_default();
+        sums.0 += it.hosts;
+        sums.1 += it.tcp_requests_per_s;
+    }
+    let rows = alike.into_iter();
+    let mut rows: Vec<FleetCondition> = rows
+        .map(
+            |((kernel, cpu_model, virtualised), (hosts, rate))| FleetCondition {
+                kernel: kernel.clone(),
+                cpu_model: cpu_model.clone(),
+                virtualised: virtualised.clone(),
+                hosts,
+                tcp_requests_per_s: rate,
+            },
+        )
+        .collect();
+    rows.sort_by_key(|it| std::cmp::Reverse(it.hosts));
+    rows
+}
+
+/// The form that is saved.
+fn saved(estimate: &Estimate) -> looptax_record::Estimate {
+    let finite = |end: f64| Some(end).filter(|it| it.is_finite());
+    looptax_record::Estimate {
+        value: estimate.value,
+        lo: finite(estimate.lo),
+        hi: finite(estimate.hi),
+        n: estimate.n as u64,
+    }
+}

@@ -1,0 +1,490 @@
+//! What is said of a fleet: sentences and tables, the same for a terminal and a page.
+
+use looptax_record::{
+    Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine,
+};
+
+use crate::format::{GLUE, Text, counted, fixed, rate};
+
+/// A list with what it says.
+#[derive(Debug)]
+pub(crate) struct Section {
+    pub(crate) title: String,
+    /// What the list is, and what to do with it.
+    pub(crate) lines: Vec<String>,
+    pub(crate) head: Vec<&'static str>,
+    pub(crate) rows: Vec<Vec<String>>,
+    /// Rows that are left out, and the like.
+    pub(crate) closing: Option<String>,
+    /// Whether it is one of the fleet's effects, in their order.
+    pub(crate) is_of_effects: bool,
+}
+
+/// What a fleet loses, in sentences.
+pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
+    let mut lines = vec![format!(
+        "{} of {} with clients over TCP, together {} requests",
+        fleet.hosts_over_tcp,
+        counted(fleet.hosts, "machine"),
+        rate(fleet.tcp_requests_per_s),
+    )];
+    let Some(lost) = &fleet.lost else {
+        lines.push(
+            "what that costs is not known: too few machines have measured it (`looptax compare` on some of each kind, \
+             chosen by lot)"
+                .to_owned(),
+        );
+        return lines;
+    };
+    lines.push(format!(
+        "they cost {} cores more than over the socket",
+        cores(Some(&lost.cores), text)
+    ));
+    lines.push(format!(
+        "{} of {} on these machines measured it, the others take what their kind predicts",
+        lost.n_measured,
+        counted(lost.n_measured + lost.n_predicted, "server"),
+    ));
+    lines
+}
+
+/// All lists of a report, in the order of what to do first.
+pub(crate) fn sections(fleet: &Fleet, text: Text) -> Vec<Section> {
+    let mut sections = vec![
+        first(fleet, text),
+        pairs(fleet, text),
+        fell_back(fleet, text),
+    ];
+    sections.extend(fleet.effects.iter().map(|it| effects(it, text)));
+    sections.extend([
+        unlike(fleet, text),
+        movers(fleet, text),
+        silent(fleet, text),
+        conditions(fleet, text),
+    ]);
+    sections.retain(|it| !it.rows.is_empty() || !it.lines.is_empty());
+    sections
+}
+
+pub(crate) fn first(fleet: &Fleet, text: Text) -> Section {
+    let mut lines = Vec::new();
+    if let Some(host) = fleet.first.rows.iter().find(|it| is_host_name(&it.host)) {
+        lines.push(format!(
+            "each machine's own `looptax find` names the next step: `ssh {} sudo looptax find`",
+            host.host
+        ));
+    }
+    let rows = fleet.first.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.host),
+            pair(&it.client, &it.server, text),
+            rate(it.requests_per_s),
+            it.connections.to_string(),
+            cores(it.cores.as_ref(), text),
+            it.top_probability.map_or_else(dash, percent),
+            if it.is_measured { "here" } else { "others" }.to_owned(),
+            if it.has_socket { "yes" } else { "no" }.to_owned(),
+        ]
+    });
+    Section {
+        title: "Where to begin".to_owned(),
+        lines,
+        head: vec![
+            "machine",
+            "client and server",
+            "over TCP",
+            "connections",
+            "cores lost",
+            "among the first",
+            "measured",
+            "socket",
+        ],
+        closing: more(&fleet.first),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+pub(crate) fn pairs(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.pairs.rows.iter().map(|it| {
+        vec![
+            pair(&it.client, &it.server, text),
+            it.hosts.to_string(),
+            it.hosts_with_socket.to_string(),
+            rate(it.requests_per_s),
+            cores(it.cores.as_ref(), text),
+        ]
+    });
+    Section {
+        title: "Programs and servers".to_owned(),
+        lines: Vec::new(),
+        head: vec![
+            "client and server",
+            "machines",
+            "with a socket",
+            "over TCP",
+            "cores lost",
+        ],
+        closing: more(&fleet.pairs),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.fell_back.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.host),
+            pair(&it.client, &it.server, text),
+            it.connections.to_string(),
+            it.requests_per_s.map_or_else(dash, rate),
+        ]
+    });
+    let lines = if fleet.fell_back.rows.is_empty() {
+        vec!["nobody who was moved is over TCP again".to_owned()]
+    } else {
+        vec!["moved to the socket before, over TCP again: `looptax switch --list` there says what was changed".to_owned()]
+    };
+    Section {
+        title: "Fell back".to_owned(),
+        lines,
+        head: vec!["machine", "client and server", "connections", "over TCP"],
+        closing: more(&fleet.fell_back),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+fn effects(effects: &FleetEffects, text: Text) -> Section {
+    let rows = effects.groups.iter().map(|it| group(it, text));
+    let differ = match effects.p {
+        None => Vec::new(),
+        Some(p) if p < 0.05 => vec![format!("the means differ (p = {})", probability(p))],
+        Some(p) => vec![format!(
+            "no sign that the means differ (p = {})",
+            probability(p)
+        )],
+    };
+    let closing = (effects.n_more > 0)
+        .then(|| format!("{} are not shown", counted(effects.n_more, "smaller group")));
+    Section {
+        title: format!(
+            "CPU time that TCP adds to a request, by {}",
+            text.clean(&effects.condition)
+        ),
+        lines: differ,
+        head: vec![
+            "",
+            "measured",
+            "mean",
+            "one more machine",
+            "differ by (τ)",
+            "not by chance (I²)",
+        ],
+        closing,
+        is_of_effects: true,
+        rows: rows.collect(),
+    }
+}
+
+fn group(group: &FleetGroup, text: Text) -> Vec<String> {
+    vec![
+        match group.label.as_str() {
+            "" => "not known".to_owned(),
+            label => text.clean(label),
+        },
+        group.cpu_us.n.to_string(),
+        micros(&group.cpu_us, text),
+        micros_range(&group.one_more, text),
+        text.micros(group.tau_us),
+        percent(group.i_squared),
+    ]
+}
+
+fn unlike(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.unlike.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.host),
+            text.clean(&it.server),
+            micros(&it.cpu_us, text),
+            text.micros(it.mean_us),
+            percent(it.q),
+        ]
+    });
+    let rows: Vec<_> = rows.collect();
+    let lines = if rows.is_empty() {
+        Vec::new()
+    } else {
+        vec!["of the machines in this list at most one in twenty is there by chance".to_owned()]
+    };
+    Section {
+        title: "Measured unlike their kind".to_owned(),
+        lines,
+        head: vec![
+            "machine",
+            "server",
+            "measured",
+            "mean of its kind",
+            "by chance",
+        ],
+        closing: more(&fleet.unlike),
+        is_of_effects: false,
+        rows,
+    }
+}
+
+pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.movers.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.host),
+            pair(&it.client, &it.server, text),
+            text.clean(&it.before),
+            text.clean(&it.now),
+            it.requests_per_s.map_or_else(dash, rate),
+        ]
+    });
+    Section {
+        title: "Another way than a week ago".to_owned(),
+        lines: Vec::new(),
+        head: vec!["machine", "client and server", "before", "now", "requests"],
+        closing: more(&fleet.movers),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+fn silent(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.silent.rows.iter();
+    let rows = rows.map(|it| vec![text.clean(&it.host), counted(it.days, "day")]);
+    Section {
+        title: "Silent machines".to_owned(),
+        lines: Vec::new(),
+        head: vec!["machine", "since"],
+        closing: more(&fleet.silent),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+fn conditions(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.conditions.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.kernel),
+            text.clean(&it.cpu_model),
+            text.clean(&it.virtualised),
+            it.hosts.to_string(),
+            rate(it.tcp_requests_per_s),
+        ]
+    });
+    Section {
+        title: "What machines there are".to_owned(),
+        lines: Vec::new(),
+        head: vec!["kernel", "CPU", "virtualised", "machines", "over TCP"],
+        closing: more(&fleet.conditions),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+/// Machines with clients over TCP.
+pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
+    let rows = hosts.rows.iter().map(|it| {
+        vec![
+            text.clean(&it.host),
+            it.pairs.to_string(),
+            it.connections.to_string(),
+            rate(it.requests_per_s),
+            cores(it.cores.as_ref(), text),
+        ]
+    });
+    Section {
+        title: "Machines with clients over TCP".to_owned(),
+        lines: Vec::new(),
+        head: vec!["machine", "pairs", "connections", "over TCP", "cores lost"],
+        closing: more(hosts),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+/// One machine: who is connected to what, and what it measured.
+pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
+    let clients = machine.findings.iter().map(|it| {
+        vec![
+            pair(&it.client, &it.server, text),
+            text.clean(&it.client_user),
+            text.clean(&it.way),
+            it.connections.to_string(),
+            it.requests_per_s.map_or_else(dash, rate),
+            if it.has_socket { "yes" } else { "no" }.to_owned(),
+            if it.fell_back { "fell back" } else { "" }.to_owned(),
+        ]
+    });
+    let measured = machine.measured.iter().map(|it| {
+        vec![
+            text.clean(&format!("{} {}", it.server, it.server_version)),
+            micros(&it.cpu_us, text),
+        ]
+    });
+    let mut lines = vec![
+        format!(
+            "{}, {}, {}; looptax {}",
+            text.clean(&machine.kernel),
+            text.clean(&machine.cpu_model),
+            counted(machine.cpus, "CPU"),
+            text.clean(&machine.looptax)
+        ),
+        format!("machine number {}", text.clean(&machine.host_id)),
+    ];
+    if !machine.sees_all {
+        lines.push("not every process could be looked into: clients may be missing".to_owned());
+    }
+    [
+        Section {
+            title: text.clean(&machine.host),
+            lines,
+            head: vec![
+                "client and server",
+                "user",
+                "way",
+                "connections",
+                "requests",
+                "socket",
+                "",
+            ],
+            closing: None,
+            is_of_effects: false,
+            rows: clients.collect(),
+        },
+        Section {
+            title: "What TCP adds to a request, measured there".to_owned(),
+            lines: Vec::new(),
+            head: vec!["server", "CPU time"],
+            closing: None,
+            is_of_effects: false,
+            rows: measured.collect(),
+        },
+    ]
+}
+
+/// `php-fpm → mariadb`.
+fn pair(client: &str, server: &str, text: Text) -> String {
+    let arrow = if text.is_unicode { "→" } else { "->" };
+    let client = match client {
+        "" => "unknown",
+        client => client,
+    };
+    text.clean(&format!("{client} {arrow} {server}"))
+}
+
+/// `0.161 [0.150, 0.172]`.
+fn cores(estimate: Option<&Estimate>, text: Text) -> String {
+    let Some(estimate) = estimate else {
+        return dash();
+    };
+    let decimals = decimals(estimate.value);
+    let digits = |value: f64| fixed(value, decimals);
+    format!(
+        "{}{GLUE}{}",
+        digits(estimate.value),
+        text.interval(estimate, digits)
+    )
+}
+
+/// Three digits.
+fn decimals(value: f64) -> usize {
+    match value.abs() {
+        it if it >= 99.5 => 0,
+        it if it >= 9.95 => 1,
+        it if it >= 0.995 => 2,
+        it if it >= 0.0995 => 3,
+        _ => 4,
+    }
+}
+
+/// `3.5 [3.4, 3.6] µs`.
+fn micros(estimate: &Estimate, text: Text) -> String {
+    let digits = |value: f64| fixed(value, 2);
+    let known = (estimate.lo.is_some() || estimate.hi.is_some())
+        .then(|| format!("{GLUE}{}", text.interval(estimate, digits)));
+    let known = known.unwrap_or_default();
+    format!("{}{known}{GLUE}{}", digits(estimate.value), text.micro())
+}
+
+fn micros_range(estimate: &Estimate, text: Text) -> String {
+    match (estimate.lo, estimate.hi) {
+        (Some(lo), Some(hi)) => format!("{} to {}", fixed(lo, 2), text.micros(hi)),
+        _ => dash(),
+    }
+}
+
+fn percent(share: f64) -> String {
+    let pct = 100.0 * share;
+    let decimals = usize::from(pct < 9.95 && pct > 0.0);
+    format!("{}{GLUE}%", fixed(pct, decimals))
+}
+
+fn probability(p: f64) -> String {
+    if p < 0.001 {
+        "below 0.001".to_owned()
+    } else {
+        fixed(p, 3)
+    }
+}
+
+fn dash() -> String {
+    "-".to_owned()
+}
+
+/// What of a list is not shown.
+fn more<T>(list: &FleetList<T>) -> Option<String> {
+    let n_more = list.n.saturating_sub(list.rows.len() as u64);
+    match (n_more, list.is_cut) {
+        (0, false) => None,
+        (0, true) => Some("and more".to_owned()),
+        (n, false) => Some(format!("and {n} more")),
+        (n, true) => Some(format!("and more than {n} more")),
+    }
+}
+
+/// Whether a name is a machine's, so that a command with it does nothing else.
+fn is_host_name(name: &str) -> bool {
+    let is_of_one = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
+    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_of_one)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_is_made_of_host_names_alone() {
+        assert!(is_host_name("web-01.example"));
+        for name in [
+            "",
+            "a; reboot",
+            "$(reboot)",
+            "-oProxyCommand=reboot",
+            "a b",
+            "a\nb",
+        ] {
+            assert!(!is_host_name(name), "{name}");
+        }
+    }
+
+    #[test]
+    fn cores_have_three_digits() {
+        let of = |value: f64| {
+            let estimate = Estimate {
+                value,
+                lo: Some(value / 2.0),
+                hi: None,
+                n: 3,
+            };
+            cores(Some(&estimate), Text { is_unicode: true }).replace(GLUE, " ")
+        };
+        assert_eq!(of(96.42), "96.4 [48.2, ∞]");
+        assert_eq!(of(0.1612), "0.161 [0.081, ∞]");
+        assert_eq!(of(1234.0), "1234 [617, ∞]");
+    }
+}
