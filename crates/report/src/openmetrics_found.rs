@@ -82,13 +82,16 @@ pub fn found_openmetrics(found: &Found) -> String {
         .map(|(kind, n)| (format!("{{server=\"{}\"}}", escaped(kind)), as_f64(n)));
     gauge("servers", "Servers that run.", servers, &mut text);
     let of = |pick: fn(&Sum) -> Option<f64>| {
-        let known = { pairs.iter() }.filter_map(move |(pair, sum)| Some((labels(pair), pick(sum)?)));
+        let known =
+            { pairs.iter() }.filter_map(move |(pair, sum)| Some((labels(pair), pick(sum)?)));
         known.collect::<Vec<_>>()
     };
     let families: [(&str, &str, fn(&Sum) -> Option<f64>); 5] = [
-        ("connections", "Connections of programs of this machine to its servers.", |it| {
-            Some(it.connections)
-        }),
+        (
+            "connections",
+            "Connections of programs of this machine to its servers.",
+            |it| Some(it.connections),
+        ),
         (
             "requests_per_second",
             "Requests, counted as TCP segments with data.",

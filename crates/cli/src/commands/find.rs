@@ -173,11 +173,7 @@ fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failur
     let metrics = args.openmetrics.as_deref();
     let is_printed = metrics.is_some_and(|it| it.as_os_str() == "-");
     if let Some(path) = metrics.filter(|_| !is_printed) {
-        save_bytes(
-            found_openmetrics(found).as_bytes(),
-            path,
-            Existing::Replace,
-        )?;
+        save_bytes(found_openmetrics(found).as_bytes(), path, Existing::Replace)?;
     }
     outputs::show(found, &args.json, || {
         if is_printed {
