@@ -8,8 +8,8 @@
 #   replay   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
 #   test     needs all of them
-#   applications  goes on with the applications that are here, for the tests of `looptax switch`
-#            and of what `looptax check --app` advises
+#   applications  goes on with the applications that are here, for the tests of `looptax switch`,
+#            of what `looptax check --app` advises, and of ClickHouse as a collector
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
 #   servers  needs only what scripts/mysql-root.sh works with
@@ -138,7 +138,7 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma) echo "$1" ;;
+    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
@@ -149,7 +149,7 @@ packages_of() {
     promtool) echo prometheus ;;
     systemd-analyze) echo systemd ;;
     dpkg-deb) echo dpkg ;;
-    clickhouse-server | clickhouse-client) echo "$1" ;;
+    curl) echo curl ;;
   esac
 }
 
@@ -163,11 +163,11 @@ find_missing() {
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
         python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql
-        nginx apache2 caddy haproxy uwsgi gunicorn uvicorn puma)
+        nginx apache2 caddy haproxy uwsgi gunicorn uvicorn puma clickhouse-server)
       ;;
     peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
-    fleet) programs=(ansible-playbook promtool clickhouse-server clickhouse-client postgres redis-server systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
+    fleet) programs=(ansible-playbook promtool clickhouse-server curl postgres redis-server systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
   esac
   missing=()
   for program in "${programs[@]}"; do

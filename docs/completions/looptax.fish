@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait between= max-load= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -61,6 +61,8 @@ complete -c looptax -n "__fish_looptax_needs_command" -l folded -d 'Write the ca
 complete -c looptax -n "__fish_looptax_needs_command" -l pprof -d 'Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof -tagroot arm FILE`; `-` prints the bytes' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l label -d 'Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each name' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l between -d 'Begin within this part of the day alone, by the machine\'s own clock: 02:00-04:00, or 22:00-03:00 over midnight. At another time the run is refused, or waits with --wait' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l max-load -d 'Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in 0.2. On another the run is refused, or waits with --wait' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -106,6 +108,8 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "diff" -d 'Hold two run
 complete -c looptax -n "__fish_looptax_needs_command" -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
 complete -c looptax -n "__fish_looptax_needs_command" -a "replay" -d 'Published comparisons again on this machine, published beside measured'
 complete -c looptax -n "__fish_looptax_needs_command" -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
+complete -c looptax -n "__fish_looptax_needs_command" -a "report-to" -d 'Send what this machine\'s clients and records say to a collector of many machines, once: for a timer'
+complete -c looptax -n "__fish_looptax_needs_command" -a "fleet" -d 'Many machines: the collector that they report to'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
@@ -145,6 +149,8 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l folded -d 'W
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pprof -d 'Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof -tagroot arm FILE`; `-` prints the bytes' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l label -d 'Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each name' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l between -d 'Begin within this part of the day alone, by the machine\'s own clock: 02:00-04:00, or 22:00-03:00 over midnight. At another time the run is refused, or waits with --wait' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l max-load -d 'Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in 0.2. On another the run is refused, or waits with --wait' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -189,6 +195,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -l wait -d 'W
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand selfcheck" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l record -d 'Take that cost from this record of `compare`. Default: the newest of each kind of server in the history' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand find" -l openmetrics -d 'Write gauges of what is found there, as OpenMetrics: for the node exporter\'s folder of text files; `-` prints them' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand find" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
@@ -352,6 +359,8 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l folded -d 'Write
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l pprof -d 'Write the same chains there as `go tool pprof` and its like read them, each with its arm as a label: `pprof -tagroot arm FILE`; `-` prints the bytes' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l at -d 'Say what TCP comes to at this rate of requests, as in `--at 800/s`: its share of one core, and whether that is worth a change. A bare `looptax` takes the rates that it sees' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l label -d 'Call this run so in `history` and `diff`; `diff before-kernel after-kernel` then takes the newest run of each name' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l between -d 'Begin within this part of the day alone, by the machine\'s own clock: 02:00-04:00, or 22:00-03:00 over midnight. At another time the run is refused, or waits with --wait' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l max-load -d 'Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in 0.2. On another the run is refused, or waits with --wait' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l exec -d 'Run this command on either arm, again and again, instead of sending requests. {transport} becomes the tool\'s own flags for address and account: mysql, mariadb, mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli, redis-benchmark, valkey-cli, valkey-benchmark. Words are split as a shell would; there is no shell, so that pipes need `sh -c \'…\'` with --exec-unix and --exec-tcp. What it prints is thrown away' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l exec-unix -d 'The command for the unix arm, for any program; needs no TARGET. With one, its environment has `LOOPTAX_SOCKET`, `LOOPTAX_HOST`, `LOOPTAX_PORT`, `LOOPTAX_USER`, `LOOPTAX_PASSWORD` and `LOOPTAX_DATABASE`' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l exec-tcp -d 'The command for the tcp arm' -r
@@ -466,6 +475,98 @@ always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand report" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l key-file -d 'The key of --anonymous: the same on all machines, and not on the collector' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l spool -d 'Where reports wait while the collector is away. Default: /var/lib/looptax/spool as root, else `looptax/spool` below `XDG_STATE_HOME`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l records -d 'Which records of `compare` are told of: those that were not sent yet, all, or none' -r -f -a "new\t'Those that no report told of'
+all\t'Every one of the history'
+none\t'None'"
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l jitter -d 'Sleep a random time up to this first, so that not all machines report at once' -r
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l stop-file -d 'Do nothing while this file is there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l from -d 'Do not look at this machine: send on reports (JSON lines) that were gathered before, from a file, the files of a folder, or `-`. What is sent twice counts once' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l anonymous -d 'Send names of users, programs and of the machine as keyed hashes'
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l dry-run -d 'Print the report\'s lines; send and keep nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l cluster -d 'ClickHouse: replicate and distribute the tables over this cluster' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l keep -d 'After so many days rows go' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l print -d 'Print the statements, with the roles of who reports and who asks; connect to nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l html -d 'Write a page that needs nothing outside itself' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l json -d 'Print the result as JSON instead of the text; --json=FILE prints the text and writes the JSON there' -r -F
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l limit -d 'So many rows at most' -r
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
+always\t'Always'
+never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s q -l quiet -d 'No progress, no plan: only the result'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s h -l help -d 'Print help (see more with \'--help\')'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and not __fish_seen_subcommand_from reaper echo-server port-proxy cli-docs schema reach help" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
@@ -527,26 +628,34 @@ complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_see
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "schema" -d 'Prints the JSON schema of a saved form'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "reach" -d 'Goes the way to a socket as somebody else'
 complete -c looptax -n "__fish_looptax_using_subcommand internal; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "switch" -d 'Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "run" -d 'Run an unmodified program, its connections to local databases moved to their sockets'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "trial" -d 'What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "why" -d 'Where the difference goes: a request\'s CPU time by layer of kernel and programs, over each transport'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "history" -d 'What was measured on this machine'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "replay" -d 'Published comparisons again on this machine, published beside measured'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "internal" -d 'For looptax itself'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "compare" -d 'Hold several transports of the same server against each other'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "selfcheck" -d 'Does this machine allow honest verdicts? A/A runs, injected delays, slice length'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "find" -d 'Which servers run here, on which sockets, and who pays for TCP'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "check" -d 'Would the switch to the socket work? Path, permission, account, backlog'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "dsn" -d 'The same connection over the socket, in each driver\'s own words'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "switch" -d 'Move an application to the socket: plan, agree, write, reload, prove it, and back where that fails'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "run" -d 'Run an unmodified program, its connections to local databases moved to their sockets'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "trial" -d 'What the socket would bring your own application: its pages over TCP and over the socket in turns, nothing changed'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "why" -d 'Where the difference goes: a request\'s CPU time by layer of kernel and programs, over each transport'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "analyze" -d 'Judge a saved record again: the same verdict, bit for bit'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "history" -d 'What was measured on this machine'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "diff" -d 'Hold two runs against each other: was this kernel, or this configuration, better?'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "gate" -d 'For continuous integration: does an arm lose more than it may? 1 yes, 0 no, 3 the measurement does not say'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "replay" -d 'Published comparisons again on this machine, published beside measured'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "report" -d 'Records as one page to look at and share: tables, charts, raw data; nothing outside itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "report-to" -d 'Send what this machine\'s clients and records say to a collector of many machines, once: for a timer'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "fleet" -d 'Many machines: the collector that they report to'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "internal" -d 'For looptax itself'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and not __fish_seen_subcommand_from compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "list" -d 'The latest runs, the newest first'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "show" -d 'A run again, from its record'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from history" -f -a "rm" -d 'Forget runs. A record that was given a place of its own stays there'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "echo-server" -d 'The built-in echo server'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "port-proxy" -d 'Copies between two addresses, as Docker\'s port proxy does'

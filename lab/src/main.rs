@@ -14,6 +14,8 @@ mod coin;
 mod crowd;
 mod dialects;
 mod disturbed;
+mod fleet;
+mod fleet_engines;
 mod history;
 mod long;
 mod one_core;
@@ -48,9 +50,13 @@ enum Chore {
     /// Verdicts where others use the machine too: simulated, and beside real disturbances
     #[command(subcommand)]
     Disturbed(disturbed::Chore),
+    /// A made-up fleet with known truth through a real collector: how fast it loads, and whether the report is right
+    Fleet(fleet::Options),
     /// Random cases, with somebody independent who says what is right
     #[command(subcommand)]
     Oracle(oracle::Chore),
+    /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
+    FleetEngines(fleet_engines::Options),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
     /// Series of `looptax trial` whose truth is known
@@ -73,6 +79,8 @@ fn main() -> ExitCode {
         Chore::Peers(options) => peers::run(&options),
         Chore::RedirectPart(part) => part.run(),
         Chore::Crowd(options) => crowd::run(&options),
+        Chore::Fleet(options) => fleet::run(&options),
+        Chore::FleetEngines(options) => fleet_engines::run(&options),
         Chore::History(options) => history::run(&options),
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),

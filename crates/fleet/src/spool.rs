@@ -159,7 +159,7 @@ impl Spool {
         &self,
         ids: impl Iterator<Item = &'a str>,
     ) -> Result<(), FleetError> {
-        let lines: String = ids.map(|id| format!("{id}\n")).collect();
+        let lines: String = ids.flat_map(|id| [id, "\n"]).collect();
         self.write(TOLD, &lines).map_err(|source| FleetError::Keep {
             path: self.folder.clone(),
             source,

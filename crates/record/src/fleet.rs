@@ -131,14 +131,15 @@ pub struct FleetEffects {
 pub struct FleetGroup {
     /// What they have in common.
     pub label: String,
-    /// CPU time that TCP adds to a request, both ends, in µs: the mean of true effects, at 95 %; `n` the measurements.
+    /// CPU time that TCP adds to a request, both ends, in µs: the mean of true effects, at 95 %; `n` the measurements. Of
+    /// one machine alone, what that measured.
     pub cpu_us: Estimate,
-    /// The same of one more such machine.
+    /// The same of one more such machine; without ends below three.
     pub one_more: Estimate,
-    /// τ: how much true effects differ, in µs.
-    pub tau_us: f64,
-    /// I²: the share of what measurements differ by that is not their error, 0 to 1.
-    pub i_squared: f64,
+    /// τ: how much true effects differ, in µs; `null` of one machine alone.
+    pub tau_us: Option<f64>,
+    /// I²: the share of what measurements differ by that is not their error, 0 to 1; `null` of one machine alone.
+    pub i_squared: Option<f64>,
 }
 
 /// A machine whose measurement is unlike the others'.

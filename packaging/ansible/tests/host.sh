@@ -15,7 +15,7 @@ mount -t overlay -o "lowerdir=/,upperdir=$folder/written,workdir=$folder/work" o
 root=$folder/root
 
 # What the machine outside has of looptax, and what its services would do here, is no part of this one.
-rm -rf "$root/etc/looptax" "$root/var/lib/looptax" "$root/etc/cron.d/looptax"
+rm -rf "$root/etc/looptax" "$root/var/lib/looptax" "$root/etc/cron.d/looptax" "$root/root/.local/share/looptax"
 find "$root/etc/systemd/system" -mindepth 1 -delete
 for unit in systemd-{sysctl,modules-load,binfmt,udevd,tmpfiles-setup-dev,networkd,resolved,logind}.service \
   proc-sys-fs-binfmt_misc.automount systemd-journald-audit.socket; do

@@ -9,12 +9,12 @@ use super::JsonArgs;
 /// The collector of `report-to` and `fleet`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CollectorArgs {
-    /// The collector: clickhouse://USER@HOST[:8123]/DATABASE[?secure=true], or
-    /// postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]. One on another machine is verified by its certificate and name,
+    /// The collector: `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or
+    /// `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`. One on another machine is verified by its certificate and name,
     /// unless sslmode says otherwise or `secure` is missing.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
-    /// The collector's password, in a file. Else it is in the address, or in LOOPTAX_COLLECTOR_PASSWORD.
+    /// The collector's password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`.
     #[arg(long, value_name = "FILE")]
     pub(crate) password_file: Option<PathBuf>,
     /// A PEM of who may have signed the collector's certificate, in place of the system's authorities.
@@ -34,7 +34,7 @@ pub(crate) struct ReportToArgs {
     #[arg(long, value_name = "FILE", requires = "anonymous")]
     pub(crate) key_file: Option<PathBuf>,
     /// Where reports wait while the collector is away. Default: /var/lib/looptax/spool as root, else
-    /// `looptax/spool` below $XDG_STATE_HOME.
+    /// `looptax/spool` below `XDG_STATE_HOME`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) spool: Option<PathBuf>,
     /// Which records of `compare` are told of: those that were not sent yet, all, or none.

@@ -90,11 +90,7 @@ fn fleet_tables() -> String {
         let _ = write!(page, "\n## View `{}`\n\n{}\n", view.name, view.doc);
         match view.table {
             Some(table) => {
-                let _ = write!(
-                    page,
-                    "Columns: those of `{}`, and `received`.\n",
-                    table.name
-                );
+                let _ = writeln!(page, "Columns: those of `{}`, and `received`.", table.name);
             }
             None => columns(&mut page, view.columns()),
         }

@@ -1,6 +1,7 @@
 -- Views over the tables, the same names and columns as in sql/postgres/views.sql.
 -- {db}, {on}, {reports}, {findings} and {verdicts} are written in by the program; statements end with a line `;`.
--- Said so that a server of 2018 understands it: no window functions, one join per SELECT, no nested aliases.
+-- Said so that a server of 2018 and one of today understand the same: no window functions, one join per SELECT, no nested
+-- aliases, and no ANY JOIN, which once kept all rows of the left side and now keeps one of each key.
 
 -- The newest is by arrival first: a machine's own clock may be days off.
 CREATE VIEW IF NOT EXISTS {db}.latest_reports{on} AS
@@ -70,11 +71,11 @@ FROM
     (
         SELECT host_id, at, report_id, toUInt64(toUInt32(received)) * 4294967296 + toUInt32(at) AS newness
         FROM {db}.reports FINAL
-    )
-    ANY INNER JOIN
+    ) AS one
+    ALL INNER JOIN
     (
         SELECT host_id, at AS newest_at FROM {db}.latest_reports
-    )
+    ) AS other
     USING host_id
     GROUP BY host_id
 )
@@ -94,21 +95,21 @@ FROM
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_now, sum(requests_per_s) AS requests
         FROM {db}.latest_findings
         GROUP BY host_id, client, server
-    )
-    ANY INNER JOIN
+    ) AS one
+    ALL INNER JOIN
     (
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_before
         FROM {db}.findings FINAL
         WHERE (at, report_id) GLOBAL IN (SELECT at, report_id FROM {db}.earlier_reports)
         GROUP BY host_id, client, server
-    )
+    ) AS other
     USING host_id, client, server
     WHERE tcp_now != tcp_before
-)
-ANY INNER JOIN
+) AS one
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;
 CREATE VIEW IF NOT EXISTS {db}.fell_back{on} AS
@@ -118,11 +119,11 @@ FROM
     SELECT host_id, client, server, at, connections, requests_per_s
     FROM {db}.latest_findings
     WHERE fell_back = 1
-)
-ANY INNER JOIN
+) AS one
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;
 CREATE VIEW IF NOT EXISTS {db}.conditions{on} AS
@@ -130,11 +131,11 @@ SELECT kernel, cpu_model, virtualised, count() AS hosts, sum(requests) AS tcp_re
 FROM
 (
     SELECT host_id, kernel, cpu_model, virtualised FROM {db}.latest_reports
-)
-ANY LEFT JOIN
+) AS one
+ALL LEFT JOIN
 (
     SELECT host_id, sumIf(requests_per_s, is_tcp = 1) AS requests FROM {db}.latest_findings GROUP BY host_id
-)
+) AS other
 USING host_id
 GROUP BY kernel, cpu_model, virtualised
 ;
@@ -148,11 +149,11 @@ FROM
     FROM {db}.latest_findings
     WHERE is_tcp = 1
     GROUP BY host_id, client, server
-)
-ANY INNER JOIN
+) AS one
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;
 CREATE VIEW IF NOT EXISTS {db}.measurements{on} AS
@@ -168,10 +169,10 @@ FROM
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict != 'invalid'
     ORDER BY received DESC, at DESC, started_at DESC, run_id DESC, n DESC
     LIMIT 1 BY host_id, server
-)
-ANY INNER JOIN
+) AS one
+ALL INNER JOIN
 (
     SELECT host_id, host FROM {db}.latest_reports
-)
+) AS other
 USING host_id
 ;

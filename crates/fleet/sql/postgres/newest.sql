@@ -1,20 +1,23 @@
--- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off. Kept as reports
--- arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
+-- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off; and which came
+-- first. Kept as reports arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
 
 CREATE TABLE newest (
     host_id text PRIMARY KEY,
     report_id text NOT NULL,
     at timestamptz NOT NULL,
-    received timestamptz NOT NULL
+    received timestamptz NOT NULL,
+    first_report_id text NOT NULL,
+    first_at timestamptz NOT NULL
 )
 ;
 CREATE FUNCTION looptax_newest() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 BEGIN
-    INSERT INTO newest AS known (host_id, report_id, at, received)
-    SELECT DISTINCT ON (host_id) host_id, report_id, at, received
-    FROM arrived
-    ORDER BY host_id, received DESC, at DESC
+    INSERT INTO newest AS known (host_id, report_id, at, received, first_report_id, first_at)
+    SELECT latest.host_id, latest.report_id, latest.at, latest.received, earliest.report_id, earliest.at
+    FROM (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received DESC, at DESC) latest
+    JOIN (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received, at) earliest USING (host_id)
+    ORDER BY latest.host_id
     ON CONFLICT (host_id) DO UPDATE
     SET report_id = EXCLUDED.report_id, at = EXCLUDED.at, received = EXCLUDED.received
     WHERE (EXCLUDED.received, EXCLUDED.at) > (known.received, known.at);

@@ -45,25 +45,13 @@ GROUP BY client, server
 ;
 -- The report that a machine's newest one is held against: the newest that is a week older, or its first.
 CREATE OR REPLACE VIEW earlier_reports AS
-SELECT newest.host_id, e.at, e.report_id
-FROM newest, LATERAL
+SELECT newest.host_id, coalesce(e.at, newest.first_at) AS at, coalesce(e.report_id, newest.first_report_id) AS report_id
+FROM newest LEFT JOIN LATERAL
 (
-    SELECT * FROM
-    (
-        (
-            SELECT 1 AS place, r.at, r.report_id FROM reports r
-            WHERE r.host_id = newest.host_id AND r.at <= newest.at - interval '7 days'
-            ORDER BY r.received DESC, r.at DESC LIMIT 1
-        )
-        UNION ALL
-        (
-            SELECT 2, r.at, r.report_id FROM reports r
-            WHERE r.host_id = newest.host_id
-            ORDER BY r.received, r.at LIMIT 1
-        )
-    ) both_of_them
-    ORDER BY place LIMIT 1
-) e
+    SELECT r.at, r.report_id FROM reports r
+    WHERE r.host_id = newest.host_id AND r.at <= newest.at - interval '7 days'
+    ORDER BY r.received DESC, r.at DESC LIMIT 1
+) e ON true
 ;
 CREATE OR REPLACE VIEW movers AS
 SELECT

@@ -75,30 +75,29 @@ impl Question<'_> {
             named.collect::<Result<_, _>>()?
         };
         let cells: Vec<String> = columns.iter().map(dialect.cell).collect();
-        let mut sql = format!("SELECT {} FROM {}", cells.join(", "), view.name);
-        if let Some(only) = self.only {
-            let column = column(view, only.column)?;
-            if !matches!(column.kind, Kind::Text | Kind::Word) {
-                return Err(no_view(only.column));
-            }
-            let value = (dialect.text)(&crate::anonymous::hex(only.is.as_bytes()));
-            sql.push_str(&format!(" WHERE {} = {value}", column.name));
-        }
+        let only = match self.only {
+            Some(only) => format!(" WHERE {}", filter(view, only, dialect)?),
+            None => String::new(),
+        };
         let orders = self.order.iter().map(|order| {
             let (name, direction) = match order {
                 Order::Up(name) => (name, "ASC"),
                 Order::Down(name) => (name, "DESC"),
             };
-            Ok(format!(
-                "{} {direction} NULLS LAST",
-                column(view, name)?.name
-            ))
+            let name = column(view, name)?.name;
+            Ok(format!("{name} {direction} NULLS LAST"))
         });
         let orders: Vec<String> = orders.collect::<Result<_, FleetError>>()?;
-        if !orders.is_empty() {
-            sql.push_str(&format!(" ORDER BY {}", orders.join(", ")));
-        }
-        sql.push_str(&format!(" LIMIT {}", self.n_rows()));
+        let order = match orders.as_slice() {
+            [] => String::new(),
+            orders => format!(" ORDER BY {}", orders.join(", ")),
+        };
+        let sql = format!(
+            "SELECT {} FROM {}{only}{order} LIMIT {}",
+            cells.join(", "),
+            view.name,
+            self.n_rows()
+        );
         Ok((columns, sql))
     }
 
@@ -114,6 +113,15 @@ impl Question<'_> {
 fn column(view: &View, name: &str) -> Result<Column, FleetError> {
     let found = view.columns().find(|it| it.name == name);
     found.ok_or_else(|| no_view(name))
+}
+
+fn filter(view: &View, only: Only<'_>, dialect: &Dialect) -> Result<String, FleetError> {
+    let column = column(view, only.column)?;
+    if !matches!(column.kind, Kind::Text | Kind::Word) {
+        return Err(no_view(only.column));
+    }
+    let value = (dialect.text)(&crate::anonymous::hex(only.is.as_bytes()));
+    Ok(format!("{} = {value}", column.name))
 }
 
 fn no_view(name: &str) -> FleetError {

@@ -1,5 +1,7 @@
 //! Rows as tab-separated text, which ClickHouse and PostgreSQL read and write alike.
 
+use std::fmt::Write;
+
 use jiff::Timestamp;
 
 use crate::column::{Row, Value};
@@ -10,7 +12,7 @@ pub(crate) const LAST_SECOND: i64 = 4_102_444_799;
 /// The rows, each ended by a newline.
 ///
 /// # Source
-/// ClickHouse documentation, "TabSeparated"; PostgreSQL documentation, "COPY", text format.
+/// ClickHouse documentation, `TabSeparated`; PostgreSQL documentation, "COPY", text format.
 pub(super) fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
     let mut text = String::new();
     for row in rows {
@@ -18,19 +20,22 @@ pub(super) fn from_rows<'a>(rows: impl Iterator<Item = &'a Row>) -> String {
             if idx > 0 {
                 text.push('\t');
             }
-            write(value, &mut text);
+            push(value, &mut text);
         }
         text.push('\n');
     }
     text
 }
 
-fn write(value: &Value, text: &mut String) {
+fn push(value: &Value, text: &mut String) {
     match value {
         Value::Text(it) => it.chars().for_each(|char| escape(char, text)),
         // PostgreSQL's largest integer.
         Value::Count(it) => text.push_str(&(*it).min(i64::MAX.unsigned_abs()).to_string()),
-        Value::Number(Some(it)) if it.is_finite() => text.push_str(&format!("{it:?}")),
+        Value::Number(Some(it)) if it.is_finite() => {
+            // Writing to memory does not fail.
+            let _ = write!(text, "{it:?}");
+        }
         Value::Number(_) => text.push_str("\\N"),
         Value::Flag(it) => text.push(if *it { '1' } else { '0' }),
         Value::Time(ms) => {

@@ -29,11 +29,13 @@ const CONDITIONS: [(&str, Label); 5] = [
     }),
 ];
 
-/// Each condition with its groups; their tests are adjusted for one another.
+/// Each condition that tells machines apart, with its groups; their tests are adjusted for one another. The kinds of server
+/// are there in any case.
 pub(super) fn by_condition(measured: &[Measured]) -> Vec<FleetEffects> {
     let found = CONDITIONS
         .iter()
-        .filter_map(|(name, label)| condition(name, *label, measured));
+        .filter_map(|(name, label)| condition(name, *label, measured))
+        .filter(|it| it.groups.len() > 1 || it.condition == CONDITIONS[0].0);
     let mut found: Vec<FleetEffects> = found.collect();
     let p_values: Vec<f64> = found.iter().filter_map(|it| it.p).collect();
     let mut adjusted = benjamini_hochberg(&p_values).into_iter();
@@ -68,11 +70,17 @@ fn condition(name: &str, label: Label, measured: &[Measured]) -> Option<FleetEff
 }
 
 fn group(label: &str, pooled: &Pooled) -> FleetGroup {
+    let is_alone = pooled.n_hosts < 2;
+    let of_many = |value: f64| Some(value).filter(|_| !is_alone);
     FleetGroup {
         label: label.to_owned(),
-        cpu_us: saved(&pooled.mean),
+        cpu_us: saved(if is_alone {
+            &pooled.fixed
+        } else {
+            &pooled.mean
+        }),
         one_more: saved(&pooled.prediction),
-        tau_us: pooled.tau_squared.value.max(0.0).sqrt(),
-        i_squared: pooled.i_squared.value,
+        tau_us: of_many(pooled.tau_squared.value.max(0.0).sqrt()),
+        i_squared: of_many(pooled.i_squared.value),
     }
 }

@@ -160,7 +160,8 @@ fn kinds_differ_and_kernels_that_do_not_are_not_said_to() {
     };
     assert!(of("server").p.unwrap() < 1e-6);
     assert!(of("kernel").p.unwrap() > 0.05, "{:?}", of("kernel"));
-    assert_eq!(of("cpu").p, None);
+    // All machines have one CPU: nothing to tell apart.
+    assert!(fleet.effects.iter().all(|it| it.condition != "cpu"));
     for (server, mean, spread) in KINDS {
         let group = of("server")
             .groups
@@ -168,7 +169,7 @@ fn kinds_differ_and_kernels_that_do_not_are_not_said_to() {
             .find(|it| it.label == server)
             .unwrap();
         assert!((group.cpu_us.value - mean).abs() < 0.2, "{group:?}");
-        assert!((group.tau_us - spread).abs() < 0.15, "{group:?}");
+        assert!((group.tau_us.unwrap() - spread).abs() < 0.15, "{group:?}");
     }
     assert_eq!(
         of("server version").groups[0].label.split(' ').nth(1),

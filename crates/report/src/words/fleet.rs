@@ -22,11 +22,15 @@ pub(crate) struct Section {
 
 /// What a fleet loses, in sentences.
 pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
+    if fleet.hosts_over_tcp == 0 {
+        let all = counted(fleet.hosts, "machine");
+        return vec![format!("of {all} none has a client over TCP")];
+    }
     let mut lines = vec![format!(
-        "{} of {} with clients over TCP, together {} requests",
-        fleet.hosts_over_tcp,
+        "of {} {} have clients over TCP, which ask {} times a second",
         counted(fleet.hosts, "machine"),
-        rate(fleet.tcp_requests_per_s),
+        fleet.hosts_over_tcp,
+        rate(fleet.tcp_requests_per_s).trim_end_matches("/s"),
     )];
     let Some(lost) = &fleet.lost else {
         lines.push(
@@ -196,8 +200,8 @@ fn group(group: &FleetGroup, text: Text) -> Vec<String> {
         group.cpu_us.n.to_string(),
         micros(&group.cpu_us, text),
         micros_range(&group.one_more, text),
-        text.micros(group.tau_us),
-        percent(group.i_squared),
+        group.tau_us.map_or_else(dash, |it| text.micros(it)),
+        group.i_squared.map_or_else(dash, percent),
     ]
 }
 

@@ -19,7 +19,7 @@ fn answering(head: &'static [u8], more: &'static [u8]) -> SocketAddr {
     thread::spawn(move || {
         for mut client in listener.incoming().flatten() {
             thread::spawn(move || {
-                let _ = client.read(&mut [0; 64 << 10]);
+                let _ = client.read(&mut [0; 8 << 10]);
                 let mut is_heard = client.write_all(head).is_ok();
                 let more = more.repeat(1_000);
                 while is_heard && !more.is_empty() {

@@ -2,6 +2,10 @@
 
 /// By version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is there in a version or not"
+)]
 pub(super) struct Abilities {
     /// Rows go by themselves after a time.
     pub(super) has_ttl: bool,

@@ -176,8 +176,8 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
         "INSERT INTO {}.{MIGRATIONS} (version) VALUES ({VERSION})",
         at.database
     ));
-    let made: String = all.iter().map(|it| format!("{it};\n\n")).collect();
-    made + &roles(&at.database)
+    all.push(roles(&at.database));
+    all.join(";\n\n")
 }
 
 fn roles(database: &str) -> String {

@@ -92,11 +92,14 @@ impl Engine for ClickHouse {
         let database = [("database", &*self.at.database)];
         let sql = format!("{sql} FORMAT TabSeparated");
         let answer = self.http.run(&sql, &database, &[], MOST_BYTES)?;
-        let lines = answer.split(|byte| *byte == b'\n');
-        // Behind the last newline nothing follows.
-        let n_lines = answer.iter().filter(|byte| **byte == b'\n').count();
+        if !matches!(answer.last(), None | Some(b'\n')) {
+            return Err(self.http.strange("its answer ends within a row"));
+        }
+        let lines = answer
+            .strip_suffix(b"\n")
+            .map(|all| all.split(|byte| *byte == b'\n'));
         let read = |line| cells::row(&columns, tsv::cells(line));
-        let rows: Result<Vec<_>, String> = lines.take(n_lines).map(read).collect();
+        let rows: Result<Vec<_>, String> = lines.into_iter().flatten().map(read).collect();
         let rows = rows.map_err(|what| self.http.strange(&what))?;
         let is_cut = rows.len() >= question.n_rows() as usize;
         Ok(Rows {

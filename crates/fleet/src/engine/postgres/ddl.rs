@@ -97,9 +97,11 @@ pub(in super::super) fn script() -> String {
     let mut all = vec![migrations()];
     all.extend(tables_and_views("public"));
     all.push(reached());
-    let made: String = all.iter().map(|it| format!("{it};\n\n")).collect();
-    made + "-- `looptax fleet init` makes a partition for each month as well, a year back and a year ahead; run it once a year.\n\n"
-        + &roles()
+    all.push(format!(
+        "-- `looptax fleet init` makes a partition for each month as well, a year back and a year ahead; run it once a year.\n\n{}",
+        roles()
+    ));
+    all.join(";\n\n")
 }
 
 fn roles() -> String {

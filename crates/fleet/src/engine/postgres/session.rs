@@ -62,8 +62,8 @@ impl Session {
         Ok(Self { connection, to })
     }
 
-    pub(super) fn failed(&self, error: WireError) -> FleetError {
-        super::meaning(&self.to, &error)
+    pub(super) fn failed(&self, error: &WireError) -> FleetError {
+        super::meaning(&self.to, error)
     }
 
     pub(super) fn strange(&self, what: String) -> FleetError {
