@@ -28,6 +28,41 @@ struct Sum {
     cores: Option<[f64; 3]>,
 }
 
+/// A gauge of each pair.
+struct Family {
+    name: &'static str,
+    help: &'static str,
+    pick: fn(&Sum) -> Option<f64>,
+}
+
+const FAMILIES: [Family; 5] = [
+    Family {
+        name: "connections",
+        help: "Connections of programs of this machine to its servers.",
+        pick: |it| Some(it.connections),
+    },
+    Family {
+        name: "requests_per_second",
+        help: "Requests, counted as TCP segments with data.",
+        pick: |it| it.requests_per_s,
+    },
+    Family {
+        name: "cpu_lost_cores",
+        help: "CPU time that TCP costs over the socket, an estimate.",
+        pick: |it| it.cores.map(|it| it[0]),
+    },
+    Family {
+        name: "cpu_lost_cores_lower",
+        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        pick: |it| it.cores.map(|it| it[1]),
+    },
+    Family {
+        name: "cpu_lost_cores_upper",
+        help: "one end of the interval: CPU time that TCP costs over the socket.",
+        pick: |it| it.cores.map(|it| it[2]).filter(|it| it.is_finite()),
+    },
+];
+
 impl Sum {
     fn add(&mut self, other: Self) {
         self.connections += other.connections;
@@ -81,40 +116,10 @@ pub fn found_openmetrics(found: &Found) -> String {
         .into_iter()
         .map(|(kind, n)| (format!("{{server=\"{}\"}}", escaped(kind)), as_f64(n)));
     gauge("servers", "Servers that run.", servers, &mut text);
-    let of = |pick: fn(&Sum) -> Option<f64>| {
+    for family in &FAMILIES {
         let known =
-            { pairs.iter() }.filter_map(move |(pair, sum)| Some((labels(pair), pick(sum)?)));
-        known.collect::<Vec<_>>()
-    };
-    let families: [(&str, &str, fn(&Sum) -> Option<f64>); 5] = [
-        (
-            "connections",
-            "Connections of programs of this machine to its servers.",
-            |it| Some(it.connections),
-        ),
-        (
-            "requests_per_second",
-            "Requests, counted as TCP segments with data.",
-            |it| it.requests_per_s,
-        ),
-        (
-            "cpu_lost_cores",
-            "CPU time that TCP costs over the socket, an estimate.",
-            |it| it.cores.map(|it| it[0]),
-        ),
-        (
-            "cpu_lost_cores_lower",
-            "one end of the interval: CPU time that TCP costs over the socket.",
-            |it| it.cores.map(|it| it[1]),
-        ),
-        (
-            "cpu_lost_cores_upper",
-            "one end of the interval: CPU time that TCP costs over the socket.",
-            |it| it.cores.map(|it| it[2]).filter(|it| it.is_finite()),
-        ),
-    ];
-    for (name, help, pick) in families {
-        gauge(name, help, of(pick), &mut text);
+            { pairs.iter() }.filter_map(|(pair, sum)| Some((labels(pair), (family.pick)(sum)?)));
+        gauge(family.name, family.help, known, &mut text);
     }
     text.push_str("# EOF\n");
     text
