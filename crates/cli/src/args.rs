@@ -17,6 +17,8 @@ mod report;
 mod report_to;
 mod result;
 mod run;
+#[cfg(feature = "documents")]
+mod saved_form;
 mod selfcheck;
 mod switch;
 mod trial;
@@ -43,6 +45,8 @@ pub(crate) use report::ReportArgs;
 pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
+#[cfg(feature = "documents")]
+pub(crate) use saved_form::SavedForm;
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
 pub(crate) use trial::TrialArgs;
@@ -524,34 +528,6 @@ pub(crate) enum InternalCommand {
     },
     /// Goes the way to a socket as somebody else.
     Reach(ReachArgs),
-}
-
-/// What is saved as JSON and has a published schema.
-#[cfg(feature = "documents")]
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum SavedForm {
-    /// The record of a run.
-    Record,
-    /// The result of `replay`.
-    Replay,
-    /// What `find` saw.
-    Found,
-    /// The points of `check`.
-    Check,
-    /// The spellings of `dsn`.
-    Dsn,
-    /// The steps of `switch`.
-    Switch,
-    /// The list of `switch --list`.
-    Switches,
-    /// The checks of `selfcheck`.
-    Selfcheck,
-    /// What `report-to` sent.
-    ReportTo,
-    /// What `fleet init` made.
-    FleetInit,
-    /// What `fleet report` says.
-    Fleet,
 }
 
 /// A name that is one word and no file's.

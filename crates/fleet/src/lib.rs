@@ -22,6 +22,7 @@ pub use batch::{Batch, SCHEMA_VERSION, Seen, TABLES};
 pub use column::{Column, Kind, Row, Table, Value};
 pub use engine::{
     Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View,
+    script,
 };
 pub use error::FleetError;
 pub use gathered::Gathered;

@@ -33,6 +33,8 @@ const ON_SOCKET: u32 = 40;
 /// Of a thousand pairs, those that move to the socket before the last look, and those that fell back.
 const MOVE: u32 = 20;
 const FALL: u32 = 1;
+/// The clients named first.
+pub(super) const N_TOP: usize = 20;
 const DAY_MS: i64 = 86_400_000;
 /// The last look: 2026-11-20, noon, UTC.
 const LAST_MS: i64 = 1_795_176_000_000;
@@ -168,7 +170,7 @@ impl Made {
         let cost = |pair: &Pair| pair.requests_per_s * pair.truth_us / 1e6;
         let mut by_cost: Vec<&(usize, &Pair)> = paying.iter().collect();
         by_cost.sort_by(|one, other| cost(other.1).total_cmp(&cost(one.1)));
-        let top = by_cost.iter().take(super::N_TOP);
+        let top = by_cost.iter().take(N_TOP);
         let top = top.map(|(idx, pair)| (name(*idx as u32), pair.client, pair.server));
         let over_tcp: HashSet<usize> = paying.iter().map(|it| it.0).collect();
         let count = |way| {

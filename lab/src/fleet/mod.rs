@@ -16,7 +16,7 @@ use clap::Args;
 use looptax_record::Fleet;
 
 use crate::workspace;
-use made::{Made, Shape};
+use made::{Made, N_TOP, Shape};
 
 /// Options of `fleet`.
 #[derive(Args)]
@@ -43,9 +43,6 @@ pub(crate) struct Options {
     #[arg(long)]
     loaded: bool,
 }
-
-/// The hosts named first.
-const N_TOP: usize = 20;
 
 /// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -112,7 +109,7 @@ fn report(looptax: &Path, destination: &str) -> Result<(Fleet, f64)> {
     let start = Instant::now();
     let printed = finished(&mut command)?;
     let seconds = start.elapsed().as_secs_f64();
-    println!("page: {} bytes", page.as_file().metadata()?.len());
+    println!("page: {} bytes", std::fs::metadata(page.path())?.len());
     Ok((serde_json::from_slice(&printed)?, seconds))
 }
 

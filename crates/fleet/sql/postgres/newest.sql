@@ -1,8 +1,9 @@
 -- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off; and which came
--- first. Kept as reports arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
+-- first; with its name in the newest. Kept as reports arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
 
 CREATE TABLE newest (
     host_id text PRIMARY KEY,
+    host text NOT NULL,
     report_id text NOT NULL,
     at timestamptz NOT NULL,
     received timestamptz NOT NULL,
@@ -13,13 +14,13 @@ CREATE TABLE newest (
 CREATE FUNCTION looptax_newest() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
 BEGIN
-    INSERT INTO newest AS known (host_id, report_id, at, received, first_report_id, first_at)
-    SELECT latest.host_id, latest.report_id, latest.at, latest.received, earliest.report_id, earliest.at
+    INSERT INTO newest AS known (host_id, host, report_id, at, received, first_report_id, first_at)
+    SELECT latest.host_id, latest.host, latest.report_id, latest.at, latest.received, earliest.report_id, earliest.at
     FROM (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received DESC, at DESC) latest
     JOIN (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received, at) earliest USING (host_id)
     ORDER BY latest.host_id
     ON CONFLICT (host_id) DO UPDATE
-    SET report_id = EXCLUDED.report_id, at = EXCLUDED.at, received = EXCLUDED.received
+    SET host = EXCLUDED.host, report_id = EXCLUDED.report_id, at = EXCLUDED.at, received = EXCLUDED.received
     WHERE (EXCLUDED.received, EXCLUDED.at) > (known.received, known.at);
     RETURN NULL;
 END

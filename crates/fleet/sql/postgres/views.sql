@@ -54,19 +54,13 @@ FROM newest LEFT JOIN LATERAL
 ) e ON true
 ;
 CREATE OR REPLACE VIEW movers AS
-SELECT
-    host_id, host, client, server,
-    CASE tcp_before WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS before,
-    CASE tcp_now WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS now,
-    CASE WHEN tcp_now < tcp_before THEN 'to socket' ELSE 'to tcp' END AS direction,
-    requests_per_s
-FROM
+WITH later AS MATERIALIZED
 (
     SELECT host_id, client, server, min(is_tcp::int) + max(is_tcp::int) AS tcp_now, sum(requests_per_s) AS requests_per_s
     FROM latest_findings
     GROUP BY host_id, client, server
-) later
-JOIN
+),
+earlier AS MATERIALIZED
 (
     SELECT f.host_id, f.client, f.server, min(f.is_tcp::int) + max(f.is_tcp::int) AS tcp_before
     FROM earlier_reports e, LATERAL
@@ -76,14 +70,19 @@ JOIN
         OFFSET 0
     ) f
     GROUP BY f.host_id, f.client, f.server
-) earlier USING (host_id, client, server)
-JOIN (SELECT host_id, host FROM latest_reports) names USING (host_id)
+)
+SELECT
+    host_id, host, client, server,
+    CASE tcp_before WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS before,
+    CASE tcp_now WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS now,
+    CASE WHEN tcp_now < tcp_before THEN 'to socket' ELSE 'to tcp' END AS direction,
+    requests_per_s
+FROM later JOIN earlier USING (host_id, client, server) JOIN newest USING (host_id)
 WHERE tcp_now <> tcp_before
 ;
 CREATE OR REPLACE VIEW fell_back AS
 SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_per_s
-FROM latest_findings f
-JOIN latest_reports r USING (host_id)
+FROM latest_findings f JOIN newest r USING (host_id)
 WHERE f.fell_back
 ;
 CREATE OR REPLACE VIEW conditions AS
@@ -106,7 +105,7 @@ FROM
     WHERE is_tcp
     GROUP BY host_id, client, server
 ) f
-JOIN (SELECT host_id, host FROM latest_reports) r USING (host_id)
+JOIN newest r USING (host_id)
 ;
 CREATE OR REPLACE VIEW measurements AS
 SELECT
@@ -118,5 +117,5 @@ FROM
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict <> 'invalid'
     ORDER BY host_id, server, received DESC, at DESC, started_at DESC, run_id DESC, n DESC
 ) v
-JOIN (SELECT host_id, host FROM latest_reports) r USING (host_id)
+JOIN newest r USING (host_id)
 ;

@@ -6,7 +6,9 @@ use std::path::{Path, PathBuf};
 
 use looptax_record::CollectorTables;
 
-use super::{Engine, InitOptions, Question, Rows};
+use super::question::{Question, Rows};
+use super::scheme::InitOptions;
+use super::work::Engine;
 use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;

@@ -16,6 +16,7 @@ mod scheme;
 mod template;
 mod tsv;
 mod views;
+mod work;
 
 use looptax_record::CollectorTables;
 
@@ -27,20 +28,24 @@ pub use destination::{Destination, Place};
 pub use question::{Only, Order, Question, Rows};
 pub use scheme::InitOptions;
 pub use views::{VIEWS, View};
-
-/// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
-const ROWS_AT_ONCE: usize = 10_000;
+use work::Engine;
 
 /// A collector that can be spoken to.
 pub struct Collector {
     engine: Box<dyn Engine>,
 }
 
-/// What an engine does.
-trait Engine {
-    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError>;
-    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError>;
-    fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
+/// The statements that make everything anew, with the roles that are wanted.
+///
+/// # Errors
+/// [`FleetError::NoEngine`] for files; [`FleetError::Destination`] for a cluster whose name cannot stand in SQL.
+pub fn script(destination: &Destination, options: &InitOptions) -> Result<String, FleetError> {
+    options.check()?;
+    match &destination.place {
+        Place::ClickHouse(server) => Ok(clickhouse::script(server, options)),
+        Place::Postgres(_) => Ok(postgres::script()),
+        Place::Folder(_) | Place::Output => Err(FleetError::NoEngine),
+    }
 }
 
 impl Collector {
@@ -83,23 +88,4 @@ impl Collector {
     pub fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         self.engine.ask(question)
     }
-}
-
-/// Reports in groups of so many rows that one insert takes them.
-fn groups(batches: &[Batch]) -> impl Iterator<Item = &[Batch]> {
-    let mut rest = batches;
-    std::iter::from_fn(move || {
-        if rest.is_empty() {
-            return None;
-        }
-        let mut n_rows = 0;
-        let is_within = |batch: &&Batch| {
-            n_rows += batch.rows.iter().map(Vec::len).sum::<usize>();
-            n_rows <= ROWS_AT_ONCE
-        };
-        let n = rest.iter().take_while(is_within).count().max(1);
-        let (group, left) = rest.split_at(n);
-        rest = left;
-        Some(group)
-    })
 }

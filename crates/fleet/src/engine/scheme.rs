@@ -1,6 +1,6 @@
 //! Making tables and views: what can be said of it.
 
-use super::destination::{Destination, Place, is_identifier};
+use super::destination::is_identifier;
 use crate::FleetError;
 
 /// The version of tables and views together; a later one is reached by migrations.
@@ -16,19 +16,6 @@ pub struct InitOptions {
 }
 
 impl InitOptions {
-    /// The statements that make everything anew, with the roles that are wanted.
-    ///
-    /// # Errors
-    /// [`FleetError::NoEngine`] for files.
-    pub fn script(&self, destination: &Destination) -> Result<String, FleetError> {
-        self.check()?;
-        match &destination.place {
-            Place::ClickHouse(server) => Ok(super::clickhouse::script(server, self)),
-            Place::Postgres(_) => Ok(super::postgres::script()),
-            Place::Folder(_) | Place::Output => Err(FleetError::NoEngine),
-        }
-    }
-
     /// # Errors
     /// [`FleetError::Destination`] for a cluster whose name cannot stand in SQL.
     pub(super) fn check(&self) -> Result<(), FleetError> {

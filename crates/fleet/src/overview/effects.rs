@@ -6,7 +6,7 @@ use looptax_record::{FleetEffects, FleetGroup};
 use looptax_stats::meta::{Effect, Pooled, Spread, benjamini_hochberg, groups};
 
 use super::answers::Measured;
-use super::{ALPHA, saved};
+use super::saved::{ALPHA, saved};
 
 /// Most groups of a condition.
 const MOST_GROUPS: usize = 12;

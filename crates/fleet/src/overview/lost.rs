@@ -10,7 +10,7 @@ use looptax_stats::meta::{
 
 use super::answers::{Measured, Payer};
 use super::cells::Listed;
-use super::{ALPHA, saved};
+use super::saved::{ALPHA, saved};
 
 /// Clients that are looked at for the first places: those that lose most on average. The chance of any other one is as good
 /// as none.

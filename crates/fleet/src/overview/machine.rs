@@ -4,7 +4,7 @@ use looptax_record::{FleetFinding, FleetMachine, FleetMeasured};
 
 use super::answers::{MEASURED, measured};
 use super::cells::{Cells, listed};
-use super::saved;
+use super::saved::saved;
 use crate::FleetError;
 use crate::engine::{Collector, Only, Order, Question};
 

@@ -7,18 +7,14 @@ mod cells;
 mod effects;
 mod lost;
 mod machine;
+mod saved;
 
 use std::collections::{BTreeMap, HashSet};
 
-use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetHost, FleetList};
-use looptax_stats::Estimate;
-
 pub use answers::{Answers, Machines, Measured, Payer};
 pub use cells::Listed;
+use looptax_record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetHost, FleetList};
 pub use machine::machines;
-
-/// Level of all intervals.
-const ALPHA: f64 = 0.05;
 
 /// How much of each list is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,15 +103,4 @@ fn conditions(machines: &Listed<Machines>) -> Vec<FleetCondition> {
         .collect();
     rows.sort_by_key(|it| std::cmp::Reverse(it.hosts));
     rows
-}
-
-/// The form that is saved.
-fn saved(estimate: &Estimate) -> looptax_record::Estimate {
-    let finite = |end: f64| Some(end).filter(|it| it.is_finite());
-    looptax_record::Estimate {
-        value: estimate.value,
-        lo: finite(estimate.lo),
-        hi: finite(estimate.hi),
-        n: estimate.n as u64,
-    }
 }

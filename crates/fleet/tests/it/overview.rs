@@ -63,7 +63,7 @@ fn measured(idx: usize, server: &str, value: f64) -> Measured {
         host: format!("host{idx}"),
         server: server.to_owned(),
         server_version: "1.2.3-deb".to_owned(),
-        kernel: if idx % 3 == 0 { "5.10" } else { "6.1" }.to_owned(),
+        kernel: if idx.is_multiple_of(3) { "5.10" } else { "6.1" }.to_owned(),
         cpu_model: "made up".to_owned(),
         virtualised: String::new(),
         cpu_us,

@@ -1,7 +1,7 @@
 //! `fleet init`: tables and views of a collector.
 
 use looptax_failure::Failure;
-use looptax_fleet::{Collector, InitOptions};
+use looptax_fleet::{Collector, InitOptions, script};
 use looptax_report::terminal as report;
 
 use crate::args::InitArgs;
@@ -19,7 +19,7 @@ pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> 
         keep_days: args.keep,
     };
     if args.print {
-        terminal::words_as_data(&options.script(&destination)?)?;
+        terminal::words_as_data(&script(&destination, &options)?)?;
         return Ok(Exit::Done);
     }
     place::caution(&destination, terminal);

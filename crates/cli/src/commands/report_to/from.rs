@@ -37,12 +37,11 @@ pub(super) fn run(
         collector: destination.to_string(),
         ..Reported::default()
     };
-    let collector = match args.dry_run {
-        true => None,
-        false => {
-            let opened = send::open(destination, access);
-            Some(opened.map_err(|error| broken_off(error, &reported))?)
-        }
+    let collector = if args.dry_run {
+        None
+    } else {
+        let opened = send::open(destination, access);
+        Some(opened.map_err(|error| broken_off(error, &reported))?)
     };
     let mut sending = Sending {
         collector,
@@ -85,7 +84,7 @@ impl Sending {
             match batch {
                 Ok(batch) => self.take(batch)?,
                 Err(error @ FleetError::NoReport { .. }) => {
-                    self.leave_out(&format!("{}: {error}", path.display()))
+                    self.leave_out(&format!("{}: {error}", path.display()));
                 }
                 Err(error) => return Err(error.into()),
             }

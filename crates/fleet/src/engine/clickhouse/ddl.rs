@@ -1,8 +1,8 @@
 //! Statements that make a ClickHouse a collector, from the one description of the tables.
 
 use super::super::destination::ClickHouseAt;
-use super::super::scheme::VERSION;
-use super::super::{InitOptions, template};
+use super::super::scheme::{InitOptions, VERSION};
+use super::super::template;
 use super::abilities::Abilities;
 use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};

@@ -7,8 +7,9 @@ use ureq::Agent;
 use ureq::http::HeaderValue;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};
 
+use super::super::access::Access;
+use super::super::authorities;
 use super::super::destination::ClickHouseAt;
-use super::super::{Access, authorities};
 use crate::FleetError;
 use crate::text::cleaned;
 

@@ -2,19 +2,15 @@
 
 use looptax_record::CollectorTables;
 
-use super::super::InitOptions;
-use super::super::scheme::VERSION;
+use super::super::scheme::{InitOptions, VERSION};
 use super::ddl::{MIGRATIONS, Site};
-use super::{ClickHouse, FEW_BYTES};
+use super::server::{FEW_BYTES, Server};
 use crate::FleetError;
 use crate::batch::TABLES;
 
 /// Makes what is missing. Statements that make something do so only where it is not there, so that one that was
 /// interrupted is begun again.
-pub(super) fn run(
-    engine: &ClickHouse,
-    options: &InitOptions,
-) -> Result<CollectorTables, FleetError> {
+pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let abilities = engine.abilities();
     let site = Site {
@@ -63,7 +59,7 @@ pub(super) fn run(
 }
 
 fn keep(
-    engine: &ClickHouse,
+    engine: &Server,
     site: &Site<'_>,
     days: u32,
     done: &mut Vec<String>,
@@ -82,7 +78,7 @@ fn keep(
     Ok(())
 }
 
-fn version(engine: &ClickHouse) -> Result<u32, FleetError> {
+fn version(engine: &Server) -> Result<u32, FleetError> {
     let sql = format!(
         "SELECT max(version) FROM {}.{MIGRATIONS}",
         engine.at.database
@@ -90,11 +86,11 @@ fn version(engine: &ClickHouse) -> Result<u32, FleetError> {
     ask(engine, &sql)
 }
 
-fn execute(engine: &ClickHouse, sql: &str) -> Result<(), FleetError> {
+fn execute(engine: &Server, sql: &str) -> Result<(), FleetError> {
     engine.http.run(sql, &[], &[], FEW_BYTES).map(drop)
 }
 
-fn ask(engine: &ClickHouse, sql: &str) -> Result<u32, FleetError> {
+fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     let answer = engine.http.run(sql, &[], &[], FEW_BYTES)?;
     let text = String::from_utf8_lossy(&answer);
     let number = text.trim().parse();

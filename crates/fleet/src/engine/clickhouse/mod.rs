@@ -6,14 +6,18 @@ mod abilities;
 mod ddl;
 mod http;
 mod init;
+mod server;
 
 use looptax_record::CollectorTables;
 
-use self::abilities::Abilities;
-use self::http::Http;
+use self::server::{FEW_BYTES, Server};
+use super::access::Access;
 use super::destination::ClickHouseAt;
 use super::question::Dialect;
-use super::{Access, Engine, InitOptions, Question, Rows, cells, groups, tsv};
+use super::question::{Question, Rows};
+use super::scheme::InitOptions;
+use super::work::{Engine, groups};
+use super::{cells, tsv};
 use crate::FleetError;
 use crate::batch::{Batch, TABLES};
 use crate::column::{Column, Kind, Table};
@@ -22,36 +26,17 @@ pub(super) use ddl::script;
 
 /// Most bytes of an answer to a question: a million rows of the widest view are some 400 MB, and nobody asks for that.
 const MOST_BYTES: u64 = 256 << 20;
-/// Most bytes of any other answer.
-const FEW_BYTES: u64 = 64 << 10;
 
 /// A ClickHouse.
 pub(super) struct ClickHouse {
-    http: Http,
-    at: ClickHouseAt,
-    version: String,
+    server: Server,
 }
 
 impl ClickHouse {
     /// # Errors
     /// As [`super::Collector::open`].
     pub(super) fn open(at: &ClickHouseAt, access: &Access) -> Result<Self, FleetError> {
-        let http = Http::new(at, access)?;
-        let answer = http.run("SELECT version()", &[], &[], FEW_BYTES)?;
-        let version = String::from_utf8_lossy(&answer).trim().to_owned();
-        let is_one = version.starts_with(|it: char| it.is_ascii_digit()) && version.len() < 64;
-        if !is_one {
-            return Err(http.strange("it states no version of ClickHouse"));
-        }
-        Ok(Self {
-            http,
-            at: at.clone(),
-            version: crate::text::cleaned(&version),
-        })
-    }
-
-    fn abilities(&self) -> Abilities {
-        Abilities::of_version(&self.version)
+        Server::open(at, access).map(|server| Self { server })
     }
 
     fn insert(&self, table: &Table, batches: &[Batch], table_idx: usize) -> Result<(), FleetError> {
@@ -62,20 +47,21 @@ impl ClickHouse {
         let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
         let sql = format!(
             "INSERT INTO {}.{} ({}) FORMAT TabSeparated",
-            self.at.database,
+            self.server.at.database,
             table.name,
             columns.join(", ")
         );
         let text = tsv::from_rows(rows.into_iter());
-        let settings = self.abilities().insert_settings();
-        self.http.run(&sql, settings, text.as_bytes(), FEW_BYTES)?;
+        let settings = self.server.abilities().insert_settings();
+        let http = &self.server.http;
+        http.run(&sql, settings, text.as_bytes(), FEW_BYTES)?;
         Ok(())
     }
 }
 
 impl Engine for ClickHouse {
     fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
-        init::run(self, options)
+        init::run(&self.server, options)
     }
 
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
@@ -89,18 +75,18 @@ impl Engine for ClickHouse {
 
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         let (columns, sql) = question.statement(&DIALECT)?;
-        let database = [("database", &*self.at.database)];
+        let database = [("database", &*self.server.at.database)];
         let sql = format!("{sql} FORMAT TabSeparated");
-        let answer = self.http.run(&sql, &database, &[], MOST_BYTES)?;
+        let answer = self.server.http.run(&sql, &database, &[], MOST_BYTES)?;
         if !matches!(answer.last(), None | Some(b'\n')) {
-            return Err(self.http.strange("its answer ends within a row"));
+            return Err(self.server.http.strange("its answer ends within a row"));
         }
         let lines = answer
             .strip_suffix(b"\n")
             .map(|all| all.split(|byte| *byte == b'\n'));
         let read = |line| cells::row(&columns, tsv::cells(line));
         let rows: Result<Vec<_>, String> = lines.into_iter().flatten().map(read).collect();
-        let rows = rows.map_err(|what| self.http.strange(&what))?;
+        let rows = rows.map_err(|what| self.server.http.strange(&what))?;
         let is_cut = rows.len() >= question.n_rows() as usize;
         Ok(Rows {
             columns,

@@ -2,9 +2,9 @@
 
 use looptax_record::CollectorTables;
 
-use super::super::InitOptions;
-use super::super::scheme::VERSION;
-use super::{Postgres, ddl};
+use super::super::scheme::{InitOptions, VERSION};
+use super::ddl;
+use super::session::Session;
 use crate::FleetError;
 use crate::batch::TABLES;
 
@@ -15,7 +15,7 @@ const MONTHS: u32 = 13;
 
 /// Makes what is missing; all of a version or nothing of it.
 pub(super) fn run(
-    engine: &mut Postgres,
+    engine: &mut Session,
     options: &InitOptions,
 ) -> Result<CollectorTables, FleetError> {
     options.check()?;
@@ -39,7 +39,7 @@ pub(super) fn run(
         forget(engine, days, &mut done)?;
     }
     Ok(CollectorTables {
-        engine: format!("PostgreSQL {}", engine.session.connection.server_version()),
+        engine: format!("PostgreSQL {}", engine.connection.server_version()),
         from_version,
         version: VERSION,
         done,
@@ -47,13 +47,13 @@ pub(super) fn run(
     })
 }
 
-fn migrate(engine: &mut Postgres, done: &mut Vec<String>) -> Result<u32, FleetError> {
+fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetError> {
     engine.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
     engine.execute(&ddl::migrations())?;
     let version = format!("SELECT coalesce(max(version), 0) FROM {}", ddl::MIGRATIONS);
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
-        return Err(engine.session.strange(format!(
+        return Err(engine.strange(format!(
             "its tables are of version {from_version}, and this looptax knows {VERSION}"
         )));
     }
@@ -71,7 +71,7 @@ fn migrate(engine: &mut Postgres, done: &mut Vec<String>) -> Result<u32, FleetEr
 /// A partition for each month from a year back, or from when rows go, to a year ahead. A machine whose clock is further off
 /// has its rows in the partition for all others.
 fn partitions(
-    engine: &mut Postgres,
+    engine: &mut Session,
     keep_days: Option<u32>,
     done: &mut Vec<String>,
     lacks: &mut Vec<String>,
@@ -89,7 +89,7 @@ fn partitions(
         let mut parts = month.split(' ');
         let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next())
         else {
-            return Err(engine.session.strange("it names no months".to_owned()));
+            return Err(engine.strange("it names no months".to_owned()));
         };
         for table in TABLES {
             let name = format!("{}_{ending}", table.name);
@@ -113,7 +113,7 @@ fn partitions(
 }
 
 /// Months that are over for so many days go, and of the rest what arrived before.
-fn forget(engine: &mut Postgres, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
+fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     let over = format!(
         "SELECT relname::text FROM pg_class WHERE relispartition AND relkind = 'r' AND relname ~ '^(findings|verdicts|reports)_[0-9]{{4}}_[0-9]{{2}}$' AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month' < now() - interval '{days} days' ORDER BY relname"
     );
@@ -138,10 +138,10 @@ fn forget(engine: &mut Postgres, days: u32, done: &mut Vec<String>) -> Result<()
     Ok(())
 }
 
-fn number(engine: &mut Postgres, sql: &str) -> Result<u32, FleetError> {
+fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     let found = engine.column(sql)?.concat().parse();
     let strange = "it answers no number where one was asked for";
-    found.map_err(|_| engine.session.strange(strange.to_owned()))
+    found.map_err(|_| engine.strange(strange.to_owned()))
 }
 
 /// `table findings` of the statement that makes it.

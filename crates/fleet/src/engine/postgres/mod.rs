@@ -7,25 +7,21 @@ mod ddl;
 mod init;
 mod session;
 
-use looptax_wire::WireError;
-
 use looptax_record::CollectorTables;
 
 use self::session::Session;
+use super::access::Access;
 use super::destination::PostgresAt;
 use super::question::Dialect;
-use super::{Access, Engine, InitOptions, Question, Rows, cells, groups, tsv};
+use super::question::{Question, Rows};
+use super::scheme::InitOptions;
+use super::work::{Engine, groups};
+use super::{cells, tsv};
 use crate::FleetError;
 use crate::batch::{Batch, TABLES};
 use crate::column::{Column, Kind, Table};
-use crate::text::cleaned;
 
 pub(super) use ddl::script;
-
-/// SQLSTATEs of a table or a schema that is missing.
-const BARE: [&str; 2] = ["42P01", "3F000"];
-/// SQLSTATEs, by their class, of a server that cannot now: connection, resources, operator.
-const LATER: [&str; 3] = ["08", "53", "57"];
 
 /// A PostgreSQL.
 pub(super) struct Postgres {
@@ -36,38 +32,22 @@ impl Postgres {
     /// # Errors
     /// As [`super::Collector::open`].
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
-        let session = Session::open(at, access)?;
-        let mut opened = Self { session };
+        let mut session = Session::open(at, access)?;
         // Compiling a plan for each month's partition takes longer than the views do.
-        opened.execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'")?;
-        Ok(opened)
-    }
-
-    fn execute(&mut self, sql: &str) -> Result<u64, FleetError> {
-        let done = self.session.connection.execute(sql);
-        done.map_err(|error| self.session.failed(&error))
-    }
-
-    /// The first column of each row.
-    fn column(&mut self, sql: &str) -> Result<Vec<String>, FleetError> {
-        let rows = self.session.connection.query(sql);
-        let rows = rows.map_err(|error| self.session.failed(&error))?;
-        let first = rows.into_iter().filter_map(|row| row.into_iter().next());
-        Ok(first
-            .map(|cell| cleaned(&String::from_utf8_lossy(&cell.unwrap_or_default())))
-            .collect())
+        session.execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'")?;
+        Ok(Self { session })
     }
 
     /// A group of reports: all of it, or none.
     fn send_group(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
-        self.execute("BEGIN")?;
+        self.session.execute("BEGIN")?;
         let sent = TABLES.into_iter().enumerate();
         let sent = { sent }.try_for_each(|(idx, table)| self.insert(table, batches, idx));
-        match sent.and_then(|()| self.execute("COMMIT")) {
+        match sent.and_then(|()| self.session.execute("COMMIT")) {
             Ok(_) => Ok(()),
             Err(error) => {
                 // Where even that fails the session is over, and with it the transaction.
-                let _ = self.execute("ROLLBACK");
+                let _ = self.session.execute("ROLLBACK");
                 Err(error)
             }
         }
@@ -79,13 +59,13 @@ impl Postgres {
         if text.is_empty() {
             return Ok(());
         }
-        self.execute(&ddl::incoming(table))?;
+        self.session.execute(&ddl::incoming(table))?;
         let copy = format!("COPY incoming_{} FROM STDIN", table.name);
         let copied = self.session.connection.copy_in(&copy, text.as_bytes());
         copied.map_err(|error| self.session.failed(&error))?;
         let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
         let columns = columns.join(", ");
-        self.execute(&format!(
+        self.session.execute(&format!(
             "INSERT INTO {name} ({columns}) SELECT {columns} FROM incoming_{name} ON CONFLICT DO NOTHING",
             name = table.name,
         ))?;
@@ -95,7 +75,7 @@ impl Postgres {
 
 impl Engine for Postgres {
     fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
-        init::run(self, options)
+        init::run(&mut self.session, options)
     }
 
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
@@ -129,30 +109,5 @@ fn cell(column: &Column) -> String {
         Kind::Word | Kind::Text | Kind::Count | Kind::Number => name.to_owned(),
         Kind::Flag => format!("{name}::int"),
         Kind::Time => format!("floor(extract(epoch FROM {name}))::bigint"),
-    }
-}
-
-/// What an error on the wire means for a report.
-fn meaning(to: &str, error: &WireError) -> FleetError {
-    let to = to.to_owned();
-    let what = cleaned(&looptax_failure::with_causes(error));
-    match error {
-        WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => {
-            FleetError::Away { to, what }
-        }
-        WireError::Server { code, .. } => FleetError::Refused {
-            to,
-            is_bare: BARE.contains(&&**code),
-            what,
-        },
-        WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => {
-            FleetError::Away { to, what }
-        }
-        WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused {
-            to,
-            what,
-            is_bare: false,
-        },
-        _ => FleetError::Answer { to, what },
     }
 }

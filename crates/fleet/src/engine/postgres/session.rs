@@ -7,13 +7,19 @@ use looptax_path::{Checked, Endpoint, Limits, Link, TlsClient};
 use looptax_wire::postgres::{self, Clear, Connection};
 use looptax_wire::{Login, WireError};
 
+use super::super::access::Access;
+use super::super::authorities;
 use super::super::destination::{PostgresAt, Sealing};
-use super::super::{Access, authorities};
 use crate::FleetError;
 use crate::text::cleaned;
 
 /// Most addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 4;
+
+/// SQLSTATEs of a table or a schema that is missing.
+const BARE: [&str; 2] = ["42P01", "3F000"];
+/// SQLSTATEs, by their class, of a server that cannot now: connection, resources, operator.
+const LATER: [&str; 3] = ["08", "53", "57"];
 
 /// A session that is logged in.
 pub(super) struct Session {
@@ -24,7 +30,7 @@ pub(super) struct Session {
 
 impl Session {
     /// # Errors
-    /// As [`super::super::Collector::open`].
+    /// As `Collector::open`.
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let to = name_of(at);
         let limits = Limits {
@@ -35,8 +41,7 @@ impl Session {
         let mut link = connect(at, limits, &to)?;
         let address = &at.address;
         if let Some(tls) = &tls {
-            postgres::ask_for_tls(&mut link, limits.io)
-                .map_err(|error| super::meaning(&to, &error))?;
+            postgres::ask_for_tls(&mut link, limits.io).map_err(|error| meaning(&to, &error))?;
             link.start_tls(tls).map_err(|error| FleetError::Away {
                 to: to.clone(),
                 what: cleaned(&format!("cannot start TLS: {error}")),
@@ -58,12 +63,28 @@ impl Session {
         let is_logged_in = link.is_logged_in();
         let connection = Connection::login_over(link, &login, clear, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
-        let connection = connection.map_err(|error| super::meaning(&to, &error))?;
+        let connection = connection.map_err(|error| meaning(&to, &error))?;
         Ok(Self { connection, to })
     }
 
+    /// Runs statements; the number of rows that they changed.
+    pub(super) fn execute(&mut self, sql: &str) -> Result<u64, FleetError> {
+        let done = self.connection.execute(sql);
+        done.map_err(|error| self.failed(&error))
+    }
+
+    /// The first column of each row.
+    pub(super) fn column(&mut self, sql: &str) -> Result<Vec<String>, FleetError> {
+        let rows = self.connection.query(sql);
+        let rows = rows.map_err(|error| self.failed(&error))?;
+        let first = rows.into_iter().filter_map(|row| row.into_iter().next());
+        Ok(first
+            .map(|cell| cleaned(&String::from_utf8_lossy(&cell.unwrap_or_default())))
+            .collect())
+    }
+
     pub(super) fn failed(&self, error: &WireError) -> FleetError {
-        super::meaning(&self.to, error)
+        meaning(&self.to, error)
     }
 
     pub(super) fn strange(&self, what: String) -> FleetError {
@@ -71,6 +92,31 @@ impl Session {
             to: self.to.clone(),
             what,
         }
+    }
+}
+
+/// What an error on the wire means for a report.
+fn meaning(to: &str, error: &WireError) -> FleetError {
+    let to = to.to_owned();
+    let what = cleaned(&looptax_failure::with_causes(error));
+    match error {
+        WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => {
+            FleetError::Away { to, what }
+        }
+        WireError::Server { code, .. } => FleetError::Refused {
+            to,
+            is_bare: BARE.contains(&&**code),
+            what,
+        },
+        WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => {
+            FleetError::Away { to, what }
+        }
+        WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused {
+            to,
+            what,
+            is_bare: false,
+        },
+        _ => FleetError::Answer { to, what },
     }
 }
 

@@ -1,0 +1,37 @@
+//! What every engine does, and how much of it at once.
+
+use looptax_record::CollectorTables;
+
+use super::question::{Question, Rows};
+use super::scheme::InitOptions;
+use crate::FleetError;
+use crate::batch::Batch;
+
+/// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
+const ROWS_AT_ONCE: usize = 10_000;
+
+/// What an engine does.
+pub(super) trait Engine {
+    fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError>;
+    fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError>;
+    fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError>;
+}
+
+/// Reports in groups of so many rows that one insert takes them.
+pub(super) fn groups(batches: &[Batch]) -> impl Iterator<Item = &[Batch]> {
+    let mut rest = batches;
+    std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
+        let mut n_rows = 0;
+        let is_within = |batch: &&Batch| {
+            n_rows += batch.rows.iter().map(Vec::len).sum::<usize>();
+            n_rows <= ROWS_AT_ONCE
+        };
+        let n = rest.iter().take_while(is_within).count().max(1);
+        let (group, left) = rest.split_at(n);
+        rest = left;
+        Some(group)
+    })
+}
