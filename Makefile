@@ -34,15 +34,19 @@ test: ## set up, then everything that CI checks
 	@scripts/setup.sh applications
 	cargo --locked xtask check
 
-test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: drivers, simulations, selfcheck series, peers
+test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones: many machines, drivers, simulations, selfcheck series, peers
 	@scripts/setup.sh test
 	@scripts/setup.sh applications
 	@scripts/setup.sh peers
 	@scripts/setup.sh replay
 	@clients/setup.sh
+	@scripts/setup.sh fleet
+	@scripts/fleet-tools.sh
 	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
 	@scripts/ferretdb.sh || echo "going on without FerretDB: its tests are skipped" >&2
 	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check
+	cargo build --release --locked --package looptax
+	scripts/try-fleet.sh $(LOOPTAX)
 	PATH=$(FERRETDB):"$$PATH" cargo --locked lab long
 
 build: ## the release binary

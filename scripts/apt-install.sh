@@ -105,7 +105,7 @@ release_services() {
 keep_off_at_boot() {
   local service
   for service in "$@"; do
-    case $service in redis-server | memcached | apache2 | lighttpd | nginx | caddy | postfix | php[0-9]*-fpm) ;; *) continue ;; esac
+    case $service in redis-server | memcached | apache2 | lighttpd | nginx | caddy | postfix | prometheus | clickhouse-server | php[0-9]*-fpm) ;; *) continue ;; esac
     if command -v systemctl >/dev/null; then
       systemctl --quiet disable "$service.service" >/dev/null 2>&1 || true
     elif command -v update-rc.d >/dev/null; then

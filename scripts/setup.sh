@@ -3,7 +3,7 @@
 # scripts/mysql-root.sh: checks Rust, installs it where there is none, finds which programs are missing, and has exactly those installed by
 # scripts/apt-install.sh.
 #
-# usage: scripts/setup.sh compare|replay|test|applications|peers|servers
+# usage: scripts/setup.sh compare|replay|test|applications|peers|servers|fleet
 #   compare  goes on with the database servers that are here when the rest cannot be installed
 #   replay   the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
 #            which is neither started nor enabled
@@ -13,6 +13,8 @@
 #   peers    needs those too, the load generators that only long measurements are held against, and the browser
 #            that the report page is tried in
 #   servers  needs only what scripts/mysql-root.sh works with
+#   fleet    needs what the packaging for many machines is tried with: Ansible, systemd, promtool; what is no package of
+#            Debian's is brought by scripts/fleet-tools.sh
 #
 # Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
 # LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
@@ -110,6 +112,8 @@ file_of() {
     python3-django) echo usr/lib/python3/dist-packages/django/__init__.py ;;
     python3-gunicorn) echo usr/lib/python3/dist-packages/gunicorn/__init__.py ;;
     python3-psycopg2) echo usr/lib/python3/dist-packages/psycopg2/__init__.py ;;
+    python3-apt) echo usr/lib/python3/dist-packages/apt/__init__.py ;;
+    python3-venv) echo 'usr/lib/python3*/ensurepip/__init__.py' ;;
     python3-yaml) echo usr/lib/python3/dist-packages/yaml/__init__.py ;;
     ruby-mysql2) echo 'usr/lib/*/ruby/vendor_ruby/*/mysql2/mysql2.so' ;;
     node-mysql) echo usr/share/nodejs/mysql/index.js ;;
@@ -141,6 +145,11 @@ packages_of() {
     apache2) echo apache2-bin ;;
     uwsgi) echo uwsgi-core uwsgi-plugin-python3 ;;
     uvicorn) echo python3-uvicorn ;;
+    ansible-playbook) echo ansible-core ;;
+    promtool) echo prometheus ;;
+    systemd-analyze) echo systemd ;;
+    dpkg-deb) echo dpkg ;;
+    curl) echo curl ;;
   esac
 }
 
@@ -158,6 +167,7 @@ find_missing() {
       ;;
     peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;
+    fleet) programs=(ansible-playbook promtool clickhouse-server curl postgres redis-server systemd-analyze dpkg-deb ip cc python3-venv python3-apt) ;;
   esac
   missing=()
   for program in "${programs[@]}"; do
@@ -212,8 +222,8 @@ case $purpose in
     check_rust_components
     ;;
   peers) check_rust ;;
-  applications | servers) ;;
-  *) stop "usage: scripts/setup.sh compare|replay|test|applications|peers|servers" ;;
+  applications | servers | fleet) ;;
+  *) stop "usage: scripts/setup.sh compare|replay|test|applications|peers|servers|fleet" ;;
 esac
 
 find_missing
@@ -230,6 +240,7 @@ if [ ${#missing[@]} -gt 0 ]; then
     test) stop "the tests need programs that are not here: ${missing[*]}" ;;
     peers) stop "the long measurements need programs that are not here: ${missing[*]}" ;;
     servers) stop "unpacking servers needs what is not here: ${missing[*]}" ;;
+    fleet) stop "the packaging for many machines is tried with what is not here: ${missing[*]}" ;;
   esac
   say "going on without: ${missing[*]}"
 fi

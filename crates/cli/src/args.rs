@@ -3,6 +3,7 @@
 //! What it means here is `settings`' business. The help texts are the option reference: the man
 //! page, `docs/src/cli.md` and the completions are made from them.
 
+mod begin;
 mod check;
 mod dsn;
 pub(crate) mod echo;
@@ -29,6 +30,7 @@ use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
 
+pub(crate) use begin::{BeginArgs, TurnArgs};
 pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
@@ -151,7 +153,7 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 23] = [
+const BESIDE_MEASURING: [&str; 26] = [
     "at",
     "verbose",
     "output",
@@ -166,6 +168,8 @@ const BESIDE_MEASURING: [&str; 23] = [
     "label",
     "no_history",
     "wait",
+    "between",
+    "max_load",
     "color",
     "quiet",
     "GlobalArgs",
@@ -175,6 +179,7 @@ const BESIDE_MEASURING: [&str; 23] = [
     "ResultArgs",
     "DetailArgs",
     "TurnArgs",
+    "BeginArgs",
 ];
 
 /// Whether the command line means `run`, also where the rest of it is wrong.
@@ -271,14 +276,6 @@ pub(crate) struct GlobalArgs {
     /// No progress, no plan: only the result.
     #[arg(short, long, global = true, help_heading = "Global options")]
     pub(crate) quiet: bool,
-}
-
-/// What a run does where another one measures.
-#[derive(Debug, Clone, Args)]
-pub(crate) struct TurnArgs {
-    /// Wait in turn where another looptax measures on this machine, instead of disturbing each other.
-    #[arg(long)]
-    pub(crate) wait: bool,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -432,6 +429,8 @@ pub(crate) struct CompareArgs {
     pub(crate) result: ResultArgs,
     #[command(flatten)]
     pub(crate) turn: TurnArgs,
+    #[command(flatten)]
+    pub(crate) begin: BeginArgs,
     /// On a running server: may write a scratch schema of its own, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
@@ -447,18 +446,6 @@ pub(crate) struct CompareArgs {
     /// What is sent to the echo server.
     #[command(flatten)]
     pub(crate) echo: echo::EchoArgs,
-}
-
-/// Requests per second: `800/s`, `800`, `1.5k/s`.
-fn at_rate(typed: &str) -> Result<f64, String> {
-    let number = typed.strip_suffix("/s").unwrap_or(typed);
-    let (number, factor) = match number.strip_suffix(['k', 'K']) {
-        Some(thousands) => (thousands, 1e3),
-        None => (number, 1.0),
-    };
-    let rate = number.parse::<f64>().ok().map(|it| it * factor);
-    rate.filter(|it| (0.001..=1e8).contains(it))
-        .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }
 
 /// How the gaps of an open loop are drawn.

@@ -112,6 +112,14 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     ))
 }
 
+/// The load average of the last minute, for each processor that we may use; `None` where the kernel does not tell.
+pub(crate) fn load_per_processor() -> Option<f64> {
+    let text = fs::read_to_string("/proc/loadavg").ok()?;
+    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
+    let processors = std::thread::available_parallelism().ok()?;
+    Some(load / f64::from(u32::try_from(processors.get()).ok()?))
+}
+
 /// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;

@@ -16,6 +16,7 @@ pub mod live;
 mod load;
 mod markdown;
 mod openmetrics;
+mod openmetrics_found;
 pub mod terminal;
 mod words;
 
@@ -24,3 +25,4 @@ pub use chains::{Chain, folded, pprof};
 pub use csv::csv;
 pub use markdown::{markdown, replay_markdown};
 pub use openmetrics::openmetrics;
+pub use openmetrics_found::found_openmetrics;

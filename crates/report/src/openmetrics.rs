@@ -169,7 +169,7 @@ fn of_comparison(comparison: &Comparison) -> String {
 }
 
 /// A label's value: clean, with the three escapes of the format.
-fn escaped(foreign: &str) -> String {
+pub(crate) fn escaped(foreign: &str) -> String {
     let clean = Text { is_unicode: true }.clean(foreign);
     clean.replace('\\', "\\\\").replace('"', "\\\"")
 }

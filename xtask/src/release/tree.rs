@@ -23,6 +23,8 @@ const FILES: [(&str, &str); 8] = [
         "examples/looptax-find.service",
     ),
 ];
+/// Folders of the checkout, and where their files lie in the folder.
+const FOLDERS: [(&str, &str); 2] = [("docs/man", "man"), ("packaging/systemd", "systemd")];
 /// Files of the folder, and what their compressed copies are called before the ending.
 const COMPRESSED: [(&str, &str); 3] = [
     ("CHANGELOG.md", "changelog"),
@@ -32,16 +34,18 @@ const COMPRESSED: [(&str, &str); 3] = [
 
 /// Copies what is no step's own product.
 pub(super) fn fill(place: &Place) -> Result<()> {
-    for folder in ["completions", "examples", "man"] {
+    for folder in ["completions", "examples", "man", "systemd"] {
         fs::create_dir_all(place.tree.join(folder))?;
     }
     for (from, to) in FILES {
         fs::copy(place.root.join(from), place.tree.join(to))
             .with_context(|| format!("cannot copy {from}"))?;
     }
-    for entry in fs::read_dir(place.root.join("docs/man"))? {
-        let entry = entry?;
-        fs::copy(entry.path(), place.tree.join("man").join(entry.file_name()))?;
+    for (from, to) in FOLDERS {
+        for entry in fs::read_dir(place.root.join(from))? {
+            let entry = entry?;
+            fs::copy(entry.path(), place.tree.join(to).join(entry.file_name()))?;
+        }
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_report::terminal::Beside;
 
-use super::{FormatArgs, JsonArgs, at_rate, label};
+use super::{FormatArgs, JsonArgs, label};
 
 /// What becomes of a result.
 #[derive(Debug, Clone, Args)]
@@ -56,4 +56,16 @@ impl DetailArgs {
             is_verbose: self.verbose,
         }
     }
+}
+
+/// Requests per second: `800/s`, `800`, `1.5k/s`.
+fn at_rate(typed: &str) -> Result<f64, String> {
+    let number = typed.strip_suffix("/s").unwrap_or(typed);
+    let (number, factor) = match number.strip_suffix(['k', 'K']) {
+        Some(thousands) => (thousands, 1e3),
+        None => (number, 1.0),
+    };
+    let rate = number.parse::<f64>().ok().map(|it| it * factor);
+    rate.filter(|it| (0.001..=1e8).contains(it))
+        .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }

@@ -15,6 +15,7 @@ use looptax_failure::Failure;
 
 use crate::args::CompareArgs;
 use crate::chains;
+use crate::commands::begin;
 use crate::failure::Exit;
 use crate::record_place::RecordPlace;
 use crate::results;
@@ -81,6 +82,9 @@ pub(crate) fn measure(
         ));
     }
     let stop = stop_flag()?;
+    if !begin::wait(&args.begin, args.turn.wait, terminal, &stop)? {
+        return Ok(Exit::Interrupted);
+    }
     let alone = claim(terminal, args.turn.wait, &stop);
     sys::raise_open_files();
     let (mut writer, mut place) =

@@ -8,7 +8,9 @@ use looptax_discover::{Glimpses, Survey, survey, survey_after};
 use looptax_experiment::comparison::echo_in_ten_seconds;
 use looptax_failure::Failure;
 use looptax_record::{CostSource, Found, Note, NoteCode};
+use looptax_report::found_openmetrics;
 use looptax_report::terminal::{self as report, First};
+use looptax_store::{Existing, save_bytes};
 use looptax_switch::{Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
@@ -28,7 +30,9 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    Outputs::default().writes("--json", args.json.path())?;
+    Outputs::default()
+        .writes("--json", args.json.path())?
+        .writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
@@ -166,7 +170,15 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
 }
 
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {
+    let metrics = args.openmetrics.as_deref();
+    let is_printed = metrics.is_some_and(|it| it.as_os_str() == "-");
+    if let Some(path) = metrics.filter(|_| !is_printed) {
+        save_bytes(found_openmetrics(found).as_bytes(), path, Existing::Replace)?;
+    }
     outputs::show(found, &args.json, || {
+        if is_printed {
+            return found_openmetrics(found);
+        }
         report::found(found, First::Servers, terminal.style())
     })
 }

@@ -1,6 +1,7 @@
 //! One file per command, each from settings to exit code.
 
 pub(crate) mod analyze;
+pub(crate) mod begin;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;

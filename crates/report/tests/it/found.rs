@@ -4,6 +4,7 @@ use looptax_record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
     FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
+use looptax_report::found_openmetrics;
 use looptax_report::terminal::{First, Style, found};
 
 fn of_mariadb() -> CostSource {
@@ -385,4 +386,70 @@ fn r25_a_port_that_may_be_a_web_servers_says_so() {
         text.contains("mariadbd 812 or nginx 5 (by its user)"),
         "{text}"
     );
+}
+
+#[test]
+fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
+    let mut look = look();
+    let mut another = look.clients[0].clone();
+    another.peer.pid = Some(70);
+    look.clients.push(another);
+    insta::assert_snapshot!(found_openmetrics(&look), @r#"
+    # HELP looptax_find_info looptax that looked.
+    # TYPE looptax_find_info gauge
+    looptax_find_info{version="0.1.0"} 1
+    # HELP looptax_find_sees_all Whether every process could be looked into.
+    # TYPE looptax_find_sees_all gauge
+    looptax_find_sees_all 1
+    # HELP looptax_find_fell_back Programs that were switched to the socket and are over TCP again.
+    # TYPE looptax_find_fell_back gauge
+    looptax_find_fell_back 0
+    # HELP looptax_find_servers Servers that run.
+    # TYPE looptax_find_servers gauge
+    looptax_find_servers{server="mariadb"} 1
+    # HELP looptax_find_connections Connections of programs of this machine to its servers.
+    # TYPE looptax_find_connections gauge
+    looptax_find_connections{server="mariadb",client="php-fpm8.2",way="loopback"} 9
+    looptax_find_connections{server="mariadb",client="php-fpm8.2",way="unix"} 3
+    # HELP looptax_find_requests_per_second Requests, counted as TCP segments with data.
+    # TYPE looptax_find_requests_per_second gauge
+    looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
+    # HELP looptax_find_cpu_lost_cores CPU time that TCP costs over the socket, an estimate.
+    # TYPE looptax_find_cpu_lost_cores gauge
+    looptax_find_cpu_lost_cores{server="mariadb",client="php-fpm8.2",way="loopback"} 0.03068
+    # HELP looptax_find_cpu_lost_cores_lower one end of the interval: CPU time that TCP costs over the socket.
+    # TYPE looptax_find_cpu_lost_cores_lower gauge
+    looptax_find_cpu_lost_cores_lower{server="mariadb",client="php-fpm8.2",way="loopback"} 0.027973999999999995
+    # HELP looptax_find_cpu_lost_cores_upper one end of the interval: CPU time that TCP costs over the socket.
+    # TYPE looptax_find_cpu_lost_cores_upper gauge
+    looptax_find_cpu_lost_cores_upper{server="mariadb",client="php-fpm8.2",way="loopback"} 0.033388
+    # EOF
+    "#);
+}
+
+#[test]
+fn gauges_have_no_name_that_steers_them_and_no_more_lines_than_are_kept() {
+    let mut look = look();
+    let one = look.clients[0].clone();
+    for n in 0..1_000 {
+        let mut client = one.clone();
+        client.peer.program = Some(format!("p{n}\"}} 1\nlooptax_find_fell_back 9\n\u{1b}[2J"));
+        client.peer.requests_per_s = Some(f64::from(n));
+        client.cpu_ms_per_s = None;
+        look.clients.push(client);
+    }
+    let text = found_openmetrics(&look);
+    let of = |name: &str| { text.lines() }.filter(|it| it.starts_with(name)).count();
+    // Fifty with names, and the others of each way.
+    assert_eq!(of("looptax_find_connections{"), 52, "{text}");
+    assert_eq!(of("looptax_find_fell_back "), 1);
+    assert!(!text.contains('\u{1b}'));
+    // All that is not named is summed: 1000 of three connections each, and three of the look.
+    let sum = text
+        .lines()
+        .filter(|it| it.starts_with("looptax_find_connections{"));
+    let sum: f64 = sum
+        .map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
+        .sum();
+    assert!((sum - 3_009.0).abs() < f64::EPSILON, "{sum}");
 }

@@ -1,0 +1,106 @@
+//! When a run may begin: in turn with others, within a part of the day, on a quiet machine.
+
+use clap::Args;
+use jiff::civil::Time;
+
+/// What a run does where another one measures.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct TurnArgs {
+    /// Wait in turn where another looptax measures on this machine, instead of disturbing each other.
+    #[arg(long)]
+    pub(crate) wait: bool,
+}
+
+/// When a comparison may begin; what has begun goes on to its end.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct BeginArgs {
+    /// Begin within this part of the day alone, by the machine's own clock: 02:00-04:00, or 22:00-03:00 over midnight. At
+    /// another time the run is refused, or waits with --wait.
+    #[arg(long, value_name = "FROM-TO", value_parser = part_of_day)]
+    pub(crate) between: Option<PartOfDay>,
+    /// Begin on a quiet machine alone: the load average of the last minute, for each processor, is at most this, as in
+    /// 0.2. On another the run is refused, or waits with --wait.
+    #[arg(long, value_name = "LOAD", value_parser = load)]
+    pub(crate) max_load: Option<f64>,
+}
+
+/// From the first time of the day up to the second, which is not in it; over midnight where the second is the earlier.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct PartOfDay {
+    from: Time,
+    to: Time,
+}
+
+impl PartOfDay {
+    /// Whether a time of the day is in it.
+    pub(crate) fn has(self, now: Time) -> bool {
+        if self.from < self.to {
+            (self.from..self.to).contains(&now)
+        } else {
+            now >= self.from || now < self.to
+        }
+    }
+}
+
+impl std::fmt::Display for PartOfDay {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let (from, to) = (self.from.strftime("%H:%M"), self.to.strftime("%H:%M"));
+        write!(f, "{from}-{to}")
+    }
+}
+
+fn part_of_day(typed: &str) -> Result<PartOfDay, String> {
+    let time = |word: &str| Time::strptime("%H:%M", word).ok();
+    let both = { typed.split_once('-') }.and_then(|(from, to)| Some((time(from)?, time(to)?)));
+    both.filter(|(from, to)| from != to)
+        .map(|(from, to)| PartOfDay { from, to })
+        .ok_or_else(|| "two times of the day, as in 02:00-04:00".to_owned())
+}
+
+fn load(typed: &str) -> Result<f64, String> {
+    let load = typed.parse::<f64>().ok();
+    load.filter(|it| (0.001..=1_000.0).contains(it))
+        .ok_or_else(|| "a load for each processor, as in 0.2".to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(typed: &str, inside: &[i8], outside: &[i8]) {
+        let part = part_of_day(typed).unwrap();
+        assert_eq!(part.to_string(), typed);
+        let at = |hour: i8| Time::new(hour, 0, 0, 0).unwrap();
+        for hour in inside {
+            assert!(part.has(at(*hour)), "{hour} is in {typed}");
+        }
+        for hour in outside {
+            assert!(!part.has(at(*hour)), "{hour} is not in {typed}");
+        }
+    }
+
+    #[test]
+    fn a_part_of_the_day_begins_with_its_first_minute_and_is_over_with_its_last() {
+        check("02:00-04:00", &[2, 3], &[0, 1, 4, 5, 23]);
+        check("22:00-03:00", &[22, 23, 0, 2], &[3, 12, 21]);
+    }
+
+    #[test]
+    fn what_is_no_part_of_a_day_and_no_load_is_refused() {
+        for typed in [
+            "",
+            "02:00",
+            "2-4",
+            "02:00-02:00",
+            "02:00-25:00",
+            "04:00-x",
+            "-",
+        ] {
+            assert!(part_of_day(typed).is_err(), "{typed}");
+        }
+        for typed in ["", "-1", "0", "NaN", "inf", "20%"] {
+            assert!(load(typed).is_err(), "{typed}");
+        }
+    }
+}
