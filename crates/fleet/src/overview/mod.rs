@@ -31,8 +31,10 @@ impl Limits {
     /// What fits on a page that somebody reads.
     pub const PAGE: Self = Self {
         first: 20,
-        rows: 50,
+        rows: 25,
     };
+    /// What fits on a terminal, and a few screens more.
+    pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
 
 /// What the answers come to. `at` is now, with its offset.

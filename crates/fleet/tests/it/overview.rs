@@ -222,7 +222,7 @@ fn lists_are_cut_and_say_how_long_they_are() {
     }
     answers.payers.is_cut = true;
     let fleet = said(answers);
-    assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (50, 70));
+    assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (25, 70));
     assert!(fleet.fell_back.is_cut && !fleet.movers.is_cut);
     // Two builds of one release are one row, and the most common machine comes first.
     let conditions = fleet

@@ -21,7 +21,9 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     out.close("header")
         .open("main", &[("id", "main"), ("class", "record")]);
     for line in summary(fleet, TEXT) {
-        out.element("p", &[], &sentence(&line));
+        out.open("p", &[]);
+        with_commands(&sentence(&line), &mut out);
+        out.close("p");
     }
     out.element(
         "p",
@@ -33,7 +35,9 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     for section in sections(fleet, TEXT) {
         out.open("section", &[]).element("h2", &[], &section.title);
         for line in &section.lines {
-            out.element("p", &[("class", "note")], &sentence(line));
+            out.open("p", &[("class", "note")]);
+            with_commands(&sentence(line), &mut out);
+            out.close("p");
         }
         if section.is_of_effects {
             effects.by_ref().take(1).for_each(|it| forest(it, &mut out));
@@ -69,9 +73,123 @@ fn table(section: &Section, out: &mut Markup) {
     }
 }
 
+/// Words, and what stands between backticks as a command.
+fn with_commands(words: &str, out: &mut Markup) {
+    for (idx, piece) in words.split('`').enumerate() {
+        if idx % 2 == 0 {
+            out.text(piece);
+        } else {
+            out.element("code", &[], piece);
+        }
+    }
+}
+
 /// With a capital and a full stop.
 fn sentence(words: &str) -> String {
     let mut chars = words.chars();
     let first = chars.next().map(|it| it.to_uppercase().to_string());
     format!("{}{}.", first.unwrap_or_default(), chars.as_str())
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_record::{
+        Estimate, FLEET_SCHEMA_VERSION, FleetEffects, FleetGroup, FleetList, FleetLost, FleetMove,
+    };
+
+    use super::*;
+
+    const HOSTILE: &str =
+        "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`$(reboot)`";
+
+    fn nothing<T>() -> FleetList<T> {
+        FleetList {
+            rows: Vec::new(),
+            n: 0,
+            is_cut: false,
+        }
+    }
+
+    fn estimate(value: f64) -> Estimate {
+        Estimate {
+            value,
+            lo: Some(value - 1.0),
+            hi: Some(value + 1.0),
+            n: 3,
+        }
+    }
+
+    fn fleet() -> Fleet {
+        let group = |label: &str, us| FleetGroup {
+            label: label.to_owned(),
+            cpu_us: estimate(us),
+            one_more: estimate(us),
+            tau_us: Some(0.5),
+            i_squared: Some(0.9),
+        };
+        Fleet {
+            schema_version: FLEET_SCHEMA_VERSION,
+            looptax_version: "0".to_owned(),
+            at: "2026-11-25T04:43:18Z".to_owned(),
+            hosts: 2,
+            hosts_over_tcp: 1,
+            tcp_requests_per_s: 1e6,
+            lost: Some(FleetLost {
+                cores: estimate(3.0),
+                n_measured: 1,
+                n_predicted: 1,
+                error_of_measured: 0.1,
+                error_of_predicted: 0.1,
+                error_of_means: 0.1,
+            }),
+            pairs: nothing(),
+            first: FleetList {
+                rows: vec![FleetMove {
+                    host: HOSTILE.to_owned(),
+                    client: HOSTILE.to_owned(),
+                    server: HOSTILE.to_owned(),
+                    requests_per_s: 1e6,
+                    connections: 3,
+                    has_socket: true,
+                    cores: Some(estimate(3.0)),
+                    is_measured: true,
+                    top_probability: Some(0.5),
+                }],
+                n: 7,
+                is_cut: false,
+            },
+            effects: vec![FleetEffects {
+                condition: "kernel".to_owned(),
+                groups: vec![group(HOSTILE, 3.0), group("6.1", 2.0)],
+                n_more: 0,
+                p: Some(0.01),
+            }],
+            unlike: nothing(),
+            conditions: nothing(),
+            fell_back: nothing(),
+            movers: nothing(),
+            silent: nothing(),
+        }
+    }
+
+    #[test]
+    fn no_name_becomes_markup_or_a_command() {
+        let page = fleet_page(&fleet());
+        assert!(
+            !page.contains("<img") && !page.contains("<script"),
+            "{page}"
+        );
+        assert!(page.contains("&lt;script&gt;alert(1)"));
+        // A command is made of a machine's name, and this is none.
+        assert!(!page.contains("ssh"));
+        assert!(page.contains("and 6 more"));
+    }
+
+    #[test]
+    fn a_condition_has_a_line_for_each_group() {
+        let page = fleet_page(&fleet());
+        // Two bars and a mark each, the lines of the axis, and the means in words.
+        assert_eq!(page.matches("<rect").count(), 6);
+        assert!(page.contains("The means differ (p = 0.010)."), "{page}");
+    }
 }

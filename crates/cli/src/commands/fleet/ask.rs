@@ -18,7 +18,14 @@ pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit,
     Outputs::default()
         .writes("--json", args.ask.json.path())?
         .writes("--html", args.html.as_deref())?;
-    let fleet = overview(&args.ask, Limits::PAGE, terminal)?;
+    let is_kept =
+        args.html.is_some() || args.ask.json.is_printed() || args.ask.json.path().is_some();
+    let limits = if is_kept {
+        Limits::PAGE
+    } else {
+        Limits::TERMINAL
+    };
+    let fleet = overview(&args.ask, limits, terminal)?;
     if let Some(path) = &args.html {
         save_text(&html::fleet_page(&fleet), path, Existing::Replace)?;
     }

@@ -12,6 +12,10 @@ pub(super) struct Made {
     pub(super) at_ms: i64,
     /// Client, and whether it pays for TCP.
     pub(super) clients: Vec<(String, bool)>,
+    /// A client over TCP that was moved before.
+    pub(super) fallen: Option<String>,
+    /// What TCP adds to a request of its server, measured here, in µs.
+    pub(super) measured_us: Option<f64>,
 }
 
 impl Made {
@@ -23,6 +27,8 @@ impl Made {
             host: format!("web{host}"),
             at_ms: 1_790_000_000_000 + i64::from(n) * 3_600_000,
             clients: vec![("php-fpm".to_owned(), true), ("puma".to_owned(), true)],
+            fallen: None,
+            measured_us: None,
         }
     }
 
@@ -41,19 +47,42 @@ impl Made {
                         ("is_tcp", json!(is_tcp)),
                         ("connections", json!(3)),
                         ("requests_per_s", json!(100.5)),
+                        ("fell_back", json!(self.fallen.as_ref() == Some(client))),
                     ],
                 )
             })
             .collect();
+        if let Some(us) = self.measured_us {
+            lines += &self.verdict(us);
+        }
         lines += &self.line(
             2,
             &[
                 ("host", json!(self.host)),
                 ("kernel", json!("6.1")),
                 ("findings", json!(self.clients.len())),
+                ("verdicts", json!(u8::from(self.measured_us.is_some()))),
             ],
         );
         lines
+    }
+
+    fn verdict(&self, us: f64) -> String {
+        let values = [
+            ("run_id", json!(self.id)),
+            ("server", json!("mariadb")),
+            ("server_version", json!("10.11.4")),
+            ("kernel", json!("6.1")),
+            ("baseline", json!("unix")),
+            ("arm", json!("tcp")),
+            ("verdict", json!("difference")),
+            ("alpha", json!(0.05)),
+            ("epochs", json!(12)),
+            ("cpu_us", json!(us)),
+            ("cpu_us_lo", json!(us - 0.3)),
+            ("cpu_us_hi", json!(us + 0.3)),
+        ];
+        self.line(1, &values)
     }
 
     fn line(&self, table_idx: usize, values: &[(&str, Value)]) -> String {

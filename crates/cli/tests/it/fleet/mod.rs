@@ -1,5 +1,6 @@
 //! Reports to collectors: each engine as it is installed, and collectors that are slow, away, broken or hostile.
 
+mod asked;
 mod between;
 mod clickhouse;
 mod hostile;
