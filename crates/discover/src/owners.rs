@@ -37,9 +37,16 @@ impl Owners {
                 }
             };
             for file in files.flatten() {
-                let Some(inode) = fs::read_link(file.path())
-                    .ok()
-                    .and_then(|target| socket_inode(target.as_os_str().as_bytes()))
+                let target = fs::read_link(file.path());
+                // Listing files takes other rights than following them.
+                if let Err(error) = &target
+                    && error.kind() == ErrorKind::PermissionDenied
+                {
+                    owners.hidden.push(process.pid);
+                    break;
+                }
+                let target = target.ok();
+                let Some(inode) = target.and_then(|it| socket_inode(it.as_os_str().as_bytes()))
                 else {
                     continue;
                 };

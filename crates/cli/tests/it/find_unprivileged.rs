@@ -17,6 +17,7 @@ use looptax_dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
@@ -443,4 +444,26 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
         format!("{address} (of user 52410; may be redis-server {one} or redis-server {other})");
     assert!(flat.contains(&line), "`{line}`: {flat}");
     assert!(flat.contains("run it as root"), "{flat}");
+}
+
+/// Reading everything is another right than looking into processes.
+#[test]
+fn who_can_list_files_but_not_follow_them_does_not_see_all() {
+    let scratch = Scratch::new();
+    if !(is_root() && is_there("setpriv")) {
+        return skip("not root, or no setpriv");
+    }
+    let exe = exe().display().to_string();
+    let rights = [
+        "--inh-caps=+dac_read_search",
+        "--ambient-caps=+dac_read_search",
+    ];
+    let run = Looptax::new("setpriv", &scratch)
+        .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
+        .args(rights)
+        .args([&exe, "find", "--once", "--json"])
+        .run();
+    run.expect_code(0);
+    let found: Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(found["sees_all"], false, "{found:#}");
 }
