@@ -12,7 +12,7 @@ use crate::docs::{self, Files};
 use crate::workspace::root;
 
 /// What is saved or printed; its schema lies in docs/ as `FORM.schema.json`.
-const FORMS: [&str; 10] = [
+const FORMS: [&str; 11] = [
     "record",
     "replay",
     "found",
@@ -23,6 +23,7 @@ const FORMS: [&str; 10] = [
     "switches",
     "report-to",
     "fleet-init",
+    "fleet",
 ];
 
 /// Writes the schemas, or compares only and fails when a file is stale.
