@@ -107,7 +107,7 @@ pub(in super::super) fn script() -> String {
 fn roles() -> String {
     let tables: Vec<&str> = TABLES.iter().map(|it| it.name).collect();
     format!(
-        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n-- GRANT INSERT ON {} TO looptax_writer;\n-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n-- GRANT INSERT ON {} TO looptax_writer;\n-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
         tables.join(", ")
     )
 }
