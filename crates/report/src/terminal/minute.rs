@@ -147,7 +147,7 @@ impl Minute {
         lines.item(
             0,
             &format!(
-                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays)"
+                "in all {seconds:.0} s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web servers and what is behind them), looptax find (who pays)"
             ),
         );
         if let Some(name) = name {

@@ -89,7 +89,8 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
         the change costs nothing
       other programs took up to 23 % of the CPU time, which makes intervals wide: try again when the machine is
         quiet
-    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax find (who pays)
+    in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web
+      servers and what is behind them), looptax find (who pays)
     record: 20260102-030405-7
     ");
     let asked = [800.0, 100_000.0].map(AtRate::asked);
