@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A machine of tests/run.sh, inside the namespaces that it was started in: a copy of this machine's files that is written to
-# in memory alone, with a name and a number of its own, and a first process that does nothing, or systemd.
+# A machine of run.sh and collectors.py, inside the namespaces that it was started in: a copy of this machine's files that is
+# written to in memory alone, with a name and a number of its own, and a first process that does nothing, or systemd.
 #
 # usage: unshare --mount --net --uts --ipc --pid --cgroup --fork --kill-child host.sh FOLDER NAME sleep|systemd
 set -euo pipefail

@@ -63,17 +63,6 @@ inside() {
     PATH=/usr/sbin:/usr/bin:/sbin:/bin "$@"
 }
 
-# The package as a release has it: the program and its units, and nothing that is enabled.
-pack() {
-  local tree=$scratch/tree
-  mkdir -p "$tree/DEBIAN" "$tree/usr/bin" "$tree/usr/lib/systemd/system"
-  cp "$looptax" "$tree/usr/bin/looptax"
-  cp "$packaging"/systemd/*.service "$packaging"/systemd/*.timer "$tree/usr/lib/systemd/system/"
-  printf '%s\n' 'Package: looptax' 'Version: 0.0.1-1' "Architecture: $(dpkg --print-architecture)" \
-    'Maintainer: The looptax authors <looptax@users.noreply.github.com>' 'Description: for a test' >"$tree/DEBIAN/control"
-  dpkg-deb --root-owner-group -Znone --build "$tree" "$scratch/looptax_0.0.1-1.deb" >/dev/null
-}
-
 # Runs the role; further words are Ansible's. The first word names the log.
 play() {
   local log=$scratch/$1
@@ -101,7 +90,7 @@ written() {
 same() { diff <(echo "$1") <(echo "$2") >&2 || stop "$3"; }
 
 echo "== machines"
-pack
+./pack.sh "$looptax" "$scratch"
 : >"$scratch/ansible.cfg"
 for idx in "${!hosts[@]}"; do
   start_host "${hosts[idx]}" "$([ "$idx" -lt $n_systemd ] && echo systemd || echo sleep)"
