@@ -42,6 +42,18 @@ pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
     !stop.load(Ordering::Relaxed)
 }
 
+/// From now on the process ends as soon as somebody wants that, whatever it waits for: nothing is lost by it.
+pub(crate) fn end_at_once(stop: &Arc<AtomicBool>) -> Result<(), Failure> {
+    let stop = Arc::clone(stop);
+    let watch = move || {
+        while has_paused(STEP, &stop) {}
+        low_level::exit(Exit::Interrupted.code());
+    };
+    let watching = thread::Builder::new().name("end".to_owned()).spawn(watch);
+    watching.map_err(|error| Failure::from(error).context("cannot start a thread"))?;
+    Ok(())
+}
+
 /// A flag that the first SIGINT, SIGTERM or SIGHUP sets; what was measured until then is kept. One that
 /// comes a second later, or after that, ends the process at once: the reaper then stops servers and
 /// removes folders.

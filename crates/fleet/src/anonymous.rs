@@ -39,16 +39,27 @@ impl Names {
         Self { key: Some(key) }
     }
 
+    /// A machine's number as it is sent: with a key another one, which reports without that key do not have.
+    pub fn number(&self, host_id: &str) -> String {
+        match self.hash_of(host_id) {
+            Some(hash) => hash[..host_id.len().min(hash.len())].to_owned(),
+            None => host_id.to_owned(),
+        }
+    }
+
     /// The name as it is sent; an unknown one stays unknown.
     pub(crate) fn shown(&self, name: &str) -> String {
-        match &self.key {
-            Some(key) if !name.is_empty() => {
-                let mut hash = key.clone();
-                hash.update(name.as_bytes());
-                hex(&hash.finalize().into_bytes())[..DIGITS].to_owned()
-            }
+        match self.hash_of(name) {
+            Some(hash) if !name.is_empty() => hash[..DIGITS].to_owned(),
             _ => cleaned(name),
         }
+    }
+
+    /// All digits of a text's hash; `None` without a key.
+    fn hash_of(&self, text: &str) -> Option<String> {
+        let mut hash = self.key.clone()?;
+        hash.update(text.as_bytes());
+        Some(hex(&hash.finalize().into_bytes()))
     }
 }
 
@@ -74,6 +85,11 @@ mod tests {
         // printf www-data | openssl dgst -sha256 -hmac key
         assert_eq!(one.shown("www-data"), "4e1e59540a01");
         assert_eq!(one.shown(""), "");
+        let number = "c0ffee00".repeat(4);
+        assert_eq!(one.number(&number).len(), 32);
+        assert_ne!(one.number(&number), number);
+        assert_ne!(one.number(&number), other.number(&number));
+        assert_eq!(Names::default().number(&number), number);
         assert_eq!(Names::default().shown("www-data"), "www-data");
         assert_eq!(format!("{one:?}"), "hashed");
     }

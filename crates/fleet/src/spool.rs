@@ -166,6 +166,21 @@ impl Spool {
         })
     }
 
+    /// Files that were put aside since they are no reports.
+    ///
+    /// # Errors
+    /// [`FleetError::Spool`].
+    pub fn n_broken(&self) -> Result<usize, FleetError> {
+        let entries = fs::read_dir(&self.folder).map_err(|source| FleetError::Spool {
+            path: self.folder.clone(),
+            source,
+        })?;
+        let paths = entries.flatten().map(|entry| entry.path());
+        Ok(paths
+            .filter(|it| it.extension().is_some_and(|it| it == BROKEN))
+            .count())
+    }
+
     fn n_bytes(&self) -> Result<u64, FleetError> {
         let lengths = self.files()?.into_iter().map(|(_, path)| path);
         Ok(lengths

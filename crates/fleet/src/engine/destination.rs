@@ -80,6 +80,12 @@ impl Destination {
             "" => return Err(wrong("it is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
+            // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
+            _ if text.contains("//") || text.contains(['@', ':']) => {
+                return Err(wrong(
+                    "it is no address, and no path of a folder either: that has no `//`, `@` or `:`",
+                ));
+            }
             _ => Place::Folder(PathBuf::from(text)),
         };
         let shown = match place {
@@ -88,6 +94,15 @@ impl Destination {
             _ => shown(text),
         };
         Ok(Self { place, shown })
+    }
+
+    /// Whether the address holds a password.
+    pub fn has_password(&self) -> bool {
+        match &self.place {
+            Place::ClickHouse(it) => it.password.is_some(),
+            Place::Postgres(it) => it.address.password.is_some(),
+            Place::Folder(_) | Place::Output => false,
+        }
     }
 
     /// What can be read on the way, or by whom; for a person, before something is sent.

@@ -60,9 +60,14 @@ impl<'a> Kinds<'a> {
             .get(&(payer.host_id.as_str(), payer.server.as_str()))
     }
 
+    /// What TCP costs a payer: in the light of its kind, or where nothing is known of that, as it measured itself.
     fn posterior(&self, payer: &Payer) -> Option<Posterior> {
-        let prior = self.priors.get(self.prior_idx(&payer.server)?)?;
-        Some(prior.posterior(self.own(payer)))
+        let own = self.own(payer);
+        let idx = self.prior_idx(&payer.server);
+        match idx.and_then(|idx| self.priors.get(idx)) {
+            Some(prior) => Some(prior.posterior(own)),
+            None => own.map(Posterior::alone),
+        }
     }
 
     /// The sum over machines' servers: all clients of one pay the same.

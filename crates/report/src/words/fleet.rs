@@ -6,6 +6,9 @@ use looptax_record::{
 
 use crate::format::{GLUE, Text, counted, fixed, rate};
 
+/// Characters of a program's name that are shown; JSON has them all.
+const MOST_CHARS: usize = 28;
+
 /// A list with what it says.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -24,18 +27,18 @@ pub(crate) struct Section {
 pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     if fleet.hosts_over_tcp == 0 {
         let all = counted(fleet.hosts, "machine");
-        return vec![format!("of {all} none has a client over TCP")];
+        return vec![format!("{all}, none of them with a client over TCP")];
     }
     let mut lines = vec![format!(
-        "of {} {} have clients over TCP, which ask {} times a second",
+        "{}, {} of them with clients over TCP: {} requests a second",
         counted(fleet.hosts, "machine"),
         fleet.hosts_over_tcp,
         rate(fleet.tcp_requests_per_s).trim_end_matches("/s"),
     )];
     let Some(lost) = &fleet.lost else {
         lines.push(
-            "what that costs is not known: too few machines have measured it (`looptax compare` on some of each kind, \
-             chosen by lot)"
+            "what that costs all of them is not known: it takes two machines that measured it, and better some dozens of each \
+             kind of server, chosen by lot (`looptax compare`)"
                 .to_owned(),
         );
         return lines;
@@ -374,9 +377,10 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
 /// `php-fpm → mariadb`.
 fn pair(client: &str, server: &str, text: Text) -> String {
     let arrow = if text.is_unicode { "→" } else { "->" };
-    let client = match client {
-        "" => "unknown",
-        client => client,
+    let client = match client.char_indices().nth(MOST_CHARS) {
+        _ if client.is_empty() => "unknown".to_owned(),
+        Some((at, _)) => format!("{}…", &client[..at]),
+        None => client.to_owned(),
     };
     text.clean(&format!("{client} {arrow} {server}"))
 }

@@ -54,16 +54,23 @@ impl Pooled {
 }
 
 impl Prior {
-    /// How often a host of this kind measures as far from the mean, by t at the freedom of its variance.
+    /// How often a host of this kind measures as far from the mean, by t at Satterthwaite's degrees of freedom.
     ///
     /// Assumes that true effects are normal; the host itself is in the mean, which makes it look a little more alike.
     /// `None` where there is no variance.
     ///
-    /// Example: μ = 3 known to 0, τ² = 1, a host of 6 with the known variance 1.25: 3/1.5 = 2, p = 0.0455.
+    /// Example: μ = 3 known to 0, τ² = 1 from 100 hosts, a host of 6 with the known variance 1.25: 3/1.5 = 2, p = 0.0460.
     pub fn p_of(&self, measured: &Effect) -> Option<f64> {
         let variance = measured.variance() + self.tau_squared + self.mean_variance;
         let t = (measured.value() - self.mean) / variance.sqrt();
-        t_two_sided_p(t, measured.freedom().min(MANY))
+        let freedom = satterthwaite(
+            [
+                (measured.variance(), measured.freedom()),
+                (self.tau_squared + self.mean_variance, self.freedom),
+            ]
+            .into_iter(),
+        );
+        t_two_sided_p(t, freedom.min(MANY))
     }
 
     /// A host's effect by empirical Bayes; without a measurement, what its kind predicts.
@@ -122,6 +129,18 @@ impl Prior {
 }
 
 impl Posterior {
+    /// A host of which nothing is known but its own measurement.
+    pub fn alone(measured: &Effect) -> Self {
+        Self {
+            value: measured.value(),
+            own_variance: measured.variance(),
+            own_freedom: measured.freedom(),
+            borrowed: 0.0,
+            shared_variance: 0.0,
+            shared_freedom: f64::INFINITY,
+        }
+    }
+
     /// Variance of all that is not known of it.
     pub fn variance(&self) -> f64 {
         self.own_variance + self.shared_variance
@@ -206,7 +225,8 @@ mod tests {
             let host = Effect::new(value, 1.25, f64::INFINITY).unwrap();
             prior.p_of(&host).unwrap()
         };
-        close(p(6.0), 0.0455, 1e-4);
+        // t at 2.25²/(1²/99) = 501 degrees of freedom.
+        close(p(6.0), 0.0460, 1e-4);
         close(p(3.0), 1.0, 1e-12);
     }
 

@@ -28,6 +28,7 @@ pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit,
     let fleet = overview(&args.ask, limits, terminal)?;
     if let Some(path) = &args.html {
         save_text(&html::fleet_page(&fleet), path, Existing::Replace)?;
+        terminal.words(&format!("page: {}\n", path.display()));
     }
     outputs::show(&fleet, &args.ask.json, || {
         words::fleet(&fleet, terminal.style())
@@ -75,6 +76,7 @@ pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exi
     let machines = looptax_fleet::machines(&mut opened(args, terminal)?, name)?;
     if machines.is_empty() {
         let shown = words::cleaned(name, terminal.style());
+        let shown = shown.trim_end();
         return Err(Failure::new(format!("no machine `{shown}` has reported"))
             .with_hint("`looptax fleet hosts` lists those with clients over TCP"));
     }

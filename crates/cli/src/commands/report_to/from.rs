@@ -80,10 +80,17 @@ struct Sending {
 
 impl Sending {
     fn send_file(&mut self, path: &Path) -> Result<(), Failure> {
-        for batch in Gathered::new(lines(path)?, path.to_owned()) {
+        let lines = match lines(path) {
+            Ok(lines) => lines,
+            Err(error) => {
+                self.leave_out(&format!("{error:#}"));
+                return Ok(());
+            }
+        };
+        for batch in Gathered::new(lines, path.to_owned()) {
             match batch {
                 Ok(batch) => self.take(batch)?,
-                Err(error @ FleetError::NoReport { .. }) => {
+                Err(error @ (FleetError::NoReport { .. } | FleetError::Take { .. })) => {
                     self.leave_out(&format!("{}: {error}", path.display()));
                 }
                 Err(error) => return Err(error.into()),

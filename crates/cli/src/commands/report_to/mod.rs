@@ -18,7 +18,7 @@ use looptax_report::terminal as report;
 use crate::args::ReportToArgs;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
-use crate::signals::{has_paused, stop_flag};
+use crate::signals::{end_at_once, has_paused, stop_flag};
 use crate::terminal::{self, Terminal};
 
 /// Runs `report-to`.
@@ -70,12 +70,21 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         terminal::data(&to_lines(&seen.batch))?;
         return Ok(Exit::Done);
     }
-    let reported = if is_printed {
+    let mut reported = if is_printed {
         send::print(&seen.batch, &destination, &access)?
     } else {
-        send::keep(&spool, &seen, &destination, &access)?;
-        send::waiting(&spool, &destination, &access)?
+        let before = send::keep(&spool, &seen, &destination, &access)?;
+        // It is kept, and the next run sends it.
+        end_at_once(&stop)?;
+        let now = send::waiting(&spool, &destination, &access)?;
+        send::together(&before, now)
     };
+    if !seen.sees_all {
+        reported.notes.push(
+            "processes of other users cannot be looked into: clients are missing in this report, and root sees them all"
+                .to_owned(),
+        );
+    }
     show(&reported)?;
     Ok(Exit::Done)
 }

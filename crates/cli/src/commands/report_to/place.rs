@@ -22,6 +22,12 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     let of_environment = std::env::var(PASSWORD).ok();
     sys::forget_variable(PASSWORD);
     let password = match &args.password_file {
+        Some(_) if destination.has_password() => {
+            return Err(Failure::usage(
+                "the address holds a password, and --password-file names another one",
+                "leave out one of the two",
+            ));
+        }
         Some(path) => Some(secret_in(path)?),
         None => of_environment,
     };
@@ -42,6 +48,17 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
 
 /// What a file holds, without the line break that editors put at its end.
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
+    let bytes = key_in(path, 1)?;
+    String::from_utf8(bytes).map_err(|_| {
+        Failure::new(format!(
+            "cannot use the secret in `{}`: it is no text",
+            path.display()
+        ))
+    })
+}
+
+/// The same of a key, which may be any bytes, but no fewer than these.
+pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure> {
     let failed = |what: String| {
         Failure::usage(
             format!("cannot use the secret in `{}`: {what}", path.display()),
@@ -54,12 +71,15 @@ pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     if length > MOST_SECRET_BYTES {
         return Err(failed(format!("it has {length} bytes")));
     }
-    let text = fs::read_to_string(path).map_err(|error| failed(error.to_string()))?;
-    let secret = text.trim_end_matches(['\r', '\n']);
-    if secret.is_empty() {
-        return Err(failed("it is empty".to_owned()));
+    let mut bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    while bytes.pop_if(|it| matches!(*it, b'\r' | b'\n')).is_some() {}
+    match bytes.len() {
+        0 => Err(failed("it is empty".to_owned())),
+        n if n < least_bytes => Err(failed(format!(
+            "it has {n} bytes, and a key has {least_bytes} and more: `head -c 32 /dev/urandom` makes one"
+        ))),
+        _ => Ok(bytes),
     }
-    Ok(secret.to_owned())
 }
 
 /// The spool that was named, or the usual one.

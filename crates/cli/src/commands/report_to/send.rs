@@ -15,16 +15,21 @@ const MOST_ROWS: usize = 10_000;
 /// Before a collector that was away is tried again, once: it may just be starting anew.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report, where there is no room after what waits was sent; then remembers which records it tells of.
+/// Keeps a report, where there is no room after what waits was sent; then remembers which records it tells of. Gives what was
+/// sent for that.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
     destination: &Destination,
     access: &Access,
-) -> Result<(), Failure> {
+) -> Result<Reported, Failure> {
+    let mut before = Reported::default();
     match spool.keep(&report.batch) {
-        Err(FleetError::Full { .. }) => {
-            waiting(spool, destination, access)?;
+        Err(full @ FleetError::Full { .. }) => {
+            before = waiting(spool, destination, access).map_err(|away| {
+                let hint = away.hint().unwrap_or_default().to_owned();
+                away.with_hint(format!("{hint}. {full}: this look is lost"))
+            })?;
             spool.keep(&report.batch)?;
         }
         kept => kept?,
@@ -32,7 +37,7 @@ pub(super) fn keep(
     if let Some(told) = &report.told {
         spool.set_told_records(told.iter().map(String::as_str))?;
     }
-    Ok(())
+    Ok(before)
 }
 
 /// Sends all that waits.
@@ -47,6 +52,12 @@ pub(super) fn waiting(
     };
     let sent = send_all(spool, destination, access, &mut reported);
     reported.waiting = spool.waiting()?.len() as u64;
+    let n_broken = spool.n_broken()?;
+    if n_broken > 0 {
+        reported.notes.push(format!(
+            "{n_broken} files of the spool are no reports: they lie there as *.broken, and can be removed"
+        ));
+    }
     match sent {
         Ok(()) => Ok(reported),
         Err(error) => Err(kept(error, &reported)),
@@ -122,6 +133,14 @@ pub(super) fn print(
 /// Rows of a report.
 pub(super) fn n_rows_of(batch: &Batch) -> usize {
     batch.rows.iter().map(Vec::len).sum()
+}
+
+/// Two sends as one.
+pub(super) fn together(before: &Reported, mut now: Reported) -> Reported {
+    now.reports += before.reports;
+    now.findings += before.findings;
+    now.verdicts += before.verdicts;
+    now
 }
 
 /// Adds what arrived.

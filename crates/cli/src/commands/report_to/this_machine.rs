@@ -19,6 +19,8 @@ use crate::earlier_runs::latest_runs;
 
 /// So many runs are looked through for records that were not told of.
 const MOST_RUNS: u32 = 1_000;
+/// Fewest bytes of a key: a shorter one can be guessed.
+const LEAST_KEY_BYTES: usize = 16;
 /// Verdicts of one report; what is over goes with the next one.
 const MOST_VERDICTS: usize = 1_000;
 
@@ -27,6 +29,8 @@ pub(super) struct Report {
     pub(super) batch: Batch,
     /// The records that reports have told of then; `None` where that is not kept.
     pub(super) told: Option<HashSet<String>>,
+    /// Whether every process could be looked into.
+    pub(super) sees_all: bool,
 }
 
 /// Looks at this machine; `None` where somebody stops it.
@@ -36,7 +40,7 @@ pub(super) fn look(
     stop: &AtomicBool,
 ) -> Result<Option<Report>, Failure> {
     let names = match &args.key_file {
-        Some(path) => Names::hashed(place::secret_in(path)?.as_bytes()),
+        Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
         None => Names::default(),
     };
     let machine_id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
@@ -46,6 +50,7 @@ pub(super) fn look(
             "`systemd-machine-id-setup` or `dbus-uuidgen > /etc/machine-id` makes one; a container gets its host's mounted",
         )
     })?;
+    let host_id = names.number(&host_id);
     let (records, told) = records(args.records, spool)?;
     let Some(looked) = find::look(stop)? else {
         return Ok(None);
@@ -64,7 +69,11 @@ pub(super) fn look(
         records: &records,
     };
     let batch = Batch::new(&sender, seen, &names);
-    Ok(Some(Report { batch, told }))
+    Ok(Some(Report {
+        batch,
+        told,
+        sees_all: looked.found.sees_all,
+    }))
 }
 
 /// The records to tell of, the oldest first, and all that are told of then.

@@ -55,7 +55,7 @@ fn names_can_be_left_out() {
         return;
     }
     let scratch = Scratch::new();
-    fs::write(scratch.file("key"), "of the fleet\n").unwrap();
+    fs::write(scratch.file("key"), "one key of the whole fleet\n").unwrap();
     let run = looptax(
         &scratch,
         &[
@@ -75,20 +75,44 @@ fn names_can_be_left_out() {
         host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()),
         "{host}"
     );
-    fs::write(scratch.file("key"), "\n").unwrap();
-    looptax(
-        &scratch,
-        &[
-            "report-to",
-            "-",
-            "--anonymous",
-            "--key-file",
-            "key",
-            "--spool",
-            "s",
-        ],
-    )
-    .expect_error(2, &["key", "it is empty"]);
+    for (bytes, words) in [("\n", "it is empty"), ("secret", "16 and more")] {
+        fs::write(scratch.file("key"), bytes).unwrap();
+        let anonymous = ["report-to", "-", "--anonymous", "--key-file", "key"];
+        looptax(&scratch, &anonymous).expect_error(2, &["key", words]);
+    }
+}
+
+#[test]
+fn an_address_with_a_slip_in_it_is_no_folder_and_shows_no_password() {
+    let scratch = Scratch::new();
+    for address in [
+        "clickhouse//w:swordfish@127.0.0.1:8123/looptax",
+        "postgres:/w:swordfish@127.0.0.1/looptax",
+        "w:swordfish@127.0.0.1",
+    ] {
+        let run = looptax(&scratch, &["report-to", address, "--from", "."]);
+        run.expect_error(2, &["no path of a folder"]);
+        assert!(
+            !(run.stdout + &run.stderr).contains("swordfish"),
+            "{address}"
+        );
+    }
+    assert_eq!(fs::read_dir(scratch.work()).unwrap().count(), 0);
+}
+
+#[test]
+fn of_two_passwords_none_is_chosen_in_silence() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("p"), "one").unwrap();
+    let both = [
+        "report-to",
+        "clickhouse://w:other@127.0.0.1:1/looptax",
+        "--from",
+        ".",
+        "--password-file",
+        "p",
+    ];
+    looptax(&scratch, &both).expect_error(2, &["holds a password", "leave out"]);
 }
 
 #[test]

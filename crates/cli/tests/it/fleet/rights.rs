@@ -29,7 +29,7 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
         server.talk().query(&grant.replace('…', "pw")).unwrap();
         n_grants += 1;
     }
-    assert_eq!(n_grants, 5, "{}", printed.stdout);
+    assert_eq!(n_grants, 6, "{}", printed.stdout);
     server
         .talk()
         .query("REVOKE ALL ON SCHEMA public FROM PUBLIC")

@@ -93,7 +93,7 @@ fn other_answers_are_refused() {
         );
         assert!(is_refused, "{answers:?} gave {found:?}");
     }
-    let long = [&b"SNOTICE\0M"[..], &[b'x'; 1 << 20], b"\0\0"].concat();
+    let long = [&b"SNOTICE\0M"[..], &vec![b'x'; 1 << 20], b"\0\0"].concat();
     let endless = [takes_rows(), message(b'N', &long).repeat(70)];
     assert!(matches!(copied(&endless), Err(WireError::TooLong { .. })));
 }
