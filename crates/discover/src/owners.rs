@@ -25,6 +25,7 @@ impl Owners {
     /// A `readlink` per open file.
     pub(crate) fn from_processes(processes: &[Process]) -> Self {
         let mut owners = Self::default();
+        let may_follow = may_follow();
         for process in processes {
             let files = match fs::read_dir(process.file("fd")) {
                 Ok(files) => files,
@@ -42,7 +43,9 @@ impl Owners {
                 if let Err(error) = &target
                     && error.kind() == ErrorKind::PermissionDenied
                 {
-                    owners.hidden.push(process.pid);
+                    if !may_follow {
+                        owners.hidden.push(process.pid);
+                    }
                     break;
                 }
                 let target = target.ok();
@@ -64,6 +67,19 @@ impl Owners {
     pub(crate) fn of_socket(&self, inode: u64) -> &[u32] {
         self.by_socket.get(&inode).map_or(&[], Vec::as_slice)
     }
+}
+
+/// Whether this process has the right to follow the files of others (`CAP_SYS_PTRACE`). Then those that are denied all the same
+/// have ended meanwhile, or are the machine's own under special protection.
+///
+/// # Source
+/// capabilities(7); proc_pid_status(5), `CapEff`.
+fn may_follow() -> bool {
+    const SYS_PTRACE: u32 = 19;
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = status.lines().find_map(|it| it.strip_prefix("CapEff:"));
+    let rights = line.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    rights.is_some_and(|it| it >> SYS_PTRACE & 1 == 1)
 }
 
 /// The number in `socket:[12345]`.
