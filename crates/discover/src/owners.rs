@@ -73,7 +73,7 @@ impl Owners {
 /// have ended meanwhile, or are the machine's own under special protection.
 ///
 /// # Source
-/// capabilities(7); proc_pid_status(5), `CapEff`.
+/// capabilities(7); `proc_pid_status(5)`, `CapEff`.
 fn may_follow() -> bool {
     const SYS_PTRACE: u32 = 19;
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
