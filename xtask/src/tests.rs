@@ -21,7 +21,7 @@ use crate::workspace::{cargo, fail_on, run_cargo};
 /// How many run at once.
 const AT_ONCE: usize = 2;
 /// Threads of each: a test that starts servers waits for most of its time.
-const THREADS: &str = "4";
+const THREADS: &str = "3";
 
 /// A program that holds tests.
 struct Program {
