@@ -155,7 +155,7 @@ def hold_moves(held, movers, fallen):
 
 def hold_page(held, over_tcp, movers, fallen):
     n_over_tcp = len({host for host, _ in over_tcp})
-    first = f"Of {len(held.truth)} machines {n_over_tcp} have clients over TCP"
+    first = f"{len(held.truth)} machines, {n_over_tcp} of them with clients over TCP"
     held.same("page: its first sentence", "there", lambda it: "there" if first in it["page"].text else "not there")
     of_shops = lambda found: {(row[0], f"{row[1]} → redis") for row in found}
     for title, expected in (
