@@ -2,7 +2,8 @@
 //!
 //! Pooled means and how much hosts differ (`pool`), by condition (`groups`), each host's effect in the
 //! light of the others (`shrink`), CPU time lost (`lost`) and who loses most of it (`top`), the sum over
-//! a fleet of which only a part was measured (`total`), false discoveries (`discovery`).
+//! a fleet of which only a part was measured (`total`), hosts that are unlike the others (`unlike`), false discoveries
+//! (`discovery`).
 //! Every step is one pass over the hosts, and every iteration is bounded.
 
 mod discovery;
@@ -15,6 +16,7 @@ mod sums;
 mod tau;
 mod top;
 mod total;
+mod unlike;
 
 pub use discovery::{benjamini_hochberg, benjamini_yekutieli};
 pub use effect::{Effect, LEAST_FREEDOM, Unusable};
@@ -26,3 +28,4 @@ pub use sums::Sums;
 pub use tau::Spread;
 pub use top::{Candidate, top_probabilities};
 pub use total::{Host, Total, total};
+pub use unlike::without_each;

@@ -5,7 +5,8 @@ use std::collections::{BTreeMap, HashMap};
 
 use looptax_record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
 use looptax_stats::meta::{
-    self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups,
+    self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost,
+    groups, without_each,
 };
 
 use super::answers::{Measured, Payer};
@@ -20,7 +21,9 @@ const FALSE_SHARE: f64 = 0.05;
 
 /// What is known of each kind of server.
 pub(super) struct Kinds<'a> {
-    names: Vec<&'a str>,
+    /// Where a kind's prior stands.
+    by_name: HashMap<&'a str, usize>,
+    /// The last one is for kinds that nobody measured: what all together say.
     priors: Vec<Prior>,
     /// What a machine measured of its own server.
     own: HashMap<(&'a str, &'a str), Effect>,
@@ -41,17 +44,18 @@ impl<'a> Kinds<'a> {
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();
         let known = known.filter_map(|(idx, name)| Some((*name, prior(idx)?)));
-        let (mut names, mut priors): (Vec<_>, Vec<_>) = known.unzip();
-        // The kinds that nobody measured take what all together predict.
-        if let Some(all) = found.and_then(|it| it.all.prior()) {
-            names.push("");
-            priors.push(all);
+        let (names, mut priors): (Vec<_>, Vec<_>) = known.unzip();
+        let by_name = { names.into_iter() }.zip(0..).collect();
+        priors.extend(found.and_then(|it| it.all.prior()));
+        Self {
+            by_name,
+            priors,
+            own,
         }
-        Self { names, priors, own }
     }
 
     fn prior_idx(&self, server: &str) -> Option<usize> {
-        let named = self.names.iter().position(|it| *it == server);
+        let named = self.by_name.get(server).copied();
         named.or_else(|| self.priors.len().checked_sub(1))
     }
 
@@ -192,32 +196,50 @@ impl<'a> Kinds<'a> {
         FleetList {
             rows: rows.collect(),
             n: payers.rows.len() as u64,
-            is_cut: payers.is_cut,
+            has_more_than_n: payers.is_cut,
         }
     }
 
     /// Machines that measured what others of their kind do not, the least likely first.
     pub(super) fn unlike(&self, measured: &[Measured]) -> Vec<FleetUnlike> {
-        let with_p = measured.iter().filter_map(|it| {
-            let prior = self.priors.get(self.prior_idx(&it.server)?)?;
-            Some((it, prior, prior.p_of(&it.effect)?))
-        });
-        let with_p: Vec<_> = with_p.collect();
+        let mut by_kind: BTreeMap<&str, Vec<&Measured>> = BTreeMap::new();
+        for it in measured {
+            by_kind.entry(&it.server).or_default().push(it);
+        }
+        let with_p: Vec<_> = by_kind
+            .iter()
+            .flat_map(|(server, measured)| self.with_p(server, measured))
+            .collect();
         let p_values: Vec<f64> = with_p.iter().map(|(_, _, p)| *p).collect();
         let q_values = benjamini_hochberg(&p_values);
         let found = with_p.into_iter().zip(q_values);
         let found = found.filter(|(_, q)| *q < FALSE_SHARE);
         let mut rows: Vec<FleetUnlike> = found
-            .map(|((it, prior, _), q)| FleetUnlike {
+            .map(|((it, usual, _), q)| FleetUnlike {
                 host: it.host.clone(),
                 server: it.server.clone(),
                 cpu_us: saved(&it.cpu_us),
-                mean_us: prior.mean,
+                mean_us: usual.mean,
                 q,
             })
             .collect();
         rows.sort_by(|one, other| one.q.total_cmp(&other.q));
         rows
+    }
+
+    /// Machines of a kind, each with what is usual for it, and how often one measures as far from that.
+    fn with_p<'m>(
+        &self,
+        server: &str,
+        measured: &[&'m Measured],
+    ) -> Vec<(&'m Measured, Prior, f64)> {
+        let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
+        let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();
+        let usual = without_each(&effects, Spread::PauleMandel);
+        let usual = { usual.into_iter() }.map(|others| others.or(of_kind.copied()));
+        { measured.iter().zip(usual) }
+            .filter_map(|(it, usual)| Some((*it, usual?, usual?.p_of(&it.effect)?)))
+            .collect()
     }
 }
 

@@ -190,6 +190,15 @@ fn a_machine_that_measured_something_else_is_named_and_its_like_are_not() {
 }
 
 #[test]
+fn one_of_a_few_machines_that_is_far_off_does_not_hide_behind_itself() {
+    let (mut answers, _) = made_up(8, 8, 5);
+    answers.measured.rows[3 * 3 + 2] = measured(3, "redis", 40.0);
+    let fleet = said(answers);
+    assert_eq!(fleet.unlike.rows[0].host, "host3");
+    assert_eq!(fleet.unlike.n, 1, "{:?}", fleet.unlike);
+}
+
+#[test]
 fn without_measurements_there_are_requests_and_no_cores() {
     let (answers, _) = made_up(30, 0, 1);
     let fleet = said(answers);
@@ -223,7 +232,7 @@ fn lists_are_cut_and_say_how_long_they_are() {
     answers.payers.is_cut = true;
     let fleet = said(answers);
     assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (25, 70));
-    assert!(fleet.fell_back.is_cut && !fleet.movers.is_cut);
+    assert!(fleet.fell_back.has_more_than_n && !fleet.movers.has_more_than_n);
     // Two builds of one release are one row, and the most common machine comes first.
     let conditions = fleet
         .conditions
