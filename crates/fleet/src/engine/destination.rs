@@ -12,6 +12,10 @@ use crate::FleetError;
 /// ClickHouse's port for HTTP, and for HTTP over TLS.
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
+/// What a PostgreSQL's address may say behind its `?`.
+const OF_POSTGRES: [&str; 7] = [
+    "host", "hostaddr", "port", "user", "password", "dbname", "sslmode",
+];
 /// Most characters of a name that is written into SQL.
 const MOST_NAME_CHARS: usize = 64;
 
@@ -32,6 +36,8 @@ pub enum Place {
     Postgres(PostgresAt),
     /// A folder that gets a file per report.
     Folder(PathBuf),
+    /// A folder that gets Parquet files, where looptax was built to write them.
+    Parquet(PathBuf),
     /// Standard output.
     Output,
 }
@@ -70,7 +76,7 @@ pub(crate) enum Sealing {
 }
 
 impl Destination {
-    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, or `-`.
+    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, `parquet:` and such a path, or `-`.
     ///
     /// # Errors
     /// [`FleetError::Destination`]; it never holds the password.
@@ -78,6 +84,7 @@ impl Destination {
         let place = match text {
             "-" => Place::Output,
             "" => return Err(wrong("it is empty")),
+            _ if text.starts_with("parquet:") => parquet(&text["parquet:".len()..])?,
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
@@ -90,8 +97,8 @@ impl Destination {
         };
         let shown = match place {
             Place::Output => "standard output".to_owned(),
-            Place::Folder(_) => text.to_owned(),
-            _ => shown(text),
+            Place::Folder(_) | Place::Parquet(_) => text.to_owned(),
+            Place::ClickHouse(_) | Place::Postgres(_) => shown(text),
         };
         Ok(Self { place, shown })
     }
@@ -101,7 +108,7 @@ impl Destination {
         match &self.place {
             Place::ClickHouse(it) => it.password.is_some(),
             Place::Postgres(it) => it.address.password.is_some(),
-            Place::Folder(_) | Place::Output => false,
+            Place::Folder(_) | Place::Parquet(_) | Place::Output => false,
         }
     }
 
@@ -135,6 +142,18 @@ impl PostgresAt {
     }
 }
 
+fn parquet(path: &str) -> Result<Place, FleetError> {
+    if !cfg!(feature = "parquet") {
+        return Err(wrong(
+            "this looptax was built without Parquet: `cargo install --locked looptax --features parquet` builds it in",
+        ));
+    }
+    if path.is_empty() || path.starts_with("//") {
+        return Err(wrong("behind `parquet:` stands the path of a folder"));
+    }
+    Ok(Place::Parquet(PathBuf::from(path)))
+}
+
 fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
     let url = Url::parse(text).map_err(|error| wrong(&format!("the URL is broken: {error}")))?;
     let host = match url.host() {
@@ -148,9 +167,7 @@ fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
         Some("true" | "1") => true,
         Some(_) => return Err(wrong("`secure=` is true or false")),
     };
-    if let Some(pair) = query.pairs().find(|it| it.name() != "secure") {
-        return Err(wrong(&format!("`{}=` means nothing there", name_of(&pair))));
-    }
+    refuse_others(query, &["secure"])?;
     let database = url.path().trim_matches('/');
     if !is_identifier(database) {
         return Err(wrong(
@@ -187,7 +204,9 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
             "it names no user, as in postgres://user@host/looptax",
         ));
     }
-    let mode = Query::from_text(text).value(&["sslmode"]);
+    let query = Query::from_text(text);
+    refuse_others(query, &OF_POSTGRES)?;
+    let mode = query.value(&["sslmode"]);
     let mut found = PostgresAt {
         address,
         sealing: Sealing::None,
@@ -207,9 +226,16 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     Ok(found)
 }
 
-/// The parameter's name as it may be shown.
-fn name_of(pair: &looptax_dsn::Pair<'_>) -> String {
-    crate::text::cleaned(&pair.name())
+/// Refuses a query that says something which nobody reads: it may be a word mistyped that was to seal.
+fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
+    let mut names = query.pairs().map(|pair| pair.name());
+    match names.find(|name| !known.contains(&&**name)) {
+        Some(name) => {
+            let name = crate::text::cleaned(&name);
+            Err(wrong(&format!("`{name}=` means nothing there")))
+        }
+        None => Ok(()),
+    }
 }
 
 fn decoded(text: &str) -> Result<String, FleetError> {
@@ -314,6 +340,10 @@ mod tests {
         refused("clickhouse://u:s3cret@/x", "host");
         refused("clickhouse://u:s3cret@h/x?secure=maybe", "secure");
         refused("clickhouse://u@h/x?password=s3cret", "means nothing");
+        refused(
+            "postgres://u:s3cret@h/x?sslmod=verify-full",
+            "means nothing",
+        );
         refused("mysql://u:s3cret@h/x", "a collector is");
         refused("ftp://u:s3cret@h/x", "ftp");
         refused("postgres://h/x", "no user");

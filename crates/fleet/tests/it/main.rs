@@ -9,5 +9,7 @@
 
 mod made_up;
 mod overview;
+#[cfg(feature = "parquet")]
+mod parquet;
 mod rows;
 mod spool;
