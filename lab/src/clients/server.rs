@@ -50,9 +50,11 @@ impl Server {
         let mut talk = self.talk()?;
         match kind.protocol() {
             Some(Protocol::Mysql) => {
-                dataset::populate_mysql(|sql| talk.execute(sql), ROWS)?;
+                dataset::populate_mysql(|sql| talk.execute(sql), "", ROWS)?;
             }
-            Some(Protocol::Postgres) => dataset::populate_postgres(|sql| talk.execute(sql), ROWS)?,
+            Some(Protocol::Postgres) => {
+                dataset::populate_postgres(|sql| talk.execute(sql), "", ROWS)?;
+            }
             Some(Protocol::Redis) => {
                 let keys = dataset::Keys {
                     prefix: dataset::KEY_PREFIX,

@@ -123,7 +123,7 @@ impl Server {
 
 fn fill(questions: &mut Conversation, work: Work, at: &Address) -> Result<()> {
     match questions.protocol() {
-        Protocol::Mysql => dataset::populate_mysql(|sql| questions.execute(sql), ROWS)?,
+        Protocol::Mysql => dataset::populate_mysql(|sql| questions.execute(sql), "", ROWS)?,
         Protocol::Redis => fill_redis(questions)?,
         Protocol::Http => {}
         _ if matches!(work, Work::SelectOnly | Work::PooledSelectOnly) => pgbench::fill(at)?,

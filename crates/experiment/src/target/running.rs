@@ -121,14 +121,14 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
     Ok((conversation, login))
 }
 
-/// MySQL's and PostgreSQL's "access denied", Redis's "authentication required".
+/// "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis, `AuthenticationFailed` of `MongoDB`.
 fn wants_password(error: &PathError) -> bool {
     match error {
         PathError::Protocol {
             source: WireError::Server { code, .. },
             ..
         } => {
-            matches!(code.as_str(), "1045" | "28P01" | "28000" | "NOAUTH")
+            matches!(code.as_str(), "1045" | "28P01" | "28000" | "NOAUTH" | "18")
         }
         _ => false,
     }
@@ -327,6 +327,7 @@ fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
             ),
             match conversation.protocol() {
                 Protocol::Mysql => format!("DROP DATABASE {first};"),
+                Protocol::Mongodb => format!("in mongosh: use {first}, then db.dropDatabase()"),
                 _ => format!("DROP SCHEMA {first} CASCADE;"),
             },
         )),

@@ -92,17 +92,11 @@ impl Scratch {
         conversation: &mut Conversation,
         settings: &Experiment,
     ) -> Result<(), Failure> {
-        match self {
-            Self::Database(name) => {
-                conversation.execute(&format!("USE {name}"))?;
-            }
-            Self::Schema(name) => {
-                conversation.execute(&format!("SET search_path = {name}"))?;
-            }
-            Self::Documents(_) => {}
-            Self::Keys { .. } => return Ok(self.set_keys(conversation, &settings.requests)?),
+        if let Self::Keys { .. } = self {
+            return Ok(self.set_keys(conversation, &settings.requests)?);
         }
-        workloads::fill(workload, conversation, &settings.requests, settings.rows)?;
+        let Place { schema, rows, .. } = self.place(settings.rows);
+        workloads::fill(workload, conversation, &settings.requests, &schema, rows)?;
         Ok(())
     }
 

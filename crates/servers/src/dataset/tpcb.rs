@@ -33,18 +33,20 @@ const TELLERS: u32 = 10;
 
 /// Creates and fills pgbench's tables: `n_accounts` accounts over `scale` branches.
 ///
-/// `execute` runs one statement. The tables must not be there yet: nothing is ever dropped here.
+/// `execute` runs one statement; `schema` stands before tables' names: empty, or a schema and a dot. The tables must not be
+/// there yet: nothing is ever dropped here.
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
 pub fn populate(
     execute: impl FnMut(&str) -> Result<u64, WireError>,
+    schema: &str,
     n_accounts: u32,
     scale: u32,
 ) -> Result<(), ServerError> {
-    let mut filling = Filling { execute };
+    let mut filling = Filling { execute, schema };
     for (name, columns) in TABLES {
-        let sql = format!("CREATE TABLE {name} ({columns})");
+        let sql = format!("CREATE TABLE {schema}{name} ({columns})");
         filling.run("create a table", &sql)?;
     }
     let scale = scale.max(1);
@@ -70,14 +72,20 @@ pub fn populate(
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
-pub fn vacuum(execute: impl FnMut(&str) -> Result<u64, WireError>) -> Result<(), ServerError> {
-    let mut filling = Filling { execute };
+pub fn vacuum(
+    execute: impl FnMut(&str) -> Result<u64, WireError>,
+    schema: &str,
+) -> Result<(), ServerError> {
+    let mut filling = Filling { execute, schema };
     TABLES.iter().try_for_each(|(name, _)| {
-        filling.run("vacuum a table", &format!("VACUUM (ANALYZE) {name}"))
+        filling.run(
+            "vacuum a table",
+            &format!("VACUUM (ANALYZE) {schema}{name}"),
+        )
     })
 }
 
-impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<E> {
+impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
     /// Inserts the rows with the ids 1 to `n`, as many per statement as fit.
     fn rows(
         &mut self,
@@ -89,7 +97,8 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<E> {
         let mut statement = String::new();
         for id in 1..=n {
             if statement.is_empty() {
-                write!(statement, "INSERT INTO {table} ({columns}) VALUES ")
+                let schema = self.schema;
+                write!(statement, "INSERT INTO {schema}{table} ({columns}) VALUES ")
                     .expect("writing to a String cannot fail");
             } else {
                 statement.push(',');
@@ -115,9 +124,9 @@ mod tests {
             statements.push(sql.to_owned());
             Ok(0)
         };
-        populate(execute, 30_000, 2).unwrap();
+        populate(execute, "s.", 30_000, 2).unwrap();
         let rows = |table: &str| -> usize {
-            let start = format!("INSERT INTO {table} ");
+            let start = format!("INSERT INTO s.{table} ");
             statements
                 .iter()
                 .filter(|sql| sql.starts_with(&start))

@@ -59,11 +59,11 @@ fn fill_over_the_socket(server: &PrivateServer) {
     match server.kind.protocol() {
         Some(Protocol::Mysql) => {
             let mut connection = mysql::Connection::login(stream, login, local, LIMIT).unwrap();
-            dataset::populate_mysql(|sql| connection.execute(sql), N_ROWS).unwrap();
+            dataset::populate_mysql(|sql| connection.execute(sql), "", N_ROWS).unwrap();
         }
         Some(Protocol::Postgres) => {
             let mut connection = postgres::Connection::login(stream, login, LIMIT).unwrap();
-            dataset::populate_postgres(|sql| connection.execute(sql), N_ROWS).unwrap();
+            dataset::populate_postgres(|sql| connection.execute(sql), "", N_ROWS).unwrap();
         }
         Some(Protocol::Redis) => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).unwrap();

@@ -32,7 +32,7 @@ const HEADER_BYTES: usize = 8;
 /// A record's content has at most so many bytes: its length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
-/// Bytes of an answer, both streams together; a page has a hundredth of it.
+/// Bytes of an answer, both streams and the records' heads together, so that empty records end too; a page has a hundredth of it.
 const ANSWER_LIMIT: u64 = 64 << 20;
 
 const ACTION: &str = "read a FastCGI answer";
@@ -64,8 +64,10 @@ pub fn request(
     let bytes = encode(params)?;
     write_all(stream, &bytes, "send a FastCGI request", limit)?;
     let mut answer = Answer::default();
+    let mut stated = 0;
     loop {
         let (kind, content) = read_record(stream, limit)?;
+        stated += (HEADER_BYTES + content.len()) as u64;
         match kind {
             STDOUT => answer.output.extend(content),
             STDERR => answer.errors.extend(content),
@@ -75,7 +77,6 @@ pub fn request(
             }
             _ => return Err(malformed("output or an end", &[kind])),
         }
-        let stated = (answer.output.len() + answer.errors.len()) as u64;
         if stated > ANSWER_LIMIT {
             return Err(WireError::TooLong {
                 action: ACTION,

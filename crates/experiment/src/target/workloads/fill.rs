@@ -7,7 +7,7 @@ use looptax_servers::{ServerError, dataset};
 use super::{VALUE_BYTES, scale};
 use crate::spec::Requests;
 
-/// Makes the data that the workload asks for, where the conversation's own schema is.
+/// Makes the data that the workload asks for; `schema` stands before the names of tables.
 ///
 /// # Errors
 /// The statement or the keys that failed.
@@ -15,6 +15,7 @@ pub(crate) fn fill(
     workload: &Workload,
     conversation: &mut Conversation,
     requests: &Requests,
+    schema: &str,
     rows: u32,
 ) -> Result<(), ServerError> {
     let protocol = conversation.protocol();
@@ -22,23 +23,23 @@ pub(crate) fn fill(
         (
             Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. },
             Protocol::Mysql,
-        ) => dataset::populate_mysql(|sql| conversation.execute(sql), rows),
+        ) => dataset::populate_mysql(|sql| conversation.execute(sql), schema, rows),
         (Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. }, _) => {
-            dataset::populate_postgres(|sql| conversation.execute(sql), rows)
+            dataset::populate_postgres(|sql| conversation.execute(sql), schema, rows)
         }
         (Workload::Script { .. }, Protocol::Mysql) => {
-            dataset::populate_mysql(|sql| conversation.execute(sql), rows)?;
-            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))
+            dataset::populate_mysql(|sql| conversation.execute(sql), schema, rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), schema, rows, scale(rows))
         }
         (Workload::Script { .. }, _) => {
-            dataset::populate_postgres(|sql| conversation.execute(sql), rows)?;
-            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;
-            dataset::tpcb::vacuum(|sql| conversation.execute(sql))
+            dataset::populate_postgres(|sql| conversation.execute(sql), schema, rows)?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), schema, rows, scale(rows))?;
+            dataset::tpcb::vacuum(|sql| conversation.execute(sql), schema)
         }
         (Workload::Tpcb { .. } | Workload::SelectOnly { .. }, _) => {
-            dataset::tpcb::populate(|sql| conversation.execute(sql), rows, scale(rows))?;
+            dataset::tpcb::populate(|sql| conversation.execute(sql), schema, rows, scale(rows))?;
             if protocol == Protocol::Postgres {
-                dataset::tpcb::vacuum(|sql| conversation.execute(sql))?;
+                dataset::tpcb::vacuum(|sql| conversation.execute(sql), schema)?;
             }
             Ok(())
         }
