@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, bail};
 use looptax_dsn::Kind;
 use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_servers::pooler::PoolMode;
 use looptax_servers::{Config, Listening, PrivateServer, Reaper, leftovers};
 
 /// How long anything may take to start or to settle.
@@ -73,6 +74,7 @@ impl Private {
             max_connections: connections,
             rows,
             listening: Listening::default(),
+            pool_mode: PoolMode::default(),
         };
         Ok(Self {
             server: PrivateServer::start(&config, &reaper)?,

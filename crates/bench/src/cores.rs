@@ -10,6 +10,7 @@ use crate::connect::Worker;
 use crate::error::BenchError;
 use crate::keys::generator;
 use crate::plan::{Placement, ServerThreads};
+use crate::process_tree;
 use crate::schedule::shuffled;
 
 /// Purpose number of the shuffling of cores (see `schedule`).
@@ -134,6 +135,19 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 other => other?,
             }
+        }
+    }
+    Ok(())
+}
+
+/// The same with all processes that it has started.
+pub(crate) fn pin_tree(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
+    pin_process(pid, core, cores)?;
+    for child in process_tree::descendants(pid) {
+        match pin_process(child, core, cores) {
+            // It has ended meanwhile.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            other => other?,
         }
     }
     Ok(())

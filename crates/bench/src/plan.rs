@@ -72,6 +72,9 @@ pub enum ServerThreads {
     Single,
     /// Any thread of the process for any connection, as it comes: Go's scheduler deals them.
     Any,
+    /// Any process that one has started for any connection, as it comes: a pooler deals them. A connection's worker is the
+    /// one that starts them.
+    Tree,
 }
 
 impl ServerThreads {

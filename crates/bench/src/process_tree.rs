@@ -29,25 +29,24 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 /// [`cpu_ns`] says of ticks holds here, too.
 pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     let ended = |pid: u32| ticks_of_ended(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
-    let mut total_ns = ended(pid)? * TICK_NS;
-    let mut waiting: Vec<u32> = children(pid).collect();
-    while let Some(pid) = waiting.pop() {
-        total_ns += process_cpu_ns(pid).unwrap_or(0) + ended(pid).unwrap_or(0) * TICK_NS;
-        waiting.extend(children(pid));
-    }
-    Some(total_ns)
+    let own_ns = ended(pid)? * TICK_NS;
+    let cpu_ns = |pid| process_cpu_ns(pid).unwrap_or(0) + ended(pid).unwrap_or(0) * TICK_NS;
+    Some(own_ns + descendants(pid).map(cpu_ns).sum::<u64>())
 }
 
 /// Whether process `pid` was started by `ancestor`, or by one that was.
 pub fn is_descendant(pid: u32, ancestor: u32) -> bool {
+    descendants(ancestor).any(|it| it == pid)
+}
+
+/// The processes that `ancestor` has started, and those that they have.
+pub(crate) fn descendants(ancestor: u32) -> impl Iterator<Item = u32> {
     let mut waiting: Vec<u32> = children(ancestor).collect();
-    while let Some(next) = waiting.pop() {
-        if next == pid {
-            return true;
-        }
+    std::iter::from_fn(move || {
+        let next = waiting.pop()?;
         waiting.extend(children(next));
-    }
-    false
+        Some(next)
+    })
 }
 
 /// The children of all threads of a process.

@@ -35,6 +35,9 @@ impl ServerMeter {
     pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
         let workers = workers.unwrap_or_default();
+        if threads == ServerThreads::Tree {
+            return Self::of_tree(workers.first().map(|worker| worker.pid));
+        }
         let distinct = |mut ids: Vec<u32>, most: usize| {
             ids.sort_unstable();
             ids.dedup();

@@ -399,6 +399,10 @@ pub(crate) struct CompareArgs {
     /// Rows (keys) of a private server: 100000, 500k, 10M.
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = rows)]
     pub(crate) rows: u32,
+    /// private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version
+    /// 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then.
+    #[arg(long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
+    pub(crate) pool_mode: PoolModeWord,
     /// One look after a fixed time (10s) or number of epochs (20), without early stopping.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
@@ -455,6 +459,17 @@ pub(crate) enum ArrivalsWord {
     Poisson,
     /// Equal.
     Fixed,
+}
+
+/// How a private pooler pools.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PoolModeWord {
+    /// As long as it is connected.
+    Session,
+    /// For a transaction.
+    Transaction,
+    /// For a statement.
+    Statement,
 }
 
 /// How statements go out.

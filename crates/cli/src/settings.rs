@@ -17,10 +17,11 @@ use looptax_experiment::spec::{
     Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep,
 };
 use looptax_failure::Failure;
+use looptax_servers::pooler::PoolMode;
 use looptax_wire::Sent;
 
 use crate::args::echo::{EchoArgs, Switch};
-use crate::args::{ArrivalsWord, Cli, CompareArgs, ExecArgs, ProtocolWord};
+use crate::args::{ArrivalsWord, Cli, CompareArgs, ExecArgs, PoolModeWord, ProtocolWord};
 
 const KNOWN_ARMS: &str = "looptax compare --help lists the arms";
 
@@ -87,6 +88,11 @@ fn experiment(
         clients: clients(args)?,
         socket: args.socket.clone(),
         rows: args.rows,
+        pool_mode: match args.pool_mode {
+            PoolModeWord::Session => PoolMode::Session,
+            PoolModeWord::Transaction => PoolMode::Transaction,
+            PoolModeWord::Statement => PoolMode::Statement,
+        },
         effort: how_long(args)?,
         slice: args.slice_ms.map(|ms| Duration::from_millis(u64::from(ms))),
         warm_up: args.warm_up.as_deref().map(effort::warm_up).transpose()?,
@@ -278,6 +284,7 @@ mod tests {
             experiment.effort = self.effort();
             experiment.warm_up = self.maybe(|dice| Duration::from_secs(dice.below(600)));
             experiment.rows = self.one(&[1, 100_000, 500_000, u32::MAX]);
+            experiment.pool_mode = self.one(&PoolMode::ALL);
             experiment.sample_bytes = (self.below(257) as usize) << 20;
             experiment.socket = self.maybe(|_| "/run/a b.sock".into());
             experiment.is_from_namespace = self.below(2) == 0;

@@ -7,7 +7,7 @@ use std::fs;
 use std::io;
 
 use looptax_bench::{
-    ConnectError, Connector, Helper, OneShotClients, Origins, Records, Wired, Worker,
+    ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker,
 };
 use looptax_dsn::{Arm, Protocol};
 use looptax_failure::{Explain, Failure};
@@ -246,7 +246,13 @@ impl<'a> TargetConnector<'a> {
                 .codec(&mut conversation, wired.len())
                 .map_err(not_prepared)?;
             self.n_prepared += 1;
-            let worker = worker_of(&proof, &self.target.pids);
+            let worker = match (self.target.threads, &*self.target.pids) {
+                (ServerThreads::Tree, [first, ..]) => Some(Worker {
+                    pid: *first,
+                    tid: *first,
+                }),
+                (_, pids) => worker_of(&proof, pids),
+            };
             let Unlimited { fd, seal } = conversation.into_link().into_unlimited()?;
             wired.push(Wired {
                 fd,

@@ -1,8 +1,8 @@
 //! `PgBouncer` beside a private PostgreSQL: its configuration, its start, and the wait until it listens.
 //!
 //! One process takes all clients, over a socket and over TCP alike, and has two databases, which are the same one
-//! behind it: one that it reaches over PostgreSQL's socket, one over its port. A pool for each session, so that what a
-//! client prepares stays with it: `PgBouncer` knows prepared statements in other modes from 1.21 on alone.
+//! behind it: one that it reaches over PostgreSQL's socket, one over its port. What a client prepares stays with its session;
+//! in other modes `PgBouncer` keeps it from 1.21 on alone.
 //! Started by `server` as a companion, so that whatever ends the server ends it too. Tested live with 1.18.
 
 use std::fmt::Write as _;
@@ -37,9 +37,13 @@ const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// Starts with a new port after "address in use".
 const TRIES: usize = 3;
 
-/// What it is told, for the record, beside where it listens.
-const SETTINGS: [(&str, &str); 8] = [
-    ("pool_mode", "session"),
+/// The first version that keeps what clients prepare in every mode.
+const PREPARES_FROM: (u32, u32) = (1, 21);
+/// Statements of each connection to PostgreSQL that it keeps then; nothing is kept by default before 1.24.
+const MOST_PREPARED: (&str, &str) = ("max_prepared_statements", "200");
+
+/// What it is told, for the record, beside its mode and where it listens.
+const SETTINGS: [(&str, &str); 7] = [
     ("auth_type", "scram-sha-256"),
     ("server_reset_query", "DISCARD ALL"),
     ("server_idle_timeout", "0"),
@@ -49,8 +53,53 @@ const SETTINGS: [(&str, &str); 8] = [
     ("log_stats", "0"),
 ];
 
+/// For how long a client has a connection to PostgreSQL for itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum PoolMode {
+    /// As long as it is connected.
+    #[default]
+    Session,
+    /// For a transaction.
+    Transaction,
+    /// For a statement; no transaction has two.
+    Statement,
+}
+
+impl PoolMode {
+    /// All of them.
+    pub const ALL: [Self; 3] = [Self::Session, Self::Transaction, Self::Statement];
+
+    /// As `pool_mode` has it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Session => "session",
+            Self::Transaction => "transaction",
+            Self::Statement => "statement",
+        }
+    }
+}
+
+/// The version of the `PgBouncer` that is installed.
+///
+/// # Errors
+/// [`ServerError::BinaryMissing`].
+pub fn installed_version() -> Result<String, ServerError> {
+    Ok(binary::version_of(&binary::require_binary(
+        Kind::Pgbouncer,
+    )?))
+}
+
+/// Whether this version keeps what clients prepare, in this mode.
+pub fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
+    let mut numbers = version.split('.').map(|it| it.parse::<u32>().ok());
+    let version = (numbers.next().flatten(), numbers.next().flatten());
+    let is_new = matches!(version, (Some(major), Some(minor)) if (major, minor) >= PREPARES_FROM);
+    mode == PoolMode::Session || is_new
+}
+
 /// Where PostgreSQL is, and for how many.
 pub(crate) struct Behind<'a> {
+    pub(crate) mode: PoolMode,
     pub(crate) tcp: SocketAddr,
     pub(crate) login: &'a Login,
     pub(crate) n_connections: u32,
@@ -98,7 +147,10 @@ fn start_once(
     if scratch.path(CONFIG_FILE).exists() {
         scratch.remove_file(CONFIG_FILE)?;
     }
-    let config = scratch.write(CONFIG_FILE, &configuration(behind, tcp, scratch))?;
+    let version = binary::version_of(path);
+    let settings = settings(behind.mode, &version);
+    let text = configuration(behind, tcp, &settings, scratch);
+    let config = scratch.write(CONFIG_FILE, &text)?;
     let program = Program {
         path: path.to_owned(),
         args: vec![config.display().to_string()],
@@ -138,16 +190,30 @@ fn start_once(
     let named = |(name, value): (&str, &str)| (format!("pgbouncer {name}"), value.to_owned());
     Ok(Pooler {
         child: guard.keep(),
-        version: binary::version_of(path),
+        version,
         socket,
         tcp,
-        settings: SETTINGS.into_iter().map(named).collect(),
+        settings: settings.into_iter().map(named).collect(),
     })
+}
+
+fn settings(mode: PoolMode, version: &str) -> Vec<(&'static str, &'static str)> {
+    let mut settings = vec![("pool_mode", mode.name())];
+    settings.extend(SETTINGS);
+    if mode != PoolMode::Session && keeps_prepared(version, mode) {
+        settings.push(MOST_PREPARED);
+    }
+    settings
 }
 
 /// # Source
 /// pgbouncer.org, "config".
-fn configuration(behind: &Behind<'_>, tcp: SocketAddr, scratch: &Scratch) -> String {
+fn configuration(
+    behind: &Behind<'_>,
+    tcp: SocketAddr,
+    settings: &[(&str, &str)],
+    scratch: &Scratch,
+) -> String {
     let folder = scratch.path("").display().to_string();
     let n = behind.n_connections;
     let port = behind.tcp.port();
@@ -171,9 +237,33 @@ fn configuration(behind: &Behind<'_>, tcp: SocketAddr, scratch: &Scratch) -> Str
         scratch.path(USERS_FILE).display(),
         behind.login.user,
     );
-    for (name, value) in SETTINGS {
+    for (name, value) in settings {
         // Writing to a string cannot fail.
         let _ = writeln!(text, "{name} = {value}");
     }
     text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_clients_prepare_is_kept_from_a_version_on() {
+        for (version, is_kept) in [
+            ("1.18.0", false),
+            ("1.20.1", false),
+            ("1.21.0", true),
+            ("1.24.1", true),
+            ("2.0", true),
+            ("unknown", false),
+        ] {
+            assert_eq!(
+                keeps_prepared(version, PoolMode::Transaction),
+                is_kept,
+                "{version}"
+            );
+            assert!(keeps_prepared(version, PoolMode::Session));
+        }
+    }
 }

@@ -14,7 +14,7 @@ use looptax_wire::Login;
 use crate::child::{ChildGuard, DROP_GRACE, end_child};
 use crate::deadline::Deadline;
 use crate::engine::{self, Launch, Ports, Site};
-use crate::pooler::{self, Behind};
+use crate::pooler::{self, Behind, PoolMode};
 use crate::process::Process;
 use crate::publish::{self, Published};
 use crate::scratch::Scratch;
@@ -53,6 +53,8 @@ pub struct Config {
     pub rows: u32,
     /// Where it listens beside its socket and 127.0.0.1.
     pub listening: Listening,
+    /// How a pooler pools.
+    pub pool_mode: PoolMode,
 }
 
 /// Further ways to a private server.
@@ -187,17 +189,18 @@ impl PrivateServer {
             scratch,
         };
         if is_pooled {
-            return server.pooled(config.max_connections);
+            return server.pooled(config);
         }
         Ok(server)
     }
 
     /// The same behind a pooler, which clients then know as the server.
-    fn pooled(mut self, max_connections: u32) -> Result<Self, ServerError> {
+    fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
         let behind = Behind {
+            mode: config.pool_mode,
             tcp: self.tcp,
             login: &self.login,
-            n_connections: max_connections + N_CONTROL_CONNECTIONS,
+            n_connections: config.max_connections + N_CONTROL_CONNECTIONS,
         };
         let pooler = pooler::start(&behind, &self.scratch, free_address)?;
         self.settings.extend(pooler.settings);

@@ -3,7 +3,7 @@
 use looptax_stats::Side;
 
 use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
-use crate::cores::{CoreMap, pin_process, pin_worker};
+use crate::cores::{CoreMap, pin_process, pin_tree, pin_worker};
 use crate::error::BenchError;
 use crate::load::{AnswerLimits, ClientThread, Connection, Load};
 use crate::plan::ServerThreads;
@@ -62,12 +62,17 @@ impl Source {
     ) -> Result<(), BenchError> {
         let first = map.server.first().copied().flatten();
         let pinned = match self {
-            Self::Connections(sides) if threads == ServerThreads::Any => {
+            Self::Connections(sides)
+                if matches!(threads, ServerThreads::Any | ServerThreads::Tree) =>
+            {
                 let own = sides.iter().flatten().filter(|one| one.may_pin);
                 let mut pids: Vec<u32> = own.filter_map(|one| Some(one.worker?.pid)).collect();
                 pids.dedup();
-                pids.into_iter()
-                    .try_for_each(|pid| pin_process(pid, first, cores))
+                let pin = |pid| match threads {
+                    ServerThreads::Tree => pin_tree(pid, first, cores),
+                    _ => pin_process(pid, first, cores),
+                };
+                pids.into_iter().try_for_each(pin)
             }
             Self::Connections(sides) => sides.iter().try_for_each(|wired| {
                 wired.iter().zip(&map.server).try_for_each(|(one, core)| {

@@ -3,6 +3,7 @@
 use std::fs;
 
 use looptax_dsn::Kind;
+use looptax_servers::pooler::PoolMode;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
@@ -234,5 +235,30 @@ fn a_running_pooler_is_measured_as_what_it_is() {
         assert_eq!(arm["verified"], true, "{arm}");
         let view = arm["proof"]["server_view"].as_str().unwrap();
         assert!(view.starts_with(sees) && !view.contains("behind"), "{view}");
+    }
+}
+
+/// What a session is told would stay with the pooler's connection, for whoever gets that next.
+#[test]
+fn a_scratch_schema_leaves_nothing_with_the_connections_of_a_pooler() {
+    let Some(server) = Server::start_pooling(PoolMode::Transaction) else {
+        return;
+    };
+    for workload in ["point-select", "read-write", "tpcb"] {
+        let scratch = Scratch::new();
+        let run = server
+            .compare(&scratch)
+            .args(["--write", "--protocol", "text"]);
+        run.args(["--workload", workload]).run().expect_code(0);
+        let mut talk = server.talk();
+        let mut ask = |sql: &str| talk.query(sql).unwrap()[0][0].clone().unwrap();
+        assert_eq!(ask("SHOW search_path"), "\"$user\", public");
+        let tables = "relname LIKE 'sbtest%' OR relname LIKE 'pgbench%'";
+        assert_eq!(
+            ask(&format!("SELECT count(*) FROM pg_class WHERE {tables}")),
+            "0"
+        );
+        let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'looptax%'";
+        assert_eq!(ask(schemas), "0");
     }
 }

@@ -6,11 +6,12 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
+use looptax_servers::pooler::{self, PoolMode};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
 use crate::application::php::program;
-use crate::fixture::{SHORT, compare, is_there, saved};
+use crate::fixture::{SHORT, check_refused, compare, is_there, saved};
 
 /// A page, and one that nobody has.
 const APPLICATION: &str = "
@@ -144,6 +145,37 @@ fn two_arms_of_tcp_are_proved_without_a_socket() {
             &[&url, "--socket", &server.socket, "--yes"],
         );
     }
+}
+
+#[test]
+fn a_pooler_pools_as_it_is_told() {
+    if !is_there("pgbouncer") {
+        return;
+    }
+    for mode in ["transaction", "statement"] {
+        let scratch = Scratch::new();
+        let pooled = ["private:pgbouncer", "--pool-mode", mode];
+        let run = compare(&scratch).args(pooled).args(["--protocol", "text"]);
+        run.args(SHORT).run().expect_code(0);
+        let record = saved(&scratch);
+        let comparison = &record["comparisons"][0];
+        for arm in comparison["arms"].as_array().unwrap() {
+            assert_eq!(arm["verified"], true, "{arm}");
+        }
+        let settings = comparison["target"]["settings"].to_string();
+        assert!(settings.contains(mode), "{settings}");
+        let command = record["command"].to_string();
+        assert!(command.contains("--pool-mode"), "{command}");
+    }
+    let old = ["private:pgbouncer", "--pool-mode", "transaction"];
+    let version = pooler::installed_version().unwrap();
+    if !pooler::keeps_prepared(&version, PoolMode::Transaction) {
+        check_refused(&old, &["keeps what a client prepares", "--protocol text"]);
+    }
+    check_refused(
+        &["echo", "--pool-mode", "transaction"],
+        &["a pooler that looptax starts"],
+    );
 }
 
 #[test]

@@ -3,7 +3,9 @@
 use std::path::Path;
 
 use looptax_bench::ClientModel;
+use looptax_dsn::Kind;
 use looptax_failure::Failure;
+use looptax_servers::pooler::PoolMode;
 
 use super::load::Load;
 use super::target::TargetSpec;
@@ -27,6 +29,7 @@ impl Experiment {
         for spec in &self.targets {
             check_socket(self.socket.as_deref(), spec)?;
         }
+        check_pool_mode(self)?;
         if self.arms.len() < 2 {
             return Err(Failure::usage(
                 "a comparison needs two arms",
@@ -35,6 +38,18 @@ impl Experiment {
         }
         Ok(())
     }
+}
+
+/// A pooler of somebody's pools as it was told to.
+fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
+    let is_pooler = |spec: &TargetSpec| matches!(spec, TargetSpec::Private(Kind::Pgbouncer));
+    if experiment.pool_mode == PoolMode::default() || experiment.targets.iter().any(is_pooler) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "--pool-mode is for a pooler that looptax starts itself",
+        "looptax compare private:pgbouncer --pool-mode transaction --protocol text",
+    ))
 }
 
 /// Of two sockets nobody knows which is meant.

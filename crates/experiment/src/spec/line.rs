@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use looptax_bench::{Arrivals, Distribution};
+use looptax_servers::pooler::PoolMode;
 use looptax_wire::Sent;
 
 use super::exec::{Exec, Given};
@@ -68,6 +69,9 @@ impl Experiment {
     fn add_amounts(&self, line: &mut Line) {
         if self.rows != ROWS {
             line.option("--rows", &self.rows.to_string());
+        }
+        if self.pool_mode != PoolMode::default() {
+            line.option("--pool-mode", self.pool_mode.name());
         }
         match self.effort {
             Effort::Full => {}

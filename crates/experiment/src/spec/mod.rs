@@ -24,6 +24,7 @@ use looptax_dsn::Arm;
 use looptax_dsn::Kind;
 use looptax_failure::Failure;
 use looptax_record::RemedyKind;
+use looptax_servers::pooler::PoolMode;
 use looptax_servers::{STARTABLE, find_binary, is_usual};
 
 pub use echo::EchoAsked;
@@ -84,6 +85,8 @@ pub struct Experiment {
     pub socket: Option<PathBuf>,
     /// Rows or keys of a private server.
     pub rows: u32,
+    /// How a private pooler pools.
+    pub pool_mode: PoolMode,
     /// When to stop measuring.
     pub effort: Effort,
     /// Length of a slice; `None` for the usual one.
@@ -128,6 +131,7 @@ impl Experiment {
             clients: None,
             socket: None,
             rows: ROWS,
+            pool_mode: PoolMode::default(),
             effort: Effort::Full,
             slice: None,
             warm_up: None,

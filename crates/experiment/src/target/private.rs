@@ -7,7 +7,9 @@ use looptax_bench::ServerThreads;
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
 use looptax_path::{Endpoint, Limits, TlsClient, host_of};
+use looptax_servers::pooler::{self, PoolMode};
 use looptax_servers::{Config, Listening, PrivateServer, echo};
+use looptax_wire::Sent;
 
 use super::host::Host;
 use super::{
@@ -42,9 +44,11 @@ pub(super) fn start(
         max_connections: 2 * most + (2 * most).min(MOST_CLOSING) + SPARE_CONNECTIONS,
         rows: settings.rows,
         listening: listening(arms),
+        pool_mode: settings.pool_mode,
     };
     let further = config.listening.addresses.clone();
     let workload = private_workload(kind, settings)?;
+    check_pooling(kind, settings)?;
     room::check(
         &workload,
         &settings.requests,
@@ -74,11 +78,7 @@ pub(super) fn start(
         reconnect_every: settings.requests.reconnect_every,
         script: Script::read(server.protocol, settings)?,
         n_keys: u64::from(settings.rows),
-        threads: if has_one_thread(&server) {
-            ServerThreads::Single
-        } else {
-            threads_of(server.protocol)
-        },
+        threads: threads(&server, settings),
         pids: server.instances.iter().map(|it| it.pid).collect(),
         settings: server.settings.clone(),
         offers_tls: None,
@@ -99,6 +99,34 @@ pub(super) fn start(
     };
     fill(&mut target, settings)?;
     Ok(target)
+}
+
+fn threads(server: &PrivateServer, settings: &Experiment) -> ServerThreads {
+    if has_one_thread(server) {
+        ServerThreads::Single
+    } else if server.pooler_pid.is_some() && settings.pool_mode != PoolMode::Session {
+        ServerThreads::Tree
+    } else {
+        threads_of(server.protocol)
+    }
+}
+
+/// Refuses prepared statements that the pooler would lose.
+fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
+    if kind != Kind::Pgbouncer || settings.requests.sent == Sent::Text {
+        return Ok(());
+    }
+    let version = pooler::installed_version()?;
+    if pooler::keeps_prepared(&version, settings.pool_mode) {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!(
+            "PgBouncer {version} keeps what a client prepares with its session alone, and --pool-mode is {}",
+            settings.pool_mode.name()
+        ),
+        "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on",
+    ))
 }
 
 /// Where PHP-FPM's pools listen; nothing for other kinds.
@@ -126,6 +154,7 @@ fn fill(target: &mut Target, settings: &Experiment) -> Result<(), Failure> {
             &target.workload,
             &mut conversation,
             &settings.requests,
+            "",
             settings.rows,
         )?;
     }

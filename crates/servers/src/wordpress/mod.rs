@@ -18,6 +18,7 @@ pub use page::Page;
 
 use looptax_dsn::Kind;
 
+use crate::pooler::PoolMode;
 use crate::{Config, Listening, PrivateServer, Reaper, ServerError};
 use page::Script;
 
@@ -125,6 +126,7 @@ impl WordPress {
             max_connections: CONNECTIONS,
             rows: 0,
             listening: Listening::default(),
+            pool_mode: PoolMode::default(),
         };
         let server = PrivateServer::start(&config, reaper)?;
         let mut site = Self {

@@ -38,6 +38,7 @@ pub(crate) fn config(kind: Kind, root: &Path) -> Config {
         max_connections: 20,
         rows: 1000,
         listening: looptax_servers::Listening::default(),
+        pool_mode: looptax_servers::pooler::PoolMode::default(),
     }
 }
 

@@ -9,6 +9,7 @@ use looptax_discover::survey;
 use looptax_dsn::{Address, Kind, Secret};
 use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_record::Point;
+use looptax_servers::pooler::PoolMode;
 use looptax_servers::{Config, Listening, PrivateServer, Reaper};
 use looptax_switch::{Kept, Named};
 use looptax_wire::Login;
@@ -56,6 +57,7 @@ impl Beside {
             max_connections: 20,
             rows: 100,
             listening: Listening::default(),
+            pool_mode: PoolMode::default(),
         };
         Self {
             server: PrivateServer::start(&config, &reaper).unwrap(),

@@ -187,8 +187,9 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         }
         TargetSpec::Private(Kind::Pgbouncer) => format!(
             "private pgbouncer before a private postgres with {} rows: started in a scratch folder, stopped and removed; \
-             it pools by session, and reaches postgres over its socket for one database and over its port for another",
-            settings.rows
+             it pools by {}, and reaches postgres over its socket for one database and over its port for another",
+            settings.rows,
+            settings.pool_mode.name()
         ),
         TargetSpec::Private(Kind::PhpFpm) => {
             "private php-fpm: started in a scratch folder with four pages of looptax's own, stopped and removed; a pool \
