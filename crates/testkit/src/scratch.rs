@@ -22,9 +22,17 @@ impl Scratch {
     /// # Panics
     /// When it cannot be made.
     pub fn new() -> Self {
+        Self::below(&std::env::temp_dir())
+    }
+
+    /// The same in a folder of which something depends on where it is.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn below(folder: &Path) -> Self {
         let folder = tempfile::Builder::new()
             .prefix("lt-")
-            .tempdir()
+            .tempdir_in(folder)
             .expect("the folder for temporary files can be written");
         let scratch = Self { folder };
         for part in [scratch.folder.path(), &scratch.work(), &scratch.tmp()] {

@@ -332,13 +332,13 @@ fn a_socket_that_nobody_listens_on_is_told() {
 /// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.
 #[track_caller]
 fn check_hidden(script: &str, words: &str) {
-    let Some(server) = Server::start(Kind::Redis) else {
+    let Some(server) = Server::start_below(Kind::Redis, "/tmp") else {
         return;
     };
     if !is_root() || !is_there("unshare") {
         return;
     }
-    let scratch = Scratch::new();
+    let scratch = Scratch::below(Path::new("/tmp"));
     let socket = server.socket();
     let over = std::path::Path::new(&socket)
         .parent()

@@ -8,6 +8,7 @@ use std::process::{Child, Command};
 
 use looptax_dsn::{Kind, Protocol};
 use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_servers::pooler::PoolMode;
 use looptax_servers::{Config, Listening, PrivateServer, Reaper, find_binary};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
@@ -135,18 +136,42 @@ impl Server {
         max_connections: u32,
         listening: Listening,
     ) -> Option<Self> {
+        Self::start_changed(kind, Scratch::new(), |config| {
+            config.max_connections = max_connections;
+            config.listening = listening;
+        })
+    }
+
+    /// One whose socket lies below this folder.
+    pub(crate) fn start_below(kind: Kind, folder: &str) -> Option<Self> {
+        Self::start_changed(kind, Scratch::below(Path::new(folder)), |_| {})
+    }
+
+    /// A pooler that pools so.
+    pub(crate) fn start_pooling(mode: PoolMode) -> Option<Self> {
+        Self::start_changed(Kind::Pgbouncer, Scratch::new(), |config| {
+            config.pool_mode = mode;
+        })
+    }
+
+    fn start_changed(
+        kind: Kind,
+        scratch: Scratch,
+        change: impl FnOnce(&mut Config),
+    ) -> Option<Self> {
         if !is_installed(kind) {
             return None;
         }
-        let scratch = Scratch::new();
-        let config = Config {
+        let mut config = Config {
             kind,
             self_exe: exe().to_owned(),
             scratch_root: scratch.tmp(),
-            max_connections,
+            max_connections: 20,
             rows: 100,
-            listening,
+            listening: Listening::default(),
+            pool_mode: PoolMode::default(),
         };
+        change(&mut config);
         let reaper = Reaper::start(&config.self_exe).unwrap();
         Some(Self {
             it: PrivateServer::start(&config, &reaper).unwrap(),
