@@ -90,6 +90,13 @@ pub struct FoundServer {
     pub n_closed_last_minute: u64,
 }
 
+/// [`FoundEndpoint::file`] where the socket's file was deleted.
+pub const FILE_GONE: &str = "gone";
+/// [`FoundEndpoint::file`] where another file took its place.
+pub const FILE_REPLACED: &str = "replaced by another file";
+/// [`FoundEndpoint::file`] where looptax may not look.
+pub const FILE_UNSEEN: &str = "may not be looked at";
+
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundEndpoint {
@@ -97,7 +104,7 @@ pub struct FoundEndpoint {
     pub transport: EndpointTransport,
     /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
     pub address: String,
-    /// The file of a socket with a path: `mysql:mysql 0777`, `missing`, `replaced`.
+    /// The file of a socket with a path: `mysql:mysql 0777`, or one of [`FILE_GONE`], [`FILE_REPLACED`], [`FILE_UNSEEN`].
     pub file: Option<String>,
     /// Connections that wait to be accepted.
     pub n_waiting: u32,

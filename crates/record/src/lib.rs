@@ -61,8 +61,8 @@ pub use fleet::{
     FleetMover, FleetPair, FleetSilent, FleetUnlike,
 };
 pub use found::{
-    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundPeer, FoundServer, HowKnown, Note,
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
+    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};

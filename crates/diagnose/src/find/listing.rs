@@ -5,8 +5,8 @@ use looptax_discover::{
     SocketFile, Survey, asks_by_its_files, known_as,
 };
 use looptax_record::{
-    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundPeer, FoundServer, Way,
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
+    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
 };
 
 use super::chains::chains;
@@ -162,9 +162,9 @@ fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
                 names.group(gid, at)
             )
         }
-        SocketFile::Replaced => "replaced by another file".to_owned(),
-        SocketFile::Missing => "gone".to_owned(),
-        SocketFile::Unknown => "may not be looked at".to_owned(),
+        SocketFile::Replaced => FILE_REPLACED.to_owned(),
+        SocketFile::Missing => FILE_GONE.to_owned(),
+        SocketFile::Unknown => FILE_UNSEEN.to_owned(),
     }
 }
 

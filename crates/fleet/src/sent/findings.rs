@@ -1,6 +1,8 @@
 //! Who is connected to which server, by which way, and what that costs.
 
-use looptax_record::{EndpointTransport, Found, FoundClient, FoundServer};
+use looptax_record::{
+    EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer,
+};
 
 use super::{Sender, count, with_ends};
 use crate::anonymous::Names;
@@ -176,7 +178,7 @@ fn home(home: Option<&str>) -> &str {
 /// Whether somebody could connect to a socket of it.
 fn has_socket(server: &FoundServer) -> bool {
     server.endpoints.iter().any(|it| {
-        let is_gone = matches!(it.file.as_deref(), Some("missing" | "replaced"));
+        let is_gone = matches!(it.file.as_deref(), Some(FILE_GONE | FILE_REPLACED));
         it.transport != EndpointTransport::Tcp && !is_gone
     })
 }

@@ -64,7 +64,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
         endpoints: vec![FoundEndpoint {
             transport: EndpointTransport::Unix,
             address: "/run/s.sock".to_owned(),
-            file: Some("missing".to_owned()),
+            file: Some(looptax_record::FILE_GONE.to_owned()),
             n_waiting: 0,
             backlog: 80,
             known: HowKnown::Seen,
