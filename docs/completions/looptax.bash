@@ -290,7 +290,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -382,6 +382,10 @@ _looptax() {
                     ;;
                 --rows)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pool-mode)
+                    COMPREPLY=($(compgen -W "session transaction statement" -- "${cur}"))
                     return 0
                     ;;
                 --fixed)
@@ -604,7 +608,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -696,6 +700,10 @@ _looptax() {
                     ;;
                 --rows)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pool-mode)
+                    COMPREPLY=($(compgen -W "session transaction statement" -- "${cur}"))
                     return 0
                     ;;
                 --fixed)
@@ -2644,7 +2652,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__why)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --inject-ns --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --inject-ns --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2736,6 +2744,10 @@ _looptax() {
                     ;;
                 --rows)
                     COMPREPLY=($(compgen -f "${cur}"))
+                    return 0
+                    ;;
+                --pool-mode)
+                    COMPREPLY=($(compgen -W "session transaction statement" -- "${cur}"))
                     return 0
                     ;;
                 --fixed)

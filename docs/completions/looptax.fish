@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait between= max-load= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= pool-mode= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait between= max-load= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -46,6 +46,9 @@ complete -c looptax -n "__fish_looptax_needs_command" -l reconnect-every -d 'Clo
 complete -c looptax -n "__fish_looptax_needs_command" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_needs_command" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l pool-mode -d 'private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then' -r -f -a "session\t'As long as it is connected'
+transaction\t'For a transaction'
+statement\t'For a statement'"
 complete -c looptax -n "__fish_looptax_needs_command" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
@@ -134,6 +137,9 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l reconnect-ev
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256: throughput and latency of each arm over connections, with the event client, and poll beside it at 64' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l pool-mode -d 'private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then' -r -f -a "session\t'As long as it is connected'
+transaction\t'For a transaction'
+statement\t'For a statement'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l fixed -d 'One look after a fixed time (10s) or number of epochs (20), without early stopping' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
@@ -344,6 +350,9 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l reconnect-every 
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l sweep -d 'Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256, with the event client: the server\'s hottest functions at each, beside throughput and latency of each arm' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l socket -d 'Socket of the running server, or its folder. Default: that of the process on the port, what the server says, and what else proves to be its' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rows -d 'Rows (keys) of a private server: 100000, 500k, 10M' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l pool-mode -d 'private:pgbouncer: for how long a client has a connection to PostgreSQL for itself. Before its version 1.21 it keeps prepared statements in session mode alone: the others want --protocol text then' -r -f -a "session\t'As long as it is connected'
+transaction\t'For a transaction'
+statement\t'For a statement'"
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l fixed -d 'How long is measured: a time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and the verdict comes from those: 18 are the least that gives one. Default: 40s' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l warm-up -d 'How long everything runs unmeasured first (0s: two epochs). Default: 2 to 10 s, until the rate is steady; one epoch, whatever is said, on a running server that is not --own-server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l slice-ms -d 'Length of a slice in milliseconds. Default: 50, or 1000 for free placement' -r
@@ -479,7 +488,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l password-f
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l ca-file -d 'A PEM of who may have signed the collector\'s certificate, in place of the system\'s authorities' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l key-file -d 'The key of --anonymous: the same on all machines, and not on the collector' -r -F
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l spool -d 'Where reports wait while the collector is away. Default: /var/lib/looptax/spool as root, else `looptax/spool` below `XDG_STATE_HOME`' -r -F
-complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l records -d 'Which records of `compare` are told of: those that were not sent yet, all, or none' -r -f -a "new\t'Those that no report told of'
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l records -d 'Which records of `compare` are told of: those that were not sent yet; all, of which what is too much for a report goes with the next ones; or none' -r -f -a "new\t'Those that no report told of'
 all\t'Every one of the history'
 none\t'None'"
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l jitter -d 'Sleep a random time up to this first, so that not all machines report at once' -r
@@ -501,7 +510,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_se
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "host" -d 'One machine: its clients, what it measured, when it reported'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and not __fish_seen_subcommand_from init report hosts host pairs movers help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -563,7 +572,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
-complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "host" -d 'One machine: its clients, what it measured, when it reported'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "help" -d 'Print this message or the help of the given subcommand(s)'
@@ -653,7 +662,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_su
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "report" -d 'What all machines lose, where to begin, what differs between them, who fell back, who is silent'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "hosts" -d 'Machines with clients over TCP, those first that lose most'
-complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "host" -d 'One machine: its clients and what it measured'
+complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "host" -d 'One machine: its clients, what it measured, when it reported'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "pairs" -d 'Programs and kinds of server over all machines, those first that lose most'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from fleet" -f -a "movers" -d 'Who goes another way than a week ago, and who fell back to TCP'
 complete -c looptax -n "__fish_looptax_using_subcommand help; and __fish_seen_subcommand_from internal" -f -a "reaper" -d 'Stops servers and removes folders when looptax is gone'

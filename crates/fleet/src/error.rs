@@ -87,8 +87,8 @@ pub enum FleetError {
         to: String,
         /// Its words, cleaned and cut.
         what: String,
-        /// Whether it misses tables: nobody has made them.
-        is_bare: bool,
+        /// What for, as far as its code tells.
+        refusal: Refusal,
     },
     /// No view or column has this name.
     #[error("no view has a column `{name}`, or none is called so")]
@@ -107,10 +107,56 @@ pub enum FleetError {
     },
 }
 
+/// What an engine says no for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Refusal {
+    /// Tables or views are missing: nobody has made them.
+    NoTables,
+    /// No database has this name.
+    NoDatabase,
+    /// User or password are wrong, or the account may not come from here.
+    Login,
+    /// The account may not do this.
+    Rights,
+    /// A row breaks a rule of the tables.
+    Row,
+    /// Something else.
+    Other,
+}
+
+impl Refusal {
+    fn hint(self) -> &'static str {
+        match self {
+            Self::NoTables => "`looptax fleet init` with the same address makes the tables",
+            Self::NoDatabase => {
+                "the database stands behind the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` makes it, in ClickHouse `looptax fleet init`"
+            }
+            Self::Login => {
+                "user and password stand in the address, or the password in --password-file or LOOPTAX_COLLECTOR_PASSWORD"
+            }
+            Self::Rights => "`looptax fleet init --print` lists what an account needs",
+            Self::Row | Self::Other => {
+                "`looptax fleet init --print` shows the tables as they should be"
+            }
+        }
+    }
+}
+
 impl FleetError {
     /// Whether the same may go well later, with nothing changed here.
     pub fn is_away(&self) -> bool {
         matches!(self, Self::Away { .. })
+    }
+
+    /// Whether it may be one report that is refused, and others are not.
+    pub fn is_of_rows(&self) -> bool {
+        matches!(
+            self,
+            Self::Refused {
+                refusal: Refusal::Row,
+                ..
+            }
+        )
     }
 }
 
@@ -127,18 +173,12 @@ impl Explain for FleetError {
             Self::Away { .. } => {
                 Some("is it up, and may this machine reach it? the next report tries again".to_owned())
             }
-            Self::Refused { is_bare: true, .. } => {
-                Some("`looptax fleet init` with the same address makes the tables".to_owned())
-            }
+            Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
             Self::Authority { .. } => {
                 Some("--ca-file FILE names who signs the collector's certificate".to_owned())
             }
             Self::Destination { .. } => Some(
                 "as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -"
-                    .to_owned(),
-            ),
-            Self::Refused { .. } => Some(
-                "is it the right user and password? `looptax fleet init --print` lists what an account needs"
                     .to_owned(),
             ),
             Self::Answer { .. } => Some(

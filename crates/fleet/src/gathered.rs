@@ -14,17 +14,24 @@ use crate::lines::{MOST_ROWS, id_of, row, whole};
 
 /// Most bytes of a line: the longest row of this version has some 20,000.
 const MOST_LINE_BYTES: u64 = 128 << 10;
-/// Most rows of reports whose end has not come yet.
-const MOST_PENDING: usize = 200_000;
+/// Most bytes of lines of reports whose end has not come yet: some thousand large reports.
+const MOST_PENDING_BYTES: usize = 64 << 20;
 
 /// Reads them one after the other.
 pub struct Gathered<R> {
     lines: R,
     source: PathBuf,
     line: usize,
-    pending: HashMap<String, [Vec<Row>; 3]>,
-    n_pending: usize,
+    pending: HashMap<String, Pending>,
+    n_pending_bytes: usize,
     is_over: bool,
+}
+
+/// A report whose end has not come yet.
+#[derive(Default)]
+struct Pending {
+    rows: [Vec<Row>; 3],
+    n_bytes: usize,
 }
 
 impl<R: BufRead> Gathered<R> {
@@ -35,7 +42,7 @@ impl<R: BufRead> Gathered<R> {
             source,
             line: 0,
             pending: HashMap::new(),
-            n_pending: 0,
+            n_pending_bytes: 0,
             is_over: false,
         }
     }
@@ -84,23 +91,32 @@ impl<R: BufRead> Gathered<R> {
         let (table_idx, row) = row(line).map_err(|what| self.wrong(what))?;
         let is_last = table_idx == 2;
         let id = id_of(&row).to_owned();
-        let rows = self.pending.entry(id.clone()).or_default();
-        rows[table_idx].push(row);
-        let n_rows: usize = rows.iter().map(Vec::len).sum();
-        self.n_pending += 1;
+        let pending = self.pending.entry(id.clone()).or_default();
+        pending.rows[table_idx].push(row);
+        pending.n_bytes += line.len();
+        self.n_pending_bytes += line.len();
+        let n_rows: usize = pending.rows.iter().map(Vec::len).sum();
         if is_last || n_rows as u64 > MOST_ROWS {
-            let rows = self.pending.remove(&id).unwrap_or_default();
-            self.n_pending -= n_rows;
+            let rows = self.forget(&id);
             return whole(rows).map(Some).map_err(|what| self.wrong(what));
         }
-        if self.n_pending > MOST_PENDING {
-            self.pending.clear();
-            self.n_pending = 0;
+        if self.n_pending_bytes > MOST_PENDING_BYTES {
+            // The largest one alone: those of others are none the worse for it.
+            let largest = self.pending.iter().max_by_key(|it| it.1.n_bytes);
+            let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
+            self.forget(&id);
             return Err(self.wrong(format!(
-                "more than {MOST_PENDING} rows wait for the row of the table reports that ends theirs"
+                "more than {MOST_PENDING_BYTES} bytes wait for the row of the table reports that ends theirs; report {id} has most of them"
             )));
         }
         Ok(None)
+    }
+
+    /// Takes out what came of a report.
+    fn forget(&mut self, id: &str) -> [Vec<Row>; 3] {
+        let pending = self.pending.remove(id).unwrap_or_default();
+        self.n_pending_bytes -= pending.n_bytes;
+        pending.rows
     }
 
     fn wrong(&self, what: String) -> FleetError {

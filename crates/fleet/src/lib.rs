@@ -24,7 +24,7 @@ pub use engine::{
     Access, Collector, Destination, InitOptions, Only, Order, Place, Question, Rows, VIEWS, View,
     script,
 };
-pub use error::FleetError;
+pub use error::{FleetError, Refusal};
 pub use gathered::Gathered;
 pub use identity::host_id;
 pub use lines::{from_lines, to_lines};

@@ -121,9 +121,9 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
         Kind::Count if column.name == "n" => {
             Value::Count(value.as_u64().filter(|it| *it < MOST_ROWS)?)
         }
-        Kind::Count => Value::Count(value.as_u64()?),
+        Kind::Count => Value::Count(value.as_u64().filter(|it| *it <= MOST_COUNT)?),
         Kind::Number if value.is_null() => Value::Number(None),
-        Kind::Number => Value::Number(Some(value.as_f64()?)),
+        Kind::Number => Value::Number(Some(value.as_f64().filter(|it| is_within(*it))?)),
         Kind::Flag => Value::Flag(value.as_bool()?),
         Kind::Time => Value::Time(value.as_i64()?),
     })
@@ -135,6 +135,16 @@ const IDS: [&str; 2] = ["report_id", "host_id"];
 const MOST_ID_CHARS: usize = 64;
 /// Rows of a report are numbered below this, in engines too.
 pub(crate) const MOST_ROWS: u64 = 10_000;
+
+/// The largest count: sums over all machines stay far below what an engine's integers hold.
+pub(crate) const MOST_COUNT: u64 = 1_000_000_000;
+/// The largest number, and with a minus the smallest: squares and sums of such are finite.
+pub(crate) const MOST_NUMBER: f64 = 1e12;
+
+/// Whether a number is one that tables take.
+pub(crate) fn is_within(number: f64) -> bool {
+    number.abs() <= MOST_NUMBER
+}
 
 /// Whether it can be the name of a file, of any file system.
 fn is_id(text: &str) -> bool {

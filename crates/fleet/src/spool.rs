@@ -18,6 +18,8 @@ const MOST_BYTES: u64 = 64 << 20;
 const ENDING: &str = "jsonl";
 /// A file that could not be read as a report is put aside under this ending, and not tried again.
 const BROKEN: &str = "broken";
+/// And one that the collector refused under this one.
+const REFUSED: &str = "refused";
 
 /// The file that lists the records which reports have told of.
 const TOLD: &str = "told-records";
@@ -26,6 +28,8 @@ const TOLD: &str = "told-records";
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
+    /// Whom the reports are for, as the file of told records has it.
+    collector: String,
     most_bytes: u64,
 }
 
@@ -39,25 +43,26 @@ pub struct Waiting {
 }
 
 impl Spool {
-    /// The spool in this folder, which is made where it is not there, for its owner alone.
+    /// The spool in this folder, of reports for `collector`: its name, without a password. Nothing is made or read yet.
+    pub fn new(folder: &Path, collector: &str) -> Self {
+        Self {
+            folder: folder.to_owned(),
+            collector: collector.to_owned(),
+            most_bytes: MOST_BYTES,
+        }
+    }
+
+    /// Makes the folder where it is not there, for its owner alone.
     ///
     /// # Errors
     /// [`FleetError::Spool`].
-    pub fn open(folder: &Path) -> Result<Self, FleetError> {
+    pub fn make(&self) -> Result<(), FleetError> {
         use std::os::unix::fs::DirBuilderExt;
-        let failed = |source| FleetError::Spool {
-            path: folder.to_owned(),
-            source,
-        };
         let mut builder = fs::DirBuilder::new();
-        builder
-            .recursive(true)
-            .mode(0o700)
-            .create(folder)
-            .map_err(failed)?;
-        Ok(Self {
-            folder: folder.to_owned(),
-            most_bytes: MOST_BYTES,
+        let made = builder.recursive(true).mode(0o700).create(&self.folder);
+        made.map_err(|source| FleetError::Spool {
+            path: self.folder.clone(),
+            source,
         })
     }
 
@@ -124,6 +129,20 @@ impl Spool {
         Ok(Some(Waiting { path, batch }))
     }
 
+    /// Puts a report aside that the collector refused, so that it is not sent again; gives where it lies.
+    ///
+    /// # Errors
+    /// [`FleetError::Take`].
+    pub fn put_refused_aside(&self, path: &Path) -> Result<PathBuf, FleetError> {
+        let aside = path.with_extension(REFUSED);
+        let moved = fs::rename(path, &aside);
+        moved.map_err(|source| FleetError::Take {
+            path: path.to_owned(),
+            source,
+        })?;
+        Ok(aside)
+    }
+
     /// Removes a report that has arrived.
     ///
     /// # Errors
@@ -138,14 +157,19 @@ impl Spool {
         }
     }
 
-    /// Whose records were kept in reports already: their numbers, one a line beside the reports.
+    /// Whose records were kept in reports for this collector already: its name and their numbers, one a line beside the
+    /// reports. Another collector has heard of none.
     ///
     /// # Errors
     /// [`FleetError::Take`].
     pub fn told_records(&self) -> Result<HashSet<String>, FleetError> {
         let path = self.folder.join(TOLD);
         match fs::read_to_string(&path) {
-            Ok(text) => Ok(text.lines().map(str::to_owned).collect()),
+            Ok(text) => {
+                let mut lines = text.lines();
+                let is_its = lines.next() == Some(&*self.collector);
+                Ok({ lines.filter(|_| is_its) }.map(str::to_owned).collect())
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
             Err(source) => Err(FleetError::Take { path, source }),
         }
@@ -159,8 +183,9 @@ impl Spool {
         &self,
         ids: impl Iterator<Item = &'a str>,
     ) -> Result<(), FleetError> {
-        let lines: String = ids.flat_map(|id| [id, "\n"]).collect();
-        self.write(TOLD, &lines).map_err(|source| FleetError::Keep {
+        let ids: String = ids.flat_map(|id| [id, "\n"]).collect();
+        let text = format!("{}\n{ids}", self.collector);
+        self.write(TOLD, &text).map_err(|source| FleetError::Keep {
             path: self.folder.clone(),
             source,
         })

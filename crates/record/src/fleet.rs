@@ -19,7 +19,7 @@ pub struct Fleet {
     pub looptax_version: String,
     /// When, with the offset to UTC.
     pub at: String,
-    /// Machines that report or did.
+    /// Machines that reported within a week.
     pub hosts: u64,
     /// Machines with clients over TCP.
     pub hosts_over_tcp: u64,
@@ -50,10 +50,10 @@ pub struct Fleet {
 pub struct FleetList<T> {
     /// The rows.
     pub rows: Vec<T>,
-    /// How many there are in all; of a very long list, how many were looked at.
+    /// How many there are in all, in `rows` or not; of a very long list, how many were looked at.
     pub n: u64,
-    /// Whether there are more than were looked at.
-    pub is_cut: bool,
+    /// Whether there are more than `n`, which were not looked at.
+    pub has_more_than_n: bool,
 }
 
 /// CPU time that a fleet loses over TCP.

@@ -22,9 +22,9 @@ pub(crate) enum FleetCommand {
     Report(FleetReportArgs),
     /// Machines with clients over TCP, those first that lose most.
     Hosts(FleetListArgs),
-    /// One machine: its clients and what it measured.
+    /// One machine: its clients, what it measured, when it reported.
     Host {
-        /// Its name, as in the lists.
+        /// Its name, as in the lists, or its number.
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]

@@ -37,7 +37,8 @@ pub(crate) struct ReportToArgs {
     /// `looptax/spool` below `XDG_STATE_HOME`.
     #[arg(long, value_name = "FOLDER")]
     pub(crate) spool: Option<PathBuf>,
-    /// Which records of `compare` are told of: those that were not sent yet, all, or none.
+    /// Which records of `compare` are told of: those that were not sent yet; all, of which what is too much for a report goes
+    /// with the next ones; or none.
     #[arg(long, value_enum, default_value_t = RecordsWord::New, value_name = "WHICH")]
     pub(crate) records: RecordsWord,
     /// Sleep a random time up to this first, so that not all machines report at once.

@@ -222,7 +222,7 @@ fn r19_a_file_that_may_not_grow_is_an_error_and_leaves_no_half() {
 }
 
 #[test]
-fn a_report_is_kept_whole_or_not_and_none_that_waits_is_lost() {
+fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     let Some(disk) = Disk::new() else { return };
     if !has_number() {
         return;
@@ -234,17 +234,32 @@ fn a_report_is_kept_whole_or_not_and_none_that_waits_is_lost() {
     };
     let away = "postgres://u@127.0.0.1:1/x";
     let waiting = || fs::read_dir(disk.file("spool")).unwrap().count();
-    report(away).expect_error(2, &["cannot be reached", "kept"]);
-    assert_eq!(waiting(), 2, "the report, and the records that it told of");
+    // Not on the disk.
+    let collected = disk.scratch.tmp().join("collected");
+    let collected = collected.to_str().unwrap();
+    report(collected).expect_code(0);
     disk.fill_but(0);
-    report(away).expect_error(2, &["cannot keep a report", "No space left", "--spool"]);
-    assert_eq!(waiting(), 2);
+    let run = report(collected);
+    run.expect_code(0);
+    assert!(run.stdout.contains("1 report "), "{}", run.stdout);
+    assert!(
+        run.stdout.contains("sent without being kept"),
+        "{}",
+        run.stdout
+    );
+    let words = ["cannot be reached", "No space left", "this look is lost"];
+    report(away).expect_error(2, &words);
+    assert_eq!(waiting(), 1, "the records that were told of");
 
     disk.free();
-    let collected = disk.scratch.file("collected");
-    let run = report(collected.to_str().unwrap());
+    report(away).expect_error(2, &["cannot be reached", "kept"]);
+    assert_eq!(waiting(), 2);
+    disk.fill_but(0);
+    report(away).expect_error(2, &words);
+    assert_eq!(waiting(), 2);
+    let run = report(collected);
     run.expect_code(0);
     assert!(run.stdout.contains("2 reports"), "{}", run.stdout);
     assert_eq!(waiting(), 1);
-    assert_eq!(fs::read_dir(disk.file("collected")).unwrap().count(), 2);
+    assert_eq!(fs::read_dir(collected).unwrap().count(), 4);
 }

@@ -1,5 +1,6 @@
 -- Views over the tables, the same names and columns as in sql/postgres/views.sql.
 -- {db}, {on}, {reports}, {findings} and {verdicts} are written in by the program; statements end with a line `;`.
+-- A machine of which nothing arrived for a week is in no sum and in no list but that of the silent ones.
 -- Said so that a server of 2018 and one of today understand the same: no window functions, one join per SELECT, no nested
 -- aliases, and no ANY JOIN, which once kept all rows of the left side and now keeps one of each key.
 
@@ -49,6 +50,7 @@ FROM
         sum(cpu_ms_per_s) AS cpu, sum(cpu_ms_per_s_lo) AS cpu_lo, sum(cpu_ms_per_s_hi) AS cpu_hi,
         uniqExactIf(host_id, is_tcp = 1) AS n_over_tcp, uniqExactIf(host_id, has_socket = 1) AS n_with_socket
     FROM {db}.latest_findings
+    WHERE toUInt32(received) + 604800 > toUInt32(now())
     GROUP BY client, server
 )
 ;
@@ -94,6 +96,7 @@ FROM
     (
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_now, sum(requests_per_s) AS requests
         FROM {db}.latest_findings
+        WHERE toUInt32(received) + 604800 > toUInt32(now())
         GROUP BY host_id, client, server
     ) AS one
     ALL INNER JOIN
@@ -118,7 +121,7 @@ FROM
 (
     SELECT host_id, client, server, at, connections, requests_per_s
     FROM {db}.latest_findings
-    WHERE fell_back = 1
+    WHERE fell_back = 1 AND toUInt32(received) + 604800 > toUInt32(now())
 ) AS one
 ALL INNER JOIN
 (
@@ -131,6 +134,7 @@ SELECT kernel, cpu_model, virtualised, count() AS hosts, sum(requests) AS tcp_re
 FROM
 (
     SELECT host_id, kernel, cpu_model, virtualised FROM {db}.latest_reports
+    WHERE toUInt32(received) + 604800 > toUInt32(now())
 ) AS one
 ALL LEFT JOIN
 (
@@ -149,7 +153,7 @@ FROM
         host_id, client, server, sum(connections) AS n_connections, sum(requests_per_s) AS requests,
         max(has_socket) AS with_socket, max(fell_back) AS fell, max(at) AS seen
     FROM {db}.latest_findings
-    WHERE is_tcp = 1
+    WHERE is_tcp = 1 AND toUInt32(received) + 604800 > toUInt32(now())
     GROUP BY host_id, client, server
 ) AS one
 ALL INNER JOIN
@@ -167,8 +171,11 @@ FROM
     SELECT
         host_id, server, server_version, kernel, cpu_model, virtualised, cpu_us, cpu_us_lo, cpu_us_hi, alpha, epochs,
         received
-    FROM {db}.latest_verdicts
+    FROM {db}.verdicts FINAL
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict != 'invalid'
+        -- One without an interval says less than an older one with it.
+        AND isNotNull(cpu_us_lo) AND isNotNull(cpu_us_hi) AND epochs >= 6
+        AND (host_id, report_id) GLOBAL IN (SELECT host_id, report_id FROM {db}.reports WHERE verdicts > 0)
     ORDER BY received DESC, at DESC, started_at DESC, run_id DESC, n DESC
     LIMIT 1 BY host_id, server
 ) AS one

@@ -1,5 +1,6 @@
 -- Views over the tables, the same names and columns as in sql/clickhouse/views.sql.
 -- {reports:r} and its like are columns, written in by the program; statements end with a line `;`.
+-- A machine of which nothing arrived for a week is in no sum and in no list but that of the silent ones.
 -- OFFSET 0 keeps a subquery that looks up one report at a time, by its key and in one partition.
 
 CREATE OR REPLACE VIEW latest_reports AS
@@ -41,6 +42,7 @@ SELECT
     count(DISTINCT host_id) FILTER (WHERE is_tcp) AS hosts_over_tcp,
     count(DISTINCT host_id) FILTER (WHERE has_socket) AS hosts_with_socket
 FROM latest_findings
+WHERE received > now() - interval '7 days'
 GROUP BY client, server
 ;
 -- The report that a machine's newest one is held against: the newest that is a week older, or its first.
@@ -58,6 +60,7 @@ WITH later AS MATERIALIZED
 (
     SELECT host_id, client, server, min(is_tcp::int) + max(is_tcp::int) AS tcp_now, sum(requests_per_s) AS requests_per_s
     FROM latest_findings
+    WHERE received > now() - interval '7 days'
     GROUP BY host_id, client, server
 ),
 earlier AS MATERIALIZED
@@ -83,7 +86,7 @@ WHERE tcp_now <> tcp_before
 CREATE OR REPLACE VIEW fell_back AS
 SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_per_s
 FROM latest_findings f JOIN newest r USING (host_id)
-WHERE f.fell_back
+WHERE f.fell_back AND f.received > now() - interval '7 days'
 ;
 CREATE OR REPLACE VIEW conditions AS
 SELECT r.kernel, r.cpu_model, r.virtualised, count(*) AS hosts, sum(f.requests) AS tcp_requests_per_s
@@ -92,6 +95,7 @@ LEFT JOIN
 (
     SELECT host_id, sum(requests_per_s) FILTER (WHERE is_tcp) AS requests FROM latest_findings GROUP BY host_id
 ) f USING (host_id)
+WHERE r.received > now() - interval '7 days'
 GROUP BY r.kernel, r.cpu_model, r.virtualised
 ;
 CREATE OR REPLACE VIEW payers AS
@@ -102,7 +106,7 @@ FROM
         host_id, client, server, sum(connections)::bigint AS connections, sum(requests_per_s) AS requests_per_s,
         bool_or(has_socket) AS has_socket, bool_or(fell_back) AS fell_back, max(at) AS at
     FROM latest_findings
-    WHERE is_tcp
+    WHERE is_tcp AND received > now() - interval '7 days'
     GROUP BY host_id, client, server
 ) f
 JOIN newest r USING (host_id)
@@ -113,8 +117,11 @@ SELECT
     v.alpha, v.epochs, v.received
 FROM
 (
-    SELECT DISTINCT ON (host_id, server) * FROM latest_verdicts
+    SELECT DISTINCT ON (host_id, server) * FROM verdicts v
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict <> 'invalid'
+        -- One without an interval says less than an older one with it.
+        AND cpu_us_lo IS NOT NULL AND cpu_us_hi IS NOT NULL AND epochs >= 6
+        AND EXISTS (SELECT FROM reports r WHERE r.report_id = v.report_id AND r.at = v.at)
     ORDER BY host_id, server, received DESC, at DESC, started_at DESC, run_id DESC, n DESC
 ) v
 JOIN newest r USING (host_id)

@@ -86,7 +86,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "pairs",
-        doc: "Programs and kinds of server that they are connected to, over all machines' newest reports.",
+        doc: "Programs and kinds of server that they are connected to, over the newest reports of all machines, of those that reported within a week.",
         table: None,
         more: &[
             CLIENT,
@@ -116,7 +116,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "movers",
-        doc: "Pairs of a machine that went another way in its newest report than a week before it, or than in its first one.",
+        doc: "Pairs of a machine, of those that reported within a week, that went another way in its newest report than a week before it, or than in its first one.",
         table: None,
         more: &[
             HOST_ID,
@@ -135,7 +135,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "fell_back",
-        doc: "Clients that were switched to the socket and are over TCP again.",
+        doc: "Clients that were switched to the socket and are over TCP again, of machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -153,7 +153,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "conditions",
-        doc: "What machines there are.",
+        doc: "What machines there are, of those that reported within a week.",
         table: None,
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
@@ -169,7 +169,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "payers",
-        doc: "Programs of a machine that are connected to a kind of server over TCP.",
+        doc: "Programs of a machine that are connected to a kind of server over TCP, of machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -193,7 +193,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "measurements",
-        doc: "What TCP over loopback adds to a request of a machine's server: its newest verdict against the socket.",
+        doc: "What TCP over loopback adds to a request of a machine's server: its newest verdict against the socket with an interval.",
         table: None,
         more: &[
             HOST_ID,

@@ -9,6 +9,7 @@ use looptax_stats::meta::Effect;
 use super::cells::{Cells, Listed, listed};
 use crate::FleetError;
 use crate::engine::{Collector, Order, Question, Rows};
+use crate::lines::{MOST_NUMBER, is_within};
 
 /// Most rows of a list that a person reads.
 const MOST_LISTED: u32 = 10_000;
@@ -210,7 +211,7 @@ fn payer(row: &mut Cells) -> Option<Payer> {
         client: row.text()?,
         server: row.text()?,
         connections: row.count()?,
-        requests_per_s: row.number().unwrap_or(0.0).max(0.0),
+        requests_per_s: row.number().unwrap_or(0.0).clamp(0.0, MOST_NUMBER),
         has_socket: row.flag()?,
         fell_back: row.flag()?,
         at_s: row.seconds()?,
@@ -230,7 +231,10 @@ pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
         hi,
         n: usize::try_from(row.count()?).ok()?,
     };
-    let is_one = ALPHAS.contains(&alpha) && lo <= value && value <= hi;
+    let is_one = ALPHAS.contains(&alpha)
+        && lo <= value
+        && value <= hi
+        && [lo, hi].into_iter().all(is_within);
     let effect = Effect::from_interval(&cpu_us, alpha).ok();
     effect.filter(|_| is_one).map(|effect| Measured {
         host_id,

@@ -1,4 +1,4 @@
-//! One machine of a fleet, by its name.
+//! One machine of a fleet, by its name or number.
 
 use looptax_record::{FleetFinding, FleetMachine, FleetMeasured};
 
@@ -33,27 +33,35 @@ const FINDING: [&str; 8] = [
     "fell_back",
 ];
 
-/// The machines of this name; machines of the same image may share it.
+/// The machines of this name, which machines of the same image may share; where there is none, the one with this number.
 ///
 /// # Errors
 /// As [`Collector::ask`].
 pub fn machines(collector: &mut Collector, name: &str) -> Result<Vec<FleetMachine>, FleetError> {
-    let found = collector.ask(&Question {
-        view: "latest_reports",
-        columns: &REPORT,
-        only: Some(Only {
-            column: "host",
-            is: name,
-        }),
-        order: &[Order::Down("received")],
-        limit: MOST_MACHINES,
-    })?;
-    let mut machines = listed(found, machine).rows;
+    let mut machines = with(collector, "host", name)?;
+    if machines.is_empty() {
+        machines = with(collector, "host_id", name)?;
+    }
     for it in &mut machines {
         it.findings = findings(collector, &it.host_id)?;
         it.measured = measurements(collector, &it.host_id)?;
     }
     Ok(machines)
+}
+
+fn with(
+    collector: &mut Collector,
+    column: &str,
+    is: &str,
+) -> Result<Vec<FleetMachine>, FleetError> {
+    let found = collector.ask(&Question {
+        view: "latest_reports",
+        columns: &REPORT,
+        only: Some(Only { column, is }),
+        order: &[Order::Down("received")],
+        limit: MOST_MACHINES,
+    })?;
+    Ok(listed(found, machine).rows)
 }
 
 fn findings(collector: &mut Collector, host_id: &str) -> Result<Vec<FleetFinding>, FleetError> {

@@ -77,7 +77,11 @@ pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
 fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
     let n = rows.len() as u64;
     rows.truncate(most);
-    FleetList { rows, n, is_cut }
+    FleetList {
+        rows,
+        n,
+        has_more_than_n: is_cut,
+    }
 }
 
 /// Those who were moved before, the busiest first.

@@ -45,7 +45,7 @@ pub const VERDICTS: Table = Table {
         Column {
             name: "method_version",
             kind: Kind::Count,
-            doc: "Version of the method: verdicts of different ones are not pooled.",
+            doc: "Version of the method: the changelog says what each moved.",
         },
         Column {
             name: "server",

@@ -1,6 +1,7 @@
 //! Reports that wait, whatever happens meanwhile.
 
 use std::fs;
+use std::path::Path;
 
 use looptax_fleet::{FleetError, Names, Spool};
 use looptax_testkit::scratch::Scratch;
@@ -8,6 +9,25 @@ use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 use crate::made_up::batch;
+
+fn made(folder: &Path) -> Spool {
+    let spool = Spool::new(folder, "postgres://u@collector/x");
+    spool.make().unwrap();
+    spool
+}
+
+#[test]
+fn another_collector_has_heard_of_no_record() {
+    let scratch = Scratch::new();
+    let folder = scratch.file("spool");
+    let spool = made(&folder);
+    assert!(spool.told_records().unwrap().is_empty());
+    spool.set_told_records(["a", "b"].into_iter()).unwrap();
+    let told = spool.told_records().unwrap();
+    assert_eq!(told, ["a".to_owned(), "b".to_owned()].into());
+    let other = Spool::new(&folder, "clickhouse://u@collector/x");
+    assert!(other.told_records().unwrap().is_empty());
+}
 
 #[test]
 fn a_report_is_there_until_it_is_removed() {
@@ -18,10 +38,10 @@ fn a_report_is_there_until_it_is_removed() {
         .map(|n| batch(&mut rng, n, &Names::default()))
         .collect();
     for batch in &kept {
-        Spool::open(&folder).unwrap().keep(batch).unwrap();
+        made(&folder).keep(batch).unwrap();
     }
     // Kept again, as after a crash: still one.
-    let spool = Spool::open(&folder).unwrap();
+    let spool = made(&folder);
     spool.keep(&kept[1]).unwrap();
     let mut found = Vec::new();
     for path in spool.waiting().unwrap() {
@@ -41,7 +61,7 @@ fn a_report_is_there_until_it_is_removed() {
 fn half_a_report_is_put_aside_and_what_is_none_left_alone() {
     let scratch = Scratch::new();
     let folder = scratch.file("spool");
-    let spool = Spool::open(&folder).unwrap();
+    let spool = made(&folder);
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(2);
     let batch = batch(&mut rng, 1, &Names::default());
     spool.keep(&batch).unwrap();
@@ -64,7 +84,7 @@ fn half_a_report_is_put_aside_and_what_is_none_left_alone() {
 fn a_full_spool_takes_nothing_and_loses_nothing() {
     let scratch = Scratch::new();
     let folder = scratch.file("spool");
-    let spool = Spool::open(&folder).unwrap();
+    let spool = made(&folder);
     fs::write(folder.join("old.jsonl"), vec![b' '; 64 << 20]).unwrap();
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let found = spool.keep(&batch(&mut rng, 1, &Names::default()));

@@ -58,7 +58,9 @@ fn table(section: &Section, out: &mut Markup) {
         for row in &section.rows {
             out.open("tr", &[]);
             for (idx, (name, cell)) in section.head.iter().zip(row).enumerate() {
-                if idx == 0 {
+                if idx == 0 && *name == "machine" {
+                    out.element("th", &[("scope", "row"), ("class", "whole")], cell);
+                } else if idx == 0 {
                     out.element("th", &[("scope", "row")], cell);
                 } else {
                     out.element("td", &[("data-label", name)], cell);
@@ -106,7 +108,7 @@ mod tests {
         FleetList {
             rows: Vec::new(),
             n: 0,
-            is_cut: false,
+            has_more_than_n: false,
         }
     }
 
@@ -156,7 +158,7 @@ mod tests {
                     top_probability: Some(0.5),
                 }],
                 n: 7,
-                is_cut: false,
+                has_more_than_n: false,
             },
             effects: vec![FleetEffects {
                 condition: "kernel".to_owned(),

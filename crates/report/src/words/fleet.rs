@@ -9,6 +9,11 @@ use crate::format::{GLUE, Text, counted, fixed, rate};
 /// Characters of a program's name that are shown; JSON has them all.
 const MOST_CHARS: usize = 28;
 
+/// Characters of a name's keyed hash.
+const HASH_CHARS: usize = 12;
+/// Clocks that are this far apart are told: 10 minutes, more than any network takes.
+const CLOCKS_APART_S: u64 = 600;
+
 /// A list with what it says.
 #[derive(Debug)]
 pub(crate) struct Section {
@@ -342,6 +347,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
             text.clean(&machine.looptax)
         ),
         format!("machine number {}", text.clean(&machine.host_id)),
+        reported(machine),
     ];
     if !machine.sees_all {
         lines.push("not every process could be looked into: clients may be missing".to_owned());
@@ -372,6 +378,23 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
             rows: measured.collect(),
         },
     ]
+}
+
+/// When a machine was looked at; a clock of its own that is far off is told.
+fn reported(machine: &FleetMachine) -> String {
+    let own = utc(machine.at_s);
+    if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
+        return format!("looked at {own}");
+    }
+    format!(
+        "looked at {own} by its own clock; arrived {}",
+        utc(machine.received_s)
+    )
+}
+
+fn utc(seconds: i64) -> String {
+    let at = jiff::Timestamp::from_second(seconds).unwrap_or_default();
+    at.strftime("%Y-%m-%d %H:%M UTC").to_string()
 }
 
 /// `php-fpm → mariadb`.
@@ -447,7 +470,7 @@ fn dash() -> String {
 /// What of a list is not shown.
 fn more<T>(list: &FleetList<T>) -> Option<String> {
     let n_more = list.n.saturating_sub(list.rows.len() as u64);
-    match (n_more, list.is_cut) {
+    match (n_more, list.has_more_than_n) {
         (0, false) => None,
         (0, true) => Some("and more".to_owned()),
         (n, false) => Some(format!("and {n} more")),
@@ -455,10 +478,11 @@ fn more<T>(list: &FleetList<T>) -> Option<String> {
     }
 }
 
-/// Whether a name is a machine's, so that a command with it does nothing else.
+/// Whether a name is a machine's, so that a command with it does nothing else, and no hash in place of one.
 fn is_host_name(name: &str) -> bool {
     let is_of_one = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_');
-    !name.is_empty() && !name.starts_with('-') && name.chars().all(is_of_one)
+    let is_hash = name.len() == HASH_CHARS && name.chars().all(|c| c.is_ascii_hexdigit());
+    !name.is_empty() && !name.starts_with('-') && !is_hash && name.chars().all(is_of_one)
 }
 
 #[cfg(test)]
@@ -475,6 +499,7 @@ mod tests {
             "-oProxyCommand=reboot",
             "a b",
             "a\nb",
+            "1f3c5a7b9d0e",
         ] {
             assert!(!is_host_name(name), "{name}");
         }

@@ -1,5 +1,7 @@
 //! `fleet init`: tables and views of a collector.
 
+use std::time::Duration;
+
 use looptax_failure::Failure;
 use looptax_fleet::{Collector, InitOptions, script};
 use looptax_report::terminal as report;
@@ -10,10 +12,15 @@ use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::{self, Terminal};
 
+/// How long a statement may take.
+const LIMIT: Duration = Duration::from_secs(3600);
+
 /// Runs `fleet init`.
 pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
-    let (destination, access) = place::collector(&args.collector)?;
+    let (destination, mut access) = place::collector(&args.collector)?;
+    // A month's rows may have to move.
+    access.answer_limit = LIMIT;
     let options = InitOptions {
         cluster: args.cluster.clone(),
         keep_days: args.keep,

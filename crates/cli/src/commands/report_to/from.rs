@@ -124,7 +124,7 @@ impl Sending {
                 send::count(&mut self.reported, &group);
                 return Ok(());
             }
-            Err(FleetError::Refused { is_bare: false, .. }) if group.len() > 1 => {}
+            Err(error) if group.len() > 1 && error.is_of_rows() => {}
             Err(error) => return Err(broken_off(error, &self.reported)),
         }
         for batch in group {
@@ -133,7 +133,7 @@ impl Sending {
             };
             match collector.send(std::slice::from_ref(&batch)) {
                 Ok(()) => send::count(&mut self.reported, &[batch]),
-                Err(error @ FleetError::Refused { is_bare: false, .. }) => {
+                Err(error) if error.is_of_rows() => {
                     self.leave_out(&format!("report {}: {error}", batch.report_id));
                 }
                 Err(error) => return Err(broken_off(error, &self.reported)),
@@ -165,7 +165,7 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     failure.with_hint(hint)
 }
 
-/// The file, or a folder's files of reports, by when they were written.
+/// The file, or a folder's files of reports, by when they were written. What is no file, or went meanwhile, is passed over.
 fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !source.is_dir() {
         return Ok(vec![source.to_owned()]);
@@ -176,9 +176,10 @@ fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     let mut dated = Vec::new();
     for entry in fs::read_dir(source).map_err(failed)? {
         let path = entry.map_err(failed)?.path();
-        let written = fs::metadata(&path).and_then(|it| it.modified());
-        if path.extension().is_some_and(|it| it == ENDING) {
-            dated.push((written.map_err(failed)?, path));
+        let file = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
+        let written = file.and_then(|it| it.modified().ok());
+        if let Some(written) = written.filter(|_| path.extension().is_some_and(|it| it == ENDING)) {
+            dated.push((written, path));
         }
     }
     dated.sort();

@@ -62,7 +62,10 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         }
         return Ok(exit);
     }
-    let spool = place::spool(args.spool.as_deref())?;
+    let spool = place::spool(args.spool.as_deref(), &destination)?;
+    if !args.dry_run && !is_printed {
+        spool.make()?;
+    }
     let Some(seen) = this_machine::look(args, &spool, &stop)? else {
         return Ok(Exit::Interrupted);
     };

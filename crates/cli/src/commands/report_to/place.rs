@@ -83,12 +83,12 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
 }
 
 /// The spool that was named, or the usual one.
-pub(super) fn spool(named: Option<&Path>) -> Result<Spool, Failure> {
+pub(super) fn spool(named: Option<&Path>, collector: &Destination) -> Result<Spool, Failure> {
     let folder = match named {
         Some(folder) => folder.to_owned(),
         None => usual_spool()?,
     };
-    Ok(Spool::open(&folder)?)
+    Ok(Spool::new(&folder, &collector.to_string()))
 }
 
 fn usual_spool() -> Result<PathBuf, Failure> {

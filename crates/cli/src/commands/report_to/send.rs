@@ -1,6 +1,6 @@
 //! From the spool to the collector: the oldest first, each removed when the collector has said that it has it.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -15,29 +15,42 @@ const MOST_ROWS: usize = 10_000;
 /// Before a collector that was away is tried again, once: it may just be starting anew.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report, where there is no room after what waits was sent; then remembers which records it tells of. Gives what was
-/// sent for that.
+/// Keeps a report, and remembers which records it tells of. Where there is no room, in the spool or on its disk, what waits is
+/// sent first; where there is none even then, the report is sent without being kept. Gives what was sent.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
     destination: &Destination,
     access: &Access,
 ) -> Result<Reported, Failure> {
-    let mut before = Reported::default();
-    match spool.keep(&report.batch) {
-        Err(full @ FleetError::Full { .. }) => {
-            before = waiting(spool, destination, access).map_err(|away| {
-                let hint = away.hint().unwrap_or_default().to_owned();
-                away.with_hint(format!("{hint}. {full}: this look is lost"))
-            })?;
-            spool.keep(&report.batch)?;
-        }
-        kept => kept?,
+    let Err(unkept) = keep_and_remember(spool, report) else {
+        return Ok(Reported::default());
+    };
+    let unkept = looptax_failure::with_causes(&unkept);
+    let lost = |error: Failure| {
+        let hint = error.hint().unwrap_or_default().to_owned();
+        error.with_hint(format!("{hint}. {unkept}: this look is lost"))
+    };
+    let mut sent = waiting(spool, destination, access).map_err(lost)?;
+    if keep_and_remember(spool, report).is_err() {
+        let batches = std::slice::from_ref(&report.batch);
+        let arrived = open(destination, access).and_then(|mut it| it.send(batches));
+        arrived.map_err(|error| lost(error.into()))?;
+        count(&mut sent, batches);
+        sent.notes.push(format!(
+            "{unkept}: this report was sent without being kept first"
+        ));
     }
+    Ok(sent)
+}
+
+fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
+    spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        spool.set_told_records(told.iter().map(String::as_str))?;
+        // Where that fails the next report tells of the same records, which count once.
+        let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
-    Ok(before)
+    Ok(())
 }
 
 /// Sends all that waits.
@@ -74,13 +87,45 @@ fn send_all(
     let mut files = spool.waiting()?.into_iter().peekable();
     while files.peek().is_some() {
         let (paths, batches) = group(spool, &mut files)?;
-        collector.send(&batches)?;
+        match collector.send(&batches) {
+            Err(error) if error.is_of_rows() => {
+                for (path, batch) in paths.iter().zip(batches) {
+                    send_alone(spool, &mut collector, (path, batch), reported)?;
+                }
+                continue;
+            }
+            sent => sent?,
+        }
         for path in &paths {
             spool.remove(path)?;
         }
         count(reported, &batches);
     }
     Ok(())
+}
+
+/// Sends one of several of which the collector refused one; the refused one is put aside, so that it is in nobody's way.
+fn send_alone(
+    spool: &Spool,
+    collector: &mut Collector,
+    (path, batch): (&Path, Batch),
+    reported: &mut Reported,
+) -> Result<(), FleetError> {
+    match collector.send(std::slice::from_ref(&batch)) {
+        Ok(()) => {
+            spool.remove(path)?;
+            count(reported, &[batch]);
+            Ok(())
+        }
+        Err(error) if error.is_of_rows() => {
+            let aside = spool.put_refused_aside(path)?;
+            let aside = aside.display();
+            let words = format!("a report was refused and lies in {aside} now: {error}");
+            reported.notes.push(words);
+            Ok(())
+        }
+        Err(error) => Err(error),
+    }
 }
 
 /// The collector, which gets a second chance.
@@ -140,6 +185,7 @@ pub(super) fn together(before: &Reported, mut now: Reported) -> Reported {
     now.reports += before.reports;
     now.findings += before.findings;
     now.verdicts += before.verdicts;
+    now.notes.splice(..0, before.notes.iter().cloned());
     now
 }
 

@@ -85,10 +85,14 @@ fn records(
         return Ok((Vec::new(), None));
     }
     let runs = latest_runs(MOST_RUNS);
-    let mut told = spool.told_records()?;
+    // With all of them it begins anew, and what is over goes with the next reports.
+    let mut told = match which {
+        RecordsWord::All => HashSet::new(),
+        _ => spool.told_records()?,
+    };
     // What the history has forgotten needs not be remembered.
     told.retain(|id| runs.iter().any(|run| run.id == *id));
-    let is_wanted = |run: &&PastRun| which == RecordsWord::All || !told.contains(&run.id);
+    let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
         // One that is gone or was never saved has nothing to tell; it may come back.

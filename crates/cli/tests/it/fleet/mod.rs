@@ -8,6 +8,7 @@ mod machine;
 mod made;
 mod once;
 mod rights;
+mod rules;
 mod tls;
 
 use looptax_dsn::Kind;

@@ -1,4 +1,4 @@
-//! What accounts need: who reports may insert and nothing else.
+//! What accounts need: who reports may insert and nothing else; and what is said of one that is wrong.
 
 use std::fs;
 
@@ -7,7 +7,7 @@ use looptax_fleet::{Access, Collector, Destination, FleetError, Question};
 use looptax_testkit::scratch::Scratch;
 
 use super::made::Made;
-use super::{ask, looptax};
+use super::{Engine, ask, looptax};
 use crate::fixture::Server;
 
 #[test]
@@ -29,7 +29,7 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
         server.talk().query(&grant.replace('…', "pw")).unwrap();
         n_grants += 1;
     }
-    assert_eq!(n_grants, 6, "{}", printed.stdout);
+    assert_eq!(n_grants, 8, "{}", printed.stdout);
     server
         .talk()
         .query("REVOKE ALL ON SCHEMA public FROM PUBLIC")
@@ -74,4 +74,65 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
     )
     .expect_code(0);
     looptax(&scratch, &["report-to", &bare, "--from", "r.jsonl"]).expect_error(2, &["password"]);
+}
+
+#[test]
+fn what_an_engine_refuses_comes_with_its_own_next_step() {
+    for engine in Engine::all() {
+        let scratch = Scratch::new();
+        fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
+        let refused = |url: &str, words: &str| {
+            looptax(&scratch, &["report-to", url, "--from", "r.jsonl"]).expect_error(2, &[words]);
+        };
+        let other_database = engine.url.rsplit_once('/').unwrap().0;
+        refused(&format!("{other_database}/nowhere"), "behind the host");
+        let (_, host) = engine.url.rsplit_once('@').unwrap();
+        let scheme = engine.url.split_once("//").unwrap().0;
+        refused(
+            &format!("{scheme}//nobody:wrong@{host}"),
+            "user and password stand in",
+        );
+    }
+}
+
+/// A month whose rows came before its partition, as after `fleet init --print | psql`.
+#[test]
+fn a_partition_takes_over_the_rows_that_came_before_it() {
+    let Some(server) = Server::start(Kind::Postgres) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let printed = looptax(&scratch, &["fleet", "init", &server.url(), "--print"]);
+    server.talk().query(&printed.stdout).unwrap();
+    let now = jiff::Timestamp::now().as_millisecond();
+    let mut reports = String::new();
+    for (host, at_ms) in [(1, now), (2, now - 40 * 86_400_000), (3, 0)] {
+        let made = Made {
+            at_ms,
+            ..Made::new(host, 1)
+        };
+        reports += &made.lines();
+    }
+    fs::write(scratch.file("r.jsonl"), reports).unwrap();
+    let url = server.url();
+    looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
+    let count = |table: &str| {
+        let rows = server
+            .talk()
+            .query(&format!("SELECT count(*) FROM {table}"));
+        rows.unwrap()[0][0].clone().unwrap()
+    };
+    let newest = |url: &str| ask(url, "latest_findings", &[]).rows.len();
+    assert_eq!((count("findings_other"), newest(&url)), ("6".to_owned(), 6));
+    for _ in 0..2 {
+        let run = looptax(&scratch, &["fleet", "init", &url]);
+        run.expect_code(0);
+        assert!(!run.stdout.contains("cannot do"), "{}", run.stdout);
+        // The clock of 1970 has no month.
+        assert_eq!(
+            (count("findings_other"), count("findings")),
+            ("2".to_owned(), "6".to_owned())
+        );
+        assert_eq!((count("reports_other"), newest(&url)), ("1".to_owned(), 6));
+    }
 }

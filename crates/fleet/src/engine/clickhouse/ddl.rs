@@ -6,7 +6,7 @@ use super::super::template;
 use super::abilities::Abilities;
 use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};
-use crate::lines::MOST_ROWS;
+use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 
 /// The views.
 const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
@@ -155,11 +155,18 @@ fn checks(table: &Table) -> Vec<String> {
     let texts: Vec<String> = texts
         .map(|it| format!("length({}) <= {MOST_TEXT_BYTES}", it.name))
         .collect();
-    let mut checks = vec![format!("CONSTRAINT texts CHECK {}", texts.join(" AND "))];
-    if table.columns.iter().any(|it| it.name == "n") {
-        checks.push(format!("CONSTRAINT numbers CHECK n < {MOST_ROWS}"));
-    }
-    checks
+    let numbers = table.columns.iter().filter_map(|it| match it.kind {
+        Kind::Count if it.name == "n" => Some(format!("n < {MOST_ROWS}")),
+        Kind::Count => Some(format!("{} <= {MOST_COUNT}", it.name)),
+        // Absent ones pass, as in PostgreSQL.
+        Kind::Number => Some(format!("ifNull(abs({}) <= {MOST_NUMBER}, 1)", it.name)),
+        _ => None,
+    });
+    let numbers: Vec<String> = numbers.collect();
+    vec![
+        format!("CONSTRAINT texts CHECK {}", texts.join(" AND ")),
+        format!("CONSTRAINT numbers CHECK {}", numbers.join(" AND ")),
+    ]
 }
 
 /// All statements, with the roles.
@@ -183,8 +190,11 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
 fn roles(database: &str) -> String {
     let inserts: Vec<String> = { TABLES.iter() }
         .map(|it| {
+            // None on `received`: a report of tomorrow would stay the newest for good.
+            let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
             format!(
-                "-- GRANT INSERT ON {database}.{} TO looptax_writer;\n",
+                "-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n",
+                columns.join(", "),
                 it.name
             )
         })

@@ -10,14 +10,18 @@ use ureq::tls::{Certificate, RootCerts, TlsConfig};
 use super::super::access::Access;
 use super::super::authorities;
 use super::super::destination::ClickHouseAt;
-use crate::FleetError;
 use crate::text::cleaned;
+use crate::{FleetError, Refusal};
 
-/// ClickHouse's codes of an error that says that a table or a database is missing.
+/// ClickHouse's codes of a server that cannot now.
 ///
 /// # Source
-/// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`.
-const BARE: [&str; 2] = ["60", "81"];
+/// ClickHouse, `src/Common/ErrorCodes.cpp`: `TIMEOUT_EXCEEDED`, `QUOTA_EXCEEDED`, `TOO_MANY_SIMULTANEOUS_QUERIES`,
+/// `SOCKET_TIMEOUT`, `NETWORK_ERROR`, `NO_ZOOKEEPER`, `MEMORY_LIMIT_EXCEEDED`, `TABLE_IS_READ_ONLY`, `NOT_ENOUGH_SPACE`,
+/// `TOO_MANY_PARTS`, `ALL_CONNECTION_TRIES_FAILED`, `KEEPER_EXCEPTION`.
+const LATER: [&str; 12] = [
+    "159", "201", "202", "209", "210", "225", "241", "242", "243", "252", "279", "999",
+];
 /// Most bytes of an error's text.
 const MOST_ERROR_BYTES: u64 = 16 << 10;
 
@@ -126,10 +130,14 @@ impl Http {
                 _ => self.strange(&format!("HTTP status {status}")),
             };
         };
+        let what = cleaned(&format!("code {code}: {}", words.trim()));
+        if LATER.contains(&&*code) {
+            return self.away(what);
+        }
         FleetError::Refused {
             to: self.to.clone(),
-            what: cleaned(&format!("code {code}: {}", words.trim())),
-            is_bare: BARE.contains(&&*code),
+            what,
+            refusal: refusal(&code),
         }
     }
 
@@ -155,6 +163,24 @@ impl Http {
             to: self.to.clone(),
             what,
         }
+    }
+}
+
+/// What an error's code says no for.
+///
+/// # Source
+/// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`; `UNKNOWN_USER`, `WRONG_PASSWORD`,
+/// `REQUIRED_PASSWORD`, `IP_ADDRESS_NOT_ALLOWED`, `AUTHENTICATION_FAILED`; `READONLY`, `DATABASE_ACCESS_DENIED`,
+/// `ACCESS_DENIED`; `CANNOT_PARSE_TEXT` and those of its kind, `TOO_LARGE_STRING_SIZE`, `INCORRECT_DATA`,
+/// `VIOLATED_CONSTRAINT`.
+fn refusal(code: &str) -> Refusal {
+    match code {
+        "60" => Refusal::NoTables,
+        "81" => Refusal::NoDatabase,
+        "192" | "193" | "194" | "195" | "516" => Refusal::Login,
+        "164" | "291" | "497" => Refusal::Rights,
+        "6" | "26" | "27" | "38" | "41" | "72" | "117" | "131" | "469" => Refusal::Row,
+        _ => Refusal::Other,
     }
 }
 

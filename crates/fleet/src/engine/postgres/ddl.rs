@@ -4,7 +4,7 @@ use super::super::scheme::VERSION;
 use super::super::template;
 use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};
-use crate::lines::MOST_ROWS;
+use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 use crate::text::MOST_CHARS;
 
 /// The views.
@@ -52,11 +52,40 @@ pub(super) fn partition(table: &Table, ending: &str, from: &str, to: &str) -> St
     )
 }
 
+/// The same where rows of that month lie in the partition for all others: they go into their own. In a transaction.
+pub(super) fn partition_with_rows(
+    table: &Table,
+    ending: &str,
+    from: &str,
+    to: &str,
+) -> [String; 5] {
+    let name = table.name;
+    let of_month = format!("at >= '{from} 00:00:00+00' AND at < '{to} 00:00:00+00'");
+    [
+        // Before any partition, as who inserts does.
+        format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"),
+        format!(
+            "CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {name}_other WHERE {of_month}"
+        ),
+        format!("DELETE FROM {name}_other WHERE {of_month}"),
+        partition(table, ending, from, to),
+        // Not into the table: its trigger is for reports that arrive.
+        format!("INSERT INTO {name}_{ending} SELECT * FROM moving"),
+    ]
+}
+
 fn made(table: &Table) -> Vec<String> {
     let mut parts: Vec<String> = table.columns.iter().map(checked).collect();
     parts.push("received timestamptz NOT NULL DEFAULT now()".to_owned());
-    parts.push(format!("PRIMARY KEY ({}, at)", table.key.join(", ")));
-    let name = table.name;
+    let (name, key) = (table.name, table.key.join(", "));
+    if !is_by_month(table) {
+        parts.push(format!("PRIMARY KEY ({key})"));
+        return vec![
+            format!("CREATE TABLE {name} (\n    {}\n)", parts.join(",\n    ")),
+            format!("CREATE INDEX {name}_of_report ON {name} (report_id)"),
+        ];
+    }
+    parts.push(format!("PRIMARY KEY ({key}, at)"));
     let mut all = vec![
         format!(
             "CREATE TABLE {name} (\n    {}\n) PARTITION BY RANGE (at)",
@@ -69,6 +98,12 @@ fn made(table: &Table) -> Vec<String> {
         all.push("CREATE INDEX reports_of_host ON reports (host_id, received, at)".to_owned());
     }
     all
+}
+
+/// Whether a table has a partition for each month. Verdicts are few, and one of them may come with two reports: its key is
+/// without the report's time, which a partition's has to have.
+pub(super) fn is_by_month(table: &Table) -> bool {
+    table.name != "verdicts"
 }
 
 fn plain(column: &Column) -> String {
@@ -87,8 +122,10 @@ fn checked(column: &Column) -> String {
     match column.kind {
         Kind::Word | Kind::Text => format!("{plain} CHECK (length({name}) <= {MOST_CHARS})"),
         Kind::Count if name == "n" => format!("{plain} CHECK (n >= 0 AND n < {MOST_ROWS})"),
-        Kind::Count => format!("{plain} CHECK ({name} >= 0)"),
-        _ => plain,
+        Kind::Count => format!("{plain} CHECK ({name} BETWEEN 0 AND {MOST_COUNT})"),
+        // Of what is no number PostgreSQL says that it is larger than any.
+        Kind::Number => format!("{plain} CHECK (abs({name}) <= {MOST_NUMBER})"),
+        Kind::Flag | Kind::Time => plain,
     }
 }
 
@@ -105,9 +142,17 @@ pub(in super::super) fn script() -> String {
 }
 
 fn roles() -> String {
-    let tables: Vec<&str> = TABLES.iter().map(|it| it.name).collect();
+    let grants = TABLES.iter().map(|it| {
+        // None on `received`: a report of tomorrow would stay the newest for good.
+        let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
+        format!(
+            "-- GRANT INSERT ({}) ON {} TO looptax_writer;\n",
+            columns.join(", "),
+            it.name
+        )
+    });
     format!(
-        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n-- GRANT INSERT ON {} TO looptax_writer;\n-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
-        tables.join(", ")
+        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        grants.collect::<String>()
     )
 }

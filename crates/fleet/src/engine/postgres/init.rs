@@ -4,14 +4,18 @@ use looptax_record::CollectorTables;
 
 use super::super::scheme::{InitOptions, VERSION};
 use super::ddl;
-use super::session::Session;
+use super::session::{Session, in_transaction};
 use crate::FleetError;
 use crate::batch::TABLES;
+use crate::column::Table;
 
 /// Held while tables are made, so that two at once do it one after the other. Any number that is ours: `loop`.
 const LOCK: u32 = 0x6c6f_6f70;
 /// Months that have a partition before and behind this one.
 const MONTHS: u32 = 13;
+
+/// The partitions of our own tables, behind what is selected of them; another application's may be called the same.
+const OWN_PARTITIONS: &str = "FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid JOIN pg_namespace s ON s.oid = c.relnamespace WHERE inhparent IN (to_regclass(quote_ident(current_schema()) || '.findings'), to_regclass(quote_ident(current_schema()) || '.reports'))";
 
 /// Makes what is missing; all of a version or nothing of it.
 pub(super) fn run(
@@ -23,17 +27,14 @@ pub(super) fn run(
     if options.cluster.is_some() {
         lacks.push("--cluster is ClickHouse's, and means nothing here".to_owned());
     }
+    let encoding = engine.column("SHOW server_encoding")?.concat();
+    if encoding != "UTF8" {
+        return Err(engine.strange(format!(
+            "its database is in {encoding}, and names of programs need UTF8: CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
+        )));
+    }
     let mut done = Vec::new();
-    engine.execute("BEGIN")?;
-    let migrated = migrate(engine, &mut done);
-    let end = if migrated.is_ok() {
-        "COMMIT"
-    } else {
-        "ROLLBACK"
-    };
-    let ended = engine.execute(end);
-    let from_version = migrated?;
-    ended?;
+    let from_version = in_transaction(engine, |engine| migrate(engine, &mut done))?;
     partitions(engine, options.keep_days, &mut done, &mut lacks)?;
     if let Some(days) = options.keep_days {
         forget(engine, days, &mut done)?;
@@ -76,14 +77,15 @@ fn partitions(
     done: &mut Vec<String>,
     lacks: &mut Vec<String>,
 ) -> Result<(), FleetError> {
-    let first = match keep_days {
-        Some(days) => format!("interval '{days} days'"),
-        None => format!("interval '{MONTHS} months'"),
+    let kept = match keep_days {
+        Some(days) => format!(", now() AT TIME ZONE 'UTC' - interval '{days} days'"),
+        None => String::new(),
     };
+    let first = format!("greatest(now() AT TIME ZONE 'UTC' - interval '{MONTHS} months'{kept})");
     let months = format!(
-        "SELECT to_char(m, 'YYYY_MM') || ' ' || to_char(m, 'YYYY-MM-DD') || ' ' || to_char(m + interval '1 month', 'YYYY-MM-DD') FROM generate_series(date_trunc('month', now() AT TIME ZONE 'UTC' - {first}), date_trunc('month', now() AT TIME ZONE 'UTC') + interval '{MONTHS} months', interval '1 month') m"
+        "SELECT to_char(m, 'YYYY_MM') || ' ' || to_char(m, 'YYYY-MM-DD') || ' ' || to_char(m + interval '1 month', 'YYYY-MM-DD') FROM generate_series(date_trunc('month', {first}), date_trunc('month', now() AT TIME ZONE 'UTC') + interval '{MONTHS} months', interval '1 month') m"
     );
-    let there = engine.column("SELECT relname::text FROM pg_class WHERE relispartition")?;
+    let there = engine.column(&format!("SELECT relname::text {OWN_PARTITIONS}"))?;
     let mut made = Vec::new();
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
@@ -91,14 +93,13 @@ fn partitions(
         else {
             return Err(engine.strange("it names no months".to_owned()));
         };
-        for table in TABLES {
+        for table in by_month() {
             let name = format!("{}_{ending}", table.name);
             if there.contains(&name) {
                 continue;
             }
-            match engine.execute(&ddl::partition(table, ending, from, to)) {
-                Ok(_) => made.push(name),
-                // Rows of that month are in the partition for all others already.
+            match partition(engine, table, [ending, from, to]) {
+                Ok(()) => made.push(name),
                 Err(FleetError::Refused { what, .. }) => {
                     lacks.push(format!("no partition {name}: {what}"));
                 }
@@ -112,22 +113,41 @@ fn partitions(
     Ok(())
 }
 
+fn by_month() -> impl Iterator<Item = &'static Table> {
+    TABLES.into_iter().filter(|it| ddl::is_by_month(it))
+}
+
+/// Makes a month's partition: its name's ending, its first day and the next one's. Rows of that month that lie in the
+/// partition for all others go into it.
+fn partition(
+    engine: &mut Session,
+    table: &Table,
+    [ending, from, to]: [&str; 3],
+) -> Result<(), FleetError> {
+    match engine.execute(&ddl::partition(table, ending, from, to)) {
+        Err(FleetError::Refused { .. }) => {
+            let moving = ddl::partition_with_rows(table, ending, from, to);
+            in_transaction(engine, |engine| {
+                { moving.iter() }.try_for_each(|it| engine.execute(it).map(drop))
+            })
+        }
+        made => made.map(drop),
+    }
+}
+
 /// Months that are over for so many days go, and of the rest what arrived before.
 fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     let over = format!(
-        "SELECT relname::text FROM pg_class WHERE relispartition AND relkind = 'r' AND relname ~ '^(findings|verdicts|reports)_[0-9]{{4}}_[0-9]{{2}}$' AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month' < now() - interval '{days} days' ORDER BY relname"
+        "SELECT format('%I.%I', nspname, relname) {OWN_PARTITIONS} AND relname ~ '_[0-9]{{4}}_[0-9]{{2}}$' AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month' < now() - interval '{days} days' ORDER BY relname"
     );
     for name in engine.column(&over)? {
-        let is_ours = name
-            .bytes()
-            .all(|it| it.is_ascii_lowercase() || it.is_ascii_digit() || it == b'_');
-        if is_ours {
-            engine.execute(&format!("DROP TABLE {name}"))?;
-            done.push(format!("rows of {name} are gone"));
-        }
+        engine.execute(&format!("DROP TABLE {name}"))?;
+        done.push(format!("rows of {name} are gone"));
     }
-    let others = TABLES.iter().map(|it| format!("{}_other", it.name));
-    for table in others.chain(["newest".to_owned()]) {
+    let others = by_month().map(|it| format!("{}_other", it.name));
+    let whole = { TABLES.into_iter() }.filter(|it| !ddl::is_by_month(it));
+    let whole = whole.map(|it| it.name).chain(["newest"]).map(str::to_owned);
+    for table in others.chain(whole) {
         let n_gone = engine.execute(&format!(
             "DELETE FROM {table} WHERE received < now() - interval '{days} days'"
         ))?;

@@ -9,7 +9,7 @@ mod session;
 
 use looptax_record::CollectorTables;
 
-use self::session::Session;
+use self::session::{Session, in_transaction};
 use super::access::Access;
 use super::destination::PostgresAt;
 use super::question::Dialect;
@@ -23,6 +23,9 @@ use crate::column::{Column, Kind, Table};
 
 pub(super) use ddl::script;
 
+/// Rows of an answer that come at once: of the longest that a view has, some 40 MB, within what an answer may have.
+const ROWS_AT_ONCE: usize = 10_000;
+
 /// A PostgreSQL.
 pub(super) struct Postgres {
     session: Session,
@@ -34,43 +37,44 @@ impl Postgres {
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let mut session = Session::open(at, access)?;
         // Compiling a plan for each month's partition takes longer than the views do.
-        session.execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'")?;
+        // All rows of a question are fetched, in pieces, so that the first of them need not come soon.
+        session.execute(
+            "SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1",
+        )?;
         Ok(Self { session })
     }
 
     /// A group of reports: all of it, or none.
     fn send_group(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
-        self.session.execute("BEGIN")?;
-        let sent = TABLES.into_iter().enumerate();
-        let sent = { sent }.try_for_each(|(idx, table)| self.insert(table, batches, idx));
-        match sent.and_then(|()| self.session.execute("COMMIT")) {
-            Ok(_) => Ok(()),
-            Err(error) => {
-                // Where even that fails the session is over, and with it the transaction.
-                let _ = self.session.execute("ROLLBACK");
-                Err(error)
-            }
-        }
+        in_transaction(&mut self.session, |session| {
+            let mut tables = TABLES.into_iter().enumerate();
+            tables.try_for_each(|(idx, table)| insert(session, table, batches, idx))
+        })
     }
+}
 
-    fn insert(&mut self, table: &Table, batches: &[Batch], idx: usize) -> Result<(), FleetError> {
-        let rows = batches.iter().flat_map(|it| &it.rows[idx]);
-        let text = tsv::from_rows(rows);
-        if text.is_empty() {
-            return Ok(());
-        }
-        self.session.execute(&ddl::incoming(table))?;
-        let copy = format!("COPY incoming_{} FROM STDIN", table.name);
-        let copied = self.session.connection.copy_in(&copy, text.as_bytes());
-        copied.map_err(|error| self.session.failed(&error))?;
-        let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
-        let columns = columns.join(", ");
-        self.session.execute(&format!(
+fn insert(
+    session: &mut Session,
+    table: &Table,
+    batches: &[Batch],
+    idx: usize,
+) -> Result<(), FleetError> {
+    let rows = batches.iter().flat_map(|it| &it.rows[idx]);
+    let text = tsv::from_rows(rows);
+    if text.is_empty() {
+        return Ok(());
+    }
+    session.execute(&ddl::incoming(table))?;
+    let copy = format!("COPY incoming_{} FROM STDIN", table.name);
+    let copied = session.connection.copy_in(&copy, text.as_bytes());
+    copied.map_err(|error| session.failed(&error))?;
+    let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
+    let columns = columns.join(", ");
+    session.execute(&format!(
             "INSERT INTO {name} ({columns}) SELECT {columns} FROM incoming_{name} ON CONFLICT DO NOTHING",
             name = table.name,
         ))?;
-        Ok(())
-    }
+    Ok(())
 }
 
 impl Engine for Postgres {
@@ -84,11 +88,24 @@ impl Engine for Postgres {
 
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         let (columns, sql) = question.statement(&DIALECT)?;
-        let found = self.session.connection.query(&sql);
-        let found = found.map_err(|error| self.session.failed(&error))?;
-        let read = |row: Vec<Option<Vec<u8>>>| cells::row(&columns, row.into_iter());
-        let rows: Result<Vec<_>, String> = found.into_iter().map(read).collect();
-        let rows = rows.map_err(|what| self.session.strange(what))?;
+        let mut rows = Vec::new();
+        in_transaction(&mut self.session, |session| {
+            session.execute(&format!("DECLARE asked NO SCROLL CURSOR FOR {sql}"))?;
+            loop {
+                let found = session
+                    .connection
+                    .query(&format!("FETCH {ROWS_AT_ONCE} FROM asked"));
+                let found = found.map_err(|error| session.failed(&error))?;
+                let n_found = found.len();
+                for row in found {
+                    let row = cells::row(&columns, row.into_iter());
+                    rows.push(row.map_err(|what| session.strange(what))?);
+                }
+                if n_found < ROWS_AT_ONCE {
+                    return Ok(());
+                }
+            }
+        })?;
         let is_cut = rows.len() >= question.n_rows() as usize;
         Ok(Rows {
             columns,

@@ -10,16 +10,15 @@ use looptax_wire::{Login, WireError};
 use super::super::access::Access;
 use super::super::authorities;
 use super::super::destination::{PostgresAt, Sealing};
-use crate::FleetError;
 use crate::text::cleaned;
+use crate::{FleetError, Refusal};
 
 /// Most addresses of a name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// SQLSTATEs of a table or a schema that is missing.
-const BARE: [&str; 2] = ["42P01", "3F000"];
-/// SQLSTATEs, by their class, of a server that cannot now: connection, resources, operator.
-const LATER: [&str; 3] = ["08", "53", "57"];
+/// SQLSTATEs, by how they begin, of a server that cannot now: connection, resources, operator, other transactions, what is
+/// in use, a standby.
+const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 
 /// A session that is logged in.
 pub(super) struct Session {
@@ -95,6 +94,20 @@ impl Session {
     }
 }
 
+/// All that `work` does, or nothing of it.
+pub(super) fn in_transaction<T>(
+    session: &mut Session,
+    work: impl FnOnce(&mut Session) -> Result<T, FleetError>,
+) -> Result<T, FleetError> {
+    session.execute("BEGIN")?;
+    let worked = work(session).and_then(|done| session.execute("COMMIT").map(|_| done));
+    if worked.is_err() {
+        // Where even that fails the session is over, and with it the transaction.
+        let _ = session.execute("ROLLBACK");
+    }
+    worked
+}
+
 /// What an error on the wire means for a report.
 fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
@@ -105,7 +118,7 @@ fn meaning(to: &str, error: &WireError) -> FleetError {
         }
         WireError::Server { code, .. } => FleetError::Refused {
             to,
-            is_bare: BARE.contains(&&**code),
+            refusal: refusal(code),
             what,
         },
         WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => {
@@ -114,9 +127,27 @@ fn meaning(to: &str, error: &WireError) -> FleetError {
         WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused {
             to,
             what,
-            is_bare: false,
+            refusal: Refusal::Other,
         },
         _ => FleetError::Answer { to, what },
+    }
+}
+
+/// What an error's SQLSTATE says no for.
+///
+/// # Source
+/// PostgreSQL's manual, appendix A: `undefined_table`, `invalid_schema_name`, `invalid_catalog_name`,
+/// `insufficient_privilege`; class 22 is data, 23 a broken rule, 28 all of logging in.
+fn refusal(code: &str) -> Refusal {
+    match code {
+        "42P01" | "3F000" => Refusal::NoTables,
+        "3D000" => Refusal::NoDatabase,
+        "42501" => Refusal::Rights,
+        _ => match code.get(..2) {
+            Some("22" | "23") => Refusal::Row,
+            Some("28") => Refusal::Login,
+            _ => Refusal::Other,
+        },
     }
 }
 
