@@ -31,13 +31,17 @@ everything=(--set compare.enabled=true --set compare.virtualisationHostLabel=exa
 
 "$tools/helm" lint --quiet chart --kube-version 1.33.0 || stop "helm lint"
 {
-  printf '%s\n' '# The chart with its own values, for kubectl: `kubectl apply --filename looptax.yaml`, after destination and password are' \
-    '# put in. Written by tests/run.sh --write.' '---' 'apiVersion: v1' 'kind: Namespace' 'metadata:' '  name: looptax' '  labels:' \
+  printf '%s\n' '# The chart with its own values and a password, for kubectl: `kubectl apply --filename looptax.yaml`, after destination and' \
+    '# PASSWORD are put in; where the collector wants none, --password-file and its path are taken out.' \
+    '# Written by tests/run.sh --write.' '---' 'apiVersion: v1' 'kind: Namespace' 'metadata:' '  name: looptax' '  labels:' \
     '    # hostPID and hostNetwork want it.' '    pod-security.kubernetes.io/enforce: privileged'
-  render 1.33
+  render 1.33 --set secret.password=PASSWORD
 } >"$scratch/looptax.yaml"
 if [ "${1:-}" = --write ]; then cp "$scratch/looptax.yaml" looptax.yaml; fi
 diff looptax.yaml "$scratch/looptax.yaml" >&2 || stop "looptax.yaml is stale: tests/run.sh --write"
+# What is put in is read.
+grep -A 1 -e '- --password-file' looptax.yaml | grep -q /etc/looptax/collector/password && grep -q '  password: "PASSWORD"' looptax.yaml ||
+  stop "looptax.yaml has a place for the password, and does not read it"
 
 n=0
 for version in "${versions[@]}"; do
@@ -83,6 +87,7 @@ refused() {
   grep -q "$1" "$scratch/refused" || stop "refused without a reason: $(cat "$scratch/refused")"
 }
 refused 'holds a password' --set report.destination=clickhouse://user:pass@host/looptax
+refused 'holds a password' --set 'report.destination=postgres://user@host/looptax?password=pass'
 refused 'wants secret.key' --set report.anonymous=true
 refused 'a running server is not measured' --set compare.enabled=true --set 'compare.targets[0]=mysql://app@127.0.0.1/app'
 echo "kubernetes: $n objects are valid for ${versions[*]}"
