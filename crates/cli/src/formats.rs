@@ -1,16 +1,21 @@
 //! A record in the small formats: Markdown, CSV, OpenMetrics, JSON for benchmark actions.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_record::Record;
 use looptax_report as report;
-use looptax_store::{Existing, save_bytes};
+use looptax_store::{Existing, StoreError, save_bytes, save_for_all};
 
 use crate::args::FormatArgs;
 use crate::chains::chains;
 use crate::outputs::Outputs;
 use crate::terminal;
+
+/// How a format's file is written.
+type Save = fn(&[u8], &Path) -> Result<(), StoreError>;
+/// A format's file, what it says, and how it is written.
+type Format<'a> = (&'a Option<PathBuf>, &'a dyn Fn() -> Vec<u8>, Save);
 
 /// Writes the formats that were asked for. True when one of them took the place of the table on stdout.
 ///
@@ -24,26 +29,32 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     if args.pprof.is_some() {
         pprof = report::pprof(&chains(record, "--pprof")?)?;
     }
-    let wanted: [(&Option<_>, &dyn Fn() -> Vec<u8>); 6] = [
-        (&args.folded, &|| folded.clone().into_bytes()),
-        (&args.pprof, &|| pprof.clone()),
-        (&args.md, &|| report::markdown(record).into_bytes()),
-        (&args.csv, &|| report::csv(&[record]).into_bytes()),
-        (&args.openmetrics, &|| {
-            report::openmetrics(record).into_bytes()
-        }),
-        (&args.benchmark_json, &|| {
-            report::benchmark_json(record).into_bytes()
-        }),
+    let save: Save = |bytes, path| save_bytes(bytes, path, Existing::Replace);
+    let wanted: [Format<'_>; 6] = [
+        (&args.folded, &|| folded.clone().into_bytes(), save),
+        (&args.pprof, &|| pprof.clone(), save),
+        (&args.md, &|| report::markdown(record).into_bytes(), save),
+        (&args.csv, &|| report::csv(&[record]).into_bytes(), save),
+        (
+            &args.openmetrics,
+            &|| report::openmetrics(record).into_bytes(),
+            // The node exporter has a user of its own.
+            save_for_all,
+        ),
+        (
+            &args.benchmark_json,
+            &|| report::benchmark_json(record).into_bytes(),
+            save,
+        ),
     ];
     let mut has_printed = false;
-    for (path, bytes) in wanted {
+    for (path, bytes, save) in wanted {
         let Some(path) = path else { continue };
         if is_stdout(path) {
             terminal::bytes_as_data(&bytes())?;
             has_printed = true;
         } else {
-            save_bytes(&bytes(), path, Existing::Replace)?;
+            save(&bytes(), path)?;
         }
     }
     Ok(has_printed)

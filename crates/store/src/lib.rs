@@ -22,5 +22,5 @@ pub use load::load;
 pub use place::Existing;
 pub use runs::{RunFolder, Runs};
 pub use samples::{SAMPLES_CAP_BYTES, pack, unpack};
-pub use save::{Saver, save, save_bytes, save_text, save_value};
+pub use save::{Saver, save, save_bytes, save_for_all, save_text, save_value};
 pub use stacks::{Stack, pack_stacks, unpack_stacks};

@@ -3,8 +3,9 @@
 //! A crash or a full disk at any moment leaves either the record saved before or the new one.
 //! Called after each comparison; never while a slice runs.
 
-use std::fs::{File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io::{BufWriter, Write};
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use looptax_record::Record;
@@ -43,7 +44,17 @@ pub fn save_text(text: &str, path: &Path, existing: Existing) -> Result<(), Stor
 /// As [`save`].
 pub fn save_bytes(bytes: &[u8], path: &Path, existing: Existing) -> Result<(), StoreError> {
     let place = Place::find(path, existing)?;
-    write_with(&place, |file| file.write_all(bytes))
+    write_with(&place, None, |file| file.write_all(bytes))
+}
+
+/// Saves a text for programs of other users, which may read it whatever the umask is, over whatever is there.
+///
+/// # Errors
+/// As [`save_value`].
+pub fn save_for_all(text: &[u8], path: &Path) -> Result<(), StoreError> {
+    let place = Place::find(path, Existing::Replace)?;
+    let readable = fs::Permissions::from_mode(0o644);
+    write_with(&place, Some(readable), |file| file.write_all(text))
 }
 
 /// Saves a record again and again while it grows.
@@ -124,14 +135,16 @@ fn forget_last_samples(record: &mut Record) -> bool {
 }
 
 fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
-    write_with(place, |file| {
+    write_with(place, None, |file| {
         serde_json::to_writer(&mut *file, record)?;
         file.write_all(b"\n")
     })
 }
 
+/// Without permissions, a new file has what the umask leaves. A device keeps its own.
 fn write_with(
     place: &Place,
+    permissions: Option<fs::Permissions>,
     content: impl Fn(&mut BufWriter<&File>) -> std::io::Result<()>,
 ) -> Result<(), StoreError> {
     let write = |file: &File, path: &Path| {
@@ -155,7 +168,8 @@ fn write_with(
         Place::File { path, existing } => {
             let temp = place.new_temp()?;
             write(temp.as_file(), path)?;
-            let synced = temp.as_file().sync_all();
+            let allowed = permissions.map_or(Ok(()), |it| temp.as_file().set_permissions(it));
+            let synced = allowed.and_then(|()| temp.as_file().sync_all());
             synced.map_err(|source| StoreError::WriteFile {
                 path: path.clone(),
                 source,

@@ -163,7 +163,7 @@ done
 inside h01 sh -c 'cat /var/lib/looptax/reports/*' | grep '"table":"reports"' >"$scratch/seen" || stop "h01: no row of the report"
 grep -q '"sees_all":true' "$scratch/seen" && grep -q '"servers":2' "$scratch/seen" || stop "h01: under the service not all is seen: $(cat "$scratch/seen")"
 [ "$(cat "$scratch"/h05.cron "$scratch"/h08.cron | grep -c '^')" -gt 0 ] || stop "nothing is said of a report"
-for unit in looptax-report looptax-compare; do
+for unit in looptax-report looptax-metrics looptax-compare; do
   inside h01 systemd-analyze verify --man=no "$unit.service" "$unit.timer" >"$scratch/verify" 2>&1 || stop "$unit: $(cat "$scratch/verify")"
   exposure=$(systemd-analyze security --offline=true "$packaging/systemd/$unit.service" | sed -n 's/.*Overall exposure level.*: \([0-9.]*\) .*/\1/p')
   awk -v exposure="$exposure" 'BEGIN { exit !(exposure != "" && exposure < 3.0) }' || stop "$unit: systemd-analyze security says $exposure"
@@ -174,12 +174,22 @@ moments=$(for host in h05 h06 h07 h08 h09 h10 h11; do inside "$host" sed -n 's/^
 inside h03 systemctl show looptax-report.timer --property=TimersCalendar,RandomizedDelayUSec >"$scratch/timer"
 grep -q '04:00:00' "$scratch/timer" && grep -q 'RandomizedDelayUSec=10min' "$scratch/timer" || stop "h03: $(cat "$scratch/timer")"
 
+echo "== gauges for a node exporter, whose folder and user are its own"
+gauges=/var/lib/prometheus/node-exporter/looptax-find.prom
+inside h01 install -d -o daemon -g daemon "${gauges%/*}"
+inside h01 systemctl start looptax-metrics.service || stop "h01: $(inside h01 journalctl --no-pager --unit looptax-metrics)"
+inside h01 setpriv --reuid=nobody --clear-groups grep -q '^looptax_find_sees_all 1' "$gauges" || stop "h01: $(inside h01 ls -l "$gauges") may not be read by all"
+inside h01 systemctl enable --quiet --now looptax-metrics.timer
+
 echo "== the kill switch"
 plays stopped --limit h01,h05 --extra-vars looptax_stopped=true
 for host in h01 h05; do
   inside "$host" sh -c 'rm --recursive --force /var/lib/looptax/reports'
 done
 inside h01 systemctl start looptax-report.service
+inside h01 rm "$gauges"
+inside h01 systemctl start looptax-metrics.service
+inside h01 test ! -e "$gauges" || stop "h01 writes gauges although it is stopped"
 inside h01 systemctl start looptax-compare.service
 inside h01 systemctl show looptax-compare.service --property=ConditionResult | grep -q '=no$' || stop "h01 measures although it is stopped"
 inside h05 sh -c "$(inside h05 sed -n 's/^[0-9]* [0-9]* \* \* \* root \(.*\)/\1/p' /etc/cron.d/looptax)" >"$scratch/stopped-cron" 2>&1
@@ -205,6 +215,7 @@ for host in h04 h05; do inside "$host" test -x /usr/bin/looptax || stop "--check
 plays absent --extra-vars looptax_state=absent
 plays absent-again --limit h02,h03,h09,h12 --extra-vars looptax_state=absent
 [ "$(n_changed absent-again)" = 0 ] || stop "absent twice changes something: $(grep -B 3 '^changed' "$scratch/absent-again" | head -n 40)"
+inside h01 rm -f "$gauges"
 for host in "${hosts[@]}"; do
   # dpkg writes its list of packages anew, with other dates.
   same "$(grep -v '^var/lib/dpkg/' <<<"${before[$host]}")" "$(written "$host" | grep -v '^var/lib/dpkg/')" "$host is not what it was"

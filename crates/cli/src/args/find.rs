@@ -30,8 +30,8 @@ pub(crate) struct FindArgs {
     /// the history.
     #[arg(long, value_name = "RECORD", conflicts_with = "measure")]
     pub(crate) record: Option<PathBuf>,
-    /// Write gauges of what is found there, as OpenMetrics: for the node exporter's folder of text files; `-` prints
-    /// them.
+    /// Write gauges of what is found there, as OpenMetrics: for the node exporter's folder of text files, readable by
+    /// all whatever the umask is; `-` prints them.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub(crate) openmetrics: Option<PathBuf>,
     #[command(flatten)]

@@ -86,7 +86,8 @@ pub(crate) struct FormatArgs {
     /// Write the figures as CSV there; `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) csv: Option<PathBuf>,
-    /// Write OpenMetrics text there, for the node exporter's textfile folder; `-` prints it.
+    /// Write OpenMetrics text there, for the node exporter's textfile folder, readable by all whatever the umask is; `-`
+    /// prints it.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Write JSON for continuous-benchmark actions (customSmallerIsBetter) there; `-` prints it.

@@ -10,7 +10,7 @@ use looptax_failure::Failure;
 use looptax_record::{CostSource, Found, Note, NoteCode};
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{self as report, First};
-use looptax_store::{Existing, save_bytes};
+use looptax_store::save_for_all;
 use looptax_switch::{Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;
@@ -173,7 +173,7 @@ fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failur
     let metrics = args.openmetrics.as_deref();
     let is_printed = metrics.is_some_and(|it| it.as_os_str() == "-");
     if let Some(path) = metrics.filter(|_| !is_printed) {
-        save_bytes(found_openmetrics(found).as_bytes(), path, Existing::Replace)?;
+        save_for_all(found_openmetrics(found).as_bytes(), path)?;
     }
     outputs::show(found, &args.json, || {
         if is_printed {

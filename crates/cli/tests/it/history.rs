@@ -1,6 +1,7 @@
 //! `history`, `diff` and `gate`, over runs on the built-in echo server.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
@@ -194,6 +195,32 @@ fn every_format_is_written_and_one_of_them_may_be_printed() {
     }
     looptax(&scratch, &["analyze", "a.json", "--md", "-", "--csv", "-"])
         .expect_error(2, &["--md and --csv both want to be printed"]);
+}
+
+#[test]
+fn gauges_may_be_read_by_the_node_exporter_whatever_the_umask_is() {
+    let scratch = Scratch::new();
+    let words = SHORT.join(" ");
+    let script = format!(
+        "umask 077
+         $0 find --once --openmetrics find.prom
+         $0 compare echo --placement same {words} --md r.md --openmetrics compare.prom"
+    );
+    Looptax::new("sh", &scratch)
+        .args(["-ec", &script, exe().to_str().unwrap()])
+        .run()
+        .expect_code(0);
+    for (name, expected) in [
+        ("find.prom", 0o644),
+        ("compare.prom", 0o644),
+        ("r.md", 0o600),
+    ] {
+        let mode = fs::metadata(scratch.file(name))
+            .unwrap()
+            .permissions()
+            .mode();
+        assert_eq!(mode & 0o777, expected, "{name}");
+    }
 }
 
 #[test]

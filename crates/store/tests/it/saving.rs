@@ -5,7 +5,7 @@ use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 
 use looptax_failure::Explain;
-use looptax_store::{Existing, Saver, StoreError, load, save};
+use looptax_store::{Existing, Saver, StoreError, load, save, save_for_all};
 
 use crate::record;
 
@@ -37,6 +37,20 @@ fn others_may_read_a_record_as_the_umask_allows() {
     fs::File::create(&plain).unwrap();
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
     assert_eq!(mode(&path), mode(&plain));
+}
+
+/// The umask is the process's own, so programs try it with another one: see `find` and `compare`.
+#[test]
+fn all_may_read_what_is_saved_for_all_also_where_the_file_before_it_was_closed() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("a.prom");
+    for _ in 0..2 {
+        save_for_all(b"text", &path).unwrap();
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o644);
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
+    }
+    assert_eq!(names(folder.path()), ["a.prom"]);
 }
 
 #[test]
