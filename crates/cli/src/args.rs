@@ -153,7 +153,7 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 26] = [
+const BESIDE_MEASURING: [&str; 27] = [
     "at",
     "verbose",
     "output",
@@ -170,6 +170,7 @@ const BESIDE_MEASURING: [&str; 26] = [
     "wait",
     "between",
     "max_load",
+    "stop_file",
     "color",
     "quiet",
     "GlobalArgs",

@@ -112,12 +112,33 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     ))
 }
 
-/// The load average of the last minute, for each processor that we may use; `None` where the kernel does not tell.
-pub(crate) fn load_per_processor() -> Option<f64> {
-    let text = fs::read_to_string("/proc/loadavg").ok()?;
-    let load: f64 = text.split_whitespace().next()?.parse().ok()?;
-    let processors = std::thread::available_parallelism().ok()?;
-    Some(load / f64::from(u32::try_from(processors.get()).ok()?))
+/// The load average of the last minute, for each processor that is online.
+///
+/// # Errors
+/// The kernel does not tell.
+pub(crate) fn load_per_processor() -> Result<f64, Failure> {
+    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    load_in(&read("/proc/loadavg"), &read("/proc/stat")).ok_or_else(|| {
+        Failure::usage(
+            "the machine's load is not known: /proc/loadavg or /proc/stat cannot be read",
+            "without --max-load it is not asked for",
+        )
+    })
+}
+
+/// The same from both files' text. The load is that of the whole machine, so all its processors count, whatever a
+/// container or `taskset` leaves to us.
+///
+/// # Source
+/// proc_stat(5): a line `cpuN` for each processor that is online, after one for all.
+fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
+    let load: f64 = loadavg.split_whitespace().next()?.parse().ok()?;
+    let is_one = |line: &&str| {
+        let number = line.strip_prefix("cpu");
+        number.is_some_and(|it| it.starts_with(|first: char| first.is_ascii_digit()))
+    };
+    let n_processors = u32::try_from(stat.lines().filter(is_one).count()).ok()?;
+    (n_processors > 0).then(|| load / f64::from(n_processors))
 }
 
 /// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
@@ -197,6 +218,14 @@ mod tests {
             b"mysql://root@127.0.0.1:3306/db",
         );
         check(b"private:mariadb", b"private:mariadb");
+    }
+
+    #[test]
+    fn the_load_is_spread_over_all_processors_of_the_machine() {
+        let stat = "cpu  9 9 9\ncpu0 3 3 3\ncpu2 3 3 3\ncpu13 3 3 3\nintr 7\nctxt 8\n";
+        assert_eq!(load_in("1.50 0.70 0.40 2/345 6789\n", stat), Some(0.5));
+        assert_eq!(load_in("", stat), None);
+        assert_eq!(load_in("1.50 0.70 0.40 2/345 6789\n", ""), None);
     }
 
     #[test]

@@ -169,6 +169,7 @@ for unit in looptax-report looptax-metrics looptax-compare; do
   awk -v exposure="$exposure" 'BEGIN { exit !(exposure != "" && exposure < 3.0) }' || stop "$unit: systemd-analyze security says $exposure"
 done
 [ "${measuring[*]}" = 'h01 h06' ] || stop "those that measure are ${measuring[*]}: not one guest of each virtualisation host"
+inside h06 grep -q ' timeout 2h nice looptax compare .* --stop-file /etc/looptax/stop ' /etc/cron.d/looptax || stop "h06: a crontab whose waiting has no end"
 moments=$(for host in h05 h06 h07 h08 h09 h10 h11; do inside "$host" sed -n 's/^\([0-9]* [0-9]*\) \* \* \* root .*/\1/p' /etc/cron.d/looptax; done | sort -u | wc -l)
 [ "$moments" -ge 4 ] || stop "seven crontabs have $moments moments: a fleet comes at once"
 inside h03 systemctl show looptax-report.timer --property=TimersCalendar,RandomizedDelayUSec >"$scratch/timer"

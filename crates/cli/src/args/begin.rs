@@ -1,7 +1,13 @@
-//! When a run may begin: in turn with others, within a part of the day, on a quiet machine.
+//! When a run may begin: in turn with others, within a part of the day, on a quiet machine, and not while a file is there
+//! that forbids it.
+
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use jiff::civil::Time;
+
+/// The machine's own: while it is there, nothing is reported and nobody measures by a timer.
+pub(crate) const STOP_FILE: &str = "/etc/looptax/stop";
 
 /// What a run does where another one measures.
 #[derive(Debug, Clone, Args)]
@@ -22,6 +28,20 @@ pub(crate) struct BeginArgs {
     /// 0.2. On another the run is refused, or waits with --wait.
     #[arg(long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
+    /// Do not begin while this file is there: the run is refused, or waits with --wait. Default: /etc/looptax/stop where
+    /// --between or --max-load is given.
+    #[arg(long, value_name = "FILE")]
+    stop_file: Option<PathBuf>,
+}
+
+impl BeginArgs {
+    /// The file that forbids a beginning, there or not. A run that waits for hours or for quiet has nobody beside it, so
+    /// it looks for the machine's own without being told.
+    pub(crate) fn stop_file(&self) -> Option<&Path> {
+        let has_nobody = self.between.is_some() || self.max_load.is_some();
+        let own = has_nobody.then(|| Path::new(STOP_FILE));
+        self.stop_file.as_deref().or(own)
+    }
 }
 
 /// From the first time of the day up to the second, which is not in it; over midnight where the second is the earlier.

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::JsonArgs;
+use super::begin::STOP_FILE;
 
 /// The collector of `report-to` and `fleet`.
 #[derive(Debug, Clone, Args)]
@@ -45,7 +46,7 @@ pub(crate) struct ReportToArgs {
     #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=86_400))]
     pub(crate) jitter: u32,
     /// Do nothing while this file is there.
-    #[arg(long, default_value = "/etc/looptax/stop", value_name = "FILE")]
+    #[arg(long, default_value = STOP_FILE, value_name = "FILE")]
     pub(crate) stop_file: PathBuf,
     /// Do not look at this machine: send on reports (JSON lines) that were gathered before, from a file, the files of
     /// a folder, or `-`. What is sent twice counts once.

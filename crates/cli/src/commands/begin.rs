@@ -1,40 +1,41 @@
-//! When a comparison may begin: refuses at another time and on a machine that is not quiet, or waits.
+//! When a comparison may begin: refuses at another time, on a machine that is not quiet and while a file forbids it, or waits.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use jiff::Zoned;
 use jiff::civil::Time;
+use looptax_experiment::Claim;
 use looptax_failure::Failure;
 
 use crate::args::BeginArgs;
 use crate::signals::has_paused;
 use crate::sys;
-use crate::terminal::Terminal;
+use crate::terminal::{Terminal, claim};
 
-/// Between two looks at clock and load. The load of a minute does not change faster.
+/// Between two looks at clock, load and file. The load of a minute does not change faster.
 const BETWEEN_LOOKS: Duration = Duration::from_secs(10);
 
-/// Comes back when a run may begin; false where somebody ends the waiting.
+/// Comes back when a run may begin, with its turn; `None` where somebody ends the waiting.
 ///
 /// # Errors
-/// It may not begin now, and nobody wants to wait.
+/// It may not begin now, and nobody wants to wait; or the machine's load is not known.
 pub(crate) fn wait(
     args: &BeginArgs,
     waits: bool,
     terminal: Terminal,
     stop: &AtomicBool,
-) -> Result<bool, Failure> {
+) -> Result<Option<Claim>, Failure> {
     let mut has_told = false;
     loop {
-        let load = args.max_load.and_then(|_| sys::load_per_processor());
-        let Some(why) = objection(args, Zoned::now().time(), load) else {
-            return Ok(true);
+        let why = match turn(args, waits, terminal, stop)? {
+            Ok(alone) => return Ok(Some(alone)),
+            Err(why) => why,
         };
         if !waits {
             return Err(Failure::usage(
                 why,
-                "--wait waits for it; without --between and --max-load it begins at once",
+                "--wait waits for it; without --between, --max-load and --stop-file it begins at once",
             ));
         }
         if !has_told {
@@ -42,29 +43,57 @@ pub(crate) fn wait(
             has_told = true;
         }
         if !has_paused(BETWEEN_LOOKS, stop) {
-            return Ok(false);
+            return Ok(None);
         }
     }
 }
 
-/// What speaks against a beginning now; a load that nobody knows does.
-fn objection(args: &BeginArgs, now: Time, load: Option<f64>) -> Option<String> {
+/// The run's turn, or what speaks against a beginning now. Nobody has the turn who has to wait for something else.
+fn turn(
+    args: &BeginArgs,
+    waits: bool,
+    terminal: Terminal,
+    stop: &AtomicBool,
+) -> Result<Result<Claim, String>, Failure> {
+    if let Some(why) = objection_now(args)? {
+        return Ok(Err(why));
+    }
+    let alone = claim(terminal, waits, stop);
+    // Another run's end may have come hours later.
+    Ok(match objection_now(args)? {
+        Some(why) => Err(why),
+        None => Ok(alone),
+    })
+}
+
+fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
+    if let Some(file) = args.stop_file().filter(|it| it.exists()) {
+        let file = file.display();
+        return Ok(Some(format!("nobody measures while `{file}` is there")));
+    }
+    let load = match args.max_load {
+        Some(_) => sys::load_per_processor()?,
+        None => 0.0,
+    };
+    Ok(objection(args, Zoned::now().time(), load))
+}
+
+/// What a time of the day and a load speak against.
+fn objection(args: &BeginArgs, now: Time, load: f64) -> Option<String> {
     if let Some(part) = args.between.filter(|it| !it.has(now)) {
         let now = now.strftime("%H:%M");
         return Some(format!("it is {now}, and the run begins within {part}"));
     }
-    let most = args.max_load?;
-    match load {
-        Some(load) if load <= most => None,
-        Some(load) => Some(format!(
-            "the load of the last minute is {load:.2} for each processor, and the run begins at {most} at the most"
-        )),
-        None => Some("the machine's load is not known: /proc/loadavg cannot be read".to_owned()),
-    }
+    let most = args.max_load.filter(|most| load > *most)?;
+    Some(format!(
+        "the load of the last minute is {load:.2} for each processor, and the run begins at {most} at the most"
+    ))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
+
     use clap::Parser;
 
     use super::*;
@@ -75,24 +104,38 @@ mod tests {
         begin: BeginArgs,
     }
 
+    fn typed(words: &str) -> BeginArgs {
+        let words = std::iter::once("looptax").chain(words.split_whitespace());
+        Typed::parse_from(words).begin
+    }
+
     #[track_caller]
-    fn check(typed: &str, hour: i8, load: Option<f64>, expected: Option<&str>) {
-        let words = std::iter::once("looptax").chain(typed.split_whitespace());
-        let args = Typed::parse_from(words).begin;
-        let found = objection(&args, Time::new(hour, 30, 0, 0).unwrap(), load);
+    fn check(words: &str, hour: i8, load: f64, expected: Option<&str>) {
+        let found = objection(&typed(words), Time::new(hour, 30, 0, 0).unwrap(), load);
         assert_eq!(found.as_deref(), expected);
     }
 
     #[test]
     fn a_run_begins_in_its_hours_on_a_machine_that_is_quiet() {
         let both = "--between 02:00-04:00 --max-load 0.2";
-        check("", 14, None, None);
-        check(both, 3, Some(0.2), None);
+        check("", 14, 9.0, None);
+        check(both, 3, 0.2, None);
         let late = "it is 14:30, and the run begins within 02:00-04:00";
-        check(both, 14, Some(0.1), Some(late));
+        check(both, 14, 0.1, Some(late));
         let busy = "the load of the last minute is 0.25 for each processor, and the run begins at 0.2 at the most";
-        check(both, 3, Some(0.25), Some(busy));
-        let unknown = "the machine's load is not known: /proc/loadavg cannot be read";
-        check("--max-load 1", 3, None, Some(unknown));
+        check(both, 3, 0.25, Some(busy));
+    }
+
+    #[test]
+    fn who_waits_for_hours_or_quiet_looks_for_the_machines_own_stop_file() {
+        for (words, expected) in [
+            ("", None),
+            ("--between 02:00-04:00", Some("/etc/looptax/stop")),
+            ("--max-load 0.2", Some("/etc/looptax/stop")),
+            ("--max-load 0.2 --stop-file /x", Some("/x")),
+            ("--stop-file /x", Some("/x")),
+        ] {
+            assert_eq!(typed(words).stop_file(), expected.map(Path::new), "{words}");
+        }
     }
 }

@@ -23,7 +23,7 @@ use crate::settings;
 use crate::signals::stop_flag;
 use crate::sys;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal, claim};
+use crate::terminal::{self, Terminal};
 
 /// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -82,10 +82,9 @@ pub(crate) fn measure(
         ));
     }
     let stop = stop_flag()?;
-    if !begin::wait(&args.begin, args.turn.wait, terminal, &stop)? {
+    let Some(alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
         return Ok(Exit::Interrupted);
-    }
-    let alone = claim(terminal, args.turn.wait, &stop);
+    };
     sys::raise_open_files();
     let (mut writer, mut place) =
         RecordPlace::prepare(&args.result, empty_record(settings), terminal)?;

@@ -15,6 +15,7 @@ use looptax_store::{Existing, save};
 
 use crate::args::CompareArgs;
 use crate::chains;
+use crate::commands::begin;
 use crate::failure::Exit;
 use crate::formats;
 use crate::record_place::RecordPlace;
@@ -22,7 +23,7 @@ use crate::results;
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::stage::Stage;
-use crate::terminal::{self, Terminal, claim};
+use crate::terminal::{self, Terminal};
 
 /// Between the two looks that rates are made of.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
@@ -33,7 +34,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
     reason = "what the user waits, not a measurement"
 )]
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let began = Instant::now();
     chains::refuse(&args.result.formats)?;
     let is_text = !results::announce(&args.result)?.is_printed();
     sys::require_measurable()?;
@@ -45,7 +45,11 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         }
     };
     let stop = stop_flag()?;
-    let alone = claim(terminal, args.turn.wait, &stop);
+    let Some(alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
+        return Ok(Exit::Interrupted);
+    };
+    // The wait for its turn is no part of the minute.
+    let began = Instant::now();
     sys::raise_open_files();
     let mut minute = Minute::new(began)?;
     let record = empty_record(&minute.experiment());

@@ -247,7 +247,7 @@ fn size_of(stream: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();
     if waits && claim.has_other() {
-        terminal.words("another looptax is measuring on this machine: waiting for its end");
+        terminal.words("another looptax is measuring on this machine: waiting for its end\n");
         drop(claim);
         claim = Claim::wait(stop);
     }

@@ -13,6 +13,7 @@ mod accounts;
 mod application;
 mod arms;
 mod bad_input;
+mod begin;
 mod check;
 mod check_app;
 mod check_hostile;

@@ -1,0 +1,98 @@
+//! When a run may begin: with real runs that wait for each other, on a machine whose load is written down for it.
+
+use std::fs;
+
+use looptax_testkit::runner::{Finished, Looptax};
+use looptax_testkit::scratch::Scratch;
+
+use crate::fixture::{compare, exe, is_root, is_there};
+
+/// In a network of their own, where no other test's run is seen.
+#[test]
+fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() {
+    if !is_root() || !is_there("unshare") || !is_there("ip") {
+        return;
+    }
+    let scratch = Scratch::new();
+    let compare = format!(
+        "{} compare echo --placement same -c 1 --slice-ms 10",
+        exe().display()
+    );
+    // The file comes while the second waits for the end of the first.
+    let script = format!(
+        "ip link set lo up
+         {compare} --fixed 10000 -o one.json 2>one.err & one=$!
+         until grep -q measuring one.err; do sleep 0.05; done
+         {compare} --fixed 6 --wait --stop-file stop -o two.json 2>two.err & two=$!
+         until grep -q 'waiting for its end' two.err; do sleep 0.05; done
+         touch stop; kill -TERM $one; wait $one
+         until grep -q 'is there: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
+         kill -TERM $two; wait $two"
+    );
+    let run = Looptax::new("unshare", &scratch)
+        .args(["--net", "bash", "-c", &script])
+        .run();
+    run.expect_code(130);
+    let said = fs::read_to_string(scratch.file("two.err")).unwrap();
+    assert!(
+        said.contains("nobody measures while `stop` is there: waiting\n"),
+        "{said}"
+    );
+    assert!(!scratch.file("two.json").exists(), "{said}");
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn a_stop_file_keeps_a_comparison_and_a_bare_looptax_from_beginning() {
+    let scratch = Scratch::new();
+    fs::write(scratch.file("stop"), "").unwrap();
+    let words = ["nobody measures while `stop` is there", "--wait"];
+    let stopped = ["--stop-file", "stop"];
+    compare(&scratch)
+        .args(["echo"])
+        .args(stopped)
+        .run()
+        .expect_error(2, &words);
+    Looptax::new(exe(), &scratch)
+        .args(stopped)
+        .run()
+        .expect_error(2, &words);
+}
+
+/// Runs `compare` on a machine with that load, on one processor of it; `None` where the load cannot be written down.
+fn on_loaded_machine(scratch: &Scratch, loadavg: &str, args: &str) -> Option<Finished> {
+    if !is_root() || !is_there("unshare") || !is_there("taskset") {
+        return None;
+    }
+    fs::write(scratch.file("loadavg"), loadavg).unwrap();
+    let script = format!(
+        "mount --bind loadavg /proc/loadavg
+         one=$(taskset --cpu-list --pid $$ | sed 's/.*: \\([0-9]*\\).*/\\1/')
+         exec taskset --cpu-list $one {} compare echo {args}",
+        exe().display()
+    );
+    let run = Looptax::new("unshare", scratch)
+        .args(["--mount", "sh", "-ec", &script])
+        .run();
+    Some(run)
+}
+
+#[test]
+fn the_load_of_the_machine_is_spread_over_its_processors_and_not_over_ours() {
+    let stat = fs::read_to_string("/proc/stat").unwrap();
+    let n_processors = stat.lines().filter(|it| it.starts_with("cpu")).count() - 1;
+    let scratch = Scratch::new();
+    // Three quarters of a task for each.
+    let loadavg = format!("{:.2} 0.00 0.00 1/100 1000\n", 0.75 * n_processors as f64);
+    if let Some(run) = on_loaded_machine(&scratch, &loadavg, "--max-load 0.5") {
+        run.expect_error(2, &["is 0.75 for each processor"]);
+    }
+}
+
+#[test]
+fn a_load_that_cannot_be_read_is_told_and_not_waited_for() {
+    let scratch = Scratch::new();
+    if let Some(run) = on_loaded_machine(&scratch, "", "--max-load 0.5 --wait") {
+        run.expect_error(2, &["load is not known", "/proc/loadavg", "--max-load"]);
+    }
+}
