@@ -202,7 +202,7 @@ echo "== what is taken back, and what is refused"
 plays less --limit h03,h08 --extra-vars '{"looptax_password": "", "looptax_anonymous": false, "looptax_report_calendar": "", "looptax_report_spread_s": "", "looptax_report_enabled": false}'
 inside h03 sh -c '! [ -e /etc/systemd/system/looptax-report.timer.d ] && ! systemctl is-active --quiet looptax-report.timer' || stop "h03: the timer or its time stays"
 inside h08 sh -c '! [ -e /etc/looptax/key ] && ! [ -e /etc/looptax/password ] && ! [ -e /etc/cron.d/looptax ]' || stop "h08: a secret or the crontab stays"
-for wrong in 'clickhouse://user:pass@host/looptax' "/tmp/x'; touch /tmp/pwned; '" 'clickhouse://host/a b'; do
+for wrong in 'clickhouse://user:pass@host/looptax' 'postgres://user@host/looptax?sslmode=require&password=pass' "/tmp/x'; touch /tmp/pwned; '" 'clickhouse://host/a b'; do
   if play refused --limit h09 --extra-vars "$(python3 -c 'import json, sys; print(json.dumps({"looptax_destination": sys.argv[1]}))' "$wrong")"; then
     stop "taken: $wrong"
   fi
