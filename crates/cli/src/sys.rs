@@ -130,7 +130,7 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
 /// container or `taskset` leaves to us.
 ///
 /// # Source
-/// proc_stat(5): a line `cpuN` for each processor that is online, after one for all.
+/// `proc_stat(5)`: a line `cpuN` for each processor that is online, after one for all.
 fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
     let load: f64 = loadavg.split_whitespace().next()?.parse().ok()?;
     let is_one = |line: &&str| {
