@@ -8,7 +8,7 @@ use super::found::Found;
 use super::lists;
 use super::lookup::{Lookup, is_unset, look_up, text_of};
 use super::pattern::{captured, fits};
-use super::setting::{Setting, Value};
+use super::setting::{MOST_SETTINGS, Setting, Value};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Decision, GUESSED, Role, apps};
 use super::url;
@@ -16,6 +16,16 @@ use crate::Takes;
 
 /// Most connections of one kind that are followed in a file. Each costs a login.
 pub(super) const MOST_CONNECTIONS: usize = 32;
+
+/// Most connections of an application that are followed: nobody logs in to what is behind a proxy, and a line of its that is
+/// left out would go on to where nobody is.
+pub(super) const fn most_connections(app: &App) -> usize {
+    if app.format.proxy().is_some() {
+        MOST_SETTINGS
+    } else {
+        MOST_CONNECTIONS
+    }
+}
 
 /// The word for a server of a kind that is not stated.
 const UNKNOWN_KIND: &str = "unknown";
@@ -38,7 +48,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
-        .take(MOST_CONNECTIONS)
+        .take(most_connections(app))
         .filter_map(|(captures, roles)| {
             let mut applies = applies(app, &captures, &all, source)?;
             if applies == Applies::Perhaps

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::bind::{MOST_CONNECTIONS, bound_of, has_sign, merged, names_in};
+use super::bind::{bound_of, has_sign, merged, most_connections, names_in};
 use super::bound::Bound;
 use super::code::Included;
 use super::containers::in_containers;
@@ -122,13 +122,11 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
             .or_insert_with(|| settings_of(&text, format, source.included));
         reading.problems.append(problems);
         let own = bound_of(app, settings, source);
-        if own.len() == MOST_CONNECTIONS {
+        let most = most_connections(app);
+        if own.len() == most {
             reading.problems.push(Problem {
                 line: None,
-                what: format!(
-                    "{MOST_CONNECTIONS} connections of {} are followed, no more",
-                    app.title
-                ),
+                what: format!("{most} connections of {} are followed, no more", app.title),
             });
         }
         bound.extend(own);
