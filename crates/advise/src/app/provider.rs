@@ -1,6 +1,7 @@
 //! Where variables of the environment are set: `.env` and files like it, systemd's units, PHP-FPM's pools.
 
 use super::lines::{self, Lines};
+use super::quotes::{Bare, Dialect, Quotes};
 use super::rewrite::{self, Rewrite, Variable, replaced};
 use super::setting::{Setting, Value};
 
@@ -50,6 +51,11 @@ pub fn assign(
 ) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();
+    // PHP-FPM does not start with an empty one.
+    let is_empty = |it: &Variable| it.1.is_empty();
+    if provider == Provider::Pool && wanted.iter().any(is_empty) {
+        return None;
+    }
     for (name, value) in wanted {
         let own: Vec<&Setting> = { settings.iter() }
             .filter(|it| it.0 == *name)
@@ -108,15 +114,37 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
         Provider::Pool => Lines::Ini,
     };
     let (settings, _) = lines::read(text, kind);
-    let named = settings.into_iter().filter_map(|it| {
+    let named = settings.iter().filter_map(|it| {
         let name = it.path.last()?;
         let name = match provider {
             Provider::Pool => name.strip_prefix("env[")?.strip_suffix(']')?,
             Provider::Dotenv | Provider::Unit => name,
         };
+        let it = match provider {
+            Provider::Pool => as_php_has_it(it.clone()),
+            Provider::Dotenv | Provider::Unit => it.clone(),
+        };
         Some((name.to_owned(), it))
     });
     named.collect()
+}
+
+/// A pool's setting: what stands there without quotes PHP takes apart at these signs, or calculates with them
+/// (`php-fpm -tt` of 8.2 says what it makes of them).
+fn as_php_has_it(setting: Setting) -> Setting {
+    if setting.quotes != Quotes::Bare(Bare::Ini) {
+        return setting;
+    }
+    let is_taken_apart = |it: &Value| matches!(it, Value::Text(text) if text.contains(|c| "\"'$;=|&~^!(){}".contains(c)));
+    let value = match setting.value {
+        it if is_taken_apart(&it) => Value::Hidden,
+        it => it,
+    };
+    Setting {
+        value,
+        quotes: Quotes::AsNeeded(Dialect::Ini),
+        ..setting
+    }
 }
 
 #[cfg(test)]
@@ -161,6 +189,24 @@ mod tests {
         check(twice, Provider::Dotenv, &[("DB_HOST", "x")], None);
         check("DB_HOST=$A\n", Provider::Dotenv, &[("DB_HOST", "x")], None);
         check("A=b\n", Provider::Dotenv, &[("DB_HOST", "x")], None);
+    }
+
+    #[test]
+    fn a_pool_has_quotes_around_what_php_would_calculate_with() {
+        let pool = "[www]\nenv[DB_HOST] = mysql://r:p@127.0.0.1/rc ; x\n";
+        let check_pool = |value: &str, new: Option<&str>| {
+            let new = new.map(|it| format!("[www]\nenv[DB_HOST] = {it} ; x\n"));
+            check(pool, Provider::Pool, &[("DB_HOST", value)], new.as_deref());
+        };
+        let dsn = "mysql://r:p@unix(/run/m.sock)/rc?a=b&c";
+        check_pool(dsn, Some(&format!("\"{dsn}\"")));
+        check_pool("/run/m.sock", Some("/run/m.sock"));
+        check_pool("a\"b", None);
+        check_pool("a$b", None);
+        check_pool("", None);
+        // PHP has cut it off already, so that nobody knows what is meant.
+        let cut = "[www]\nenv[DB_HOST] = mysql://127.0.0.1/rc;charset=utf8\n";
+        check(cut, Provider::Pool, &[("DB_HOST", "x")], None);
     }
 
     #[test]

@@ -9,7 +9,7 @@ pub(crate) enum Quotes {
     Bare(Bare),
     /// XML: what would end the value as entities.
     Entities,
-    /// `.env` and YAML: in quotes where it would be cut off otherwise.
+    /// `.env`, YAML and PHP's INI: in quotes where it would be cut off, or mean something, otherwise.
     AsNeeded(Dialect),
 }
 
@@ -52,7 +52,7 @@ impl Quotes {
             Self::Bare(_) => value.to_owned(),
             Self::Entities => quick_xml::escape::escape(value).into_owned(),
             Self::Around(quote, dialect) => dialect.quoted(value, quote),
-            Self::AsNeeded(_) if is_plain(value) => value.to_owned(),
+            Self::AsNeeded(dialect) if is_plain(value, dialect) => value.to_owned(),
             Self::AsNeeded(dialect) => dialect.quoted(value, '"'),
         }
     }
@@ -71,6 +71,7 @@ impl Quotes {
             Self::Bare(Bare::Word) => !has(" \t\n\"'\\"),
             Self::Bare(Bare::Part) => !has(" \t\n\"'\\;`$<>,"),
             Self::Around(quote, Dialect::Ini) => !value.contains(quote) && !has("\\$\n"),
+            Self::AsNeeded(Dialect::Ini) => !has("\"\\$\n"),
             Self::Entities | Self::Around(..) | Self::AsNeeded(_) => !has("\n"),
         }
     }
@@ -113,9 +114,13 @@ fn around(value: &str, quote: char, signs: &str) -> String {
     text
 }
 
-/// Whether it may stand in a `.env` or YAML without quotes.
-fn is_plain(value: &str) -> bool {
+/// Whether it may stand there without quotes.
+fn is_plain(value: &str, dialect: Dialect) -> bool {
+    // PHP calculates with what it has no quotes around.
+    let is_calculated = |c: char| !c.is_ascii_alphanumeric() && !"/._:@-".contains(c);
+    let is_expression = dialect == Dialect::Ini && value.contains(is_calculated);
     !value.is_empty()
+        && !is_expression
         && value
             .chars()
             .all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
@@ -142,6 +147,12 @@ mod tests {
         assert_eq!(as_needed("/run/a.sock"), "/run/a.sock");
         assert_eq!(as_needed("/run/a b"), "\"/run/a b\"");
         assert_eq!(as_needed(""), "\"\"");
+        let in_ini = |value: &str| Quotes::AsNeeded(Dialect::Ini).around(value);
+        assert_eq!(
+            in_ini("mysql://r:p@127.0.0.1/a-b"),
+            "mysql://r:p@127.0.0.1/a-b"
+        );
+        assert_eq!(in_ini("unix(/a)?b=c&d"), "\"unix(/a)?b=c&d\"");
     }
 
     #[test]
@@ -152,5 +163,7 @@ mod tests {
         assert!(holds(Bare::Word, "a#b") && !holds(Bare::Word, "a b"));
         assert!(holds(Bare::Part, "/a-b") && !holds(Bare::Part, "/a;b"));
         assert!(!Quotes::Around('"', Dialect::Ini).can_hold("a\"b"));
+        let in_ini = |value: &str| Quotes::AsNeeded(Dialect::Ini).can_hold(value);
+        assert!(in_ini("a;b=(c)") && !in_ini("a\"b") && !in_ini("a$b") && !in_ini("a\\b"));
     }
 }
