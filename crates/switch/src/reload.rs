@@ -4,13 +4,13 @@ use std::ffi::OsStr;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::process::CommandExt;
 use std::path::Path;
-use std::process::{self, Stdio};
+use std::process::{self, Child, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use looptax_diagnose::check::Rights;
 use looptax_discover::{Home, Process};
 use rustix::fs::{MemfdFlags, memfd_create};
 
@@ -66,11 +66,8 @@ impl Command<'_> {
         let Some(like) = self.like else {
             return Ok(shell);
         };
-        // Only root may, and only root needs to: others see no process but their own.
-        if rustix::process::geteuid().is_root() {
-            shell.uid(like.uid).gid(like.gid);
-        }
-        shell.current_dir(like.file("cwd"));
+        // By its path: of a process that gave up rights no other one of its user may follow the link itself.
+        shell.current_dir(fs::read_link(like.file("cwd"))?);
         let environment = fs::read(like.file("environ"))?;
         let words = environment.split(|byte| *byte == 0);
         let pairs = words.filter_map(|it| {
@@ -85,18 +82,45 @@ impl Command<'_> {
     }
 }
 
+/// Starts it as whom it is like.
+fn spawn(command: Command<'_>, shell: &mut process::Command) -> io::Result<Child> {
+    // Only root may, and only root needs to: others see no process but their own.
+    let like = command
+        .like
+        .filter(|_| rustix::process::geteuid().is_root());
+    let Some(like) = like else {
+        return shell.spawn();
+    };
+    let rights = Rights {
+        uid: like.uid,
+        gid: like.gid,
+        groups: like.groups.clone(),
+    };
+    // Rights are a thread's, and a child has those of the thread that starts it.
+    let spawned = thread::scope(|scope| {
+        let started = scope.spawn(|| {
+            rights.take()?;
+            let folder = shell.get_current_dir().map(|it| it.join("."));
+            if folder.is_some_and(|it| fs::metadata(it).is_err()) {
+                // It was entered before rights were given up.
+                shell.current_dir("/");
+            }
+            shell.spawn()
+        });
+        started.join()
+    });
+    spawned.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it ended")))
+}
+
 /// Runs a command in a shell. What it leaves in the background goes on.
 ///
 /// # Errors
 /// That no shell can be started.
 pub(crate) fn run(command: Command<'_>, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
-    let mut child = command
-        .shell()?
-        .stdin(Stdio::null())
-        .stdout(output.try_clone()?)
-        .stderr(output.try_clone()?)
-        .spawn()?;
+    let mut shell = command.shell()?;
+    { shell.stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
+    let mut child = spawn(command, &mut shell)?;
     let start = Since::now();
     let code = loop {
         if let Some(status) = child.try_wait()? {

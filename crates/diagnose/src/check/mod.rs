@@ -34,6 +34,7 @@ pub use answer::Around;
 pub use client::Client;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
+pub use rights::Rights;
 pub use sources::FileText;
 pub use subject::{Sources, Switchable};
 
