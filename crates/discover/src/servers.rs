@@ -67,7 +67,12 @@ pub enum Place {
 impl Place {
     /// Whether connections to this address are accepted here.
     pub fn takes(&self, to: SocketAddr) -> bool {
-        matches!(self, Self::Tcp(own) if own.port() == to.port() && (own.ip() == to.ip() || own.ip().is_unspecified()))
+        let Self::Tcp(own) = self else {
+            return false;
+        };
+        // All addresses of IPv4 are none of IPv6; those of IPv6 are usually both.
+        let is_among_all = own.ip().is_unspecified() && (own.is_ipv6() || to.is_ipv4());
+        own.port() == to.port() && (own.ip() == to.ip() || is_among_all)
     }
 }
 

@@ -66,6 +66,13 @@ pub fn read_as(source: &Source<'_>, name: &str) -> Option<Reading> {
     (!own.is_empty()).then(|| read_for(source, &own, false))
 }
 
+/// The places of a text that name the port, as the files of that application have them; none where it is no proxy's.
+pub fn named_ports(application: &str, text: &str, port: u16) -> Vec<web::NamedPort> {
+    let all = named(application, &|_| true);
+    let proxy = all.iter().find_map(|it| it.format.proxy());
+    proxy.map_or_else(Vec::new, |it| web::named_ports(text, it, port))
+}
+
 /// The applications that a name means, of those that may be meant.
 pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static App> {
     let wanted = plain(name);

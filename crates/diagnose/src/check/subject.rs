@@ -28,7 +28,8 @@ pub struct Switchable {
     pub is_guessed: bool,
     /// Where it goes, with its password.
     pub address: Option<Address>,
-    /// The same as an address of TCP here; `None` where the host is another machine.
+    /// The same as an address of TCP here; `None` where the host is another machine. Beside a socket that is known an
+    /// address that is not ours counts too: it may be a container's.
     pub tcp: Option<SocketAddr>,
     /// The socket that it would take; `None` where none is known to be the same server's.
     pub socket: Option<String>,
@@ -63,8 +64,13 @@ fn password(address: &Address) -> Option<String> {
     address.password.as_ref().map(|it| it.reveal().to_owned())
 }
 
-fn tcp_here(address: &Address) -> Option<SocketAddr> {
+fn tcp_beside_socket(address: &Address) -> Option<SocketAddr> {
     let ip = own_ip(address, true).ok()?;
+    Some(SocketAddr::new(ip, address.port))
+}
+
+fn tcp_here(address: &Address) -> Option<SocketAddr> {
+    let ip = own_ip(address, false).ok()?;
     Some(SocketAddr::new(ip, address.port))
 }
 
@@ -180,7 +186,7 @@ impl Sources {
             all.push(Switchable {
                 checked,
                 is_guessed: found.is_guessed,
-                tcp: { found.address.as_ref() }.and_then(tcp_here),
+                tcp: { found.address.as_ref() }.and_then(tcp_beside_socket),
                 address: found.address.clone(),
                 socket: socket_file,
                 moves,

@@ -4,7 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_discover::{Outlook, Place, Process, Server, holders, is_listened_at, listens_on};
+use looptax_discover::{
+    Endpoint, Outlook, Place, Process, Server, holders, is_listened_at, listens_on,
+};
 use looptax_dsn::Kind;
 
 use super::Sides;
@@ -16,6 +18,8 @@ type Ends = (SocketAddr, SocketAddr);
 pub(super) struct Eyes {
     sides: Sides,
     tcp: SocketAddr,
+    /// Where the port was listened at before.
+    ports: Vec<Endpoint>,
     outlook: Outlook,
     known: BTreeSet<Ends>,
     known_inodes: BTreeSet<u64>,
@@ -25,10 +29,12 @@ pub(super) struct Eyes {
 
 impl Eyes {
     pub(super) fn open(sides: &Sides, tcp: SocketAddr) -> Self {
+        let ports = ports(sides, tcp);
         let mut eyes = Self {
-            outlook: outlook(sides, tcp),
+            outlook: outlook(sides, &ports),
             sides: sides.clone(),
             tcp,
+            ports,
             known: BTreeSet::new(),
             known_inodes: BTreeSet::new(),
             over_socket: BTreeSet::new(),
@@ -42,7 +48,7 @@ impl Eyes {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;
         }
-        self.outlook = outlook(&self.sides, self.tcp);
+        self.outlook = outlook(&self.sides, &self.ports);
     }
 
     /// How many connections over TCP are new since the last look.
@@ -103,18 +109,30 @@ impl Eyes {
     }
 }
 
-/// Over what is listened on behind now, and over whatever listens at the port.
-fn outlook(sides: &Sides, tcp: SocketAddr) -> Outlook {
-    let pool = &sides.back_master;
-    let mut endpoints = listens_on(pool);
-    let has_port = endpoints.iter().any(|it| it.place.takes(tcp));
-    if !has_port {
-        // Its connections of the last minute are still listed.
-        let mut port = endpoints.first().cloned();
-        if let Some(it) = &mut port {
+/// Where a port is listened at: by what is behind, else by whoever has the address.
+fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
+    let all = listens_on(&sides.back_master);
+    let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
+    let mut found: Vec<Endpoint> = all.iter().filter(is_port).cloned().collect();
+    if !found.iter().any(|it| it.place.takes(tcp)) {
+        let mut other = all.first().cloned();
+        if let Some(it) = &mut other {
             it.place = Place::Tcp(tcp);
         }
-        endpoints.extend(port);
+        found.extend(other);
+    }
+    found
+}
+
+/// Over what is listened on behind now, and over the port: its connections of the last minute are still listed after
+/// nobody listens there any more.
+fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
+    let pool = &sides.back_master;
+    let mut endpoints = listens_on(pool);
+    for port in ports {
+        if !endpoints.iter().any(|it| it.place == port.place) {
+            endpoints.push(port.clone());
+        }
     }
     let server = Server {
         kind: Kind::PhpFpm,

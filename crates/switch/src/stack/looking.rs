@@ -2,7 +2,6 @@
 //! needs the port, and whom the socket would keep out. Writes nothing.
 
 use std::fs;
-use std::net::SocketAddr;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -15,9 +14,9 @@ use looptax_failure::Failure;
 use looptax_record::{Edit, Outcome, Point, PointCode, Topic};
 
 use super::back::{BackProgram, Own};
-use super::connections;
 use super::front::Front;
 use super::pair::Pair;
+use super::port::Port;
 use super::rights::{Access, User};
 
 /// What is looked at before anything is written.
@@ -26,7 +25,7 @@ pub(super) struct Looking<'a> {
     pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
     /// The port that is given up, where the file of what is behind changes.
-    pub(super) tcp: Option<SocketAddr>,
+    pub(super) port: Option<&'a Port>,
     /// The web server's file.
     pub(super) site: &'a Path,
     /// The other, and who reads it.
@@ -47,9 +46,9 @@ impl Looking<'_> {
         let client = Client::find(Some(self.front.worker.pid), None)?;
         let mut found = Found::default();
         found.points.extend(self.same_folder());
-        if let Some(tcp) = self.tcp {
+        if let Some(port) = self.port {
             found.points.extend(self.objection());
-            found.points.extend(self.others(tcp));
+            found.points.extend(self.others(port));
             found.points.push(self.folder(&client));
             found.points.extend(self.may_not_listen());
             let point = self.rights(&mut found);
@@ -99,35 +98,25 @@ impl Looking<'_> {
         )
     }
 
-    /// Other files of the web server that go to the same port, where nobody would be any more.
-    fn others(&self, tcp: SocketAddr) -> Option<Point> {
-        let others = self
-            .front
-            .files
-            .iter()
-            .filter(|(path, _)| fs::canonicalize(path).is_ok_and(|it| it != *self.site));
-        let goes_there = |(path, text): &(PathBuf, String)| {
+    /// Lines of the web server's files that go on to the same port, where nobody would be any more.
+    fn others(&self, port: &Port) -> Option<Point> {
+        let lines = |(path, text): &(PathBuf, String)| {
+            let is_site = fs::canonicalize(path).is_ok_and(|it| it == *self.site);
             let application = self.pair.applications[0];
-            let all = connections(path, text, application, self.socket).unwrap_or_default();
-            let one = all
-                .iter()
-                .find(|it| it.tcp.is_some_and(|it| it.port() == tcp.port()))?;
-            Some(match one.checked.line {
-                Some(line) => format!("{} line {line}", path.display()),
-                None => path.display().to_string(),
-            })
+            let lines = port.other_lines((path, text), application, is_site);
+            let shown = path.display().to_string();
+            lines
+                .into_iter()
+                .map(move |it| format!("{shown} line {it}"))
         };
-        let mut all: Vec<String> = others.filter_map(goes_there).collect();
-        if all.is_empty() && self.is_named_across(tcp) {
-            // A server of an upstream in one file, and who hands it pages in another.
-            all.push(format!("an upstream of {}", self.front.program.title()));
-        }
+        let all: Vec<String> = self.front.files.iter().flat_map(lines).collect();
         if all.is_empty() {
             return None;
         }
         let what = format!(
-            "{} goes to {tcp} too, where nobody would listen any more",
-            all.join(", ")
+            "{} goes to {} too, where nobody would listen any more",
+            all.join(", "),
+            port.tcp
         );
         Some(
             fails(
@@ -139,22 +128,6 @@ impl Looking<'_> {
                 "give those pages a server of their own first, or move them by hand with these lines",
             ),
         )
-    }
-
-    /// Whether all files together go there more often than those that are read by themselves.
-    fn is_named_across(&self, tcp: SocketAddr) -> bool {
-        let n_there = |path: &Path, text: &str| {
-            let application = self.pair.applications[0];
-            let all = connections(path, text, application, self.socket).unwrap_or_default();
-            let there = all
-                .iter()
-                .filter(|it| it.tcp.is_some_and(|it| it.port() == tcp.port()));
-            there.count()
-        };
-        let files = &self.front.files;
-        let texts: Vec<&str> = files.iter().map(|it| &*it.1).collect();
-        let alone: usize = files.iter().map(|(path, text)| n_there(path, text)).sum();
-        n_there(self.site, &texts.join("\n")) > alone
     }
 
     /// Why the file of what is behind would not count.

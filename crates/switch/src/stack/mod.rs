@@ -12,6 +12,7 @@ mod front;
 mod looking;
 mod pair;
 mod plan;
+mod port;
 mod program;
 mod rights;
 mod undo;

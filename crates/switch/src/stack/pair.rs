@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, rewritten};
 use looptax_diagnose::check::Switchable;
+use looptax_discover::Place;
 use looptax_failure::Failure;
 
 use super::back::{self, BackProgram};
@@ -202,8 +203,12 @@ impl Ends {
         let label = |it: &Switchable| it.checked.label.clone();
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
-            let is_own = |to: &&SocketAddr| it.tcp.is_some_and(|own| own.port() == to.port());
-            if let Some(to) = targets.iter().find(is_own) {
+            let Some(own) = it.tcp else { continue };
+            // A port alone may be listened at by another address than it says.
+            let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
+            let is_port = |to: &&SocketAddr| own.port() == to.port();
+            let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));
+            if let Some(to) = to {
                 return Some((Some(*to), label(it), None));
             }
         }
@@ -234,5 +239,37 @@ impl Ends {
             ),
             "name the file of what the pages go to",
         )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(servers: &str, bind: &str, expected: Option<&str>) {
+        let site = format!(
+            "upstream app {{ {servers} }}\nserver {{ location / {{ proxy_pass http://app; }} }}\n"
+        );
+        let own = format!("bind = \"{bind}\"\n");
+        let read = |path: &str, text: &str, application| {
+            connections(Path::new(path), text, application, Path::new("/")).unwrap()
+        };
+        let ends = Ends {
+            of_site: read("/etc/nginx/sites/shop", &site, "nginx_proxy"),
+            of_pool: read("/srv/gunicorn.conf.py", &own, "gunicorn"),
+        };
+        let met = ends.meet().and_then(|it| it.0).map(|it| it.to_string());
+        assert_eq!(met.as_deref(), expected, "{servers} {bind}");
+    }
+
+    #[test]
+    fn another_machine_at_the_same_port_is_not_where_the_two_meet() {
+        let both = "server 203.0.113.7:8000; server 127.0.0.1:8000;";
+        check(both, "0.0.0.0:8000", Some("127.0.0.1:8000"));
+        check("server 203.0.113.7:8000;", "0.0.0.0:8000", None);
+        // The address that is listened at, before one that has but the port.
+        let own = "server 127.0.0.2:8000; server 127.0.0.1:8000;";
+        check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
     }
 }

@@ -13,6 +13,7 @@ use super::back::{self, Own};
 use super::front::Front;
 use super::looking::{Found, Looking};
 use super::pair::{Pair, Text, pair};
+use super::port::Port;
 use super::{Sides, Stack, StackWish};
 use crate::plan::{Fate, Lines, Plan, Planned};
 use crate::remark::remarks;
@@ -27,11 +28,13 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
     let socket = socket(&pair, wish.socket)?;
     let master = master(&pair, &socket)?;
     let (worker, pool_moves) = (front.worker.clone(), pair.listens.is_none());
+    let given_up = { pair.tcp.filter(|_| pool_moves) }.map(|it| Port::of(&master, it));
+    let port = given_up.as_ref();
     let found = Looking {
         front: &front,
         pair: &pair,
         socket: &socket,
-        tcp: pair.tcp.filter(|_| pool_moves),
+        port,
         site: site.original.path(),
         own: Own {
             text: &pool.content,
@@ -41,7 +44,7 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
         },
     }
     .look()?;
-    let (mut plan, tcp) = planned(site, pool, (&pair, &socket), &found)?;
+    let (mut plan, tcp) = planned(site, pool, (&pair, &socket, port), &found)?;
     let is_open_to_all =
         |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
@@ -132,12 +135,14 @@ fn unknown_targets(all: &[Switchable], pair: &Pair) -> Vec<String> {
 fn planned(
     site: Text<'_>,
     pool: Text<'_>,
-    (pair, socket): (&Pair, &Path),
+    (pair, socket, port): (&Pair, &Path, Option<&Port>),
     found: &Found,
 ) -> Result<(Plan, SocketAddr), Failure> {
-    let is_wanted = |it: &Switchable| match pair.tcp {
-        Some(tcp) => it.tcp == Some(tcp),
-        None => it.checked.verdict == SwitchVerdict::AlreadyThere,
+    let is_wanted = |it: &Switchable| match (port, pair.tcp) {
+        // Whatever address of this machine it is by.
+        (Some(port), _) => port.is_way_of(it),
+        (None, Some(tcp)) => it.tcp == Some(tcp),
+        (None, None) => it.checked.verdict == SwitchVerdict::AlreadyThere,
     };
     let mut of_site = site.read_as(pair.applications[0], socket)?;
     let mut of_pool = pool.read_as(pair.applications[1], socket)?;

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
-use super::words::words_of;
+use super::words::{logical_line, words_of};
 use crate::app::setting::Value;
 
 /// The directives that name an address.
@@ -42,19 +42,6 @@ pub(super) fn read(sink: &mut Sink<'_>) {
             target(sink, (&blocks, own), &words, &workers);
         }
     }
-}
-
-/// A line with those that it goes on in; a comment has one.
-fn logical_line(text: &str) -> &str {
-    let mut end = 0;
-    let is_comment = text.trim_start().starts_with('#');
-    for line in text.split_inclusive('\n') {
-        end += line.len();
-        if is_comment || !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
-            break;
-        }
-    }
-    &text[..end]
 }
 
 /// The first word that is an address; blocks and directive that it stands in.

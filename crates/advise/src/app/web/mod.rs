@@ -3,16 +3,19 @@
 //! Text in, settings with their places out. A setting is the address alone (`127.0.0.1:9000`, `unix:/run/app.sock`), so
 //! that whatever stands around it stays; its last name says which directive it belongs to, and so what is spoken there.
 //! What goes through TLS is left out. `words` takes a text apart, `sink` keeps
-//! what is found; one file for each program. Called by `read`.
+//! what is found; one file for each program. `named` finds whatever else goes to a port. Called by `read` and by `switch`.
 
 mod apache;
 mod caddy;
 mod haproxy;
+mod named;
 mod nginx;
 mod sink;
 mod words;
 
 use super::setting::Read;
+pub use named::NamedPort;
+pub(crate) use named::named_ports;
 use sink::Sink;
 
 /// Whose file it is.

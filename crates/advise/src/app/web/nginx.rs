@@ -123,12 +123,14 @@ fn pass(
     let text = &sink.text[target.clone()];
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
-        // A variable may hold all of it; another scheme is TLS, none is a stream.
-        None if *has_scheme && !text.starts_with('$') || text.contains("://") => return,
+        // A variable may hold all of it, or the scheme; another scheme is TLS, none is a stream.
+        None if text.starts_with('$') => (text, 0),
+        None if *has_scheme || text.contains("://") => return,
         None => (text, 0),
     };
     let n_own = match rest.strip_prefix("unix:") {
         Some(path) => "unix:".len() + path.find(':').unwrap_or(path.len()),
+        None if rest.starts_with('$') => rest.len(),
         None => rest.find(['/', '?']).unwrap_or(rest.len()),
     };
     let own = &rest[..n_own];

@@ -31,7 +31,7 @@ fn nginx_hands_on_by_address_by_socket_and_by_the_name_of_servers() {
          location ~ \\.php$ { fastcgi_pass php; }\n  location /a { proxy_pass http://127.0.0.1:8000/x/; }\n  \
          location /b { proxy_pass http://unix:/run/app.sock:/y; }\n  location /c { uwsgi_pass 127.0.0.1:3031; }\n  \
          location /d { proxy_pass https://127.0.0.1:8443; }\n  location /e { proxy_pass $where; }\n  \
-         location /f { fastcgi_pass elsewhere; }\n } }\n\
+         location /f { fastcgi_pass elsewhere; }\n  location /g { proxy_pass $scheme://127.0.0.1:8000/; }\n } }\n\
          stream { server { proxy_pass 127.0.0.1:3306; } }\n",
         Proxy::Nginx,
         &[
@@ -42,6 +42,7 @@ fn nginx_hands_on_by_address_by_socket_and_by_the_name_of_servers() {
             "7 server/location /c/uwsgi_pass=127.0.0.1:3031",
             "9 server/location /e/proxy_pass=?",
             "10 server/location /f/fastcgi_pass=elsewhere !",
+            "11 server/location /g/proxy_pass=?",
         ],
     );
 }

@@ -46,6 +46,19 @@ pub(super) fn words_of(line: &str, from: usize) -> Vec<Range<usize>> {
     words.map(|it| it.start + from..it.end + from).collect()
 }
 
+/// A line with those that it goes on in; a comment has one.
+pub(super) fn logical_line(text: &str) -> &str {
+    let mut end = 0;
+    let is_comment = text.trim_start().starts_with('#');
+    for line in text.split_inclusive('\n') {
+        end += line.len();
+        if is_comment || !line.trim_end_matches(['\n', '\r']).ends_with('\\') {
+            break;
+        }
+    }
+    &text[..end]
+}
+
 struct Walk<'a> {
     text: &'a str,
     ends: Ends,

@@ -8,7 +8,7 @@ use looptax_testkit::runner::Looptax;
 
 use super::shop::{
     APACHE, APACHE_MATCH, Back, CADDY, FPM, Front, GUNICORN, HAPROXY, NGINX_PROXY, NGINX_UPSTREAM,
-    NGINX_UWSGI, PUMA, Shop, UWSGI,
+    NGINX_UWSGI, PUMA, Shop, UWSGI, expect_said,
 };
 use crate::application::{Place, skip_without};
 use crate::fixture::{exe, free_address, is_root, is_there};
@@ -220,6 +220,88 @@ fn another_site_at_the_port_of_an_upstream_is_named_and_nothing_is_done() {
 }
 
 #[test]
+fn every_line_of_a_file_that_goes_to_the_port_is_moved_however_many_there_are() {
+    let whole = NGINX_PROXY.site.1;
+    let mut site = whole.strip_suffix("}\n").unwrap_or(whole).to_owned();
+    for number in 0..70 {
+        site += &format!("    location /{number} {{ proxy_pass http://«behind»; }}\n");
+    }
+    site += "}\n";
+    let Some(shop) = Shop::with(&NGINX_PROXY, &GUNICORN, &[(NGINX_PROXY.site.0, &site)]) else {
+        return;
+    };
+    shop.follow(
+        ["+ proxy_pass http://unix:«socket»:", "--check-config"],
+        [
+            "location /69 { proxy_pass http://unix:«socket»:; }\n",
+            "\nbind = \"unix:«socket»\"\n",
+        ],
+    );
+}
+
+#[test]
+fn whatever_else_goes_to_the_port_is_named_with_its_line_and_nothing_is_done() {
+    let other = |directives: &str| {
+        format!(
+            "server {{\n    listen unix:«folder»/other.sock;\n    location / {{\n        {directives}\n    }}\n}}\n"
+        )
+    };
+    for (front, file, text, line) in [
+        (
+            &NGINX_PROXY,
+            "sites/other",
+            other("grpc_pass grpc://«behind»;"),
+            4,
+        ),
+        (
+            &NGINX_PROXY,
+            "sites/other",
+            other("set $up «behind»;\n        proxy_pass http://$up;"),
+            4,
+        ),
+        (
+            &NGINX_PROXY,
+            "sites/other",
+            other("proxy_pass $scheme://«behind»;"),
+            4,
+        ),
+        (
+            &HAPROXY,
+            "haproxy.cfg",
+            format!(
+                "{}listen raw\n    mode tcp\n    bind unix@«folder»/raw.sock\n    server one «behind»\n",
+                HAPROXY.site.1
+            ),
+            14,
+        ),
+    ] {
+        let Some(shop) = Shop::with(front, &GUNICORN, &[(file, &text)]) else {
+            continue;
+        };
+        shop.refused(&[&format!("{file} line {line} goes to «behind» too")]);
+    }
+}
+
+#[test]
+fn web_sockets_that_apache_hands_to_the_same_port_are_named_and_nothing_is_done() {
+    let front = Front {
+        main: (
+            "apache.conf",
+            "ServerRoot «folder»\nServerName localhost\n«modules»LoadModule proxy_http_module /usr/lib/apache2/modules/mod_proxy_http.so\n«user_and_group»PidFile «folder»/apache.pid\nDefaultRuntimeDir «folder»\nErrorLog «folder»/log\nListen «http»\nIncludeOptional «folder»/sites/*.conf\n",
+        ),
+        site: (
+            "sites/shop.conf",
+            "<VirtualHost «http»>\n    ProxyPass /ws ws://«behind»/ws\n    ProxyPass / http://«behind»/\n    ProxyPassReverse / http://«behind»/\n</VirtualHost>\n",
+        ),
+        ..APACHE
+    };
+    let Some(shop) = Shop::open(&front, &GUNICORN) else {
+        return;
+    };
+    shop.refused(&["sites/shop.conf line 2 goes to «behind» too"]);
+}
+
+#[test]
 fn a_server_whose_address_is_in_a_unit_is_refused_with_the_lines_to_type() {
     if !is_there("nginx") {
         return skip_without("nginx");
@@ -307,4 +389,33 @@ fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_
         run.expect_error(2, &[why, "--reload COMMAND"]);
         shop.expect_as_before(&before);
     }
+}
+
+#[test]
+fn haproxy_without_a_master_that_gave_up_root_is_tested_as_its_user_with_its_groups() {
+    if !is_root() {
+        return;
+    }
+    let no_workers = Front {
+        words: &[
+            "-db",
+            "-f",
+            "«folder»/global.cfg",
+            "-f",
+            "«folder»/haproxy.cfg",
+        ],
+        ..HAPROXY
+    };
+    let Some(shop) = Shop::open(&no_workers, &GUNICORN) else {
+        return;
+    };
+    let before = shop.bytes();
+    let socket = shop.socket();
+    let run = shop
+        .switching(&["--yes", "--socket", &socket, "--reload", "exit 7"])
+        .run();
+    run.expect_code(1);
+    expect_said(&run, "haproxy -c -q -f");
+    expect_said(&run, "`exit 7` ended with 7");
+    shop.expect_as_before(&before);
 }
