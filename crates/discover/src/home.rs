@@ -82,11 +82,13 @@ fn container(path: &str) -> Option<Home> {
     None
 }
 
-/// The innermost service of a path; a user's own manager is none.
+/// The innermost service of a path; a user's own manager is none, nor is what it runs: the system's knows nothing of that.
 fn unit(path: &str) -> Option<Home> {
-    let service = path
-        .split('/')
-        .rfind(|part| part.ends_with(".service") && !part.starts_with("user@"))?;
+    let mut services = path.split('/').filter(|part| part.ends_with(".service"));
+    let service = services.next_back()?;
+    if service.starts_with("user@") || services.any(|it| it.starts_with("user@")) {
+        return None;
+    }
     Some(Home::Unit(service.to_owned()))
 }
 
@@ -146,6 +148,10 @@ mod tests {
         check("0::/user.slice/user-1000.slice/session-2.scope", "");
         check(
             "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope",
+            "",
+        );
+        check(
+            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/gunicorn.service",
             "",
         );
         check("0::/\n", "");

@@ -1,6 +1,6 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
@@ -36,12 +36,32 @@ pub fn usual_reload(process: &Process) -> Option<String> {
 }
 
 /// The service that a process belongs to, where systemd runs here.
-pub(crate) fn unit_of(process: &Process) -> Option<&str> {
+fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
     let is_service = Path::new("/run/systemd/system").is_dir() && unit.ends_with(".service");
     is_service.then_some(&**unit)
+}
+
+/// The same where the process is the service's main one: of a service that keeps several programs (supervisord's, a cron
+/// job's) none is told as the whole of it.
+pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
+    unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))
+}
+
+fn main_pid(unit: &str) -> Option<u32> {
+    let output = process::Command::new("systemctl")
+        .args(["show", "-p", "MainPID", "--value", "--", unit])
+        .stdin(Stdio::null())
+        .output()
+        .ok()?;
+    String::from_utf8_lossy(&output.stdout).trim().parse().ok()
+}
+
+/// What has a process read its files by the service that it is the main one of.
+pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
+    main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
 /// A command for a shell.
@@ -68,18 +88,23 @@ impl Command<'_> {
         };
         // By its path: of a process that gave up rights no other one of its user may follow the link itself.
         shell.current_dir(fs::read_link(like.file("cwd"))?);
-        let environment = fs::read(like.file("environ"))?;
-        let words = environment.split(|byte| *byte == 0);
-        let pairs = words.filter_map(|it| {
-            let at = it.iter().position(|byte| *byte == b'=')?;
-            Some((
-                OsStr::from_bytes(&it[..at]),
-                OsStr::from_bytes(&it[at + 1..]),
-            ))
-        });
-        shell.env_clear().envs(pairs);
+        shell.env_clear().envs(environment(like)?);
         Ok(shell)
     }
+}
+
+/// The variables that a process was started with.
+///
+/// # Errors
+/// That they are not ours to read.
+pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsString)>> {
+    let bytes = fs::read(process.file("environ"))?;
+    let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+    let pairs = bytes.split(|byte| *byte == 0).filter_map(|it| {
+        let at = it.iter().position(|byte| *byte == b'=')?;
+        Some((owned(&it[..at]), owned(&it[at + 1..])))
+    });
+    Ok(pairs.collect())
 }
 
 /// Starts it as whom it is like.

@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use looptax_discover::{Home, Process, any_process};
 
 use crate::journal::ProgramOf;
-use crate::reload::{Command as ShellCommand, unit_of, usual_reload};
+use crate::reload::{Command as ShellCommand, environment, main_unit_of, reload_of_unit};
 
 /// What the kernel writes behind the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
@@ -76,11 +76,22 @@ pub(super) fn said(
     program: &Path,
     words: impl IntoIterator<Item = String>,
 ) -> Result<String, String> {
-    let output = Command::new(program)
-        .args(words)
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| error.to_string())?;
+    told_by(Command::new(program).args(words))
+}
+
+/// The same with the variables of one that runs.
+pub(super) fn said_like(
+    like: &Process,
+    program: &Path,
+    words: impl IntoIterator<Item = String>,
+) -> Result<String, String> {
+    let variables = environment(like).map_err(|error| error.to_string())?;
+    let mut command = Command::new(program);
+    told_by(command.args(words).env_clear().envs(variables))
+}
+
+fn told_by(command: &mut Command) -> Result<String, String> {
+    let output = { command.stdin(Stdio::null()).output() }.map_err(|error| error.to_string())?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
     if output.status.success() {
         Ok(text(&output.stdout))
@@ -115,12 +126,12 @@ impl From<String> for Line {
 
 /// What restarts the service that it belongs to.
 pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
-    unit_of(process).map(|unit| format!("systemctl restart {unit}"))
+    main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
 /// What has it read its files: the service's own word, or the signal.
 pub(super) fn reload(process: &Process, signal: &str) -> String {
-    usual_reload(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
+    reload_of_unit(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
 }
 
 /// Words as a shell takes them.

@@ -1,14 +1,14 @@
 //! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of them.
 //!
 //! Debian's file wants variables that `apachectl` sets, so that one is asked where it lies beside the program and nothing
-//! else was named at the start.
+//! was named at the start; else the program itself, with the options and the variables of the running one.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
 
-use super::super::program::{Line, file_of, line, reload, said};
+use super::super::program::{Line, file_of, line, reload, said, said_like};
 use super::known::{Files, FrontProgram};
 
 /// Its options that have a word behind them and say which files it reads.
@@ -32,9 +32,13 @@ impl FrontProgram for Apache {
     }
 
     fn files(&self, master: &Process) -> Result<Files, String> {
-        let (program, mut words) = asked(master);
-        words.extend(["-t", "-D", "DUMP_INCLUDES"].map(str::to_owned));
-        let found = said(&program, words)?;
+        let list = ["-t", "-D", "DUMP_INCLUDES"].map(str::to_owned);
+        let found = match asked(master) {
+            Asked::Control(program) => said(&program, list)?,
+            Asked::Itself(program, words) => {
+                said_like(master, &program, words.into_iter().chain(list))?
+            }
+        };
         let paths = { found.lines() }.filter_map(|it| it.split_once(") ").map(|it| it.1.trim()));
         let paths = paths.filter(|it| it.starts_with('/')).map(PathBuf::from);
         let text = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
@@ -46,9 +50,17 @@ impl FrontProgram for Apache {
     }
 
     fn test(&self, master: &Process) -> Line {
-        let (program, mut words) = asked(master);
-        words.push("-t".to_owned());
-        Line::from(line(&program, &words))
+        let test = "-t".to_owned();
+        match asked(master) {
+            Asked::Control(program) => Line::from(line(&program, &[test])),
+            Asked::Itself(program, mut words) => {
+                words.push(test);
+                Line {
+                    text: line(&program, &words),
+                    like: Some(master.clone()),
+                }
+            }
+        }
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
@@ -56,24 +68,38 @@ impl FrontProgram for Apache {
     }
 }
 
-/// What is run, and the options that the running one was started with.
-fn asked(master: &Process) -> (PathBuf, Vec<String>) {
+/// What is run.
+enum Asked {
+    Control(PathBuf),
+    /// With the options that the running one was started with.
+    Itself(PathBuf, Vec<String>),
+}
+
+fn asked(master: &Process) -> Asked {
     let words = options(&master.arguments());
     let program = file_of(master);
     let control = program.parent().unwrap_or(Path::new("/")).join("apachectl");
-    if !words.iter().any(|it| it == "-f") && control.is_file() {
-        return (control, Vec::new());
+    if words.is_empty() && control.is_file() {
+        return Asked::Control(control);
     }
-    (program, words)
+    Asked::Itself(program, words)
 }
 
 fn options(arguments: &[String]) -> Vec<String> {
     let mut found = Vec::new();
-    for pair in arguments.windows(2) {
+    let mut words = arguments.iter();
+    while let Some(word) = words.next() {
+        let Some(option) = OPTIONS.iter().find(|it| word.starts_with(**it)) else {
+            continue;
+        };
+        // Its word may be in one with it: -DSSL.
+        let value = match &word[option.len()..] {
+            "" => words.next().map(|it| &**it),
+            value => Some(value),
+        };
         // That it stays before the terminal is for nothing but a start.
-        let is_own = OPTIONS.contains(&&*pair[0]) && pair[1] != "FOREGROUND";
-        if is_own {
-            found.extend_from_slice(pair);
+        if let Some(value) = value.filter(|it| *it != "FOREGROUND" && *it != "NO_DETACH") {
+            found.extend([(*option).to_owned(), value.to_owned()]);
         }
     }
     found
@@ -88,5 +114,7 @@ mod tests {
         let words = "apache2 -D FOREGROUND -f /a.conf -k start -D SSL".split(' ');
         let words: Vec<String> = words.map(str::to_owned).collect();
         assert_eq!(options(&words), ["-f", "/a.conf", "-D", "SSL"]);
+        let words = ["httpd", "-DFOREGROUND", "-d/srv/web", "-DSSL"].map(str::to_owned);
+        assert_eq!(options(&words), ["-d", "/srv/web", "-D", "SSL"]);
     }
 }

@@ -7,10 +7,13 @@ use looptax_discover::Process;
 
 use super::super::program::{Line, file_of, line};
 use super::known::{Files, FrontProgram};
-use crate::reload::usual_reload;
+use crate::reload::reload_of_unit;
 
-/// Its options that say which file it reads.
-const OPTIONS: [&str; 2] = ["--config", "--adapter"];
+/// Its options that say which file it reads, in both forms.
+const CONFIG: [&str; 2] = ["--config", "-c"];
+const ADAPTER: [&str; 2] = ["--adapter", "-a"];
+/// Deepest imports that are followed.
+const MOST_DEPTH: usize = 16;
 
 /// Caddy.
 #[derive(Debug)]
@@ -32,11 +35,8 @@ impl FrontProgram for Caddy {
     fn files(&self, master: &Process) -> Result<Files, String> {
         let main = config(master);
         let text = fs::read_to_string(&main).map_err(|it| format!("{}: {it}", main.display()))?;
-        let mut found = Files::new();
-        for path in imports(&text, main.parent().unwrap_or(Path::new("/"))) {
-            found.extend(fs::read_to_string(&path).ok().map(|text| (path, text)));
-        }
-        found.push((main, text));
+        let mut found = vec![(main, text)];
+        follow(&mut found);
         Ok(found)
     }
 
@@ -54,7 +54,13 @@ impl FrontProgram for Caddy {
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
-        if let Some(command) = usual_reload(master) {
+        if master.arguments().iter().any(|it| it == "--resume") {
+            return Err(format!(
+                "Caddy {} was started with --resume: what it was told last counts, and no file",
+                master.pid
+            ));
+        }
+        if let Some(command) = reload_of_unit(master) {
             return Ok(command.into());
         }
         let main = config(master);
@@ -74,13 +80,10 @@ impl FrontProgram for Caddy {
 /// It runs as nobody who is trusted, so its program does what it does as that one.
 fn told(master: &Process, what: &str) -> Line {
     let mut words = vec![what.to_owned()];
-    let arguments = master.arguments();
-    for pair in arguments.windows(2) {
-        if pair[0] == OPTIONS[1] {
-            words.extend_from_slice(pair);
-        }
+    if let Some(adapter) = option(&master.arguments(), ADAPTER) {
+        words.extend([ADAPTER[0].to_owned(), adapter]);
     }
-    words.extend([OPTIONS[0].to_owned(), config(master).display().to_string()]);
+    words.extend([CONFIG[0].to_owned(), config(master).display().to_string()]);
     Line {
         text: line(&file_of(master), &words),
         like: Some(master.clone()),
@@ -89,11 +92,48 @@ fn told(master: &Process, what: &str) -> Line {
 
 /// The file that it was started with.
 fn config(master: &Process) -> PathBuf {
-    let arguments = master.arguments();
-    let mut pairs = arguments.windows(2);
-    let named = pairs.find(|it| it[0] == OPTIONS[0] || it[0] == "-c");
+    let named = option(&master.arguments(), CONFIG);
     let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
-    folder.join(named.map_or("Caddyfile", |it| &*it[1]))
+    folder.join(named.unwrap_or_else(|| "Caddyfile".to_owned()))
+}
+
+/// What an option says, the last time: `--config FILE`, `--config=FILE`, `-c FILE`, `-cFILE`.
+fn option(words: &[String], [long, short]: [&str; 2]) -> Option<String> {
+    let mut found = None;
+    for (at, word) in words.iter().enumerate() {
+        let joined = word.strip_prefix(long).and_then(|it| it.strip_prefix('='));
+        let value = match joined {
+            Some(value) => Some(value.to_owned()),
+            None if word == long || word == short => words.get(at + 1).cloned(),
+            None if word.starts_with("--") => None,
+            None => { word.strip_prefix(short) }.map(|it| it.trim_start_matches('=').to_owned()),
+        };
+        found = value.or(found);
+    }
+    found
+}
+
+/// Adds what the files import, and what that imports.
+fn follow(files: &mut Files) {
+    let mut from = 0;
+    for _ in 0..MOST_DEPTH {
+        let end = files.len();
+        let folder = |path: &PathBuf| path.parent().unwrap_or(Path::new("/")).to_owned();
+        let of_file = |(path, text): &(PathBuf, String)| imports(text, &folder(path));
+        let named = files[from..].iter().flat_map(of_file);
+        // One file by its one name, or an import of itself would never end.
+        let mut named: Vec<PathBuf> = named.filter_map(|it| fs::canonicalize(it).ok()).collect();
+        let is_known = |it: &PathBuf| {
+            let mut known = files.iter();
+            known.any(|file| fs::canonicalize(&file.0).is_ok_and(|own| own == *it))
+        };
+        named.retain(|it| !is_known(it));
+        named.sort();
+        named.dedup();
+        let read = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
+        files.extend(named.into_iter().filter_map(read));
+        from = end;
+    }
 }
 
 /// The files that a text imports; a star stands for names of a folder.
@@ -119,4 +159,41 @@ fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
         found.extend(entries.filter(is_one));
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn options_are_read_in_all_their_forms() {
+        let check = |words: &str, config: Option<&str>, adapter: Option<&str>| {
+            let words: Vec<String> = words.split(' ').map(str::to_owned).collect();
+            assert_eq!(option(&words, CONFIG).as_deref(), config, "{words:?}");
+            assert_eq!(option(&words, ADAPTER).as_deref(), adapter, "{words:?}");
+        };
+        check("caddy run --environ --config /a", Some("/a"), None);
+        check(
+            "caddy run --config=/a --adapter=nginx",
+            Some("/a"),
+            Some("nginx"),
+        );
+        check("caddy run -c /a -a nginx", Some("/a"), Some("nginx"));
+        check("caddy run --watch", None, None);
+    }
+
+    #[test]
+    fn what_an_import_imports_is_read_too() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name);
+        fs::create_dir(path("sites")).unwrap();
+        fs::write(path("Caddyfile"), "import sites/*\n").unwrap();
+        fs::write(path("sites/a"), "import ../snippet\n").unwrap();
+        fs::write(path("snippet"), "import sites/*\nimport snippet\n").unwrap();
+        let mut files = vec![(path("Caddyfile"), "import sites/*\n".to_owned())];
+        follow(&mut files);
+        let read: Vec<PathBuf> = files.into_iter().map(|it| it.0).collect();
+        let own = |name: &str| fs::canonicalize(path(name)).unwrap();
+        assert_eq!(read, [path("Caddyfile"), own("sites/a"), own("snippet")]);
+    }
 }

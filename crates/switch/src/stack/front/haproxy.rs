@@ -7,7 +7,7 @@ use looptax_discover::Process;
 
 use super::super::program::{Line, file_of, is_trusted, line, reload, workers};
 use super::known::{Files, FrontProgram};
-use crate::reload::usual_reload;
+use crate::reload::reload_of_unit;
 
 /// `HAProxy`.
 #[derive(Debug)]
@@ -68,7 +68,7 @@ impl FrontProgram for Haproxy {
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
-        if let Some(command) = usual_reload(master) {
+        if let Some(command) = reload_of_unit(master) {
             return Ok(command.into());
         }
         if workers(master).iter().any(|it| self.is_serving(it)) {
