@@ -52,7 +52,19 @@ impl BackProgram for Gunicorn {
     fn objection(&self, own: &Own<'_>) -> Option<Closed> {
         let title = format!("Gunicorn {}", own.master.pid);
         let arguments = own.master.arguments();
-        let words = &arguments[script(&arguments)? + 1..];
+        let Some(at) = script(&arguments) else {
+            // A module (setproctitle) has it write a title there: `gunicorn: master [shop.wsgi]`.
+            return Some(Closed {
+                what: format!(
+                    "{title} shows a title in the place of its command line, so that nobody sees whether that wins over its file"
+                ),
+                next: format!(
+                    "by hand: looptax check --app {} says the lines of both files",
+                    own.file.display()
+                ),
+            });
+        };
+        let words = &arguments[at + 1..];
         if environment(own.master, "GUNICORN_CMD_ARGS").is_some() || option(words, "bind").is_some()
         {
             return Some(Closed {
@@ -181,10 +193,12 @@ fn setting(text: &str, name: &str) -> Option<String> {
     text.lines().filter_map(value).next_back()
 }
 
-/// `0o22`, `0x12`, `18`.
+/// `0o22`, `0x12`, `18`, and `022`, which its command line takes for the first.
 fn python_number(text: &str) -> Option<u32> {
     let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
-    let found = of("0o", 8).or_else(|| of("0x", 16));
+    let is_old_octal = |it: &&str| it.starts_with(|c: char| c.is_ascii_digit());
+    let old_octal = || { text.strip_prefix('0').filter(is_old_octal) }.and_then(|_| of("0", 8));
+    let found = of("0o", 8).or_else(|| of("0x", 16)).or_else(old_octal);
     found.unwrap_or_else(|| text.parse()).ok()
 }
 
@@ -218,6 +232,41 @@ mod tests {
         assert_eq!(setting(text, "group"), None);
         assert_eq!(python_number("0o007"), Some(7));
         assert_eq!(python_number("18"), Some(0o22));
+        assert_eq!(python_number("077"), Some(0o77));
+        assert_eq!(python_number("0"), Some(0));
         assert_eq!(python_number("int('7')"), None);
+    }
+
+    #[test]
+    fn a_title_in_the_place_of_its_command_line_is_no_word_of_its_file() {
+        use std::os::unix::process::CommandExt;
+
+        let mut titled = std::process::Command::new("/bin/sleep");
+        let mut running = { titled.arg0("gunicorn: master [shop.wsgi]").arg("600") }
+            .spawn()
+            .unwrap();
+        let has_begun = || {
+            let found = looptax_discover::process(running.id())?;
+            found
+                .arguments()
+                .first()?
+                .starts_with("gunicorn:")
+                .then_some(found)
+        };
+        let master = std::iter::repeat_with(has_begun).flatten().next().unwrap();
+        let own = Own {
+            text: "bind = '127.0.0.1:8000'\n",
+            label: "",
+            file: Path::new("/srv/gunicorn.conf.py"),
+            master: &master,
+        };
+        let found = Gunicorn.objection(&own);
+        running.kill().unwrap();
+        running.wait().unwrap();
+        let what = found.unwrap().what;
+        assert!(
+            what.contains("shows a title in the place of its command line"),
+            "{what}"
+        );
     }
 }

@@ -19,6 +19,8 @@ const SECTION: &str = "uwsgi";
 const ANCHORS: [&str; 3] = ["socket", "uwsgi-socket", "http-socket"];
 /// What `chmod-socket` without a number is.
 const OPEN_MODE: u32 = 0o666;
+/// What says no to a setting that is yes by itself.
+const OFF: [&str; 4] = ["false", "off", "no", "0"];
 /// What lets owner and group in.
 const SHARED_MODE: u32 = 0o660;
 
@@ -68,7 +70,8 @@ impl BackProgram for Uwsgi {
         if let Some(command) = restart_of_unit(master) {
             return Ok(command);
         }
-        if workers(master).iter().any(|it| self.is_it(it)) {
+        // Without a master the first worker has made the others.
+        if has_master(master) && workers(master).iter().any(|it| self.is_it(it)) {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
@@ -139,6 +142,21 @@ impl BackProgram for Uwsgi {
         let anchor = anchors.find(|it| section.value(it).is_some())?;
         section.written(anchor, wanted)
     }
+}
+
+/// Whether its command line, or a file that it names, has a master process.
+fn has_master(process: &Process) -> bool {
+    let words = process.arguments();
+    let folder = fs::read_link(process.file("cwd")).unwrap_or_default();
+    let says = |word: &String| {
+        let path = folder.join(word.strip_prefix("--ini=").unwrap_or(word));
+        let text = Some(path).filter(|it| it.extension().is_some_and(|end| end == "ini"));
+        let text = text.and_then(|it| fs::read_to_string(it).ok())?;
+        Section::find(&text, SECTION)?.value("master")
+    };
+    let is_on = |value: String| !OFF.contains(&&*value.to_lowercase());
+    let is_word = |it: &String| it == "-M" || it == "--master" || it == "--master=true";
+    words.iter().any(is_word) || words.iter().filter_map(says).any(is_on)
 }
 
 /// What a process takes away from the mode of what it makes.
