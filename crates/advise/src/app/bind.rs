@@ -41,6 +41,11 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
             setting.read_doubled(sign);
         }
     }
+    if let Some(sign) = &app.section {
+        for setting in &mut all {
+            setting.read_section(sign);
+        }
+    }
     let lists = app.lists.iter();
     let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
     let parts: Vec<Setting> = all.iter().filter(is_list).flat_map(lists::parts).collect();

@@ -141,6 +141,13 @@ impl Setting {
         self.doubled = Some(sign);
     }
 
+    /// Takes a sign for the name of the section that the setting stands in.
+    pub(crate) fn read_section(&mut self, sign: &str) {
+        if let ([section, _, ..], Value::Text(text)) = (&*self.path, &mut self.value) {
+            *text = text.replace(sign, section);
+        }
+    }
+
     /// Whether a value can be written there so that it is read again.
     pub(crate) fn can_hold(&self, value: &str) -> bool {
         self.quotes.can_hold(value)

@@ -269,6 +269,8 @@ pub(crate) struct App {
     pub(crate) side: Side,
     /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
     pub(crate) doubled: Option<char>,
+    /// What stands for the section's name in its values: `$pool`.
+    pub(crate) section: Option<String>,
     #[serde(default)]
     pub(crate) host_is: Vec<HostForm>,
     pub(crate) localhost: Option<Takes>,
