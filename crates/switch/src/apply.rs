@@ -274,7 +274,7 @@ pub(crate) fn ask_again(
     last: &Mutex<PageSeen>,
 ) {
     while !is_over.load(Ordering::Relaxed) {
-        let differs = page.differs();
+        let differs = page.differs_until(is_over);
         let now = start.elapsed();
         if let Ok(mut seen) = last.lock() {
             match differs {

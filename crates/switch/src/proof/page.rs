@@ -1,16 +1,24 @@
 //! A page of the application, asked before and after: status, and the lines that two requests before had in common.
 
+use std::io::{self, Read, Write};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_failure::{Failure, with_causes};
 use looptax_path::{TlsClient, WebAddress, WebPage};
-use looptax_wire::WireError;
 use looptax_wire::http::{Buffers, HttpError, Limits, Request, exchange, first_words};
+use looptax_wire::{Stream, WireError};
+
+use crate::clock::Since;
 
 /// A page is waited for so long.
 const PATIENCE: Duration = Duration::from_secs(15);
+/// All of it comes within this time, or it is none that could be compared: a stream of events has no end.
+const WHOLE: Duration = Duration::from_secs(30);
 /// So much of a page is compared.
 const COMPARED_BYTES: usize = 4 << 20;
+/// Where nobody ends it.
+static GOING_ON: AtomicBool = AtomicBool::new(false);
 /// Pause between the two requests before: a clock on the page has moved on.
 const APART: Duration = Duration::from_millis(1100);
 
@@ -26,6 +34,8 @@ pub struct Page {
     lines: Vec<Option<String>>,
     /// Its lines at the last request.
     last: Vec<String>,
+    /// So long all of it may take.
+    whole: Duration,
     /// Whether two requests had another number of lines: then status and size of the page count alone.
     is_unsteady: bool,
 }
@@ -44,9 +54,9 @@ impl Page {
         let mut page = Self::parse(url).map_err(|why| {
             Failure::usage(format!("--url: {why}"), "name a page of this machine")
         })?;
-        let first = page.ask().map_err(|why| page.not_answering(why))?;
+        let first = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         std::thread::sleep(APART);
-        let second = page.ask().map_err(|why| page.not_answering(why))?;
+        let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
             let what = format!(
                 "{url} answers with status {} and {} before anything is changed",
@@ -84,16 +94,25 @@ impl Page {
             status: 0,
             lines: Vec::new(),
             last: Vec::new(),
+            whole: WHOLE,
             is_unsteady: false,
         })
     }
 
-    fn ask(&self) -> Result<Answer, HttpError> {
+    /// Asks, until it is over for whoever wants to know.
+    fn ask(&self, is_over: &AtomicBool) -> Result<Answer, HttpError> {
+        let start = Since::now();
         let opened = self.address.open(&self.tls, PATIENCE);
-        let mut stream = opened.map_err(|source| WireError::Io {
+        let stream = opened.map_err(|source| WireError::Io {
             action: "connect",
             source,
         })?;
+        let mut stream = Limited {
+            stream,
+            start,
+            whole: self.whole,
+            is_over,
+        };
         let mut buffers = Buffers::new(Limits {
             kept_bytes: COMPARED_BYTES,
             ..Limits::new(PATIENCE)
@@ -115,7 +134,12 @@ impl Page {
 
     /// Asks again; says how it differs. A line that changes from one request to the next counts no more.
     pub(crate) fn differs(&mut self) -> Option<String> {
-        let answer = match self.ask() {
+        self.differs_until(&GOING_ON)
+    }
+
+    /// The same; whoever knows that it is over is not kept by a page that goes on.
+    pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<String> {
+        let answer = match self.ask(is_over) {
             Err(why) => {
                 return Some(format!(
                     "{} does not answer: {}",
@@ -171,6 +195,33 @@ impl Page {
     }
 }
 
+/// A stream that is read within a time, and no longer than somebody waits for it.
+struct Limited<'a> {
+    stream: Box<dyn Stream + Send>,
+    start: Since,
+    whole: Duration,
+    is_over: &'a AtomicBool,
+}
+
+impl Read for Limited<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.is_over.load(Ordering::Relaxed) || self.start.elapsed() > self.whole {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.read(buffer)
+    }
+}
+
+impl Write for Limited<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}
+
 fn lines(body: &str) -> Vec<&str> {
     body.lines().collect()
 }
@@ -185,7 +236,6 @@ fn words(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread;
 
@@ -256,6 +306,33 @@ mod tests {
         let url = format!("http://{}/", nobody.local_addr().unwrap());
         drop(nobody);
         check_refused(&url, "refused", "leave --url out");
+    }
+
+    #[test]
+    fn a_page_without_end_is_left_after_its_time_or_once_nobody_waits_for_it() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let url = format!("http://{}/events", listener.local_addr().unwrap());
+        thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                let head = b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n\r\n";
+                stream.write_all(head).unwrap();
+                while stream.write_all(b"data: x\n\n").is_ok() {
+                    thread::sleep(Duration::from_millis(5));
+                }
+            }
+        });
+        let mut page = Page::parse(&url).unwrap();
+        page.whole = Duration::from_millis(50);
+        assert!(page.ask(&GOING_ON).is_err());
+        page.whole = Duration::from_secs(3600);
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            let asking = scope.spawn(|| page.ask(&is_over).is_err());
+            thread::sleep(Duration::from_millis(50));
+            is_over.store(true, Ordering::Relaxed);
+            assert!(asking.join().unwrap());
+        });
     }
 
     #[test]

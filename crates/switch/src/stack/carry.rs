@@ -97,7 +97,7 @@ fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
             scope.spawn(|| {
                 let mut page = page.clone();
                 while !is_over.load(Ordering::Relaxed) {
-                    page.differs();
+                    page.differs_until(&is_over);
                     thread::sleep(LEAST_PAUSE);
                 }
             });
