@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use looptax_failure::with_causes;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
@@ -39,6 +40,8 @@ pub struct Order<'a> {
     pub title: &'a str,
     /// The files.
     pub edited: &'a [Edited],
+    /// What tests files before anything reads them: [`pool_tests`](crate::pool_tests).
+    pub tests: &'a [String],
     /// What has the application read them.
     pub reload: Option<&'a str>,
     /// A page of the application, as it was before.
@@ -91,7 +94,7 @@ pub fn carry_out(
         format!("written; undo it with: looptax switch --undo {id}"),
     ));
     let mut carrying = Carrying { order, work, tell };
-    let failed = carrying.reload()?.err();
+    let failed = carrying.reload().err();
     let outcome = match failed {
         Some(why) => carrying.put_back(watches, why)?,
         None => carrying.prove(watches)?,
@@ -110,13 +113,35 @@ pub fn undo(
     stop: &AtomicBool,
     tell: Tell<'_>,
 ) -> Result<(), SwitchError> {
-    work.put_back("somebody asked", End::Undone)?;
-    tell(back(&work));
+    put_back(&mut work, "somebody asked", End::Undone, tell)?;
     if let Some(command) = reload {
         let said = run(Command::from(command), within, stop);
         tell(said.unwrap_or_else(|failed| failed));
     }
     Ok(())
+}
+
+/// Puts the old files back, and tells it; that the journal could not be written beside.
+pub(crate) fn put_back(
+    work: &mut Work,
+    why: &str,
+    how: End,
+    tell: Tell<'_>,
+) -> Result<(), SwitchError> {
+    match work.put_back(why, how) {
+        Err(unnoted @ SwitchError::Unnoted { .. }) => {
+            tell(back(work));
+            tell(step(StepCode::ProofNote, with_causes(&unnoted)));
+            Ok(())
+        }
+        done => done.map(|()| tell(back(work))),
+    }
+}
+
+/// Notes a step after the files were written; where that cannot be done it has failed as any other.
+pub(crate) fn note(work: &mut Work, noted: Step) -> Result<(), SwitchStep> {
+    work.note(noted)
+        .map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))
 }
 
 struct Carrying<'a, 'b> {
@@ -126,19 +151,23 @@ struct Carrying<'a, 'b> {
 }
 
 impl Carrying<'_, '_> {
-    /// Runs the command, if there is one; the failure beside.
-    fn reload(&mut self) -> Result<Result<(), SwitchStep>, SwitchError> {
-        let Some(command) = self.order.reload else {
-            return Ok(Ok(()));
-        };
-        self.work.note(Step::Running {
-            command: command.to_owned(),
-        })?;
-        let said = run(Command::from(command), self.order.within, self.order.stop);
-        self.work.note(Step::Ran {
-            code: said.is_ok().then_some(0),
-        })?;
-        Ok(said.map(|done| (self.tell)(done)))
+    /// Runs the tests, then the command, if there is one.
+    fn reload(&mut self) -> Result<(), SwitchStep> {
+        let tests = self.order.tests.iter().map(|it| &**it);
+        for command in tests.chain(self.order.reload) {
+            let command_of = command.to_owned();
+            note(
+                &mut self.work,
+                Step::Running {
+                    command: command_of,
+                },
+            )?;
+            let said = run(Command::from(command), self.order.within, self.order.stop);
+            let code = said.is_ok().then_some(0);
+            note(&mut self.work, Step::Ran { code })?;
+            (self.tell)(said?);
+        }
+        Ok(())
     }
 
     fn prove(&mut self, watches: &mut [Watch]) -> Result<SwitchOutcome, SwitchError> {
@@ -160,12 +189,12 @@ impl Carrying<'_, '_> {
             }
             Judged::Fails(why) => return self.put_back(watches, why),
         };
-        self.work.note(Step::Proof {
-            holds: outcome == SwitchOutcome::Moved,
-            words,
-        })?;
-        self.work.end(how)?;
-        Ok(outcome)
+        let holds = outcome == SwitchOutcome::Moved;
+        let noted = note(&mut self.work, Step::Proof { holds, words });
+        match noted.and_then(|()| note(&mut self.work, Step::Ended { how })) {
+            Err(why) => self.put_back(watches, why),
+            Ok(()) => Ok(outcome),
+        }
     }
 
     /// The old files are back, the application reads them, and works.
@@ -179,13 +208,12 @@ impl Carrying<'_, '_> {
         for line in watches.iter().flat_map(Watch::log_lines) {
             (self.tell)(step(StepCode::ServerLog, line));
         }
-        if let Err(error) = self.work.put_back(&words, End::PutBack) {
+        if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let kept = self.work.folder().display();
             let words = format!("{error}; the old files are kept in {kept}, as 0.old and so on");
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
-        (self.tell)(back(&self.work));
         // Who wanted to end has had the files put back; the application is still to read them.
         let go_on = AtomicBool::new(false);
         for watch in &mut *watches {

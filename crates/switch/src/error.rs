@@ -68,6 +68,14 @@ pub enum SwitchError {
         /// What the system says.
         source: io::Error,
     },
+    /// The old files are back, and the journal cannot say so.
+    #[error("the old files are back, and the journal in {path} cannot say so")]
+    Unnoted {
+        /// Its folder.
+        path: PathBuf,
+        /// What the system says.
+        source: io::Error,
+    },
     /// The journal cannot be read, or is none.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable {
@@ -98,6 +106,16 @@ pub enum SwitchError {
     },
 }
 
+impl SwitchError {
+    /// The journal's error where what was to be noted is done.
+    pub(crate) fn after_it(self) -> Self {
+        match self {
+            Self::Journal { path, source } => Self::Unnoted { path, source },
+            other => other,
+        }
+    }
+}
+
 impl Explain for SwitchError {
     fn hint(&self) -> Option<String> {
         Some(match self {
@@ -118,6 +136,10 @@ impl Explain for SwitchError {
             }
             Self::Journal { path, .. } => format!(
                 "nothing was changed; make room in {} or let this user write there",
+                path.display()
+            ),
+            Self::Unnoted { path, .. } => format!(
+                "make room in {} or let this user write there; `looptax switch --undo` changes nothing more, and notes it",
                 path.display()
             ),
             Self::Unreadable { path, .. } => {

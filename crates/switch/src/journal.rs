@@ -251,10 +251,15 @@ impl Journal {
     pub(crate) fn add(&mut self, step: Step) -> Result<(), SwitchError> {
         let mut line = serde_json::to_vec(&step).expect("a step is plain data");
         line.push(b'\n');
+        let before = self.file.metadata().map(|it| it.len());
         let done = self
             .file
             .write_all(&line)
             .and_then(|()| self.file.sync_data());
+        if let (Err(_), Ok(before)) = (&done, before) {
+            // The next line is to stand by itself.
+            let _cut_off = self.file.set_len(before);
+        }
         self.or_failed(done)?;
         self.steps.push(step);
         Ok(())

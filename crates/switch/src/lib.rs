@@ -43,6 +43,8 @@ pub use proof::{Application, Judgement, Kin, Page, Watch, Watched};
 pub use reload::usual_reload;
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
-pub use stack::{Stack, StackOrder, StackWish, carry_out_stack, look_at_stack, undo_stack};
+pub use stack::{
+    Stack, StackOrder, StackWish, carry_out_stack, look_at_stack, pool_tests, undo_stack,
+};
 pub use subject::{About, Subject, files_of, look_at};
 pub use work::{Edited, Named, Work};

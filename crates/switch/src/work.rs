@@ -225,16 +225,21 @@ impl Work {
         for (idx, Edited { original, new }) in edited.iter().enumerate() {
             let staged = OsStr::new(&self.files[idx].staged);
             if let Err(error) = replace(original, new, staged) {
-                self.journal.add(Step::PuttingBack {
+                // That they are put back counts more than that it is noted.
+                let noted = self.journal.add(Step::PuttingBack {
                     why: error.to_string(),
-                })?;
+                });
                 self.bring_old(..idx)?;
-                self.journal.add(Step::PutBack)?;
+                noted.and_then(|()| self.journal.add(Step::PutBack))?;
                 self.end(End::PutBack)?;
                 return Err(error);
             }
         }
-        self.journal.add(Step::Written)
+        let written = self.journal.add(Step::Written);
+        if written.is_err() {
+            self.bring_old(..)?;
+        }
+        written
     }
 
     /// Writes those files that a killed looptax had not written yet.
@@ -260,12 +265,12 @@ impl Work {
     /// they wrote stays, and the old lines are back ([`Work::shared`]).
     ///
     /// # Errors
-    /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done. Else as
-    /// [`Work::write`].
+    /// [`SwitchError::Rewritten`] where they wrote the very lines of the switch: then nothing is done;
+    /// [`SwitchError::Unnoted`] where all is done and the journal cannot say so. Else as [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         self.refuse_fix()?;
         self.bring_back(why)?;
-        self.end(how)
+        self.end(how).map_err(SwitchError::after_it)
     }
 
     /// Files that somebody else had written meanwhile, as they were put back.
@@ -293,11 +298,13 @@ impl Work {
         for idx in 0..self.files.len() {
             self.put_back_text(idx)?;
         }
-        self.journal.add(Step::PuttingBack {
+        // That they are back counts more than that it is noted.
+        let noted = self.journal.add(Step::PuttingBack {
             why: why.to_owned(),
-        })?;
+        });
         self.bring_old(..)?;
-        self.journal.add(Step::PutBack)
+        let noted = noted.and_then(|()| self.journal.add(Step::PutBack));
+        noted.map_err(SwitchError::after_it)
     }
 
     /// What a file has to hold to be put back, with the file as it is now; `None` where it holds that.

@@ -13,7 +13,8 @@ use looptax_discover::survey;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::{
-    About, Carried, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
+    About, Carried, Order, Page, Subject, Wish, carry_out, files_of, look_at, pool_tests,
+    usual_reload,
 };
 
 use crate::args::SwitchArgs;
@@ -218,12 +219,15 @@ impl Doing<'_> {
     ) -> Result<Exit, Failure> {
         let now = jiff::Zoned::now();
         let stop = signals::stop_flag()?;
+        let edited = subject.plan.edited.iter();
+        let tests = pool_tests(edited.map(|it| it.original.path()));
         let order = Order {
             kept: &kept()?,
             day: &now.strftime("%Y%m%d").to_string(),
             at: &now.timestamp().to_string(),
             title: &planned::title(&switched, source),
             edited: &subject.plan.edited,
+            tests: &tests,
             reload,
             page,
             within: self.args.within,

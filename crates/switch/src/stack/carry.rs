@@ -19,8 +19,8 @@ use super::program::Line;
 use super::undo::{Again, PAUSE, TAKEN};
 use crate::SwitchError;
 use crate::apply::{
-    AGAIN, Carried, LEAST_PAUSE, PAUSE_PER_LOOK, PageSeen, STUBBORN, Tell, ask_again, back, run,
-    step,
+    AGAIN, Carried, LEAST_PAUSE, PAUSE_PER_LOOK, PageSeen, STUBBORN, Tell, ask_again, note,
+    put_back, run, step,
 };
 use crate::clock::Since;
 use crate::data_folder::Kept;
@@ -138,15 +138,12 @@ pub fn carry_out_stack(
         eyes: stack.eyes(),
         is_reloaded: false,
     };
-    let outcome = match carrying.bring_over()? {
+    let outcome = match carrying.bring_over() {
         Err(why) => carrying.put_back(why)?,
         Ok(()) => carrying.prove()?,
     };
     Ok(Carried { id, outcome })
 }
-
-/// A step that went wrong, unless the journal did.
-type Tried<T> = Result<Result<T, SwitchStep>, SwitchError>;
 
 struct Carrying<'a, 'b> {
     stack: &'a Stack,
@@ -160,36 +157,31 @@ struct Carrying<'a, 'b> {
 
 impl Carrying<'_, '_> {
     /// Both files are tested, then read.
-    fn bring_over(&mut self) -> Tried<()> {
+    fn bring_over(&mut self) -> Result<(), SwitchStep> {
         let commands = &self.stack.commands;
         for command in &commands.tests {
-            if let Err(why) = self.run(command)? {
-                return Ok(Err(why));
-            }
+            self.run(command)?;
         }
         for (idx, command) in commands.reloads.iter().enumerate() {
             self.is_reloaded = true;
-            if let Err(why) = self.run(command)? {
-                return Ok(Err(why));
-            }
+            self.run(command)?;
             let is_pool = idx == 0 && self.stack.pool_moves;
-            if is_pool && let Err(why) = self.socket_opens() {
-                return Ok(Err(why));
+            if is_pool {
+                self.socket_opens()?;
             }
         }
         self.eyes.refresh(&self.stack.socket);
-        Ok(Ok(()))
+        Ok(())
     }
 
-    fn run(&mut self, line: &Line) -> Tried<()> {
-        self.work.note(Step::Running {
-            command: line.text.clone(),
-        })?;
+    fn run(&mut self, line: &Line) -> Result<(), SwitchStep> {
+        let command = line.text.clone();
+        note(&mut self.work, Step::Running { command })?;
         let said = run(line.command(), self.order.within, self.order.stop);
-        self.work.note(Step::Ran {
-            code: said.is_ok().then_some(0),
-        })?;
-        Ok(said.map(|done| (self.tell)(done)))
+        let code = said.is_ok().then_some(0);
+        note(&mut self.work, Step::Ran { code })?;
+        (self.tell)(said?);
+        Ok(())
     }
 
     /// What is behind listens on the socket, and a worker of the web server gets in: before that one is reloaded.
@@ -250,12 +242,13 @@ impl Carrying<'_, '_> {
                 for step in steps {
                     (self.tell)(step);
                 }
-                self.work.note(Step::Proof {
-                    holds: true,
-                    words: words.join("; "),
-                })?;
-                self.work.end(End::Moved)?;
-                Ok(SwitchOutcome::Moved)
+                let (holds, words) = (true, words.join("; "));
+                let noted = note(&mut self.work, Step::Proof { holds, words });
+                let how = End::Moved;
+                match noted.and_then(|()| note(&mut self.work, Step::Ended { how })) {
+                    Err(why) => self.put_back(why),
+                    Ok(()) => Ok(SwitchOutcome::Moved),
+                }
             }
         }
     }
@@ -361,13 +354,12 @@ impl Carrying<'_, '_> {
     fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
         let words = why.words.clone();
         (self.tell)(why);
-        if let Err(error) = self.work.put_back(&words, End::PutBack) {
+        if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let kept = self.work.folder().display();
             let words = format!("{error}; the old files are kept in {kept}, as 0.old and so on");
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
-        (self.tell)(back(&self.work));
         if self.is_reloaded {
             let stack = self.stack;
             let again = Again {

@@ -30,6 +30,7 @@ use back::BackProgram;
 use front::FrontProgram;
 use program::Line;
 
+pub use back::pool_tests;
 pub use carry::{StackOrder, carry_out_stack};
 pub use plan::look_at_stack;
 pub use undo::undo_stack;

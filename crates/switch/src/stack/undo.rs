@@ -12,7 +12,7 @@ use super::front::{self, has_new_workers};
 use super::program::{self, Line};
 use super::{Commands, Sides, back};
 use crate::SwitchError;
-use crate::apply::{Tell, back, run, step};
+use crate::apply::{Tell, put_back, run, step};
 use crate::clock::Since;
 use crate::journal::{End, ProgramOf, StackOf};
 use crate::work::Work;
@@ -74,8 +74,7 @@ pub fn undo_stack(
     within: Duration,
     tell: Tell<'_>,
 ) -> Result<(), SwitchError> {
-    work.put_back("somebody asked", End::Undone)?;
-    tell(back(&work));
+    put_back(&mut work, "somebody asked", End::Undone, tell)?;
     let by_hand = |why: &str| {
         let words = format!("{why}: reload {}", told.titles());
         step(StepCode::ReloadByHand, words)

@@ -3,8 +3,13 @@
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
-use looptax_switch::{Edited, End, Lies, Original, Standing, SwitchError, list, open, remarks};
+use looptax_record::{StepCode, SwitchOutcome};
+use looptax_switch::{
+    Edited, End, Lies, Order, Original, Standing, SwitchError, carry_out, list, open, remarks,
+};
 
 use crate::kept::{House, edited};
 
@@ -168,4 +173,41 @@ fn names_of_switches_lead_nowhere_else() {
             "{id}"
         );
     }
+}
+
+#[test]
+fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
+    let house = House::new();
+    let path = house.write("a.env", "old");
+    let edits = [edited(&path, "new")];
+    let read = house.root.path().join("read");
+    let reload = format!("cp {} {}", path.display(), read.display());
+    let tests = ["echo a wrong pool; exit 78".to_owned()];
+    let order = Order {
+        kept: &house.kept,
+        day: "20261123",
+        at: "2026-11-23T12:00:00Z",
+        title: "x",
+        edited: &edits,
+        tests: &tests,
+        reload: Some(&reload),
+        page: None,
+        within: Duration::from_secs(1),
+        has_unwatched: false,
+        stop: &AtomicBool::new(false),
+    };
+    let mut steps = Vec::new();
+    let carried = carry_out(&order, &mut [], &mut |step| {
+        // What puts the old file back has it read.
+        if step.code == StepCode::FilesPutBack {
+            assert!(!read.exists(), "somebody has read it");
+        }
+        steps.push(step);
+    });
+    assert_eq!(carried.unwrap().outcome, SwitchOutcome::PutBack);
+    assert!(
+        steps.iter().any(|it| it.words.contains("a wrong pool")),
+        "{steps:?}"
+    );
+    assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }

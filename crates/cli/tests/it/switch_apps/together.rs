@@ -242,6 +242,18 @@ fn a_pool_whose_program_named_its_file_from_its_own_folder_is_tested_there() {
 }
 
 #[test]
+fn a_pool_is_tested_by_the_php_fpm_in_whose_folder_it_lies() {
+    let Some(shop) = Shop::open() else { return };
+    let pool = shop.place.path("pool.d/www.conf");
+    let tests = looptax_switch::pool_tests([&*pool]);
+    let [test] = &*tests else { panic!("{tests:?}") };
+    let main = shop.path("fpm.conf");
+    assert!(test.contains("-t -R") && test.ends_with(&main), "{test}");
+    let nobodys = Path::new("/nonexistent/www.conf");
+    assert!(looptax_switch::pool_tests([nobodys]).is_empty());
+}
+
+#[test]
 fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();

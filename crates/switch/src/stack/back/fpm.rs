@@ -6,7 +6,7 @@ use looptax_advise::app::{Rewrite, Section};
 use looptax_discover::Process;
 use looptax_record::Edit;
 
-use super::super::program::{Line, file_of, is_trusted, line, reload};
+use super::super::program::{Line, file_of, is_trusted, line, masters, reload};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 
@@ -14,6 +14,8 @@ use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 const USUAL_FOLDER: &str = "/run/php";
 /// What the pool has where it says nothing.
 const USUAL_MODE: u32 = 0o660;
+/// Stands for the pool's name in what it says.
+const POOL: &str = "$pool";
 
 /// PHP-FPM.
 #[derive(Debug)]
@@ -49,13 +51,8 @@ impl BackProgram for Fpm {
     fn test(&self, master: &Process) -> Option<Line> {
         // That a pool may run as root was for whoever started it to say.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
-        let shown = master.arguments().join(" ");
-        let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
-        let path = own.map(|(path, _)| path);
-        words.extend(
-            path.iter()
-                .flat_map(|it| ["-y".to_owned(), (*it).to_owned()]),
-        );
+        let path = main_file(master);
+        words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
         let is_relative = path.is_some_and(|it| !it.starts_with('/'));
         Some(Line {
             text: line(&file_of(master), &words),
@@ -74,7 +71,7 @@ impl BackProgram for Fpm {
 
     fn access(&self, own: &Own<'_>) -> Result<Access, String> {
         let section = Section::find(own.text, own.label).ok_or(NO_SECTION)?;
-        access(&section, own.master)
+        access(&section, own)
     }
 
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
@@ -100,30 +97,56 @@ impl BackProgram for Fpm {
     }
 }
 
+/// What tests the pools among these files, by each PHP-FPM in whose folder one lies: it does not outlive a reload with files
+/// that are wrong.
+pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<String> {
+    let is_pool = |it: &&Path| it.extension().is_some_and(|end| end == Fpm.extension());
+    let pools: Vec<&Path> = files.into_iter().filter(is_pool).collect();
+    if pools.is_empty() {
+        return Vec::new();
+    }
+    let reads_one = |it: &Process| {
+        let main = main_file(it).unwrap_or_default();
+        let folder = Path::new(&main).parent().filter(|_| main.starts_with('/'));
+        folder.is_some_and(|folder| pools.iter().any(|it| it.starts_with(folder)))
+    };
+    let masters = masters(|it| Fpm.is_it(it)).into_iter();
+    let tests = masters.filter(reads_one).filter_map(|it| Fpm.test(&it));
+    tests.map(|it| it.text).collect()
+}
+
+/// The file that it was started with.
+fn main_file(master: &Process) -> Option<String> {
+    let shown = master.arguments().join(" ");
+    let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
+    own.map(|(path, _)| path.to_owned())
+}
+
 /// Whose the socket will be, and who may what; why that is not known.
-fn access(section: &Section<'_>, master: &Process) -> Result<Access, String> {
+fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
+    let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
-        if section.value(key).is_some() {
+        if value(key).is_some() {
             return Err(format!(
                 "{key} is set, and then owner, group and mode do not count alone"
             ));
         }
     }
-    let id = |key: &str, path: &str, usual: u32| match section.value(key) {
+    let id = |key: &str, path: &str, usual: u32| match value(key) {
         None => Ok(usual),
         Some(name) => {
             number_of(path, &name).ok_or_else(|| format!("{key} = {name} is nobody known here"))
         }
     };
-    let mode = match section.value("listen.mode") {
+    let mode = match value("listen.mode") {
         None => USUAL_MODE,
         Some(text) => {
             u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is no mode"))?
         }
     };
     Ok(Access {
-        uid: id("listen.owner", "/etc/passwd", master.uid)?,
-        gid: id("listen.group", "/etc/group", master.gid)?,
+        uid: id("listen.owner", "/etc/passwd", own.master.uid)?,
+        gid: id("listen.group", "/etc/group", own.master.gid)?,
         mode,
     })
 }

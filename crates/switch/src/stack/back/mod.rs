@@ -14,6 +14,7 @@ use std::path::Path;
 use looptax_discover::{Place, Process, listens_on};
 
 use super::program::masters;
+pub use fpm::pool_tests;
 pub(super) use known::{BackProgram, Own};
 
 /// All that are known.
