@@ -359,6 +359,13 @@ fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_
         ),
         ..UWSGI
     };
+    let no_master_of_two = Back {
+        file: (
+            "uwsgi.ini",
+            "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\nprocesses = 2\n",
+        ),
+        ..UWSGI
+    };
     let no_admin = Front {
         main: (
             "Caddyfile",
@@ -378,6 +385,11 @@ fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_
     };
     for (front, back, why) in [
         (&NGINX_UWSGI, &no_master, "it runs without `master = true`"),
+        (
+            &NGINX_UWSGI,
+            &no_master_of_two,
+            "it runs without `master = true`",
+        ),
         (&no_admin, &FPM, "has `admin off`"),
         (&no_workers, &GUNICORN, "it was started without -W"),
     ] {
@@ -418,4 +430,46 @@ fn haproxy_without_a_master_that_gave_up_root_is_tested_as_its_user_with_its_gro
     expect_said(&run, "haproxy -c -q -f");
     expect_said(&run, "`exit 7` ended with 7");
     shop.expect_as_before(&before);
+}
+
+#[test]
+fn apache_of_a_folder_of_its_own_is_asked_with_its_options_and_its_variables() {
+    let own = Front {
+        main: ("apache2.conf", APACHE.main.1),
+        words: &["-DFOREGROUND", "-d", "«folder»"],
+        ..APACHE
+    };
+    let Some(shop) = Shop::open(&own, &FPM) else {
+        return;
+    };
+    let url = "proxy:unix:«socket»|fcgi://«behind»";
+    shop.follow(
+        [url, "apache2 -d «folder» -t"],
+        [url, "\nlisten = «socket»\n"],
+    );
+}
+
+#[test]
+fn a_pool_whose_lines_have_its_name_in_a_variable_is_moved_and_back() {
+    let named = Back {
+        file: (
+            "pool.d/www.conf",
+            "[127.0.0.1]\n«account»listen = $pool:«behind_port»\nlisten.group = 0\npm = static\npm.max_children = 2\n",
+        ),
+        ..FPM
+    };
+    let nginx = Front {
+        site: (
+            "sites/shop",
+            "server {\n    listen «http»;\n    location / {\n        fastcgi_pass «behind»;\n        fastcgi_param SCRIPT_FILENAME «folder»/site/index.php;\n        fastcgi_param REQUEST_METHOD $request_method;\n    }\n}\n",
+        ),
+        ..NGINX_PROXY
+    };
+    let Some(shop) = Shop::open(&nginx, &named) else {
+        return;
+    };
+    shop.follow(
+        ["+ fastcgi_pass unix:«socket»", "+ listen = «socket»"],
+        ["fastcgi_pass unix:«socket»;", "\nlisten = «socket»\n"],
+    );
 }

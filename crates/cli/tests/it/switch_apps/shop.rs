@@ -208,6 +208,7 @@ impl Shop {
             .map(|it| format!("LoadModule {it}_module /usr/lib/apache2/modules/mod_{it}.so\n"));
         let place = Place::alone()
             .with("«behind»", behind.to_string())
+            .with("«behind_port»", behind.port().to_string())
             .with("«admin»", free_address().to_string())
             .with("«modules»", modules.concat())
             .with("«account»", as_root("user = www-data\ngroup = www-data\n"))
