@@ -223,10 +223,9 @@ fn another_site_at_the_port_of_an_upstream_is_named_and_nothing_is_done() {
 fn every_line_of_a_file_that_goes_to_the_port_is_moved_however_many_there_are() {
     let whole = NGINX_PROXY.site.1;
     let mut site = whole.strip_suffix("}\n").unwrap_or(whole).to_owned();
-    for number in 0..70 {
-        site += &format!("    location /{number} {{ proxy_pass http://«behind»; }}\n");
-    }
-    site += "}\n";
+    let line = |it| format!("    location /{it} {{ proxy_pass http://«behind»; }}\n");
+    site.extend((0..70).map(line));
+    site.push_str("}\n");
     let Some(shop) = Shop::with(&NGINX_PROXY, &GUNICORN, &[(NGINX_PROXY.site.0, &site)]) else {
         return;
     };

@@ -183,6 +183,7 @@ mod tests {
     }
 
     #[test]
+    #[allow(clippy::disallowed_methods, reason = "files of the test's own")]
     fn what_an_import_imports_is_read_too() {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
