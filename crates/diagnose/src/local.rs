@@ -1,7 +1,7 @@
 //! Whether a host is this machine: a socket ends where the machine does.
 
 use std::fs;
-use std::net::{IpAddr, UdpSocket};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 /// The address of `host` on this machine; `None` where it is another one, or not known. Asks no name
 /// server: what it would answer is not where the application looked.
@@ -11,8 +11,48 @@ pub fn own_address(host: &str) -> Option<IpAddr> {
         Ok(address) => address,
         Err(_) => in_hosts(&fs::read_to_string("/etc/hosts").unwrap_or_default(), bare)?,
     };
-    // Only an own address can be bound to.
-    UdpSocket::bind((found, 0)).is_ok().then_some(found)
+    // Only an own address can be bound to, unless the machine may take over others' (keepalived, HAProxy).
+    let is_bound = UdpSocket::bind((found, 0)).is_ok();
+    (is_bound && (!may_be_others(found) || has_interface(found))).then_some(found)
+}
+
+/// Whether addresses can be bound to that no interface has.
+fn may_be_others(address: IpAddr) -> bool {
+    let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
+    let path = format!("/proc/sys/net/{family}/ip_nonlocal_bind");
+    fs::read_to_string(path).is_ok_and(|it| it.trim() != "0")
+}
+
+fn has_interface(address: IpAddr) -> bool {
+    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    address.is_loopback()
+        || address.is_unspecified()
+        || match address {
+            IpAddr::V4(address) => in_routes(&read("/proc/net/fib_trie"), address),
+            IpAddr::V6(address) => in_interfaces(&read("/proc/net/if_inet6"), address),
+        }
+}
+
+/// `|-- 10.0.0.5` and below it `/32 host LOCAL`, as the kernel shows the routes that end here.
+fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
+    let leaf = format!("|-- {address}");
+    let mut lines = trie.lines().map(str::trim).peekable();
+    while let Some(line) = lines.next() {
+        if line == leaf
+            && lines
+                .peek()
+                .is_some_and(|it| it.starts_with("/32 host LOCAL"))
+        {
+            return true;
+        }
+    }
+    false
+}
+
+/// Each line begins with an address of 32 digits.
+fn in_interfaces(list: &str, address: Ipv6Addr) -> bool {
+    let digits = format!("{:032x}", u128::from(address));
+    list.lines().any(|it| it.starts_with(&digits))
 }
 
 fn in_hosts(hosts: &str, name: &str) -> Option<IpAddr> {
@@ -37,5 +77,17 @@ mod tests {
         assert_eq!(in_hosts(hosts, "old"), None);
         assert!(own_address("[::1]").is_some() || own_address("127.0.0.1").is_some());
         assert_eq!(own_address("203.0.113.9"), None);
+    }
+
+    #[test]
+    fn where_any_address_can_be_bound_to_those_of_interfaces_are_own() {
+        let trie = "Local:\n  +-- 10.0.0.0/24 2 0 2\n     |-- 10.0.0.0\n        /24 link UNICAST\n     |-- 10.0.0.5\n        /32 host LOCAL\n     |-- 10.0.0.255\n        /32 link BROADCAST\n";
+        let is_route = |it: &str| in_routes(trie, it.parse().unwrap());
+        assert!(is_route("10.0.0.5") && !is_route("10.0.0.255") && !is_route("10.0.0.7"));
+        let list = "fe800000000000000000000000000001 02 40 20 80     eth0\n";
+        let is_interface = |it: &str| in_interfaces(list, it.parse().unwrap());
+        assert!(is_interface("fe80::1") && !is_interface("fe80::2"));
+        assert!(has_interface(Ipv4Addr::LOCALHOST.into()));
+        assert!(!has_interface("203.0.113.9".parse().unwrap()));
     }
 }
