@@ -1,6 +1,7 @@
 //! What a switch of both files would do: who reads them, which lines, and what speaks against it. Writes nothing.
 
-use std::net::SocketAddr;
+use std::fs;
+use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::Rewrite;
@@ -14,7 +15,7 @@ use super::front::Front;
 use super::looking::{Found, Looking};
 use super::pair::{Pair, Text, pair};
 use super::port::Port;
-use super::{Sides, Stack, StackWish};
+use super::{Sides, Stack, StackWish, connections};
 use crate::plan::{Fate, Lines, Plan, Planned};
 use crate::remark::remarks;
 
@@ -44,7 +45,9 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
         },
     }
     .look()?;
+    let unknown = port.map(|_| unknown_targets(&front, site.original.path(), &pair));
     let (mut plan, tcp) = planned(site, pool, (&pair, &socket, port), &found)?;
+    plan.unread.extend(unknown.unwrap_or_default());
     let is_open_to_all =
         |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
@@ -116,19 +119,34 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// Lines whose target only the web server knows, where the port is given up.
-fn unknown_targets(all: &[Switchable], pair: &Pair) -> Vec<String> {
-    let is_given_up = pair.tcp.is_some() && pair.listens.is_none();
-    let unknown = |it: &&Switchable| {
-        is_given_up && it.tcp.is_none() && it.checked.verdict == SwitchVerdict::Open
+/// Lines of the web server's files whose target only it knows, where the port is given up.
+fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
+    let is_another_machine = |it: &Switchable| {
+        let host = it.address.as_ref().and_then(|it| it.host.as_deref());
+        let bare = host.unwrap_or_default().trim_matches(['[', ']']);
+        bare.parse::<IpAddr>().is_ok()
     };
-    let line = |it: &Switchable| {
-        let line = it.checked.line.unwrap_or_default();
-        format!(
-            "line {line}: where its pages go is not known; at the old port nobody will be any more"
-        )
+    let is_unknown = |it: &&Switchable| {
+        let is_open = it.tcp.is_none() && it.checked.verdict == SwitchVerdict::Open;
+        is_open && !is_another_machine(it)
     };
-    all.iter().filter(unknown).map(line).collect()
+    let of_file = |(path, text): &(PathBuf, String)| {
+        let all = connections(path, text, pair.applications[0], Path::new("/"));
+        let is_site = fs::canonicalize(path).is_ok_and(|it| it == *site);
+        let file = if is_site {
+            String::new()
+        } else {
+            format!("{} ", path.display())
+        };
+        let all = all.unwrap_or_default();
+        let lines = all
+            .iter()
+            .filter(is_unknown)
+            .map(|it| it.checked.line.unwrap_or_default());
+        let lines: Vec<String> = lines.map(|line| format!("{file}line {line}: where its pages go is not known; at the old port nobody will be any more")).collect();
+        lines
+    };
+    front.files.iter().flat_map(of_file).collect()
 }
 
 /// Connections, lines and files.
@@ -146,7 +164,6 @@ fn planned(
     };
     let mut of_site = site.read_as(pair.applications[0], socket)?;
     let mut of_pool = pool.read_as(pair.applications[1], socket)?;
-    let unread = unknown_targets(&of_site, pair);
     of_site.retain(is_wanted);
     of_pool.retain(|it| it.checked.label == pair.label);
     let site_lines = Changes::collect(&of_site, found);
@@ -172,7 +189,7 @@ fn planned(
     }
     let mut plan = Plan {
         connections,
-        unread,
+        unread: Vec::new(),
         edited: Vec::new(),
         remarks: Vec::new(),
         elsewhere: Vec::new(),

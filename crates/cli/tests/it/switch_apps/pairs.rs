@@ -472,3 +472,28 @@ fn a_pool_whose_lines_have_its_name_in_a_variable_is_moved_and_back() {
         ["fastcgi_pass unix:«socket»;", "\nlisten = «socket»\n"],
     );
 }
+
+#[test]
+fn servers_of_other_machines_at_the_same_port_stay_in_the_file() {
+    let front = Front {
+        site: (
+            "sites/shop",
+            "upstream app {\n    server 203.0.113.7:«behind_port» backup;\n    server «behind»;\n}\nserver {\n    listen «http»;\n    location / {\n        proxy_pass http://app;\n    }\n    location /far {\n        proxy_pass http://203.0.113.8:«behind_port»;\n    }\n}\n",
+        ),
+        ..NGINX_PROXY
+    };
+    let elsewhere = "server {\n    listen unix:«folder»/other.sock;\n    location / {\n        proxy_pass http://203.0.113.8:«behind_port»;\n    }\n    location /up {\n        proxy_pass http://$arg_up;\n    }\n}\n";
+    let Some(shop) = Shop::with(&front, &GUNICORN, &[("sites/other", elsewhere)]) else {
+        return;
+    };
+    shop.follow(
+        [
+            "+ server unix:«socket»",
+            "sites/other line 7: where its pages go is not known",
+        ],
+        [
+            "    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n",
+            "\nbind = \"unix:«socket»\"\n",
+        ],
+    );
+}
