@@ -2,7 +2,7 @@
 //!
 //! Hot file: what a page needs is there before the slice; the library that reads heads allocates for each.
 
-use std::io::{self, Read, Write};
+use std::io;
 use std::num::NonZeroU64;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -10,7 +10,7 @@ use std::sync::mpsc::{Receiver, Sender};
 use std::thread;
 use std::time::Duration;
 
-use looptax_wire::http::{Answer, Buffers, HttpError, Limits, exchange, first_words};
+use looptax_wire::http::{Answer, Buffers, HttpError, Limited, Limits, exchange, first_words};
 use rustix::thread::set_current_timer_slack;
 
 use super::deal::{Dealt, Job};
@@ -120,10 +120,7 @@ impl Client {
         page: &Page,
         until_ns: u64,
     ) -> Result<Answer, HttpError> {
-        let mut limited = Limited {
-            stream: &mut *connection,
-            until_ns,
-        };
+        let mut limited = Limited::new(&mut *connection, || now_ns() <= until_ns);
         let answer = exchange(&mut limited, &page.request, &mut self.buffers)?;
         if answer.keeps_alive {
             self.kept[page.address_idx] = Some(connection);
@@ -204,30 +201,5 @@ fn wait_until_due(dealt: Dealt, job: &Job, part: &mut Part) -> Option<u64> {
         if job.is_over.load(Ordering::Relaxed) {
             return None;
         }
-    }
-}
-
-/// A stream that is read from until a point in time: a peer that sends a byte now and then is ended too.
-struct Limited<'a> {
-    stream: &'a mut (dyn PageStream + Send),
-    until_ns: u64,
-}
-
-impl Read for Limited<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if now_ns() > self.until_ns {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Limited<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
     }
 }

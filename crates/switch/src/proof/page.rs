@@ -1,13 +1,12 @@
 //! A page of the application, asked before and after: status, and the lines that two requests before had in common.
 
-use std::io::{self, Read, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_failure::{Failure, with_causes};
 use looptax_path::{TlsClient, WebAddress, WebPage};
-use looptax_wire::http::{Buffers, HttpError, Limits, Request, exchange, first_words};
-use looptax_wire::{Stream, WireError};
+use looptax_wire::WireError;
+use looptax_wire::http::{Buffers, HttpError, Limited, Limits, Request, exchange, first_words};
 
 use crate::clock::Since;
 
@@ -107,12 +106,8 @@ impl Page {
             action: "connect",
             source,
         })?;
-        let mut stream = Limited {
-            stream,
-            start,
-            whole: self.whole,
-            is_over,
-        };
+        let goes_on = || !is_over.load(Ordering::Relaxed) && start.elapsed() <= self.whole;
+        let mut stream = Limited::new(stream, goes_on);
         let mut buffers = Buffers::new(Limits {
             kept_bytes: COMPARED_BYTES,
             ..Limits::new(PATIENCE)
@@ -195,33 +190,6 @@ impl Page {
     }
 }
 
-/// A stream that is read within a time, and no longer than somebody waits for it.
-struct Limited<'a> {
-    stream: Box<dyn Stream + Send>,
-    start: Since,
-    whole: Duration,
-    is_over: &'a AtomicBool,
-}
-
-impl Read for Limited<'_> {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.is_over.load(Ordering::Relaxed) || self.start.elapsed() > self.whole {
-            return Err(io::ErrorKind::TimedOut.into());
-        }
-        self.stream.read(buffer)
-    }
-}
-
-impl Write for Limited<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.stream.write(bytes)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.stream.flush()
-    }
-}
-
 fn lines(body: &str) -> Vec<&str> {
     body.lines().collect()
 }
@@ -236,6 +204,7 @@ fn words(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::io::{Read, Write};
     use std::net::TcpListener;
     use std::thread;
 

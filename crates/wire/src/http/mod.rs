@@ -11,11 +11,13 @@
 mod answer;
 mod error;
 mod exchange;
+mod limited;
 mod request;
 mod words;
 
 pub use answer::{Answer, Buffers, Limits};
 pub use error::HttpError;
 pub use exchange::exchange;
+pub use limited::Limited;
 pub use request::Request;
 pub use words::first_words;
