@@ -7,7 +7,6 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use looptax_record::{StepCode, SwitchOutcome};
 use looptax_switch::{
@@ -171,30 +170,28 @@ fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
     );
 }
 
+/// A house whose journal lies on a disk of 64 KiB.
+fn with_a_small_journal() -> House {
+    let mut house = House::new();
+    let data = house.root.path().join("small");
+    fs::create_dir(&data).expect("a folder");
+    mount_disk(&data, 64 << 10);
+    house.kept = Kept::in_data_folder(&data);
+    house
+}
+
 #[test]
 fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
     with_own_mounts(|| {
-        let house = House::new();
+        let house = with_a_small_journal();
         let path = house.write("a.env", "old");
-        let data = house.root.path().join("small");
-        fs::create_dir(&data).unwrap();
-        mount_disk(&data, 64 << 10);
-        let kept = Kept::in_data_folder(&data);
         let edits = [edited(&path, "new")];
         // The plan has room, and a line with this command has not.
         let reload = format!("true {}", "x".repeat(80 << 10));
+        let stop = AtomicBool::new(false);
         let order = Order {
-            kept: &kept,
-            day: "20261123",
-            at: "2026-11-23T12:00:00Z",
-            title: "x",
-            edited: &edits,
-            tests: &[],
             reload: Some(&reload),
-            page: None,
-            within: Duration::from_secs(1),
-            has_unwatched: false,
-            stop: &AtomicBool::new(false),
+            ..house.order(&edits, &stop)
         };
         let mut steps = Vec::new();
         let carried = carry_out(&order, &mut [], &mut |step| steps.push(step)).unwrap();
@@ -209,14 +206,10 @@ fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
 #[test]
 fn old_files_that_are_back_without_a_word_in_the_journal_are_said_to_be_back() {
     with_own_mounts(|| {
-        let house = House::new();
+        let house = with_a_small_journal();
         let path = house.write("a.env", "old");
-        let data = house.root.path().join("small");
-        fs::create_dir(&data).unwrap();
-        mount_disk(&data, 64 << 10);
-        let kept = Kept::in_data_folder(&data);
         let edits = [edited(&path, "new")];
-        let mut work = Work::plan(&kept, "20261123", "2026-11-23T12:00:00Z", "x", &edits).unwrap();
+        let mut work = house.plan(&edits);
         work.write(&edits).unwrap();
         let why = "x".repeat(80 << 10);
         let error = work.put_back(&why, End::PutBack).unwrap_err();
@@ -224,12 +217,12 @@ fn old_files_that_are_back_without_a_word_in_the_journal_are_said_to_be_back() {
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         drop(work);
         // With room it is noted, and nothing else is to be done.
-        let id = list(&kept).unwrap().0.pop().unwrap().id;
-        open(&kept, &id)
+        let id = list(&house.kept).unwrap().0.pop().unwrap().id;
+        open(&house.kept, &id)
             .unwrap()
             .put_back("again", End::Undone)
             .unwrap();
-        let standing = list(&kept).unwrap().0.pop().unwrap().standing;
+        let standing = list(&house.kept).unwrap().0.pop().unwrap().standing;
         assert_eq!(standing, Standing::Ended(End::Undone));
     });
 }

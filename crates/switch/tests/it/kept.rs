@@ -4,9 +4,11 @@ use std::ffi::OsStr;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown, symlink};
 use std::path::Path;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 use looptax_switch::{
-    Edited, End, Kept, Lies, Original, Remark, Standing, Work, list, open, remarks,
+    Edited, End, Kept, Lies, Order, Original, Remark, Standing, Work, list, open, remarks,
 };
 use tempfile::TempDir;
 
@@ -39,6 +41,23 @@ impl House {
             edited,
         )
         .expect("a plan")
+    }
+
+    /// A switch of these files without tests, reload or page.
+    pub(crate) fn order<'a>(&'a self, edited: &'a [Edited], stop: &'a AtomicBool) -> Order<'a> {
+        Order {
+            kept: &self.kept,
+            day: "20261123",
+            at: "2026-11-23T12:00:00Z",
+            title: "an app",
+            edited,
+            tests: &[],
+            reload: None,
+            page: None,
+            within: Duration::from_secs(1),
+            has_unwatched: false,
+            stop,
+        }
     }
 
     /// Names in the application's folder.

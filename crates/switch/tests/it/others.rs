@@ -4,7 +4,6 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
-use std::time::Duration;
 
 use looptax_record::{StepCode, SwitchOutcome};
 use looptax_switch::{
@@ -183,18 +182,11 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let read = house.root.path().join("read");
     let reload = format!("cp {} {}", path.display(), read.display());
     let tests = ["echo a wrong pool; exit 78".to_owned()];
+    let stop = AtomicBool::new(false);
     let order = Order {
-        kept: &house.kept,
-        day: "20261123",
-        at: "2026-11-23T12:00:00Z",
-        title: "x",
-        edited: &edits,
         tests: &tests,
         reload: Some(&reload),
-        page: None,
-        within: Duration::from_secs(1),
-        has_unwatched: false,
-        stop: &AtomicBool::new(false),
+        ..house.order(&edits, &stop)
     };
     let mut steps = Vec::new();
     let carried = carry_out(&order, &mut [], &mut |step| {
