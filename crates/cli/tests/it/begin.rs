@@ -5,14 +5,10 @@ use std::fs;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
-use crate::fixture::{compare, exe, is_root, is_there};
+use crate::fixture::{compare, exe, is_root, is_there, run_in_own_network};
 
-/// In a network of their own, where no other test's run is seen.
 #[test]
 fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() {
-    if !is_root() || !is_there("unshare") || !is_there("ip") {
-        return;
-    }
     let scratch = Scratch::new();
     let compare = format!(
         "{} compare echo --placement same -c 1 --slice-ms 10",
@@ -20,8 +16,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
     );
     // The file comes while the second waits for the end of the first.
     let script = format!(
-        "ip link set lo up
-         {compare} --fixed 10000 -o one.json 2>one.err & one=$!
+        "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
          {compare} --fixed 6 --wait --stop-file stop -o two.json 2>two.err & two=$!
          until grep -q 'waiting for its end' two.err; do sleep 0.05; done
@@ -29,9 +24,9 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
          until grep -q 'is there: waiting' two.err || ! kill -0 $two; do sleep 0.05; done
          kill -TERM $two; wait $two"
     );
-    let run = Looptax::new("unshare", &scratch)
-        .args(["--net", "bash", "-c", &script])
-        .run();
+    let Some(run) = run_in_own_network(&scratch, &script) else {
+        return;
+    };
     run.expect_code(130);
     let said = fs::read_to_string(scratch.file("two.err")).unwrap();
     assert!(

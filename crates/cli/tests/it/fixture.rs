@@ -10,7 +10,7 @@ use looptax_dsn::{Kind, Protocol};
 use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_servers::pooler::PoolMode;
 use looptax_servers::{Config, Listening, PrivateServer, Reaper, find_binary};
-use looptax_testkit::runner::Looptax;
+use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 use looptax_wire::redis;
@@ -87,6 +87,16 @@ pub(crate) fn is_root() -> bool {
         skip("needs root");
     }
     is_root
+}
+
+/// Runs a script in a network of its own, where no other test's run is seen; `None` where that cannot be had.
+pub(crate) fn run_in_own_network(scratch: &Scratch, script: &str) -> Option<Finished> {
+    if !is_root() || !is_there("unshare") || !is_there("ip") {
+        return None;
+    }
+    let script = format!("ip link set lo up\n{script}");
+    let words = ["--net", "bash", "-c", &script];
+    Some(Looptax::new("unshare", scratch).args(words).run())
 }
 
 /// An address that was free a moment ago.

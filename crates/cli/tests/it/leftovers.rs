@@ -15,7 +15,7 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, compare, exe, is_installed, is_root, is_there, saved};
+use crate::fixture::{SHORT, compare, exe, is_installed, is_root, run_in_own_network, saved};
 
 /// How long the reaper may take: servers are asked to end before they are made to.
 const REAPING: Duration = Duration::from_secs(10);
@@ -241,12 +241,8 @@ fn two_at_once_do_not_collide() {
     assert!(scratch.file("one.json").exists() && scratch.file("two.json").exists());
 }
 
-/// In a network of their own, where no other test's run is seen.
 #[test]
 fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
-    if !is_root() || !is_there("unshare") || !is_there("ip") {
-        return;
-    }
     let scratch = Scratch::new();
     let compare = format!(
         "{} compare echo --placement same -c 1 --slice-ms 10",
@@ -254,16 +250,15 @@ fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
     );
     // The first ends when the second was seen to wait.
     let script = format!(
-        "ip link set lo up
-         {compare} --fixed 10000 -o one.json 2>one.err & one=$!
+        "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
          until grep -q measuring one.err; do sleep 0.05; done
          {compare} --fixed 6 --wait -o two.json 2>two.err & two=$!
          until grep -q 'waiting for its end' two.err; do sleep 0.05; done
          kill -TERM $one; wait $one; wait $two"
     );
-    let run = Looptax::new("unshare", &scratch)
-        .args(["--net", "bash", "-c", &script])
-        .run();
+    let Some(run) = run_in_own_network(&scratch, &script) else {
+        return;
+    };
     run.expect_code(0);
     let record: Value =
         serde_json::from_slice(&fs::read(scratch.file("two.json")).unwrap()).unwrap();
