@@ -190,6 +190,6 @@ def make_tables(looptax, environment):
         ran([looptax, "fleet", "init", place], env=environment)
     printed = ran([looptax, "fleet", "init", collectors("looptax")["postgres"], "--print"], env=environment)
     roles = [it.removeprefix("-- ") for it in printed.splitlines() if it.startswith(("-- CREATE ROLE", "-- GRANT"))]
-    if len(roles) != 5:
+    if len(roles) != 7:
         raise Failure(f"`fleet init --print` has other roles: {roles}")
     ran([*asked("looptax"), "\n".join(roles).replace("…", PASSWORD)])
