@@ -8,6 +8,7 @@ use std::path::Path;
 use looptax_dsn::Kind;
 use looptax_servers::find_binary;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
+use looptax_testkit::programs;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
@@ -237,7 +238,7 @@ fn a_socket_without_permission_is_told() {
     fs::set_permissions(&fake.socket, fs::Permissions::from_mode(0o000)).unwrap();
     // The build folder may be closed to the other account.
     let copy = scratch.file("looptax");
-    fs::copy(exe(), &copy).unwrap();
+    programs::copy(exe(), &copy);
     let url = format!("redis://{}", fake.tcp);
     let socket = fake.socket.to_str().unwrap();
     let mut looptax = Looptax::new(copy, &scratch)

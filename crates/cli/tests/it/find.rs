@@ -8,9 +8,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use looptax_dsn::Kind;
-use looptax_testkit::patience;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::{patience, programs};
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
@@ -244,7 +244,7 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
     fs::remove_file(&server.it.socket).unwrap();
     // A client that calls itself something to steer the terminal with.
     let copy = scratch.file("\u{1b}[2Jevil");
-    fs::copy("/bin/bash", &copy).unwrap();
+    programs::copy("/bin/bash", &copy);
     let port = server.it.tcp.port();
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo up; read -r _");
     let mut client = Alive(

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits};
-use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::{patience, programs};
 use looptax_wire::Login;
 use serde_json::Value;
 
@@ -60,7 +60,7 @@ fn a_port_proxy_is_a_hop_and_not_the_client() {
     }
     let scratch = Scratch::new();
     let proxy = scratch.file("docker-proxy");
-    fs::copy("/usr/bin/perl", &proxy).unwrap();
+    programs::copy("/usr/bin/perl", &proxy);
     let proxy = Alive(
         Command::new(&proxy)
             .args(["-e", RELAY, &server.it.tcp.to_string()])

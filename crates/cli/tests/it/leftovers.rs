@@ -3,15 +3,14 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::Kind;
-use looptax_testkit::patience;
 use looptax_testkit::runner::{Looptax, Running};
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::{patience, programs};
 use rustix::process::Signal;
 use serde_json::Value;
 
@@ -69,13 +68,12 @@ fn two_interrupts_at_once_are_one_wish() {
 #[test]
 fn r20_an_interrupt_while_a_server_starts_is_answered_and_the_second_ends_it() {
     let scratch = Scratch::new();
-    let programs = scratch.file("programs");
-    fs::create_dir(&programs).unwrap();
-    let path = programs.join("redis-server");
+    let folder = scratch.file("programs");
+    fs::create_dir(&folder).unwrap();
+    let path = folder.join("redis-server");
     let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.2.4 sha=0:0' && exit\nexec sleep 60\n";
-    fs::write(&path, script).unwrap();
-    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
-    let all = format!("{}:{}", programs.display(), std::env::var("PATH").unwrap());
+    programs::write(&path, script);
+    let all = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut run = Looptax::new(exe(), &scratch)
         .args(["compare", "private:redis", "-c", "1", "-o", "r.json"])
         .env("PATH", all)
@@ -89,7 +87,7 @@ fn r20_an_interrupt_while_a_server_starts_is_answered_and_the_second_ends_it() {
     run.signal(Signal::INT);
     let run = run.wait();
     run.expect_code(130);
-    fs::remove_dir_all(&programs).unwrap();
+    fs::remove_dir_all(&folder).unwrap();
     scratch.check_nothing_left_after(REAPING);
 }
 

@@ -10,9 +10,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use looptax_dsn::Kind;
-use looptax_testkit::patience;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::{patience, programs};
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
 
@@ -105,7 +105,7 @@ impl Container {
     /// A relay for its port, and the port on this side.
     fn publish(&self, elsewhere: &str) -> (Alive, u16) {
         let program = self.scratch.file("docker-proxy");
-        fs::copy("/usr/bin/perl", &program).unwrap();
+        programs::copy("/usr/bin/perl", &program);
         let mut proxy = Alive(
             Command::new(program)
                 .args(["-e", RELAY, "--", &self.outside(), elsewhere])

@@ -7,6 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 
 use libtest_mimic::Trial;
+use looptax_testkit::programs;
 
 use crate::server::Server;
 use crate::supervise::Run;
@@ -269,7 +270,7 @@ fn denied() {
 /// A copy that other users may execute, wherever this program lies.
 fn client_for_everybody(server: &Server) -> String {
     let copy = server.folder.path().join("client");
-    fs::copy(std::env::current_exe().unwrap(), &copy).unwrap();
+    programs::copy(std::env::current_exe().unwrap(), &copy);
     copy.to_str().unwrap().to_owned()
 }
 

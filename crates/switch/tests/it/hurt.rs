@@ -12,6 +12,7 @@ use looptax_record::{StepCode, SwitchOutcome};
 use looptax_switch::{
     End, Kept, Lies, Order, Original, Standing, SwitchError, Work, carry_out, list, open,
 };
+use looptax_testkit::programs;
 use looptax_testkit::skips::skip;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
@@ -152,7 +153,7 @@ fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     }
     let program = house.root.path().join("program");
-    fs::copy(back_and_forth(), &program).unwrap();
+    programs::copy(back_and_forth(), &program);
     let output = Command::new(&program)
         .arg(&data)
         .args(&paths)
