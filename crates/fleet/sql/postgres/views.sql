@@ -88,13 +88,14 @@ SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_pe
 FROM latest_findings f JOIN newest r USING (host_id)
 WHERE f.fell_back AND f.received > now() - interval '7 days'
 ;
+-- MATERIALIZED: asked once, and not for each machine anew.
 CREATE OR REPLACE VIEW conditions AS
-SELECT r.kernel, r.cpu_model, r.virtualised, count(*) AS hosts, sum(f.requests) AS tcp_requests_per_s
-FROM latest_reports r
-LEFT JOIN
+WITH asked AS MATERIALIZED
 (
     SELECT host_id, sum(requests_per_s) FILTER (WHERE is_tcp) AS requests FROM latest_findings GROUP BY host_id
-) f USING (host_id)
+)
+SELECT r.kernel, r.cpu_model, r.virtualised, count(*) AS hosts, sum(asked.requests) AS tcp_requests_per_s
+FROM latest_reports r LEFT JOIN asked USING (host_id)
 WHERE r.received > now() - interval '7 days'
 GROUP BY r.kernel, r.cpu_model, r.virtualised
 ;
