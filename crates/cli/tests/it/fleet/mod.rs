@@ -3,6 +3,7 @@
 mod asked;
 mod between;
 mod clickhouse;
+mod cost;
 mod hostile;
 mod machine;
 mod made;
