@@ -110,14 +110,24 @@ impl EpochSource for Requests<'_> {
     }
 
     fn adapt(&mut self, round: u64, epoch: &MeasuredEpoch) {
-        if self.runner.plan.may_adapt_shape && round < ADAPTING_ROUNDS {
-            self.shape = adapted(self.shape, epoch);
+        let plan = self.runner.plan;
+        if !plan.may_adapt_shape || round >= ADAPTING_ROUNDS {
+            return;
         }
+        let n_rounds = ADAPTING_ROUNDS.min(plan.warm_up.least_epochs as u64);
+        let reconnect_us = epoch.raw.reconnect_us + epoch.raw.prime_us;
+        // The first to connect has the server start what it keeps: a pooler its own connections.
+        let reconnect_us = if round + 1 < n_rounds {
+            0
+        } else {
+            reconnect_us
+        };
+        self.shape = adapted(self.shape, epoch, Duration::from_micros(reconnect_us));
     }
 }
 
-/// The shape fitted to what a warm-up epoch saw.
-fn adapted(shape: Shape, epoch: &MeasuredEpoch) -> Shape {
+/// The shape fitted to what a warm-up epoch saw, and to the time that reconnecting takes.
+fn adapted(shape: Shape, epoch: &MeasuredEpoch, reconnect: Duration) -> Shape {
     let counts = epoch.raw.counts();
     let slowest = Side::BOTH
         .into_iter()
@@ -130,6 +140,6 @@ fn adapted(shape: Shape, epoch: &MeasuredEpoch) -> Shape {
     shape.adapted(
         slowest,
         p99.map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns))),
-        Duration::from_micros(epoch.raw.reconnect_us + epoch.raw.prime_us),
+        reconnect,
     )
 }

@@ -56,6 +56,12 @@ pub enum ServerError {
         /// The log of the server and its companions.
         log_tail: String,
     },
+    /// PostgreSQL does not say by what the pooler before it is to know the password.
+    #[error("cannot ask postgres by what pgbouncer is to know the password")]
+    Verifier {
+        /// Why.
+        source: WireError,
+    },
     /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
     Certificate {

@@ -198,6 +198,7 @@ impl PrivateServer {
     fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
         let behind = Behind {
             mode: config.pool_mode,
+            socket: &self.socket,
             tcp: self.tcp,
             login: &self.login,
             n_connections: config.max_connections + N_CONTROL_CONNECTIONS,
