@@ -217,10 +217,15 @@ fn held(case: &str, victims: &[Option<&str>]) {
     });
     let mut killed = Vec::new();
     for victim in victims {
-        // It may be gone with another.
-        if let Some(pid) = tree.find(*victim) {
-            assert_eq!(unsafe { libc::kill(pid, libc::SIGKILL) }, 0);
+        // It may be gone with another, before it is found or after.
+        let Some(pid) = tree.find(*victim) else {
+            continue;
+        };
+        if unsafe { libc::kill(pid, libc::SIGKILL) } == 0 {
             killed.push(victim.unwrap_or_default());
+        } else {
+            let error = std::io::Error::last_os_error();
+            assert_eq!(error.raw_os_error(), Some(libc::ESRCH));
         }
     }
     if killed.contains(&"") {
