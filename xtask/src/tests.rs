@@ -24,7 +24,7 @@ use crate::workspace::{cargo, fail_on, run_cargo};
 /// How many run at once.
 const AT_ONCE: usize = 2;
 /// Threads of each: a test that starts servers waits for most of its time.
-const THREADS: &str = "3";
+const THREADS: &str = "4";
 
 /// Memory that has to be free for what tests write.
 const LEAST_ROOM: u64 = 8 << 30;
