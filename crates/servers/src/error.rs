@@ -254,6 +254,9 @@ impl Explain for ServerError {
                 Some("`make replay` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
             }
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
+            Self::Verifier { .. } => {
+                Some("PgBouncer is put before a PostgreSQL of version 10 or newer, which keeps passwords for SCRAM: put such a one first in PATH".to_owned())
+            }
             Self::ReaperLost { .. } => Some("start looptax again".to_owned()),
             _ => None,
         }
