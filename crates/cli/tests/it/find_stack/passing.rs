@@ -122,7 +122,7 @@ fn check_seen_in_passing(by_socket: bool, way: &str) {
             (hops.iter().all(is_counted) && are_rated).then_some(hops)
         })
     });
-    let [first, second] = seen.expect("both hops are seen");
+    let [first, second] = seen.expect("both hops are seen, with what is closed on them");
     assert_eq!(first["way"], way, "{first:#}");
     assert_eq!(second["way"], "loopback", "{second:#}");
     assert!(first["closed_per_s"].is_null() == by_socket, "{first:#}");
