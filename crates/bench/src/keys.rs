@@ -1,5 +1,7 @@
 //! The numbers that requests are made of: the same keys for both sides' slices of one rank.
 
+use std::mem::offset_of;
+
 use looptax_script::Zipfian;
 use looptax_stats::Side;
 use looptax_wire::Draws;
@@ -68,17 +70,21 @@ impl KeyRange {
     }
 }
 
-/// A connection's numbers in a slice.
+/// A connection's numbers in a slice. What a key is drawn from stands first.
+#[repr(C)]
 pub(crate) struct Keys {
     order: SplitMix64,
-    content: SplitMix64,
     range: KeyRange,
     /// Where keys are not drawn evenly.
-    zipf: Option<Zipfian>,
+    zipf: Option<Box<Zipfian>>,
     last: u64,
+    content: SplitMix64,
 }
 
 impl Keys {
+    /// Bytes that a key needs.
+    pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
+
     /// Keys are equal for both sides at equal rank, and for all pairs of arms. Content is not: writing what
     /// is there already is less work for a server, so the second to run would have had it easier.
     pub(crate) fn new(
@@ -102,7 +108,7 @@ impl Keys {
             zipf: match distribution {
                 Distribution::Uniform => None,
                 // The settings let no exponent through that is refused.
-                Distribution::Zipf(exponent) => Zipfian::new(range.n, exponent).ok(),
+                Distribution::Zipf(exponent) => Zipfian::new(range.n, exponent).ok().map(Box::new),
             },
             last: range.first,
         }

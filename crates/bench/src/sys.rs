@@ -5,8 +5,18 @@
 
 use std::io;
 use std::mem::MaybeUninit;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
+use std::sync::Arc;
+
+/// The socket `owner` by its number, which whoever uses it often keeps at hand.
+#[inline]
+pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
+    debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
+    // SAFETY: it is the owner's number, and the owner is there for as long as it is lent.
+    unsafe { BorrowedFd::borrow_raw(number) }
+}
 
 /// Context switches of the calling thread.
 #[derive(Debug, Clone, Copy, Default)]

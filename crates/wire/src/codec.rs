@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::WireError;
+use crate::{Renewal, WireError};
 
 /// One complete reply, found at the front of the received bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -84,9 +84,9 @@ pub trait Codec: Send {
         false
     }
 
-    /// Whether all requests of a connection are the same bytes, so that the caller may send those of the first again.
-    fn is_constant(&self) -> bool {
-        false
+    /// How a request of one message is made of the last one. The same for all requests of a connection.
+    fn renewal(&self) -> Renewal {
+        Renewal::Anew
     }
 
     /// The length of a request that is a stream: its message goes out again and again, the last time

@@ -4,10 +4,9 @@
 //! caller keeps the capacity), lock or call the system.
 //! Called by the measured commands of Redis and memcached.
 
-use crate::{Reply, WireError};
+pub(crate) use crate::renewal::KEY_DIGITS;
+use crate::{KeyForm, Renewal, Reply, WireError};
 
-/// Digits of a key: room for 10^12 of them, and every key has the same length.
-pub(crate) const KEY_DIGITS: usize = 12;
 /// Most bytes of a value in a reply.
 pub(crate) const VALUE_LIMIT: u64 = 16 << 20;
 /// What is stored, repeated.
@@ -32,12 +31,12 @@ impl Keyed {
     pub(crate) fn write(&self, key: u64, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.bytes);
-        let digits = &mut out[start + self.digits_at..][..KEY_DIGITS];
-        let mut left = key;
-        for digit in digits.iter_mut().rev() {
-            *digit = b'0' + (left % 10) as u8;
-            left /= 10;
-        }
+        KeyForm::Digits.write(key, &mut out[start + self.digits_at..]);
+    }
+
+    /// How the command for the next key is made of the last.
+    pub(crate) fn renewal(&self) -> Renewal {
+        Renewal::key(self.digits_at, KeyForm::Digits)
     }
 }
 

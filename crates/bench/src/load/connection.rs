@@ -1,17 +1,21 @@
-//! One connection under load: its socket, its request, the bytes received so far.
+//! One connection under load: its socket, its request, and where its answer stands.
 
-use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+mod receive;
+
+use std::mem::offset_of;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::time::Duration;
 
-use looptax_wire::Codec;
+use looptax_wire::{Codec, Renewal};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, recv, send};
+use rustix::net::{SendFlags, send};
 
 use super::tally::{Digests, Tally};
 use crate::connect::{Records, Wired};
 use crate::error::LoadError;
 use crate::keys::Keys;
+use crate::sys::lent;
 
 /// What every answer is held against.
 #[derive(Debug, Clone, Copy)]
@@ -22,35 +26,48 @@ pub(crate) struct AnswerLimits {
     pub(crate) io: Duration,
 }
 
-/// A connection with its buffers.
+pub(crate) use receive::Received;
+
+/// A connection under load.
 ///
 /// What each request touches stands first, together: between two requests of one connection the kernel and the other
 /// connections have used the cache.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
-    fd: Arc<OwnedFd>,
+    fd: RawFd,
+    least_data_bytes: u32,
     codec: Box<dyn Codec>,
-    received: Vec<u8>,
-    n_received: usize,
+    outgoing: Vec<u8>,
     /// When the request in flight was sent.
     pub(crate) sent_ns: u64,
-    outgoing: Vec<u8>,
-    sealed: Option<Box<Sealed>>,
-    /// How long a request is where it is a stream.
-    stream_bytes: Option<u64>,
-    /// Whether what was prepared once is every request's message.
-    is_constant: bool,
+    n_received: usize,
+
+    digest: u64,
+    n_digested: u8,
     /// Whether no answer has come in this slice yet.
     pub(crate) is_first: bool,
-    limits: AnswerLimits,
+    is_stream: bool,
+    renewal: Renewal,
+    sealed: Option<Box<Sealed>>,
+    /// Keys of this slice.
+    keys: Keys,
+
+    socket: Arc<OwnedFd>,
+    /// The front of an answer that is not all in.
+    received: Vec<u8>,
+    /// How long a request is where it is a stream.
+    stream_bytes: u64,
     /// When the last answer was in; an open loop alone keeps it.
     pub(crate) answered_ns: u64,
-    /// Keys of this slice.
-    pub(crate) keys: Keys,
-    /// Digests of this slice's first answers.
-    pub(crate) digests: Digests,
+    io_limit: Duration,
+    digests: Digests,
 }
 
+/// Two lines of the cache, but for numbers that are no key.
+const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
+
+/// Room for a request before the buffer has to grow.
+const OUTGOING_BYTES: usize = 1024;
 /// Room for one receive of sealed bytes: a record has 16 KiB at most.
 const SEALED_ROOM_BYTES: usize = 17 << 10;
 
@@ -74,47 +91,64 @@ impl Sealed {
 impl Connection {
     /// A proved connection that is put under load.
     pub(crate) fn new(wired: Wired, limits: AnswerLimits, keys: Keys) -> Self {
+        let stream_bytes = wired.codec.stream_bytes();
         Self {
-            fd: Arc::new(wired.fd),
-            is_constant: wired.codec.is_constant(),
-            stream_bytes: wired.codec.stream_bytes(),
-            received: vec![0; wired.codec.room_bytes()],
+            fd: wired.fd.as_raw_fd(),
+            least_data_bytes: u32::try_from(limits.least_data_bytes).unwrap_or(u32::MAX),
+            renewal: wired.codec.renewal(),
             codec: wired.codec,
-            sealed: wired.records.map(|it| Box::new(Sealed::new(it))),
-            outgoing: Vec::with_capacity(1024),
-            n_received: 0,
-            limits,
+            outgoing: Vec::with_capacity(OUTGOING_BYTES),
             sent_ns: 0,
-            answered_ns: 0,
+            n_received: 0,
+            digest: 0,
+            n_digested: 0,
             is_first: true,
+            is_stream: stream_bytes.is_some(),
             keys,
+            socket: Arc::new(wired.fd),
+            received: Vec::new(),
+            sealed: wired.records.map(|it| Box::new(Sealed::new(it))),
+            stream_bytes: stream_bytes.unwrap_or_default(),
+            answered_ns: 0,
+            io_limit: limits.io,
             digests: Digests::default(),
         }
     }
 
+    /// Begins a slice, or priming, with these keys.
+    pub(crate) fn begin(&mut self, keys: Keys) {
+        self.keys = keys;
+        self.digests = Digests::default();
+        (self.digest, self.n_digested) = (0, 0);
+    }
+
+    /// Digests of the first answers since [`Connection::begin`].
+    pub(crate) fn digests(&self) -> Digests {
+        self.digests
+    }
+
     /// The socket.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
-        self.fd.as_fd()
+        lent(self.fd, &self.socket)
     }
 
     /// The socket, for the watchdog.
     pub(crate) fn shared_fd(&self) -> Arc<OwnedFd> {
-        Arc::clone(&self.fd)
+        Arc::clone(&self.socket)
     }
 
     /// Longest wait for an answer.
     pub(crate) fn io_limit(&self) -> Duration {
-        self.limits.io
+        self.io_limit
     }
 
-    /// Writes the next request into the buffer, ready for [`Connection::send`]; one that stands there already stays.
+    /// Writes the next message into the buffer, ready for [`Connection::send`].
     #[inline]
     pub(crate) fn prepare(&mut self) {
-        if self.is_constant && !self.outgoing.is_empty() {
-            return;
+        if self.outgoing.is_empty() || !self.renewal.apply(&mut self.keys, &mut self.outgoing) {
+            self.outgoing.clear();
+            self.codec.request(&mut self.keys, &mut self.outgoing);
         }
-        self.outgoing.clear();
-        self.codec.request(&mut self.keys, &mut self.outgoing);
     }
 
     /// Sends the prepared message; a stream all of it.
@@ -123,14 +157,15 @@ impl Connection {
     /// One system call (of a stream: per write), unless the socket's buffer is full.
     #[inline]
     pub(crate) fn send(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
-        match self.stream_bytes {
-            None => self.send_once(self.outgoing.len(), tally),
-            Some(bytes) => self.send_stream(bytes, tally),
+        if self.is_stream {
+            self.send_stream(tally)
+        } else {
+            self.send_once(self.outgoing.len(), tally)
         }
     }
 
-    fn send_stream(&mut self, bytes: u64, tally: &mut Tally) -> Result<(), LoadError> {
-        let mut n_left = bytes;
+    fn send_stream(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
+        let mut n_left = self.stream_bytes;
         while n_left > 0 && !self.outgoing.is_empty() {
             let n_bytes = n_left.min(self.outgoing.len() as u64);
             self.send_once(n_bytes as usize, tally)?;
@@ -142,6 +177,7 @@ impl Connection {
     /// Sends so many bytes of the prepared message.
     #[inline]
     fn send_once(&mut self, n_bytes: usize, tally: &mut Tally) -> Result<(), LoadError> {
+        let fd = lent(self.fd, &self.socket);
         let mut rest: &[u8] = &self.outgoing[..n_bytes];
         if let Some(sealed) = &mut self.sealed {
             sealed.outgoing.clear();
@@ -154,12 +190,12 @@ impl Connection {
         }
         while !rest.is_empty() {
             tally.sends += 1;
-            match send(&self.fd, rest, SendFlags::NOSIGNAL) {
+            match send(fd, rest, SendFlags::NOSIGNAL) {
                 Ok(n) => rest = &rest[n..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
                     return Err(LoadError::Timeout {
-                        limit: self.limits.io,
+                        limit: self.io_limit,
                     });
                 }
                 Err(Errno::PIPE | Errno::CONNRESET) => return Err(LoadError::Closed),
@@ -172,92 +208,5 @@ impl Connection {
             }
         }
         Ok(())
-    }
-
-    /// One receive, behind what is there already: hand the number of bytes, as they travelled, to
-    /// [`Connection::accept`].
-    ///
-    /// # Cost
-    /// One system call; the buffer grows only for an answer longer than any before.
-    #[inline]
-    pub(crate) fn receive(&mut self, flags: RecvFlags) -> Result<usize, Errno> {
-        if let Some(sealed) = &mut self.sealed {
-            return recv(&self.fd, &mut *sealed.received, flags).map(|(n, _)| n);
-        }
-        if self.n_received == self.received.len() {
-            self.received.resize(self.received.len() * 2, 0);
-        }
-        recv(&self.fd, &mut self.received[self.n_received..], flags).map(|(n, _)| n)
-    }
-
-    /// Takes `n` bytes just received; true when the request is answered, whole and right. Where it
-    /// takes several messages, the next one is sent here.
-    #[inline]
-    pub(crate) fn accept(&mut self, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
-        if n == 0 {
-            return Err(LoadError::Closed);
-        }
-        // What an answer holds, not what it travels in.
-        let n = match self.sealed {
-            None => n,
-            Some(_) => self.unseal(n)?,
-        };
-        self.n_received += n;
-        tally.received_bytes += n as u64;
-        let received = &self.received[..self.n_received];
-        let reply = self
-            .codec
-            .reply(received)
-            .map_err(|source| LoadError::Answer { source })?;
-        let Some(reply) = reply else {
-            self.give_up(self.codec.n_passed());
-            return Ok(false);
-        };
-        let data = &received[reply.data];
-        if data.len() < self.limits.least_data_bytes {
-            return Err(LoadError::Empty {
-                key: self.keys.last(),
-                found: data.len(),
-                least: self.limits.least_data_bytes,
-            });
-        }
-        self.digests.add(data);
-        self.give_up(reply.bytes);
-        if self.codec.goes_on() {
-            self.prepare();
-            // Only a request itself knows whether there was more to ask.
-            if !self.outgoing.is_empty() {
-                self.send(tally)?;
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Opens `n` bytes just received; tells how many came out.
-    fn unseal(&mut self, n: usize) -> Result<usize, LoadError> {
-        let Some(sealed) = &mut self.sealed else {
-            return Ok(0);
-        };
-        // Unlike elsewhere it is as long as what is in it.
-        self.received.truncate(self.n_received);
-        let opened = sealed
-            .records
-            .open(&sealed.received[..n], &mut self.received);
-        opened.map_err(|source| LoadError::Io {
-            action: "open a record",
-            source,
-        })?;
-        Ok(self.received.len() - self.n_received)
-    }
-
-    /// Drops so many bytes at the front of what was received.
-    #[inline]
-    fn give_up(&mut self, n_bytes: usize) {
-        // Nearly always all or nothing is given up, and nothing has to be moved.
-        if n_bytes > 0 && n_bytes < self.n_received {
-            self.received.copy_within(n_bytes..self.n_received, 0);
-        }
-        self.n_received -= n_bytes;
     }
 }

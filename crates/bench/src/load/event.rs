@@ -10,10 +10,9 @@ use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-use super::connection::Connection;
+use super::connection::{Connection, Received};
 use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
-use super::wait::receive;
 use crate::clock::{busy_wait, now_ns};
 use crate::error::LoadError;
 use crate::plan::SidePlan;
@@ -30,6 +29,7 @@ pub(crate) fn closed_loop(
     connections: &mut [Connection],
     spec: SliceSpec,
     plan: SidePlan,
+    room: &mut Vec<u8>,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
@@ -49,7 +49,7 @@ pub(crate) fn closed_loop(
         }
         for event in &events {
             let connection = &mut connections[event.data.u64() as usize];
-            let Some(answered_ns) = finish(connection, tally, samples)? else {
+            let Some(answered_ns) = finish(connection, room, tally, samples)? else {
                 continue;
             };
             if answered_ns >= spec.stop_at_ns {
@@ -85,13 +85,11 @@ pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
 #[inline]
 fn finish(
     connection: &mut Connection,
+    room: &mut Vec<u8>,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<Option<u64>, LoadError> {
-    let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)? else {
-        return Ok(None);
-    };
-    if !connection.accept(n, tally)? {
+    if connection.receive(room, RecvFlags::DONTWAIT, tally)? != Received::Answer {
         return Ok(None);
     }
     let answered_ns = now_ns();

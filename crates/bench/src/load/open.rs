@@ -13,11 +13,10 @@ use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
 use super::alarm::{ALARM, Alarm};
-use super::connection::Connection;
+use super::connection::{Connection, Received};
 use super::event::{MOST_EVENTS, io, poller_of};
 use super::slice_barrier::SliceSpec;
 use super::tally::Tally;
-use super::wait::receive;
 use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
@@ -39,8 +38,9 @@ pub(crate) struct Queues {
     idle: VecDeque<usize>,
 }
 
-/// Where a slice's latencies, and how late each request was sent, are kept.
+/// Where a slice's answers, their latencies, and how late each request was sent, are kept.
 pub(crate) struct Kept<'a> {
+    pub(crate) room: &'a mut Vec<u8>,
     pub(crate) samples: &'a mut Vec<u32>,
     pub(crate) lags: &'a mut Vec<u32>,
 }
@@ -168,10 +168,7 @@ fn finish(
     tally: &mut Tally,
     kept: &mut Kept<'_>,
 ) -> Result<bool, LoadError> {
-    let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)? else {
-        return Ok(false);
-    };
-    if !connection.accept(n, tally)? {
+    if connection.receive(kept.room, RecvFlags::DONTWAIT, tally)? != Received::Answer {
         return Ok(false);
     }
     connection.answered_ns = now_ns();

@@ -3,41 +3,28 @@
 use std::time::Duration;
 
 /// Answers of a slice whose data are held against the other side's: a power of two.
-const PREFIX: u64 = 64;
+pub(crate) const PREFIX: u8 = 64;
 /// Digests are kept at 1, 2, 4 … 64 answers.
 const N_DIGESTS: usize = 7;
 /// The part of a slice that shows whether the guard was long enough.
 const EARLY_NS: u64 = looptax_stats::EARLY_NS;
 
-/// Running digests of a connection's first answers in a slice, kept at every power of two, so that
-/// two slices of different length can be compared at their longest common prefix.
+/// Digests of a connection's first answers in a slice, kept at every power of two, so that two slices of
+/// different length can be compared at their longest common prefix.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Digests {
     at: [u64; N_DIGESTS],
-    n_answers: u64,
-    running: u64,
+    /// The highest power of two that was reached, or 0.
+    n_answers: u8,
 }
 
 impl Digests {
-    /// Takes the next answer's data.
+    /// Keeps the digest of the first `n_answers` where that is a power of two.
     #[inline]
-    pub(crate) fn add(&mut self, data: &[u8]) {
-        if self.n_answers >= PREFIX {
-            return;
-        }
-        // Eight bytes at a time, and the length last, so that no two answers run into one another.
-        let (words, rest) = data.as_chunks::<8>();
-        let start = self.running.rotate_left(5);
-        let hash = words
-            .iter()
-            .fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
-        let hash = rest
-            .iter()
-            .fold(hash, |hash, byte| mixed(hash, u64::from(*byte)));
-        self.running = mixed(hash, data.len() as u64);
-        self.n_answers += 1;
-        if self.n_answers.is_power_of_two() {
-            self.at[self.n_answers.trailing_zeros() as usize] = self.running;
+    pub(crate) fn keep(&mut self, n_answers: u8, digest: u64) {
+        if n_answers.is_power_of_two() {
+            self.at[n_answers.trailing_zeros() as usize] = digest;
+            self.n_answers = n_answers;
         }
     }
 
@@ -55,6 +42,21 @@ impl Digests {
             .checked_ilog2()
             .map_or(0, |power| self.at[power as usize])
     }
+}
+
+/// The digest of answers and one more.
+#[inline]
+pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
+    // Eight bytes at a time, and the length last, so that no two answers run into one another.
+    let (words, rest) = data.as_chunks::<8>();
+    let start = answers.rotate_left(5);
+    let hash = words
+        .iter()
+        .fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
+    let hash = rest
+        .iter()
+        .fold(hash, |hash, byte| mixed(hash, u64::from(*byte)));
+    mixed(hash, data.len() as u64)
 }
 
 /// One step of a multiplicative hash; the shift brings high bits back to where they matter next.
@@ -292,8 +294,10 @@ mod tests {
     fn digests_compare_at_the_longest_common_power_of_two() {
         let digests = |answers: &[&[u8]]| {
             let mut digests = Digests::default();
-            for answer in answers {
-                digests.add(answer);
+            let mut digest = 0;
+            for (n_before, answer) in (0..).zip(answers) {
+                digest = digested(digest, answer);
+                digests.keep(n_before + 1, digest);
             }
             digests
         };

@@ -76,6 +76,8 @@ pub(crate) struct ThreadBuffers {
     /// How late each request of an open loop was sent, by side.
     pub(crate) lags: [Vec<u32>; 2],
     queues: Queues,
+    /// What is received, by side.
+    rooms: [Vec<u8>; 2],
     /// By slice, then by connection of this thread.
     pub(crate) digests: Vec<Vec<Digests>>,
 }
@@ -176,13 +178,14 @@ impl ClientThread {
                 one_shot::once(&mut **client, &mut keys, &mut tally).map_err(fail)?;
             }
         }
+        let room = &mut self.buffers.rooms[side.idx()];
         for (idx, connection) in self.connections[side.idx()].iter_mut().enumerate() {
             let connection_idx = self.idx + idx * self.n_threads;
-            connection.keys = load.keys(connection_idx, side, u64::MAX);
+            connection.begin(load.keys(connection_idx, side, u64::MAX));
             for _ in 0..n_requests {
                 connection.prepare();
                 connection.send(&mut tally).map_err(fail)?;
-                Poll::answer(connection, &mut tally).map_err(fail)?;
+                Poll::answer(connection, room, &mut tally).map_err(fail)?;
             }
         }
         Ok(())
@@ -200,9 +203,8 @@ impl ClientThread {
         let connections = &mut self.connections[spec.side.idx()];
         for (idx, connection) in connections.iter_mut().enumerate() {
             let connection_idx = self.idx + idx * self.n_threads;
-            connection.keys = load.keys(connection_idx, spec.side, spec.rank);
+            connection.begin(load.keys(connection_idx, spec.side, spec.rank));
             connection.is_first = !load.is_whole;
-            connection.digests = Digests::default();
         }
         let tally = &mut self.buffers.tallies[slice_idx];
         if load.is_whole {
@@ -225,8 +227,7 @@ impl ClientThread {
         tally.voluntary = after.voluntary - usage.voluntary;
         tally.involuntary = after.involuntary - usage.involuntary;
 
-        self.buffers.digests[slice_idx]
-            .extend(connections.iter().map(|connection| connection.digests));
+        self.buffers.digests[slice_idx].extend(connections.iter().map(Connection::digests));
         outcome.map_err(|source| {
             let stage = if now_ns() >= spec.stop_at_ns {
                 Stage::Drain
@@ -254,6 +255,7 @@ impl ClientThread {
         let connections = &mut self.connections[spec.side.idx()];
         let tally = &mut self.buffers.tallies[slice_idx];
         let samples = &mut self.buffers.samples[spec.side.idx()];
+        let room = &mut self.buffers.rooms[spec.side.idx()];
         let plan = load.sides[spec.side.idx()];
         if let Some(client) = &mut self.one_shot_clients[spec.side.idx()] {
             let mut keys = load.keys(self.idx, spec.side, spec.rank);
@@ -261,15 +263,15 @@ impl ClientThread {
         }
         match plan.client {
             ClientModel::Poll => {
-                closed_loop::<Poll>(connections, spec, plan, think, tally, samples)
+                closed_loop::<Poll>(connections, spec, plan, think, room, tally, samples)
             }
             ClientModel::PollFirst => {
-                closed_loop::<PollFirst>(connections, spec, plan, think, tally, samples)
+                closed_loop::<PollFirst>(connections, spec, plan, think, room, tally, samples)
             }
             ClientModel::Block => {
-                closed_loop::<Block>(connections, spec, plan, think, tally, samples)
+                closed_loop::<Block>(connections, spec, plan, think, room, tally, samples)
             }
-            ClientModel::Event => event::closed_loop(connections, spec, plan, tally, samples),
+            ClientModel::Event => event::closed_loop(connections, spec, plan, room, tally, samples),
         }
     }
 
@@ -293,9 +295,11 @@ impl ClientThread {
             samples,
             lags,
             queues,
+            rooms,
             ..
         } = &mut self.buffers;
         let mut kept = Kept {
+            room: &mut rooms[spec.side.idx()],
             samples: &mut samples[spec.side.idx()],
             lags: &mut lags[spec.side.idx()],
         };
@@ -337,6 +341,7 @@ fn closed_loop<W: Wait>(
     spec: SliceSpec,
     plan: SidePlan,
     think: Duration,
+    room: &mut Vec<u8>,
     tally: &mut Tally,
     samples: &mut Vec<u32>,
 ) -> Result<(), LoadError> {
@@ -351,7 +356,7 @@ fn closed_loop<W: Wait>(
         }
         connection.prepare();
         connection.send(tally)?;
-        W::answer(connection, tally)?;
+        W::answer(connection, room, tally)?;
         let answered_ns = now_ns();
         tally.record(begun_ns, answered_ns, connection.is_first, samples);
         connection.is_first = false;

@@ -6,14 +6,18 @@ use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;
 use rustix::net::RecvFlags;
 
-use super::connection::Connection;
+use super::connection::{Connection, Received};
 use super::tally::Tally;
 use crate::error::LoadError;
 
 /// A way to wait.
 pub(crate) trait Wait {
-    /// Receives until one whole answer is in.
-    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError>;
+    /// Receives, into `room`, until one whole answer is in.
+    fn answer(
+        connection: &mut Connection,
+        room: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Result<(), LoadError>;
 }
 
 /// Receive, and sleep in it.
@@ -25,14 +29,20 @@ pub(crate) struct Poll;
 
 impl Wait for Block {
     #[inline]
-    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(
+        connection: &mut Connection,
+        room: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Result<(), LoadError> {
         loop {
-            // Nothing comes of a blocking receive only when the socket has a limit of its own.
-            let limit = connection.io_limit();
-            let n = receive(connection, tally, RecvFlags::empty())?
-                .ok_or(LoadError::Timeout { limit })?;
-            if connection.accept(n, tally)? {
-                return Ok(());
+            match connection.receive(room, RecvFlags::empty(), tally)? {
+                Received::Answer => return Ok(()),
+                Received::Part => {}
+                // Only where the socket has a limit of its own.
+                Received::Nothing => {
+                    let limit = connection.io_limit();
+                    return Err(LoadError::Timeout { limit });
+                }
             }
         }
     }
@@ -40,12 +50,14 @@ impl Wait for Block {
 
 impl Wait for PollFirst {
     #[inline]
-    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(
+        connection: &mut Connection,
+        room: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Result<(), LoadError> {
         loop {
             wait_readable(connection, tally)?;
-            if let Some(n) = receive(connection, tally, RecvFlags::DONTWAIT)?
-                && connection.accept(n, tally)?
-            {
+            if connection.receive(room, RecvFlags::DONTWAIT, tally)? == Received::Answer {
                 return Ok(());
             }
         }
@@ -54,39 +66,16 @@ impl Wait for PollFirst {
 
 impl Wait for Poll {
     #[inline]
-    fn answer(connection: &mut Connection, tally: &mut Tally) -> Result<(), LoadError> {
+    fn answer(
+        connection: &mut Connection,
+        room: &mut Vec<u8>,
+        tally: &mut Tally,
+    ) -> Result<(), LoadError> {
         loop {
-            match receive(connection, tally, RecvFlags::DONTWAIT)? {
-                Some(n) => {
-                    if connection.accept(n, tally)? {
-                        return Ok(());
-                    }
-                }
-                None => wait_readable(connection, tally)?,
-            }
-        }
-    }
-}
-
-/// One receive; `None` when nothing was there.
-#[inline]
-pub(crate) fn receive(
-    connection: &mut Connection,
-    tally: &mut Tally,
-    flags: RecvFlags,
-) -> Result<Option<usize>, LoadError> {
-    loop {
-        tally.receives += 1;
-        match connection.receive(flags) {
-            Ok(n) => return Ok(Some(n)),
-            Err(Errno::INTR) => {}
-            Err(Errno::AGAIN) => return Ok(None),
-            Err(Errno::CONNRESET) => return Err(LoadError::Closed),
-            Err(errno) => {
-                return Err(LoadError::Io {
-                    action: "receive",
-                    source: errno.into(),
-                });
+            match connection.receive(room, RecvFlags::DONTWAIT, tally)? {
+                Received::Answer => return Ok(()),
+                Received::Part => {}
+                Received::Nothing => wait_readable(connection, tally)?,
             }
         }
     }

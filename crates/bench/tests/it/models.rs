@@ -102,8 +102,10 @@ fn every_model_completes_with_one_and_with_several_connections() {
 #[test]
 fn answers_in_pieces_and_answers_longer_than_the_buffer_are_put_together() {
     for client in ClientModel::ALL {
-        check(client, 1, Answer::Halves);
-        check(client, 1, Answer::Long);
+        for connections in [1, 5] {
+            check(client, connections, Answer::Halves);
+            check(client, connections, Answer::Long);
+        }
     }
 }
 

@@ -115,7 +115,7 @@ impl Peers {
         let wired = Wired {
             records: None,
             fd: near.into(),
-            codec: Box::new(KeyCodec),
+            codec: Box::new(KeyCodec::default()),
             worker: None,
             may_pin: false,
         };
@@ -190,11 +190,15 @@ fn give(stream: &mut UnixStream, answer: Answer, key: [u8; DATA_BYTES]) -> bool 
     stream.write_all(&bytes).is_ok()
 }
 
-struct KeyCodec;
+#[derive(Default)]
+struct KeyCodec {
+    asked: [u8; DATA_BYTES],
+}
 
 impl Codec for KeyCodec {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
-        out.extend_from_slice(&draws.key().to_le_bytes());
+        self.asked = draws.key().to_le_bytes();
+        out.extend_from_slice(&self.asked);
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
@@ -212,7 +216,14 @@ impl Codec for KeyCodec {
             });
         }
         let bytes = 4 + length;
-        Ok((received.len() >= bytes).then_some(Reply {
+        let Some(data) = received.get(4..bytes) else {
+            return Ok(None);
+        };
+        // Another connection's bytes are neither.
+        let wanted = [self.asked, self.asked.map(|byte| !byte)];
+        let mut is_ours = data.chunks_exact(DATA_BYTES);
+        assert!(is_ours.all(|it| wanted.iter().any(|key| it == key)));
+        Ok(Some(Reply {
             bytes,
             data: 4..bytes,
         }))

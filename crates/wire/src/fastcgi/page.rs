@@ -12,7 +12,7 @@ use super::{
 };
 use crate::error::printable;
 use crate::io::{read_some, write_all};
-use crate::{Codec, Draws, Reply, Stream, WireError, site};
+use crate::{Codec, Draws, Renewal, Reply, Stream, WireError, site};
 
 /// Most bytes of a page.
 const BODY_LIMIT: u64 = 1 << 30;
@@ -209,8 +209,8 @@ impl Codec for Page {
         out.extend_from_slice(&self.request);
     }
 
-    fn is_constant(&self) -> bool {
-        true
+    fn renewal(&self) -> Renewal {
+        Renewal::Same
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

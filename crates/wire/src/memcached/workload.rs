@@ -7,7 +7,7 @@
 use super::{PROTOCOL, write_set};
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
 use crate::lines::{LINE_LIMIT, error_words};
-use crate::{Codec, Draws, Reply, WireError};
+use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
@@ -86,6 +86,10 @@ impl Codec for Get {
         self.command.write(draws.key(), out);
     }
 
+    fn renewal(&self) -> Renewal {
+        self.command.renewal()
+    }
+
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         if !received.starts_with(&self.head) {
             if self.head.starts_with(received) {
@@ -131,6 +135,10 @@ impl Codec for Set {
     #[inline]
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         self.0.write(draws.key(), out);
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.0.renewal()
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

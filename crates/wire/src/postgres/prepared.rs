@@ -13,24 +13,13 @@ use postgres_protocol::message::frontend::{self, BindError};
 
 use super::frames::{Frames, out_of_place};
 use super::replies;
-use crate::{Codec, Draws, Reply, Stream, WireError};
+use crate::{Codec, Draws, KeyForm, Renewal, Reply, Stream, WireError};
 
 const PREPARE: &str = "prepare a statement";
 
 /// `pg_type` object ids of the two types that a key may have.
 pub(super) const INT4_OID: u32 = 23;
 pub(super) const INT8_OID: u32 = 20;
-
-/// Where the key goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Key {
-    /// The statement has no parameter.
-    None,
-    /// Four bytes at this offset of the template.
-    Int4(usize),
-    /// Eight bytes at this offset of the template.
-    Int8(usize),
-}
 
 /// A prepared statement of one session, as a codec.
 ///
@@ -40,7 +29,8 @@ enum Key {
 #[derive(Debug, Clone)]
 pub struct PreparedQuery {
     template: Vec<u8>,
-    key: Key,
+    /// Where the key goes, where the statement has one.
+    key: Option<(usize, KeyForm)>,
 }
 
 /// See [`super::Connection::prepare`].
@@ -86,10 +76,10 @@ fn parameter_types(body: &ParameterDescriptionBody) -> Result<Vec<u32>, WireErro
 impl PreparedQuery {
     /// The template for the statement `name` with these parameter types.
     fn new(name: &str, parameters: &[u32]) -> Result<Self, WireError> {
-        let (parameter, key): (&[u8], fn(usize) -> Key) = match *parameters {
-            [] => (&[], |_| Key::None),
-            [INT4_OID] => (&[0; 4], Key::Int4),
-            [INT8_OID] => (&[0; 8], Key::Int8),
+        let (parameter, form): (&[u8], _) = match *parameters {
+            [] => (&[], None),
+            [INT4_OID] => (&[0; 4], Some(KeyForm::Int4)),
+            [INT8_OID] => (&[0; 8], Some(KeyForm::Int8)),
             [oid] => {
                 let what = format!("a parameter of type {oid}, neither int4 nor int8");
                 return Err(WireError::Unsupported { what });
@@ -102,7 +92,7 @@ impl PreparedQuery {
         let (template, parameter_at) = requests(name, parameter)?;
         Ok(Self {
             template,
-            key: key(parameter_at),
+            key: form.map(|form| (parameter_at, form)),
         })
     }
 }
@@ -145,16 +135,15 @@ impl Codec for PreparedQuery {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         out.extend_from_slice(&self.template);
+        if let Some((at, form)) = self.key {
+            form.write(draws.key(), &mut out[start + at..]);
+        }
+    }
+
+    fn renewal(&self) -> Renewal {
         match self.key {
-            Key::None => {}
-            Key::Int4(at) => {
-                let bytes = (draws.key() as u32).to_be_bytes();
-                out[start + at..][..bytes.len()].copy_from_slice(&bytes);
-            }
-            Key::Int8(at) => {
-                let bytes = draws.key().to_be_bytes();
-                out[start + at..][..bytes.len()].copy_from_slice(&bytes);
-            }
+            None => Renewal::Same,
+            Some((at, form)) => Renewal::key(at, form),
         }
     }
 

@@ -4,7 +4,7 @@
 
 use super::workload::{length_chars, other_reply, template};
 use crate::keyed::{Keyed, filler};
-use crate::{Codec, Draws, Reply, WireError};
+use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 /// A command whose reply is a whole number, which is the reply's data.
 #[derive(Debug, Clone)]
@@ -27,6 +27,10 @@ impl Codec for Counting {
     #[inline]
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         self.0.write(draws.key(), out);
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.0.renewal()
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

@@ -8,7 +8,7 @@ use super::command::write_command;
 use super::fault::malformed;
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
 use crate::lines::{LINE_LIMIT, error_words};
-use crate::{Codec, Draws, Reply, WireError};
+use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 pub(super) const READ_REPLY: &str = "read the reply to a measured command";
 
@@ -45,6 +45,10 @@ impl Codec for Get {
     #[inline]
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         self.0.write(draws.key(), out);
+    }
+
+    fn renewal(&self) -> Renewal {
+        self.0.renewal()
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
@@ -101,6 +105,10 @@ impl Codec for Set {
         self.0.write(draws.key(), out);
     }
 
+    fn renewal(&self) -> Renewal {
+        self.0.renewal()
+    }
+
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         only(received, b"+OK\r\n", "`OK`")
     }
@@ -131,8 +139,8 @@ impl Codec for Ping {
         out.extend_from_slice(&self.0);
     }
 
-    fn is_constant(&self) -> bool {
-        true
+    fn renewal(&self) -> Renewal {
+        Renewal::Same
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

@@ -6,7 +6,7 @@
 use super::chunks::Chunks;
 use super::fault::{READ_REPLY, malformed};
 use crate::error::printable;
-use crate::{Codec, Draws, Reply, WireError};
+use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 /// Most bytes of a head: as much as nginx takes of an upstream by default, many times over.
 const HEAD_LIMIT: usize = 64 << 10;
@@ -154,8 +154,8 @@ impl Codec for Fetch {
         out.extend_from_slice(&self.request);
     }
 
-    fn is_constant(&self) -> bool {
-        true
+    fn renewal(&self) -> Renewal {
+        Renewal::Same
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {

@@ -7,4 +7,5 @@ mod mongodb;
 mod mysql;
 mod postgres;
 mod redis;
+mod renewal;
 mod site;

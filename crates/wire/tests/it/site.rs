@@ -24,32 +24,6 @@ pub(super) fn below(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Two of its requests, drawn differently.
-fn two_requests(codec: &mut dyn Codec) -> [Vec<u8>; 2] {
-    [1, 2].map(|mut draw: u64| {
-        let mut message = Vec::new();
-        codec.request(&mut draw, &mut message);
-        message
-    })
-}
-
-#[test]
-fn whoever_says_that_its_requests_are_the_same_bytes_writes_the_same() {
-    let mut codecs: [Box<dyn Codec>; 4] = [
-        Box::new(upstream::Fetch::new(&upstream::Asked::page("/")).unwrap()),
-        Box::new(fastcgi::Page::new(&fastcgi::Asked::script("/a.php")).unwrap()),
-        Box::new(looptax_wire::redis::Ping::new()),
-        Box::new(looptax_wire::redis::Get::new("k")),
-    ];
-    let said = codecs.each_ref().map(|it| it.is_constant());
-    let is_so = codecs.each_mut().map(|it| {
-        let [one, other] = two_requests(it.as_mut());
-        one == other
-    });
-    assert_eq!(said, [true, true, true, false]);
-    assert_eq!(said, is_so);
-}
-
 fn http_answer(n_bytes: usize, is_chunked: bool) -> Vec<u8> {
     let mut answer = b"HTTP/1.1 200 OK\r\nServer: x/1\r\n".to_vec();
     if is_chunked {

@@ -4,7 +4,7 @@
 
 mod copy_in;
 mod login;
-mod prepared;
+pub(crate) mod prepared;
 mod scram;
 mod statements;
 

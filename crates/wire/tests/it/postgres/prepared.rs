@@ -6,7 +6,7 @@ use looptax_wire::{Codec, Reply, WireError};
 use super::{complete, connect, description, error, message, notices, ready, row, row_description};
 
 #[track_caller]
-fn prepare(oids: &[u32]) -> Result<PreparedQuery, WireError> {
+pub(crate) fn prepare(oids: &[u32]) -> Result<PreparedQuery, WireError> {
     let mut connection = connect(&description(oids));
     let query = connection.prepare("q", "SELECT 1")?;
     let peer = connection.into_stream();

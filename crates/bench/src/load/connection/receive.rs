@@ -1,0 +1,161 @@
+//! Receiving: into room that all connections of a thread have in common, so that it stays in the cache.
+//!
+//! A connection whose answer is not all in takes the room along and leaves its own, until it goes on.
+
+use std::mem::swap;
+
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, recv};
+
+use super::Connection;
+use crate::error::LoadError;
+use crate::load::tally::{PREFIX, Tally, digested};
+use crate::sys::lent;
+
+/// What one receive brought.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Received {
+    /// Nothing was there.
+    Nothing,
+    /// More has to come.
+    Part,
+    /// The request is answered, whole and right.
+    Answer,
+}
+
+impl Connection {
+    /// Receives once. Where a request takes several messages, the next one is sent here.
+    ///
+    /// # Cost
+    /// One system call; the room grows only for an answer longer than any before.
+    #[inline]
+    pub(crate) fn receive(
+        &mut self,
+        room: &mut Vec<u8>,
+        flags: RecvFlags,
+        tally: &mut Tally,
+    ) -> Result<Received, LoadError> {
+        if self.n_received > 0 {
+            swap(&mut self.received, room);
+        }
+        let received = match self.receive_into(room, flags, tally)? {
+            None => Received::Nothing,
+            Some(0) => return Err(LoadError::Closed),
+            Some(n) if self.accept(room, n, tally)? => Received::Answer,
+            Some(_) => Received::Part,
+        };
+        if self.n_received > 0 {
+            swap(&mut self.received, room);
+        }
+        Ok(received)
+    }
+
+    /// One receive, behind what is there already: the number of bytes as they travelled.
+    #[inline]
+    fn receive_into(
+        &mut self,
+        room: &mut Vec<u8>,
+        flags: RecvFlags,
+        tally: &mut Tally,
+    ) -> Result<Option<usize>, LoadError> {
+        let fd = lent(self.fd, &self.socket);
+        let into = if let Some(sealed) = &mut self.sealed {
+            &mut sealed.received[..]
+        } else {
+            if room.len() == self.n_received {
+                let more = self.codec.room_bytes().max(room.len());
+                room.resize(room.len() + more, 0);
+            }
+            &mut room[self.n_received..]
+        };
+        loop {
+            tally.receives += 1;
+            match recv(fd, &mut *into, flags) {
+                Ok((n, _)) => return Ok(Some(n)),
+                Err(Errno::INTR) => {}
+                Err(Errno::AGAIN) => return Ok(None),
+                Err(Errno::CONNRESET) => return Err(LoadError::Closed),
+                Err(errno) => {
+                    return Err(LoadError::Io {
+                        action: "receive",
+                        source: errno.into(),
+                    });
+                }
+            }
+        }
+    }
+
+    /// Takes `n` bytes just received; true when the request is answered, whole and right.
+    #[inline]
+    fn accept(
+        &mut self,
+        room: &mut Vec<u8>,
+        n: usize,
+        tally: &mut Tally,
+    ) -> Result<bool, LoadError> {
+        // What an answer holds, not what it travels in.
+        let n = match self.sealed {
+            None => n,
+            Some(_) => self.unseal(room, n)?,
+        };
+        self.n_received += n;
+        tally.received_bytes += n as u64;
+        let received = &room[..self.n_received];
+        let reply = self
+            .codec
+            .reply(received)
+            .map_err(|source| LoadError::Answer { source })?;
+        let Some(reply) = reply else {
+            self.give_up(room, self.codec.n_passed());
+            return Ok(false);
+        };
+        let data = &received[reply.data];
+        if data.len() < self.least_data_bytes as usize {
+            return Err(LoadError::Empty {
+                key: self.keys.last(),
+                found: data.len(),
+                least: self.least_data_bytes as usize,
+            });
+        }
+        if self.n_digested < PREFIX {
+            self.n_digested += 1;
+            self.digest = digested(self.digest, data);
+            self.digests.keep(self.n_digested, self.digest);
+        }
+        self.give_up(room, reply.bytes);
+        if self.codec.goes_on() {
+            self.prepare();
+            // Only a request itself knows whether there was more to ask.
+            if !self.outgoing.is_empty() {
+                self.send(tally)?;
+                return Ok(false);
+            }
+        }
+        Ok(true)
+    }
+
+    /// Opens `n` bytes just received; tells how many came out.
+    fn unseal(&mut self, room: &mut Vec<u8>, n: usize) -> Result<usize, LoadError> {
+        let Some(sealed) = &mut self.sealed else {
+            return Ok(0);
+        };
+        // Unlike elsewhere it is as long as what is in it.
+        room.truncate(self.n_received);
+        let opened = sealed.records.open(&sealed.received[..n], room);
+        opened.map_err(|source| LoadError::Io {
+            action: "open a record",
+            source,
+        })?;
+        Ok(room.len() - self.n_received)
+    }
+
+    /// Drops so many bytes at the front of what was received.
+    #[inline]
+    fn give_up(&mut self, room: &mut [u8], n_bytes: usize) {
+        // Nearly always all or nothing is given up, and nothing has to be moved.
+        if n_bytes > 0 && n_bytes < self.n_received {
+            room.copy_within(n_bytes..self.n_received, 0);
+        }
+        self.n_received -= n_bytes;
+    }
+}

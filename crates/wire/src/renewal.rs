@@ -1,0 +1,72 @@
+//! How the next request is made of the last one.
+//!
+//! A load engine has many connections, each with memory of its own that the others have driven out of the cache: what
+//! stays the same is better left than written, and what is not looked at costs nothing.
+
+use crate::Draws;
+
+/// Digits of a key that is written as text: room for 10^12 of them, and every key has the same length.
+pub(crate) const KEY_DIGITS: usize = 12;
+
+/// What is to be done to a request so that it is the next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Renewal {
+    /// It has to be written anew.
+    Anew,
+    /// Nothing: all requests are the same bytes.
+    Same,
+    /// The next key is written into it.
+    Key {
+        /// Where it begins.
+        at: u16,
+        /// How it is written.
+        form: KeyForm,
+    },
+}
+
+/// A key in a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyForm {
+    /// Its low 32 bits, the highest byte first.
+    Int4,
+    /// The highest byte first.
+    Int8,
+    /// Its lowest twelve decimal digits.
+    Digits,
+}
+
+impl Renewal {
+    /// With a key at this offset; one that is too far behind is not reached.
+    pub(crate) fn key(at: usize, form: KeyForm) -> Self {
+        u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
+    }
+
+    /// Makes the next request of `request`, which is the last one, whole; false where it has to be written anew.
+    #[inline]
+    pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
+        match self {
+            Self::Anew => return false,
+            Self::Same => {}
+            Self::Key { at, form } => form.write(draws.key(), &mut request[usize::from(at)..]),
+        }
+        true
+    }
+}
+
+impl KeyForm {
+    /// Writes a key at the front of `place`.
+    #[inline]
+    pub(crate) fn write(self, key: u64, place: &mut [u8]) {
+        match self {
+            Self::Int4 => place[..4].copy_from_slice(&(key as u32).to_be_bytes()),
+            Self::Int8 => place[..8].copy_from_slice(&key.to_be_bytes()),
+            Self::Digits => {
+                let mut left = key;
+                for digit in place[..KEY_DIGITS].iter_mut().rev() {
+                    *digit = b'0' + (left % 10) as u8;
+                    left /= 10;
+                }
+            }
+        }
+    }
+}
