@@ -106,13 +106,14 @@ impl Scratch {
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// Fails when a process still uses the folder, or TMPDIR holds anything.
+    /// Fails when a process still uses the folder after a second, or TMPDIR holds anything. The guard of `looptax run`
+    /// ends when it sees that who started it has ended.
     ///
     /// # Panics
     /// Then.
     #[track_caller]
     pub fn check_nothing_left(&self) {
-        self.check_nothing_left_after(Duration::ZERO);
+        self.check_nothing_left_after(Duration::from_secs(1));
     }
 
     /// The same, after waiting for it: for a program that could not clean up itself.

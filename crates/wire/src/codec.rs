@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use crate::{Renewal, WireError};
+use crate::{Draws, Renewal, WireError};
 
 /// One complete reply, found at the front of the received bytes.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -38,25 +38,6 @@ pub(crate) fn check_rows(
         expected: "as many rows as the table has",
         found: format!("{found} rows instead of {expected}"),
     })
-}
-
-/// The numbers that a request is made of.
-pub trait Draws {
-    /// The next key, from 1 to the number of keys that there are.
-    fn key(&mut self) -> u64;
-    /// 64 random bits.
-    fn bits(&mut self) -> u64;
-}
-
-/// The same number whenever one is asked for: for set-up and tests.
-impl Draws for u64 {
-    fn key(&mut self) -> u64 {
-        *self
-    }
-
-    fn bits(&mut self) -> u64 {
-        *self
-    }
 }
 
 /// A logged-in conversation's requests and replies, without its I/O.
