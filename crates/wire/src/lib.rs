@@ -17,6 +17,7 @@ pub mod redis;
 pub mod site;
 
 pub(crate) mod codec;
+mod draws;
 mod error;
 mod io;
 mod keyed;
@@ -30,9 +31,10 @@ mod scram;
 pub mod transaction;
 pub mod upstream;
 
-pub use codec::{Codec, Draws, Reply};
+pub use codec::{Codec, Reply};
+pub use draws::Draws;
 pub use error::WireError;
-pub use login::{Channel, Login, StartTls, Stream};
+pub use login::{Channel, Login, Salted, StartTls, Stream};
 pub use mixed::Mixed;
 pub use pipelined::Pipelined;
 pub use renewal::{KeyForm, Renewal};

@@ -4,6 +4,8 @@ use std::io::{self, Read, Write};
 
 use looptax_dsn::Secret;
 
+pub use crate::scram::Salted;
+
 /// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
 pub trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
@@ -20,6 +22,8 @@ pub struct Login {
     pub database: Option<String>,
     /// `MongoDB`: the database that holds the account, where it is another than is usual.
     pub accounts: Option<String>,
+    /// What is kept for the next login.
+    pub salted: Salted,
 }
 
 impl Login {

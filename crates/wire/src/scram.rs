@@ -6,7 +6,9 @@
 //! # Source
 //! RFC 5802, RFC 7677.
 
+use std::fmt::{self, Debug};
 use std::io;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
@@ -42,6 +44,49 @@ pub(crate) struct Answer {
     signed: String,
 }
 
+/// What the rounds made of a password, for the logins that follow: an account's salt stays the same, and 4,096 rounds
+/// take milliseconds. Copies share it. Keeps nothing by default, as most clients do.
+///
+/// # Source
+/// RFC 5802, section 5.1: a client may keep it.
+#[derive(Clone, Default)]
+pub struct Salted(Option<Arc<Mutex<Option<Made>>>>);
+
+struct Made {
+    of: (Vec<u8>, Vec<u8>, u32),
+    salted: [u8; 32],
+}
+
+impl Salted {
+    /// Keeps the last one.
+    pub fn kept() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    fn or_made(&self, password: &[u8], salt: &[u8], n_rounds: u32) -> [u8; 32] {
+        let Some(kept) = &self.0 else {
+            return salted(password, salt, n_rounds);
+        };
+        let of = (password.to_vec(), salt.to_vec(), n_rounds);
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        match &*kept {
+            Some(made) if made.of == of => made.salted,
+            _ => {
+                let salted = salted(password, salt, n_rounds);
+                *kept = Some(Made { of, salted });
+                salted
+            }
+        }
+    }
+}
+
+/// Tells nothing of it.
+impl Debug for Salted {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Salted")
+    }
+}
+
 impl Exchange {
     /// Begins one; PostgreSQL wants no name here, it knows it already.
     ///
@@ -71,8 +116,9 @@ impl Exchange {
         format!("{HEADER}{}", self.bare)
     }
 
-    /// Answers the challenge; `None` where it is none to our nonce, or asks for more than 100 000 rounds.
-    pub(crate) fn answer(&self, challenge: &[u8]) -> Option<Answer> {
+    /// Answers the challenge, with what is kept of the last one; `None` where it is none to our nonce, or asks for more
+    /// than 100 000 rounds.
+    pub(crate) fn answer(&self, challenge: &[u8], kept: &Salted) -> Option<Answer> {
         let challenge = str::from_utf8(challenge).ok()?;
         let mut parts = challenge.split(',');
         let nonce = parts.next()?.strip_prefix("r=")?;
@@ -81,7 +127,7 @@ impl Exchange {
         if !nonce.starts_with(&self.nonce) || !(1..=MOST_ROUNDS).contains(&n_rounds) {
             return None;
         }
-        let salted = salted(&self.password, &salt, n_rounds);
+        let salted = kept.or_made(&self.password, &salt, n_rounds);
         let client_key = keyed(&salted, b"Client Key");
         let unproved = format!("c={},r={nonce}", STANDARD.encode(HEADER));
         let signed = format!("{},{challenge},{unproved}", self.bare);
@@ -156,7 +202,7 @@ mod tests {
     fn the_exchange_of_the_rfc_comes_out() {
         let exchange = exchange("user");
         assert_eq!(exchange.first(), "n,,n=user,r=rOprNGfwEbeRWgbNEkqO");
-        let answer = exchange.answer(CHALLENGE).unwrap();
+        let answer = exchange.answer(CHALLENGE, &Salted::default()).unwrap();
         assert_eq!(
             answer.message,
             "c=biws,r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,p=dHzbZapWIk4jUhN+Ute9ytag9zjfMHgsqmmiz7AndVQ="
@@ -165,6 +211,31 @@ mod tests {
         for last in [&LAST[..20], b"v=", b"", b"e=other-error", &LAST[1..]] {
             assert!(!answer.is_proved_by(last));
         }
+    }
+
+    #[test]
+    fn what_is_kept_is_for_its_own_password_salt_and_rounds() {
+        let kept = Salted::kept();
+        let other_salt = String::from_utf8_lossy(CHALLENGE).replace("s=W22Z", "s=X22Z");
+        let fewer = String::from_utf8_lossy(CHALLENGE).replace("i=4096", "i=4095");
+        let challenges = [
+            CHALLENGE,
+            other_salt.as_bytes(),
+            CHALLENGE,
+            fewer.as_bytes(),
+        ];
+        for (password, challenge) in [("pencil", CHALLENGE), ("pen", CHALLENGE)]
+            .into_iter()
+            .chain(challenges.map(|it| ("pencil", it)))
+        {
+            let exchange = Exchange::with_nonce("user", password, NONCE.to_owned());
+            let message = |kept: &Salted| exchange.answer(challenge, kept).unwrap().message;
+            let made = message(&Salted::default());
+            // Made anew, then taken from what is kept, by a copy, too.
+            assert_eq!(message(&kept), made);
+            assert_eq!(message(&kept.clone()), made);
+        }
+        assert_eq!(format!("{kept:?}"), "Salted");
     }
 
     #[test]
@@ -179,11 +250,17 @@ mod tests {
             String::new(),
         ] {
             assert!(
-                exchange("user").answer(wrong.as_bytes()).is_none(),
+                exchange("user")
+                    .answer(wrong.as_bytes(), &Salted::default())
+                    .is_none(),
                 "{wrong}"
             );
         }
-        assert!(exchange("user").answer(&[0xff; 40]).is_none());
+        assert!(
+            exchange("user")
+                .answer(&[0xff; 40], &Salted::default())
+                .is_none()
+        );
     }
 
     #[test]

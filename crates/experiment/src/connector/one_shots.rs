@@ -8,7 +8,7 @@ use looptax_dsn::Arm;
 use looptax_failure::Failure;
 use looptax_path::{OneShot, PathError};
 use looptax_stats::Side;
-use looptax_wire::Draws;
+use looptax_wire::{Draws, Login, Salted};
 
 use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
@@ -71,7 +71,11 @@ impl TargetConnector<'_> {
                 .target
                 .arms
                 .seen_from_there(arm, self.target.endpoint(arm)?),
-            login: self.target.login_of(arm).into_owned(),
+            // A client that opens a connection for each request keeps nothing of the last.
+            login: Login {
+                salted: Salted::default(),
+                ..self.target.login_of(arm).into_owned()
+            },
             limits: self.limits,
             tls: self.target.arms.tls(arm).cloned(),
             n_begun: { self.target.arms.redirect(arm) }

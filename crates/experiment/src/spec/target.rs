@@ -125,6 +125,7 @@ fn running(word: &str) -> Result<Running, Failure> {
             }),
             database: address.database.or(address.page),
             accounts: address.accounts,
+            ..Login::default()
         },
         tls: address.tls,
         no_tls: address.no_tls,

@@ -9,7 +9,7 @@ use looptax_failure::Failure;
 use looptax_path::{Endpoint, Limits, TlsClient, host_of};
 use looptax_servers::pooler::{self, PoolMode};
 use looptax_servers::{Config, Listening, PrivateServer, echo};
-use looptax_wire::Sent;
+use looptax_wire::{Login, Salted, Sent};
 
 use super::host::Host;
 use super::{
@@ -71,7 +71,10 @@ pub(super) fn start(
             format!("private:{kind}")
         },
         protocol: server.protocol,
-        login: server.login.clone(),
+        login: Login {
+            salted: Salted::kept(),
+            ..server.login.clone()
+        },
         workload,
         sending: sending(settings),
         distribution: settings.requests.distribution,

@@ -6,7 +6,7 @@ use looptax_failure::Failure;
 use looptax_path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
 };
-use looptax_wire::{Login, WireError, site};
+use looptax_wire::{Login, Salted, WireError, site};
 
 use super::AskPassword;
 use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
@@ -50,7 +50,10 @@ pub(super) fn open(
         },
         name: spec.shown.clone(),
         protocol: spec.protocol,
-        login,
+        login: Login {
+            salted: Salted::kept(),
+            ..login
+        },
         workload: Workload::Ping,
         sending: sending(settings),
         distribution: settings.requests.distribution,

@@ -41,6 +41,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         password: address.password.clone().unwrap_or_default(),
         database: address.database.clone(),
         accounts: address.accounts.clone(),
+        ..Login::default()
     };
     let limits = Limits::default();
     Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)

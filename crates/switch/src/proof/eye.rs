@@ -57,6 +57,7 @@ impl Eye {
             password,
             database: address.database.clone(),
             accounts: address.accounts.clone(),
+            ..Login::default()
         };
         let open = |endpoint: &Endpoint| {
             let (limits, sealing) = (Limits::default(), Sealing::IfRefused);

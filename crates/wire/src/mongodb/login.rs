@@ -113,7 +113,7 @@ impl<S: Stream> Connection<S> {
         let told = self.exchange(accounts, start, AUTHENTICATE, LOGIN_LIMIT)?;
         let payload = told.binary(&["payload"]);
         let (Some(reply), Some(id)) = (
-            payload.and_then(|it| exchange.answer(it)),
+            payload.and_then(|it| exchange.answer(it, &login.salted)),
             told.number(&["conversationId"]),
         ) else {
             return Err(WireError::malformed(

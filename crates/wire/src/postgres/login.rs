@@ -161,7 +161,7 @@ fn authenticate<S: Stream>(
         }
         Message::AuthenticationSasl(body) => {
             check_mechanism(&body)?;
-            scram(frames, password, allowance)?;
+            scram(frames, login, allowance)?;
         }
         other => return Err(refused_request(&other)),
     }
@@ -210,19 +210,20 @@ fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
 /// PostgreSQL documentation, "SASL Authentication".
 fn scram<S: Stream>(
     frames: &mut Frames<S>,
-    password: &str,
+    login: &Login,
     allowance: &mut Allowance,
 ) -> Result<(), WireError> {
-    let exchange = Exchange::begin("", password).map_err(|source| WireError::Io {
-        action: AUTHENTICATE,
-        source,
-    })?;
+    let exchange =
+        Exchange::begin("", login.password.reveal()).map_err(|source| WireError::Io {
+            action: AUTHENTICATE,
+            source,
+        })?;
     frames.send(AUTHENTICATE, |out| {
         frontend::sasl_initial_response(SCRAM_SHA_256, exchange.first().as_bytes(), out)
     })?;
     let answer = match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationSaslContinue(body) => {
-            exchange.answer(body.data()).ok_or_else(|| {
+            exchange.answer(body.data(), &login.salted).ok_or_else(|| {
                 malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data())
             })?
         }

@@ -215,6 +215,7 @@ fn login(address: &Address) -> Login {
         password,
         database: address.database.clone(),
         accounts: address.accounts.clone(),
+        ..Login::default()
     }
 }
 
