@@ -44,7 +44,7 @@ test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones:
 	@scripts/fleet-tools.sh
 	@scripts/mysql-root.sh || echo "going on without MySQL and Valkey: their tests are skipped" >&2
 	@scripts/ferretdb.sh || echo "going on without FerretDB: its tests are skipped" >&2
-	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check
+	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check --long
 	cargo build --release --locked --package looptax
 	scripts/try-fleet.sh $(LOOPTAX)
 	scripts/try-parquet.sh

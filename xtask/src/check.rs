@@ -8,6 +8,7 @@ use std::process::Command;
 use anyhow::Result;
 
 use crate::steps::{Step, Work};
+use crate::tests::Which;
 use crate::workspace::{built, cargo, root, run_cargo, run_to_success};
 use crate::{arrows, commands, docs, licences, schema, skips, steps, tests, tidy, web};
 
@@ -52,11 +53,7 @@ const STEPS: &[Step] = &[
         repeat: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked",
         work: Work::Own(rustdoc),
     },
-    Step {
-        name: "tests",
-        repeat: "cargo xtask tests",
-        work: Work::Own(tests::run),
-    },
+    TESTS,
     Step {
         name: "docs",
         repeat: "cargo xtask docs",
@@ -90,9 +87,25 @@ const STEPS: &[Step] = &[
     },
 ];
 
-/// Runs all steps.
-pub(crate) fn run() -> Result<()> {
-    steps::run(STEPS)
+const TESTS: Step = Step {
+    name: "tests",
+    repeat: "cargo xtask tests",
+    work: Work::Own(|| tests::run(Which::Short)),
+};
+
+const ALL_TESTS: Step = Step {
+    name: "tests",
+    repeat: "cargo xtask tests --long",
+    work: Work::Own(|| tests::run(Which::All)),
+};
+
+/// Runs all steps, with the tests that take long or without.
+pub(crate) fn run(long: bool) -> Result<()> {
+    let step = |step: &Step| match step.name {
+        "tests" if long => ALL_TESTS,
+        _ => *step,
+    };
+    steps::run(&STEPS.iter().map(step).collect::<Vec<_>>())
 }
 
 fn rustdoc() -> Result<()> {

@@ -16,6 +16,7 @@ mod commands;
 mod docs;
 mod licences;
 mod links;
+mod long;
 mod release;
 mod results;
 mod schema;
@@ -42,9 +43,17 @@ struct Args {
 #[derive(Subcommand)]
 enum Chore {
     /// Everything that has to hold before a commit; what CI runs
-    Check,
-    /// All tests, several programs at once
-    Tests,
+    Check {
+        /// The long tests too, which tests/long.toml lists
+        #[arg(long)]
+        long: bool,
+    },
+    /// The tests, several programs at once
+    Tests {
+        /// The long ones too, which tests/long.toml lists
+        #[arg(long)]
+        long: bool,
+    },
     /// The rules of style that no lint knows
     Tidy,
     /// Who may depend on whom
@@ -88,8 +97,9 @@ enum Chore {
 
 fn main() -> ExitCode {
     let done = match Args::parse().chore {
-        Chore::Check => check::run(),
-        Chore::Tests => tests::run(),
+        Chore::Check { long } => check::run(long),
+        Chore::Tests { long: true } => tests::run(tests::Which::All),
+        Chore::Tests { long: false } => tests::run(tests::Which::Short),
         Chore::Tidy => tidy::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),

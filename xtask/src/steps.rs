@@ -9,6 +9,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// One thing to do.
+#[derive(Clone, Copy)]
 pub(crate) struct Step {
     /// What the line on the terminal says.
     pub(crate) name: &'static str,
@@ -18,6 +19,7 @@ pub(crate) struct Step {
 }
 
 /// How a step is done.
+#[derive(Clone, Copy)]
 pub(crate) enum Work {
     /// By the words of `repeat`, which begin with `cargo`.
     Cargo,

@@ -11,6 +11,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::Instant;
 
@@ -18,8 +19,8 @@ use anyhow::{Context, Result, bail};
 use cargo_metadata::{Artifact, Message};
 use tempfile::TempDir;
 
-use crate::skips;
 use crate::workspace::{cargo, fail_on, run_cargo};
+use crate::{long, skips};
 
 /// How many run at once.
 const AT_ONCE: usize = 2;
@@ -42,9 +43,22 @@ struct Program {
     is_integration: bool,
 }
 
-/// Builds and runs all of them, then the examples in comments.
-pub(crate) fn run() -> Result<()> {
+/// Which of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Which {
+    /// All but those that tests/long.toml leaves to `make test-all`.
+    Short,
+    All,
+}
+
+/// Builds and runs them, then the examples in comments.
+pub(crate) fn run(which: Which) -> Result<()> {
     let skipped = skips::fresh_file()?;
+    let long = match which {
+        Which::Short => long::list()?,
+        Which::All => Vec::new(),
+    };
+    let n_left_out = AtomicUsize::new(0);
     let mut programs = build()?;
     // Those that start servers take longest, the one of the command line above all.
     programs.sort_by_key(|it| (!it.is_integration, !it.name.starts_with("cli ")));
@@ -61,15 +75,25 @@ pub(crate) fn run() -> Result<()> {
                     if let Some(folder) = &in_memory {
                         command.env("TMPDIR", folder.path());
                     }
-                    if let Err(error) = program.run(command) {
-                        let mut failed = failed.lock().expect("nobody panics");
-                        failed.push(format!("{}: {error:#}", program.name));
+                    if !long.is_empty() {
+                        command.arg("--exact");
+                        command.args(long.iter().flat_map(|test| ["--skip", test]));
+                    }
+                    match program.run(command) {
+                        Ok(n) => {
+                            n_left_out.fetch_add(n, Ordering::Relaxed);
+                        }
+                        Err(error) => {
+                            let mut failed = failed.lock().expect("nobody panics");
+                            failed.push(format!("{}: {error:#}", program.name));
+                        }
                     }
                 }
             });
         }
     });
     fail_on(&failed.into_inner().expect("nobody panics"))?;
+    long::tell(&long, n_left_out.into_inner())?;
     run_cargo(&["test", "--workspace", "--locked", "--doc"])
 }
 
@@ -139,7 +163,8 @@ fn program(artifact: Artifact) -> Result<Option<Program>> {
 }
 
 impl Program {
-    fn run(&self, mut command: Command) -> Result<()> {
+    /// Gives the number of tests that were left out.
+    fn run(&self, mut command: Command) -> Result<usize> {
         let start = Instant::now();
         command.current_dir(&self.folder).stdin(Stdio::null());
         command.env("CARGO_MANIFEST_DIR", &self.folder);
@@ -151,8 +176,8 @@ impl Program {
             let closing = stdout.lines().rfind(|line| !line.is_empty());
             let closing = closing.unwrap_or("no tests");
             println!("{seconds:6.1} s {}: {closing}", self.name);
-            skips::note_passed(passed(closing));
-            return Ok(());
+            skips::note_passed(number_before("passed;", closing));
+            return Ok(number_before("filtered", closing));
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
         println!("{seconds:6.1} s {}\n{stdout}\n{stderr}", self.name);
@@ -160,10 +185,10 @@ impl Program {
     }
 }
 
-/// The number in `test result: ok. 103 passed; 0 failed; …`; 0 where there is none.
-fn passed(closing: &str) -> usize {
+/// A number in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 where there is none.
+fn number_before(what: &str, closing: &str) -> usize {
     let words: Vec<&str> = closing.split_whitespace().collect();
-    let at = words.iter().position(|word| *word == "passed;");
+    let at = words.iter().position(|word| *word == what);
     let number = at.and_then(|at| words.get(at.checked_sub(1)?)?.parse().ok());
     number.unwrap_or(0)
 }
@@ -173,10 +198,11 @@ mod closing_lines {
     use super::*;
 
     #[test]
-    fn the_closing_line_of_a_program_says_how_many_passed() {
-        let line = "test result: ok. 103 passed; 0 failed; 2 ignored; 0 measured; 0 filtered out";
-        assert_eq!(passed(line), 103);
-        assert_eq!(passed("no tests"), 0);
-        assert_eq!(passed("passed; 3"), 0);
+    fn the_closing_line_of_a_program_says_how_many_passed_and_were_left_out() {
+        let line = "test result: ok. 103 passed; 0 failed; 2 ignored; 0 measured; 7 filtered out";
+        assert_eq!(number_before("passed;", line), 103);
+        assert_eq!(number_before("filtered", line), 7);
+        assert_eq!(number_before("passed;", "no tests"), 0);
+        assert_eq!(number_before("passed;", "passed; 3"), 0);
     }
 }
