@@ -37,7 +37,8 @@ fn read(text: &str) -> Result<Vec<String>> {
 pub(crate) fn tell(long: &[String], n_left_out: usize) -> Result<()> {
     if n_left_out != long.len() {
         bail!(
-            "tests/long.toml lists {} tests, and {n_left_out} of these names were found",
+            "tests/long.toml lists {} tests, and {n_left_out} of these names were found: \
+             take out or correct what no test is called any more",
             long.len()
         );
     }

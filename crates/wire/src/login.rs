@@ -4,7 +4,7 @@ use std::io::{self, Read, Write};
 
 use looptax_dsn::Secret;
 
-pub use crate::scram::Salted;
+use crate::scram::Salted;
 
 /// A byte stream with time limits of its own (`read` gives `WouldBlock` or `TimedOut` when they pass).
 pub trait Stream: Read + Write {}

@@ -11,6 +11,8 @@ use looptax_wire::{Codec, Renewal};
 use rustix::io::Errno;
 use rustix::net::{SendFlags, send};
 
+pub(crate) use receive::Received;
+
 use super::tally::{Digests, Tally};
 use crate::connect::{Records, Wired};
 use crate::error::LoadError;
@@ -25,8 +27,6 @@ pub(crate) struct AnswerLimits {
     /// Longest wait for one.
     pub(crate) io: Duration,
 }
-
-pub(crate) use receive::Received;
 
 /// A connection under load.
 ///
