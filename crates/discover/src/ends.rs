@@ -105,7 +105,7 @@ impl Arrival {
     pub(crate) fn is_at(&self, endpoint: &Endpoint) -> bool {
         match &self.at {
             Acceptor::Tcp(local) => endpoint.accepts(self.network, *local),
-            Acceptor::Unix(socket) => endpoint.has_accepted(self.network, socket),
+            Acceptor::Unix(socket) => endpoint.is_called(self.network, socket),
         }
     }
 }
@@ -123,7 +123,7 @@ impl Accepted {
         let mut tcp = self.tcp.iter();
         let mut unix = self.unix.iter();
         tcp.any(|(network, local)| endpoint.accepts(*network, *local))
-            || unix.any(|(network, socket)| endpoint.has_accepted(*network, socket))
+            || unix.any(|(network, socket)| endpoint.is_called(*network, socket))
     }
 
     /// With one more.
@@ -213,8 +213,8 @@ impl<'a> Ends<'a> {
                 }
             }
             for socket in &sockets.unix {
-                if endpoints.iter().any(|it| it.has_accepted(*network, socket)) {
-                    found.extend(self.unix_end(socket));
+                if endpoints.iter().any(|it| it.is_called(*network, socket)) {
+                    found.extend(self.unix_ends(socket));
                 }
             }
         }
@@ -290,13 +290,9 @@ impl<'a> Ends<'a> {
                     at: Acceptor::Tcp(local),
                 }));
             }
-            let named = sockets
-                .unix
-                .iter()
-                .filter(|it| it.name.is_some() && !it.is_listening);
-            for socket in named {
-                let end = self.unix_end(socket);
-                found.extend(end.and_then(|it| it.inode).map(|inode| Arrival {
+            for socket in sockets.unix.iter().filter(|it| it.name.is_some()) {
+                let ends = self.unix_ends(socket);
+                found.extend(ends.filter_map(|it| it.inode).map(|inode| Arrival {
                     inode,
                     way: Way::Unix,
                     network: *network,
@@ -346,12 +342,13 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// `None` for one that nobody has accepted yet, or whose client is gone.
-    fn unix_end(&self, accepted: &UnixSocket) -> Option<Inbound> {
-        let peer = accepted.peer.filter(|peer| self.unix.contains_key(peer))?;
-        Some(Inbound {
-            inode: Some(peer),
-            uid: self.unix[&peer].uid,
+    /// The clients of a socket with a server's name: of a connection its own, of one that listens those
+    /// that wait. A client that is gone is none.
+    fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
+        let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
+        peers.map(|peer| Inbound {
+            inode: Some(peer.inode),
+            uid: peer.uid,
             way: Way::Unix,
             connection: Connection {
                 tcp: None,
@@ -367,10 +364,10 @@ impl Endpoint {
         network == self.network && self.place.takes(local)
     }
 
-    /// Whether a Unix socket is one that was accepted here. It lies in the client's namespace, with
-    /// the name that the server was bound to.
-    fn has_accepted(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
-        let Some(name) = socket.name.as_ref().filter(|_| !socket.is_listening) else {
+    /// Whether a Unix socket has the name that the server was bound to: one that listens there, or the
+    /// server's end of a connection, which lies in the client's namespace.
+    fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
+        let Some(name) = &socket.name else {
             return false;
         };
         match &self.place {

@@ -6,6 +6,7 @@
 //! # Source
 //! `sock_diag(7)`; the kernel's `include/uapi/linux/inet_diag.h`, `unix_diag.h`, `tcp.h`.
 
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -87,8 +88,8 @@ pub(crate) struct UnixSocket {
     pub(crate) is_listening: bool,
     pub(crate) name: Option<UnixName>,
     pub(crate) file: Option<FileId>,
-    /// The socket at the other end.
-    pub(crate) peer: Option<u64>,
+    /// The sockets at the other end: the one of a connection, all that wait for one that listens.
+    pub(crate) peers: Vec<u64>,
     /// Of one that listens.
     pub(crate) queue: Option<Queue>,
 }
@@ -137,25 +138,57 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
         })
         .map_err(failed("TCP"))?;
     }
-    let request = SockDiagMessage::UnixRequest(UnixRequest {
-        state_flags: unix::StateFlags::ESTABLISHED | unix::StateFlags::LISTEN,
-        inode: 0,
-        show_flags: ShowFlags::NAME
-            | ShowFlags::VFS
-            | ShowFlags::PEER
-            | ShowFlags::RQLEN
-            | ShowFlags::from_bits_retain(SHOW_UID),
-        cookie: [0xff; 8],
-    });
-    found.n_unread += dump(request, |message| {
+    found.n_unread += unix(&mut found.unix).map_err(failed("Unix"))?;
+    Ok(found)
+}
+
+/// Lists the Unix stream sockets; tells how many messages were unreadable.
+///
+/// Who waits to be accepted is asked for first: a client that is accepted meanwhile is in both lists,
+/// not in none, and counts once. A list of its own, because a queue too long for one message ends it.
+fn unix(found: &mut Vec<UnixSocket>) -> io::Result<usize> {
+    let request = |state_flags, show_flags| {
+        SockDiagMessage::UnixRequest(UnixRequest {
+            state_flags,
+            inode: 0,
+            show_flags,
+            cookie: [0xff; 8],
+        })
+    };
+    let mut waiting = HashMap::new();
+    let queues = request(unix::StateFlags::LISTEN, ShowFlags::ICONS);
+    let mut n_unread = dump(queues, |message| {
+        if let SockDiagMessage::UnixResponse(response) = message {
+            waiting.insert(u64::from(response.header.inode), in_queue(&response));
+        }
+    })?;
+    let states = unix::StateFlags::ESTABLISHED | unix::StateFlags::LISTEN;
+    let show = ShowFlags::NAME | ShowFlags::VFS | ShowFlags::PEER | ShowFlags::RQLEN;
+    let all = request(states, show | ShowFlags::from_bits_retain(SHOW_UID));
+    n_unread += dump(all, |message| {
         if let SockDiagMessage::UnixResponse(response) = message
             && response.header.kind == STREAM
         {
-            found.unix.push(unix_socket(&response));
+            found.push(unix_socket(&response));
         }
-    })
-    .map_err(failed("Unix"))?;
-    Ok(found)
+    })?;
+    if waiting.values().any(|it| !it.is_empty()) {
+        let accepted: HashSet<u64> = found.iter().flat_map(|it| it.peers.clone()).collect();
+        for socket in found.iter_mut().filter(|it| it.is_listening) {
+            socket.peers = waiting.remove(&socket.inode).unwrap_or_default();
+            socket.peers.retain(|it| !accepted.contains(it));
+        }
+    }
+    Ok(n_unread)
+}
+
+/// The clients that wait to be accepted.
+fn in_queue(response: &UnixResponse) -> Vec<u64> {
+    let lists = response.nlas.iter().filter_map(|nla| match nla {
+        unix::nlas::Nla::PendingConnections(inodes) => Some(inodes),
+        _ => None,
+    });
+    lists.flatten().map(|inode| u64::from(*inode)).collect()
 }
 
 fn failed(family: &'static str) -> impl Fn(io::Error) -> DiscoverError {
@@ -242,14 +275,14 @@ fn unix_socket(response: &UnixResponse) -> UnixSocket {
         is_listening: response.header.state == TCP_LISTEN,
         name: None,
         file: None,
-        peer: None,
+        peers: Vec::new(),
         queue: None,
     };
     for nla in &response.nlas {
         match nla {
             unix::nlas::Nla::Name(name) => socket.name = Some(unix_name(name)),
             unix::nlas::Nla::Vfs(vfs) => socket.file = file_id(vfs),
-            unix::nlas::Nla::Peer(inode) => socket.peer = Some(u64::from(*inode)),
+            unix::nlas::Nla::Peer(inode) => socket.peers.push(u64::from(*inode)),
             unix::nlas::Nla::Other(other) if other.kind() == UID => socket.uid = number(other),
             unix::nlas::Nla::ReceiveQueueLength(waiting, backlog) if socket.is_listening => {
                 socket.queue = Some(Queue {
@@ -374,12 +407,11 @@ mod tests {
             .iter()
             .find(|it| !it.is_listening && it.name == name)
             .unwrap();
-        let peer = accepted
-            .unix
-            .iter()
-            .find(|it| Some(it.inode) == serving.peer)
-            .unwrap();
-        assert_eq!(peer.peer, Some(serving.inode));
+        let client_end = { accepted.unix.iter() }.find(|it| serving.peers == [it.inode]);
+        assert_eq!(client_end.unwrap().peers, [serving.inode]);
+        assert!(listening(&accepted).unwrap().peers.is_empty());
+        // Before it was accepted, it was known as the one that waits.
+        assert_eq!(socket.peers, [client_end.unwrap().inode]);
         drop((client, server));
     }
 

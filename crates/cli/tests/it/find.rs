@@ -8,9 +8,10 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use looptax_dsn::Kind;
-use looptax_testkit::runner::Looptax;
+use looptax_testkit::runner::{Looptax, send};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};
+use rustix::process::Signal;
 use serde_json::Value;
 
 use crate::fixture::{Alive, Server, exe, is_installed, is_root, is_there};
@@ -102,6 +103,24 @@ fn postgres_is_seen_with_its_endpoints_and_its_clients() {
 #[test]
 fn redis_is_seen_with_its_endpoints_and_its_clients() {
     check_seen(Kind::Redis);
+}
+
+#[test]
+fn clients_that_wait_for_a_server_that_stands_still_are_its_clients() {
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    send(server.it.pid, Signal::STOP);
+    let _waiting = (
+        TcpStream::connect(server.it.tcp).unwrap(),
+        UnixStream::connect(&server.it.socket).unwrap(),
+        UnixStream::connect(&server.it.socket).unwrap(),
+    );
+    let found = found(&scratch);
+    send(server.it.pid, Signal::CONT);
+    let own = std::process::id();
+    assert_eq!(ways(&found, own, server.it.pid), ["loopback 1", "unix 2"]);
 }
 
 #[test]
