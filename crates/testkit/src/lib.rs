@@ -4,6 +4,7 @@ pub mod dice;
 pub mod fake_redis;
 pub mod hba;
 pub mod patience;
+pub mod ports;
 pub mod programs;
 pub mod replay;
 pub mod runner;

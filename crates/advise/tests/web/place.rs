@@ -1,7 +1,7 @@
 //! A scratch folder with the programs that run in it, and the advice followed in a file of theirs.
 
 use std::fs;
-use std::net::{Ipv4Addr, TcpListener};
+use std::net::Ipv4Addr;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
@@ -10,6 +10,7 @@ use std::time::Duration;
 use looptax_advise::app::{Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
 use looptax_testkit::patience::{wait, wait_for};
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 
@@ -112,8 +113,7 @@ impl Drop for Running {
 
 /// A port that was free just now.
 pub(super) fn free_port() -> u16 {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
-    listener.local_addr().unwrap().port()
+    free_address().port()
 }
 
 /// A program's path; says so where it is not here.

@@ -1,13 +1,13 @@
 //! What cannot work: one clear error, a hint, an exit code, and nothing left behind.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use looptax_dsn::Kind;
 use looptax_servers::find_binary;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
+use looptax_testkit::ports::free_address;
 use looptax_testkit::programs;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
@@ -261,11 +261,7 @@ fn a_socket_without_permission_is_told() {
 
 #[test]
 fn a_closed_port_is_named() {
-    let port = {
-        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        listener.local_addr().unwrap().port()
-    };
-    let address = format!("127.0.0.1:{port}");
+    let address = free_address();
     check(
         &[&format!("redis://{address}"), "--yes"],
         2,

@@ -8,13 +8,14 @@ use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};
 use looptax_wire::Login;
 use serde_json::Value;
 
 use crate::find::{found, ways};
-use crate::fixture::{Alive, Server, free_address, is_root, is_there};
+use crate::fixture::{Alive, Server, is_root, is_there};
 
 /// The rows of a client for a server.
 fn row(found: &Value, client: u32, server: u32) -> Value {

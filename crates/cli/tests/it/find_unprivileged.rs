@@ -15,6 +15,7 @@ use std::time::Duration;
 
 use looptax_dsn::Kind;
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
@@ -70,8 +71,7 @@ fn start(uid: u32, n_sockets: usize, folder: &Path, words: &[&str]) -> Alive {
 
 /// A port that nobody listens on; another test may take it, and then the server does not come up.
 fn free_port() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port().to_string()
+    free_address().port().to_string()
 }
 
 /// A process of `nobody` that holds a connection.

@@ -1,7 +1,6 @@
 //! What the tests share: the program in a scratch folder, and running servers that are their own.
 
 use std::fs;
-use std::net::{SocketAddr, TcpListener};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
@@ -97,12 +96,6 @@ pub(crate) fn run_in_own_network(scratch: &Scratch, script: &str) -> Option<Fini
     let script = format!("ip link set lo up\n{script}");
     let words = ["--net", "bash", "-c", &script];
     Some(Looptax::new("unshare", scratch).args(words).run())
-}
-
-/// An address that was free a moment ago.
-pub(crate) fn free_address() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap()
 }
 
 /// A child that is ended with the test.

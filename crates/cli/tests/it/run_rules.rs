@@ -1,7 +1,7 @@
 //! `run` and who may log in: a moved connection gets what TCP would have given, no more and no less.
 
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -9,6 +9,7 @@ use std::time::Duration;
 use looptax_dsn::Kind;
 use looptax_path::Conversation;
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 
@@ -352,10 +353,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
         // It refuses to run as root.
         scratch.give_to(65_534);
         let config = scratch.file("pgbouncer.ini");
-        let address = TcpListener::bind("127.0.0.1:0")
-            .unwrap()
-            .local_addr()
-            .unwrap();
+        let address = free_address();
         let folder = scratch.work();
         let rules = scratch.file("rules");
         fs::write(&rules, "local all all trust\nhost all all 0.0.0.0/0 md5\n").unwrap();

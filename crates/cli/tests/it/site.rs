@@ -1,12 +1,12 @@
 //! Pages behind a web server: private PHP-FPM and HTTP, and an application that somebody runs.
 
 use std::fs;
-use std::net::TcpListener;
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use looptax_servers::pooler::{self, PoolMode};
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 
@@ -35,9 +35,7 @@ impl Gunicorn {
             return None;
         }
         fs::write(scratch.file("app.py"), APPLICATION).unwrap();
-        let free = TcpListener::bind("127.0.0.1:0").unwrap();
-        let port = free.local_addr().unwrap().port();
-        drop(free);
+        let port = free_address().port();
         let socket = scratch.file("g.sock").display().to_string();
         let child = Command::new("gunicorn")
             .args([

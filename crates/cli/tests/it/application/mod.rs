@@ -15,11 +15,12 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::fixture::{Server, free_address};
+use crate::fixture::Server;
 
 /// How long an application may take to start, or to take its configuration: far over what any takes.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(60);

@@ -14,6 +14,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use looptax_dsn::Kind;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
@@ -172,9 +173,7 @@ fn another_machine_is_told_and_nobody_logs_in() {
 
 #[test]
 fn a_port_where_nothing_listens_is_told_without_a_guess() {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
-    drop(listener);
+    let address = free_address();
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch)
         .args(["check", &format!("mysql://u:pw@{address}/"), "--json"])

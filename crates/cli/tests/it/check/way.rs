@@ -4,8 +4,9 @@
 //! All of it in a mount namespace with users and groups of its own.
 
 use looptax_testkit::dice::Dice;
+use looptax_testkit::ports::free_address;
 use std::fs;
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpStream;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -210,8 +211,7 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
         return;
     }
     let scratch = Scratch::new();
-    let free = TcpListener::bind("127.0.0.1:0").unwrap().local_addr();
-    let port = free.unwrap().port();
+    let port = free_address().port();
     let url = format!("redis://127.0.0.1:{port}/");
     let check = || {
         let args = ["check", &url, "-c", "60"];

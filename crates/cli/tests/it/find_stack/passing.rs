@@ -7,6 +7,7 @@ use std::thread;
 
 use looptax_dsn::Kind;
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;
 use serde_json::Value;
 
@@ -14,7 +15,7 @@ use super::stacks::{FASTCGI, php_fpm};
 use super::{are_there, hops, nginx, visitor};
 use crate::application::php::Php;
 use crate::application::{Group, PATIENCE, Place};
-use crate::fixture::{Server, exe, free_address};
+use crate::fixture::{Server, exe};
 
 /// A page that connects to its database, asks it, and takes a moment.
 const PAGE: &str = "\

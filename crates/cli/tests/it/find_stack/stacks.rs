@@ -3,9 +3,11 @@
 use looptax_dsn::Kind;
 
 use super::{Pages, are_there, expect_chains, nginx, python_has};
+use looptax_testkit::ports::free_address;
+
 use crate::application::php::{Php, write_pool};
 use crate::application::{Group, Place};
-use crate::fixture::{Server, free_address, is_root};
+use crate::fixture::{Server, is_root};
 
 /// Two of PHP's processes.
 pub(super) const POOL: &str = "\

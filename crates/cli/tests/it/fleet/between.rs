@@ -9,6 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use looptax_fleet::Value;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 
@@ -16,7 +17,6 @@ use super::clickhouse::{ClickHouse, url_at};
 use super::machine::has_number;
 use super::made::Made;
 use super::{Engine, ask, command, looptax};
-use crate::fixture::free_address;
 
 /// Lets so many bytes through to a collector, over all connections together, and then closes them all.
 fn cutting(to: SocketAddr, most_bytes: usize) -> SocketAddr {

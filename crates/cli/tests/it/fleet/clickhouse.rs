@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use looptax_fleet::{Access, Collector, Destination};
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 
-use crate::fixture::{Alive, free_address};
+use crate::fixture::Alive;
 
 /// What the account is asked for.
 const PASSWORD: &str = "qZ7-clickhouse";

@@ -11,9 +11,11 @@ use looptax_path::{Conversation, Endpoint, Limits};
 use looptax_wire::Login;
 
 use super::moved_and_back;
+use looptax_testkit::ports::free_address;
+
 use crate::application::programs::{GUNICORN, django};
 use crate::application::{Application, Place, Question, fill_table, get, skip_without};
-use crate::fixture::{Server, free_address, is_root, is_there};
+use crate::fixture::{Server, is_root, is_there};
 
 #[test]
 fn pgbouncers_way_to_postgres_is_moved_and_back() {

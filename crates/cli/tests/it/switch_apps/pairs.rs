@@ -4,6 +4,7 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;
 
 use super::shop::{
@@ -11,7 +12,7 @@ use super::shop::{
     NGINX_UWSGI, PUMA, Shop, UWSGI, expect_said,
 };
 use crate::application::{Place, skip_without};
-use crate::fixture::{exe, free_address, is_root, is_there};
+use crate::fixture::{exe, is_root, is_there};
 
 #[test]
 fn nginx_and_gunicorn_are_moved_together_proved_and_undone_to_the_very_bytes() {

@@ -6,11 +6,12 @@ use std::os::unix::fs::{MetadataExt, chown};
 use std::path::{Path, PathBuf};
 
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
 
 use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
-use crate::fixture::{exe, free_address, is_root};
+use crate::fixture::{exe, is_root};
 
 /// Nobody's number, who may do nothing here.
 pub(super) const NOBODY: u32 = 65_534;

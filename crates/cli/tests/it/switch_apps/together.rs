@@ -6,12 +6,13 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};
 
 use super::shop::NGINX_MAIN;
 use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
-use crate::fixture::{exe, free_address, is_root};
+use crate::fixture::{exe, is_root};
 
 const GLOBAL: &str =
     "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";

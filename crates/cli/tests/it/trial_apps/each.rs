@@ -8,9 +8,11 @@ use looptax_dsn::Kind;
 use super::heard::General;
 use super::plain::{PHP, page};
 use super::tried::{LOOKS, READY, Tried, of_front_page, trial};
+use looptax_testkit::ports::free_address;
+
 use crate::application::Place;
 use crate::application::php::wordpress;
-use crate::fixture::{Server, free_address};
+use crate::fixture::Server;
 
 /// What Redis itself noted of the pages' connections, over the socket and over TCP.
 fn noted(redis: &Server) -> [u64; 2] {
