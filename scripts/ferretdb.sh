@@ -26,7 +26,8 @@ stop() {
   exit 2
 }
 
-is_there() { "$folder/ferretdb" --version 2>/dev/null | grep -qx "version: $version"; }
+# Reads all of it: one that ends at the line it wants would end the program with a broken pipe.
+is_there() { "$folder/ferretdb" --version 2>/dev/null | grep -x "version: $version" >/dev/null; }
 
 if is_there; then
   say "FerretDB $version is in $folder"
