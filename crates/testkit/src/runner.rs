@@ -24,7 +24,7 @@ use crate::patience;
 use crate::scratch::Scratch;
 
 /// How long a run may take before a test gives up: far over what any takes.
-const PATIENCE: Duration = Duration::from_secs(2 * 60);
+const PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// Wide enough for a whole line of progress.
 const COLUMNS: u16 = 250;
 
