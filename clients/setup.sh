@@ -15,7 +15,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 debian() {
   local packages=(
-    strace libmariadb-dev libpq-dev libhiredis-dev pkg-config python3-dev python3-venv
+    strace libmariadb-dev libpq-dev libhiredis-dev libmongoc-dev pkg-config python3-dev python3-venv
     mariadb-client redis-tools
     php-cli php-mysql php-pgsql php-redis php-memcached php-mongodb php-nrk-predis
     php-doctrine-dbal php-symfony-cache php-symfony-dotenv
@@ -50,6 +50,8 @@ c() {
   # shellcheck disable=SC2046
   cc "${flags[@]}" -o "$out/bin/libpq" c/libpq.c $(pkg-config --cflags --libs libpq)
   cc "${flags[@]}" -o "$out/bin/hiredis" c/hiredis.c -lhiredis
+  # shellcheck disable=SC2046
+  cc "${flags[@]}" -o "$out/bin/drive" dialects/drive.c $(pkg-config --cflags --libs libmongoc-1.0)
 }
 
 python() {

@@ -19,13 +19,13 @@ Those of php-fpm, http and uwsgi are what the tests in `crates/advise/tests/web`
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
 Each driver was given what `looptax dsn` prints for awkward URLs, as a person pastes it, and the private server said who had connected: `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or a key that only the process with the socket holds.
-The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, marks and a comma.
+The URLs have passwords with marks of a URL, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators; a user with `@` and Unicode on an IPv6 host with an awkward database; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, marks and a comma.
 Where `dsn` prints nothing but the path, and for memcached, those with different paths count.
 \"Refused\" is a text that looptax itself says cannot be written for that URL, and that indeed did not connect.
 A wrong password was refused every time, and `localhost` and `127.0.0.1` meant what `--explain` says; so did no host, where the driver's words can leave it out.
 
 What is missing here is not proved: no package registry that was tried holds it, or it needs more than a driver.
-These are .NET (MySqlConnector, Npgsql, StackExchange.Redis), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+These are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
 Nobody tried these drivers with MySQL's own server, and so with caching_sha2_password and a cold cache.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |

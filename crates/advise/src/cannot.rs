@@ -34,6 +34,8 @@ enum Beyond {
     Ascii,
     /// What UTF-16 has one unit for: no emoji.
     Bmp,
+    /// All but capital letters.
+    Lowercase,
 }
 
 impl Cannot {
@@ -53,6 +55,7 @@ impl Cannot {
         let exceeds = |set: Beyond| match set {
             Beyond::Ascii => !value.is_ascii(),
             Beyond::Bmp => value.chars().any(|c| c > '\u{ffff}'),
+            Beyond::Lowercase => value.chars().any(char::is_uppercase),
         };
         match (&self.with, self.beyond) {
             (None, None) => true,
@@ -90,5 +93,7 @@ mod tests {
         check("part = 'user'\nbeyond = 'ascii'", "ü", true);
         check("part = 'user'\nbeyond = 'bmp'", "ü", false);
         check("part = 'user'\nbeyond = 'bmp'", "🔑", true);
+        check("part = 'user'\nbeyond = 'lowercase'", "ü🔑_1", false);
+        check("part = 'user'\nbeyond = 'lowercase'", "üserÜ", true);
     }
 }

@@ -104,8 +104,9 @@ pub(crate) const CASES: &[Case] = &[
     at(
         "socket path with percent signs and +",
         "percent",
-        "100%25 %2F%+a",
+        "100%25 %2f%+a",
     ),
+    at("socket path with capitals", "capitals", "Var/ÜBER"),
     at(
         "socket path with marks",
         "paths",

@@ -39,8 +39,10 @@ impl Server {
             kind,
             main: private()?,
             open: is_open.then(private).transpose()?,
+            // Without capitals, which are a case of their own.
             folder: tempfile::Builder::new()
-                .prefix("looptax-dialects-")
+                .prefix(&format!("looptax-dialects-{}", std::process::id()))
+                .rand_bytes(0)
                 .tempdir()?,
         };
         server.fill().context("cannot make the accounts")?;

@@ -58,6 +58,23 @@ async fn tokio_postgres(text: &str) -> Seen {
     Ok(row.get(0))
 }
 
+/// Who is logged in, the URL's database, and where the server sees the client.
+async fn mongodb(text: &str) -> Seen {
+    let url = text.strip_prefix("Client::with_uri_str(\"").and_then(|it| it.strip_suffix("\")"));
+    let url = url.filter(|it| !it.contains(['"', '\\'])).ok_or("not an expression with a URL")?;
+    let mut options = mongodb::options::ClientOptions::parse(url).await?;
+    options.server_selection_timeout = Some(std::time::Duration::from_secs(3));
+    let database = options.default_database.clone().unwrap_or_default();
+    let admin = mongodb::Client::with_options(options)?.database("admin");
+    let ask = async |command: &str| admin.run_command(mongodb::bson::doc! { command: 1 }).await;
+    let status = ask("connectionStatus").await?;
+    let users = status.get_document("authInfo")?.get_array("authenticatedUsers")?;
+    let user = users.first().and_then(|it| it.as_document()).ok_or("nobody is logged in")?;
+    let hex = |word: &str| word.bytes().map(|it| format!("{it:02X}")).collect::<String>();
+    let place = ask("whatsmyuri").await?.get_str("you")?.replace(' ', "-");
+    Ok(format!("{} {} {place}", hex(user.get_str("user")?), hex(&database)))
+}
+
 fn redis(text: &str) -> Seen {
     let mut connection = redis::Client::open(text)?.get_connection()?;
     Ok(redis::cmd("CLIENT").arg("INFO").query(&mut connection)?)
@@ -76,6 +93,7 @@ async fn main() {
         "mysql.mysql-rs" => format!("{}, {}", version("mysql"), version("mysql_async")),
         "postgres.tokio-postgres" => version("tokio-postgres"),
         "redis.redis-rs" => version("redis"),
+        "mongodb.mongodb-rs" => version("mongodb"),
         _ => version("sqlx"),
     };
     println!("{}", json!({"driver": driver, "language": "Rust"}));
@@ -88,6 +106,7 @@ async fn main() {
             "postgres.sqlx" => sqlx_postgres(text).await,
             "postgres.tokio-postgres" => tokio_postgres(text).await,
             "redis.redis-rs" => redis(text),
+            "mongodb.mongodb-rs" => mongodb(text).await,
             other => panic!("no dialect {other}"),
         };
         match seen {

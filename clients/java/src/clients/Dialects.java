@@ -8,16 +8,21 @@ import java.nio.charset.StandardCharsets;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.sql.DriverManager;
+import java.util.HexFormat;
+import java.util.concurrent.TimeUnit;
 import javax.tools.ToolProvider;
 
 import com.google.gson.JsonObject;
 import com.google.gson.JsonParser;
+import com.mongodb.ConnectionString;
+import com.mongodb.MongoClientSettings;
 import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.codec.StringCodec;
 import io.lettuce.core.output.ValueOutput;
 import io.lettuce.core.protocol.CommandArgs;
 import io.lettuce.core.protocol.CommandType;
+import org.bson.Document;
 
 /**
  * Connects as each Java driver does with the text that `looptax dsn` prints.
@@ -41,7 +46,7 @@ public class Dialects {
     }
 
     static String byLettuce(String text) throws Exception {
-        RedisClient client = RedisClient.create(pasted(text));
+        RedisClient client = RedisClient.create((RedisURI) pasted(text, RedisURI.class));
         try (var connection = client.connect()) {
             return connection.sync().dispatch(CommandType.CLIENT, new ValueOutput<>(StringCodec.UTF8),
                     new CommandArgs<>(StringCodec.UTF8).add("INFO"));
@@ -50,12 +55,37 @@ public class Dialects {
         }
     }
 
+    /** The driver's own factory, but for the time that it looks for a server; keeps what it was given. */
+    public static final class MongoClients {
+        public static ConnectionString create(String url) {
+            return new ConnectionString(url);
+        }
+    }
+
+    /** Who is logged in, the URL's database, and where the server sees the client. */
+    static String byMongo(String text) throws Exception {
+        var url = (ConnectionString) pasted(text, MongoClients.class);
+        var settings = MongoClientSettings.builder().applyConnectionString(url)
+                .applyToClusterSettings(it -> it.serverSelectionTimeout(3, TimeUnit.SECONDS));
+        try (var client = com.mongodb.client.MongoClients.create(settings.build())) {
+            var admin = client.getDatabase("admin");
+            var status = admin.runCommand(new Document("connectionStatus", 1));
+            var users = status.get("authInfo", Document.class).getList("authenticatedUsers", Document.class);
+            var place = admin.runCommand(new Document("whatsmyuri", 1)).getString("you");
+            return hex(users.get(0).getString("user")) + " " + hex(url.getDatabase()) + " " + place.replace(' ', '-');
+        }
+    }
+
+    static String hex(String word) {
+        return HexFormat.of().withUpperCase().formatHex(word.getBytes(StandardCharsets.UTF_8));
+    }
+
     /** The value of an expression, which is compiled into a class of its own. */
-    static RedisURI pasted(String text) throws Exception {
+    static Object pasted(String text, Class<?> named) throws Exception {
         Path folder = Files.createTempDirectory(Path.of(System.getenv("DIALECT_SCRATCH")), "java");
         Path file = folder.resolve("Pasted.java");
-        Files.writeString(file, "import io.lettuce.core.RedisURI;\n"
-                + "public class Pasted { public static RedisURI uri() { return " + text + "; } }\n");
+        Files.writeString(file, "import " + named.getCanonicalName() + ";\n"
+                + "public class Pasted { public static Object value() { return " + text + "; } }\n");
         var errors = new java.io.ByteArrayOutputStream();
         int failed = ToolProvider.getSystemJavaCompiler().run(null, errors, errors, "-encoding", "UTF-8",
                 "-cp", System.getProperty("java.class.path"), "-d", folder.toString(), file.toString());
@@ -63,7 +93,7 @@ public class Dialects {
             throw new IllegalArgumentException(errors.toString(StandardCharsets.UTF_8));
         }
         try (var loader = new URLClassLoader(new URL[] {folder.toUri().toURL()})) {
-            return (RedisURI) loader.loadClass("Pasted").getMethod("uri").invoke(null);
+            return loader.loadClass("Pasted").getMethod("value").invoke(null);
         }
     }
 
@@ -93,10 +123,15 @@ public class Dialects {
     public static void main(String[] args) throws Exception {
         System.setOut(new java.io.PrintStream(new java.io.FileOutputStream(java.io.FileDescriptor.out), true,
                 StandardCharsets.UTF_8));
-        Way way = args[0].equals("redis.lettuce") ? Dialects::byLettuce : Dialects::byJdbc;
+        Way way = switch (args[0]) {
+            case "redis.lettuce" -> Dialects::byLettuce;
+            case "mongodb.mongodb-java" -> Dialects::byMongo;
+            default -> Dialects::byJdbc;
+        };
         String driver = switch (args[0]) {
             case "mysql.connector-j" -> driver("mysql-connector-j", "junixsocket-mysql");
             case "mysql.mariadb-connector-j" -> driver("mariadb-java-client", "jna");
+            case "mongodb.mongodb-java" -> driver("mongodb-driver-sync", "jnr-unixsocket");
             case "postgres.pgjdbc" -> driver("postgresql", "junixsocket-common");
             default -> driver("lettuce-core", "netty-transport-native-epoll");
         };
