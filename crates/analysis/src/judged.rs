@@ -171,7 +171,7 @@ fn disturbance(found: &looptax_stats::Disturbance) -> record::Disturbance {
         n_epochs: found.n_disturbed as u32,
         is_throughout: found.is_throughout(),
         steal_pct: found.shares.steal_pct,
-        foreign_pct: found.shares.foreign_pct,
+        foreign_pct: found.shares.foreign_pct.unwrap_or(0.0),
     }
 }
 
@@ -205,7 +205,7 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
         sampling_floor_pct: floor.and_then(|floor| finite(100.0 * floor.half_width)),
         totals_disagree: totals.map(|(theta, totals)| totals_disagree(&theta, &totals)),
         steal_pct: found.noise.map(|noise| noise.steal_pct),
-        foreign_pct: found.noise.map(|noise| noise.foreign_pct),
+        foreign_pct: found.noise.and_then(|noise| noise.foreign_pct),
         littles_law_ratio: match found.littles_law {
             [Some(baseline), Some(other)] => Some([baseline, other]),
             _ => None,

@@ -30,10 +30,14 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             n_noisy,
             steal_pct,
             foreign_pct,
-        } => Some(format!(
-            "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
-             {steal_pct:.1} %, other processes {foreign_pct:.1} %: measure when the machine is quiet"
-        )),
+        } => {
+            let processes =
+                foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
+            Some(format!(
+                "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
+                 {steal_pct:.1} %{processes}: measure when the machine is quiet"
+            ))
+        }
         Warning::OrderEffect { p_value } => Some(format!(
             "it matters which arm runs first (p = {p_value:.1e}): the guard between slices is too short; \
              this widens the interval and does not move the tax"

@@ -66,16 +66,14 @@ impl Epoch {
 
     fn noise(&self, ticks: CpuTicks) -> Noise {
         let busy = ticks.user + ticks.nice + ticks.system;
-        let own_ticks = self.own_ticks.unwrap_or(0.0);
         let total = busy + ticks.idle + ticks.iowait + ticks.irq + ticks.softirq + ticks.steal;
         Noise {
             total_ticks: total as f64,
             steal_ticks: ticks.steal as f64,
             softirq_ticks: ticks.softirq as f64,
             busy_ticks: busy as f64,
-            own_ticks,
-            // What nobody can tell from the server's is not said of others.
-            server_ticks: self.server_ticks.unwrap_or(busy as f64 - own_ticks),
+            own_ticks: self.own_ticks,
+            server_ticks: self.server_ticks,
         }
     }
 }
@@ -196,8 +194,7 @@ mod tests {
         assert_eq!(counts.slices[1].client_switches, 112);
         let noise = counts.noise.unwrap();
         assert_eq!((noise.total_ticks, noise.busy_ticks), (109.0, 61.0));
-        assert_eq!((noise.own_ticks, noise.server_ticks), (40.5, 20.5));
-        assert!(stats::noise_shares([&noise]).unwrap().foreign_pct < 0.1);
+        assert_eq!((noise.own_ticks, noise.server_ticks), (Some(40.5), None));
     }
 
     #[test]

@@ -77,10 +77,10 @@ pub struct Noise {
     pub softirq_ticks: f64,
     /// User, nice and system time.
     pub busy_ticks: f64,
-    /// Our own share of the busy time.
-    pub own_ticks: f64,
-    /// The measured server's share of the busy time.
-    pub server_ticks: f64,
+    /// Our own share of the busy time; `None` where it could not be read.
+    pub own_ticks: Option<f64>,
+    /// The measured server's share of the busy time; `None` as well.
+    pub server_ticks: Option<f64>,
 }
 
 /// Fresh connections, then k times eight slices: the unit of inference.

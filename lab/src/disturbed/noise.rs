@@ -84,7 +84,7 @@ fn print_raw(name: &str, raw: &Raw) {
         println!(
             "{name} {:.1} {:.1} {}",
             shares.steal_pct,
-            shares.foreign_pct,
+            shares.foreign_pct.unwrap_or_default(),
             words.join(" ")
         );
     }

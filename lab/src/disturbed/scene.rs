@@ -151,8 +151,8 @@ impl Scene {
             steal_ticks,
             softirq_ticks: 0.0,
             busy_ticks: 45.0 + foreign_ticks,
-            own_ticks: 20.0,
-            server_ticks: 25.0,
+            own_ticks: Some(20.0),
+            server_ticks: Some(25.0),
         }
     }
 }
@@ -227,7 +227,9 @@ mod tests {
         let epochs = SCENE.epochs(&[STILL], 200, &mut dice);
         let shares = |part: &[Epoch]| {
             let noise = part.iter().filter_map(|epoch| epoch.noise.as_ref());
-            looptax_stats::noise_shares(noise).unwrap().foreign_pct
+            looptax_stats::noise_shares(noise)
+                .and_then(|it| it.foreign_pct)
+                .unwrap()
         };
         assert!(shares(&epochs[..100]) < 0.1);
         assert!((shares(&epochs[100..]) - 20.0).abs() < 0.5);

@@ -37,7 +37,7 @@ fn epoch_shown(epoch: &Epoch, epoch_idx: usize, pair: [u32; 2], is_noisy: bool) 
         effect_pct: epoch.theta().map(tax_pct).and_then(finite),
         cost_ns: Side::BOTH.map(cost_ns),
         steal_pct: shares.map(|it| it.steal_pct),
-        foreign_pct: shares.map(|it| it.foreign_pct),
+        foreign_pct: shares.and_then(|it| it.foreign_pct),
         is_noisy,
     }
 }

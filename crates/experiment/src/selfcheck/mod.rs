@@ -68,7 +68,7 @@ pub fn run(
         epochs_per_run: spec.n_epochs,
         runs: spec.n_runs,
         client: spec.client.to_string(),
-        foreign_pct: shares.map(|it| it.foreign_pct),
+        foreign_pct: shares.and_then(|it| it.foreign_pct),
         steal_pct: shares.map(|it| it.steal_pct),
         is_busy,
         answer: conclusion(&checks, is_busy, spec.n_runs),

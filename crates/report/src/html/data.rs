@@ -334,17 +334,17 @@ fn disturbed(comparison: &Comparison, shown: &EpochShown) -> Option<Disturbed> {
     let epoch = comparison.raw.epochs.get(shown.epoch_idx)?;
     let (first, last) = (epoch.slices.first()?, epoch.slices.last()?);
     let end_ns = last.start_ns + last.guard_ns + last.active_ns + last.drain_ns;
-    let (steal, foreign) = (
-        shown.steal_pct.unwrap_or(0.0),
-        shown.foreign_pct.unwrap_or(0.0),
-    );
+    let steal = shown.steal_pct.unwrap_or(0.0);
+    let foreign = shown
+        .foreign_pct
+        .map(|it| format!(", {it:.1}\u{a0}% foreign"));
     Some(Disturbed {
         epoch: shown.epoch_idx + 1,
         from_s: short(first.start_ns as f64 / 1e9),
         to_s: short(end_ns as f64 / 1e9),
-        text: format!("{steal:.1}\u{a0}% stolen, {foreign:.1}\u{a0}% foreign"),
+        text: format!("{steal:.1}\u{a0}% stolen{}", foreign.unwrap_or_default()),
         // A hypervisor that takes a percent disturbs as much as five percent of other work do.
-        steal: steal * 5.0 >= foreign,
+        steal: Some(steal * 5.0) >= shown.foreign_pct,
     })
 }
 

@@ -25,14 +25,15 @@ pub struct NoiseShares {
     pub steal_pct: f64,
     /// Soft interrupts; loopback work is in there, so this is no noise by itself.
     pub softirq_pct: f64,
-    /// Busy time of processes that are neither ours nor the server; never below zero.
-    pub foreign_pct: f64,
+    /// Busy time of processes that are neither ours nor the server; never below zero. `None` where
+    /// ours or the server's is not known: then nobody can tell what was others'.
+    pub foreign_pct: Option<f64>,
 }
 
 impl NoiseShares {
     /// Steal above 1 % or foreign CPU above 5 %.
     pub fn is_noisy(&self) -> bool {
-        self.steal_pct > MAX_STEAL_PCT || self.foreign_pct > MAX_FOREIGN_PCT
+        self.steal_pct > MAX_STEAL_PCT || self.foreign_pct > Some(MAX_FOREIGN_PCT)
     }
 }
 
@@ -43,18 +44,24 @@ impl NoiseShares {
 ///
 /// Example: 5126 ticks, 37 of them steal: 0.72 %.
 pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<NoiseShares> {
-    let (mut total, mut steal, mut softirq, mut foreign) = (0.0, 0.0, 0.0, 0.0);
+    let (mut total, mut steal, mut softirq, mut foreign) = (0.0, 0.0, 0.0, Some(0.0));
     for noise in window {
         total += noise.total_ticks;
         steal += noise.steal_ticks;
         softirq += noise.softirq_ticks;
-        foreign += noise.busy_ticks - noise.own_ticks - noise.server_ticks;
+        foreign = foreign
+            .zip(foreign_ticks(noise))
+            .map(|(sum, more)| sum + more);
     }
     (total > 0.0).then(|| NoiseShares {
         steal_pct: 100.0 * steal / total,
         softirq_pct: 100.0 * softirq / total,
-        foreign_pct: (100.0 * foreign / total).max(0.0),
+        foreign_pct: foreign.map(|it: f64| (100.0 * it / total).max(0.0)),
     })
+}
+
+fn foreign_ticks(noise: &Noise) -> Option<f64> {
+    Some(noise.busy_ticks - noise.own_ticks? - noise.server_ticks?)
 }
 
 /// The indexes of the epochs in noisy windows, in rising order.
@@ -75,17 +82,17 @@ pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
 pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let foreign_pct = |idx: usize| {
         let shares = noise_shares(epochs[idx].noise.as_ref());
-        shares.map_or(0.0, |shares| shares.foreign_pct)
+        shares.and_then(|shares| shares.foreign_pct)
     };
     shares_by_window(epochs)
         .flat_map(|(window, shares)| {
             let is_stolen = shares.steal_pct > MAX_STEAL_PCT;
-            let most_foreign_pct = if shares.foreign_pct > MAX_FOREIGN_PCT {
+            let most_foreign_pct = if shares.foreign_pct > Some(MAX_FOREIGN_PCT) {
                 MAX_FOREIGN_PCT
             } else {
                 MAX_FOREIGN_ALONE_PCT
             };
-            window.filter(move |idx| is_stolen || foreign_pct(*idx) > most_foreign_pct)
+            window.filter(move |idx| is_stolen || foreign_pct(*idx) > Some(most_foreign_pct))
         })
         .collect()
 }
@@ -135,8 +142,8 @@ mod tests {
             steal_ticks: ticks[7],
             softirq_ticks: ticks[6],
             busy_ticks: ticks[..3].iter().sum(),
-            own_ticks: input["own_cpu_jiffies"].as_f64().unwrap(),
-            server_ticks: input["server_cpu_jiffies"].as_f64().unwrap(),
+            own_ticks: input["own_cpu_jiffies"].as_f64(),
+            server_ticks: input["server_cpu_jiffies"].as_f64(),
         };
         close(noise.total_ticks, expected["total"].as_f64().unwrap(), 0.0);
         let found = noise_shares([&noise]).unwrap();
@@ -151,7 +158,7 @@ mod tests {
             1e-3,
         );
         let foreign = expected["foreign_percent_of_capacity"].as_f64().unwrap();
-        close(found.foreign_pct, foreign, 1e-3);
+        close(found.foreign_pct.unwrap(), foreign, 1e-3);
         assert!(found.is_noisy());
     }
 
@@ -161,8 +168,8 @@ mod tests {
             steal_ticks: 0.0,
             softirq_ticks: 10.0,
             busy_ticks: 80.0,
-            own_ticks: 41.0,
-            server_ticks: 40.0,
+            own_ticks: Some(41.0),
+            server_ticks: Some(40.0),
         }
     }
 
@@ -218,6 +225,22 @@ mod tests {
     #[test]
     fn absent_figures_are_no_noise() {
         assert_eq!(noise_shares([]), None);
-        close(noise_shares([&quiet()]).unwrap().foreign_pct, 0.0, 0.0);
+        assert_eq!(noise_shares([&quiet()]).unwrap().foreign_pct, Some(0.0));
+    }
+
+    #[test]
+    fn where_the_server_s_time_is_not_known_nothing_is_said_of_others() {
+        let unknown = Noise {
+            server_ticks: None,
+            ..quiet()
+        };
+        let shares = noise_shares([&quiet(), &unknown]).unwrap();
+        assert_eq!(shares.foreign_pct, None);
+        assert!(!shares.is_noisy());
+        let stolen = Noise {
+            steal_ticks: 3.0,
+            ..unknown
+        };
+        assert!(noise_shares([&stolen]).unwrap().is_noisy());
     }
 }

@@ -284,8 +284,8 @@ mod tests {
                 steal_ticks,
                 softirq_ticks: 0.0,
                 busy_ticks: 90.0,
-                own_ticks: 45.0,
-                server_ticks: 45.0,
+                own_ticks: Some(45.0),
+                server_ticks: Some(45.0),
             }),
         }
     }

@@ -48,8 +48,8 @@ pub enum Warning {
         n_noisy: usize,
         /// Steal over the whole run, in percent of capacity.
         steal_pct: f64,
-        /// Foreign CPU over the whole run, in percent of capacity.
-        foreign_pct: f64,
+        /// Foreign CPU over the whole run, in percent of capacity; `None` where it is not known.
+        foreign_pct: Option<f64>,
     },
     /// It matters which arm runs first: the guard is too short. θ is not biased by it.
     OrderEffect {
