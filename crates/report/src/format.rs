@@ -112,10 +112,15 @@ impl Text {
         )
     }
 
-    /// `16.0 % [15.4, 16.4]`.
+    /// `16.0 % [15.4, 16.4]`; `27.2 % [no interval]` after too few epochs for one: a share ends at 100 anyway.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
-        let ends = self.interval(pct, |end| fixed(end, decimals));
+        let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);
+        let ends = if is_open {
+            format!("[no{GLUE}interval]")
+        } else {
+            self.interval(pct, |end| fixed(end, decimals))
+        };
         format!("{}{GLUE}%{GLUE}{ends}", fixed(pct.value, decimals))
     }
 
@@ -378,11 +383,11 @@ mod tests {
         );
         check(
             UNICODE.percent(&estimate(-0.01, None, Some(100.0))),
-            "0.0 % [-∞, 100.0]",
+            "0.0 % [no interval]",
         );
         check(
             ASCII.percent(&estimate(1.0, None, None)),
-            "1.0 % [-inf, inf]",
+            "1.0 % [no interval]",
         );
     }
 
