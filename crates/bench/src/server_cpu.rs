@@ -35,7 +35,10 @@ impl ServerMeter {
     /// process's threads come and go.
     pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
-        let workers = workers.unwrap_or_default();
+        Self::of_workers(&workers.unwrap_or_default(), threads)
+    }
+
+    fn of_workers(workers: &[Worker], threads: ServerThreads) -> Self {
         if threads == ServerThreads::Tree {
             return Self::of_tree(workers.first().map(|worker| worker.pid));
         }
@@ -113,6 +116,8 @@ fn switches_of(tid: u32) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use std::process::{Child, Command};
+
     use super::*;
 
     #[test]
@@ -120,6 +125,24 @@ mod tests {
         std::thread::yield_now();
         assert!(switches_of(std::process::id()).is_some());
         assert_eq!(switches_of(u32::MAX), None);
+    }
+
+    #[test]
+    fn the_clocks_of_a_hundred_processes_are_read_and_their_switches_not() {
+        let sleeps = (0..100).map(|_| Command::new("sleep").arg("600").spawn().unwrap());
+        let mut sleeps: Vec<_> = sleeps.collect();
+        let worker = |it: &Child| Worker {
+            pid: it.id(),
+            tid: it.id(),
+        };
+        let workers: Vec<Worker> = sleeps.iter().map(worker).collect();
+        let reading = ServerMeter::of_workers(&workers, ServerThreads::PerConnection).read();
+        for sleep in &mut sleeps {
+            sleep.kill().unwrap();
+            sleep.wait().unwrap();
+        }
+        assert!(reading.cpu_ns.is_some_and(|it| it > 0));
+        assert_eq!(reading.switches, None);
     }
 
     #[test]
