@@ -7,6 +7,7 @@
 mod activity;
 mod by_kernel;
 mod memcached;
+mod pooled;
 mod seen;
 mod work;
 

@@ -238,6 +238,33 @@ fn a_running_pooler_is_measured_as_what_it_is() {
     }
 }
 
+/// A statement of ours would be there for whoever gets the connection next, and be in our own way as well.
+#[test]
+fn what_a_pooler_would_lose_is_not_prepared_there() {
+    let Some(server) = Server::start_pooling(PoolMode::Transaction) else {
+        return;
+    };
+    if keeps_prepared() {
+        return;
+    }
+    for _ in 0..2 {
+        let scratch = Scratch::new();
+        let run = server.compare(&scratch).run();
+        run.expect_error(2, &["from client to client", "--protocol text"]);
+        let left = { server.talk() }.query("SELECT name FROM pg_prepared_statements");
+        assert!(left.unwrap().is_empty());
+    }
+    let scratch = Scratch::new();
+    let run = server.compare(&scratch).args(["--protocol", "text"]);
+    run.run().expect_code(0);
+}
+
+/// Whether the PgBouncer that is installed keeps what clients prepare in every mode.
+fn keeps_prepared() -> bool {
+    let version = looptax_servers::pooler::installed_version().unwrap();
+    looptax_servers::pooler::keeps_prepared(&version, PoolMode::Transaction)
+}
+
 /// What a session is told would stay with the pooler's connection, for whoever gets that next.
 #[test]
 fn a_scratch_schema_leaves_nothing_with_the_connections_of_a_pooler() {

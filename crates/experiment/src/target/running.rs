@@ -6,7 +6,7 @@ use looptax_failure::Failure;
 use looptax_path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
 };
-use looptax_wire::{Login, Salted, WireError, site};
+use looptax_wire::{Login, Salted, Sent, WireError, site};
 
 use super::AskPassword;
 use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
@@ -38,8 +38,11 @@ pub(super) fn open(
         Some(_) => Sealing::Never,
         None => Sealing::IfRefused,
     };
-    let (socket, by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
+    let (socket, mut by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
     let is_pooled = is_pooled(&mut conversation);
+    if is_pooled && settings.requests.sent == Sent::Prepared {
+        refuse_if_prepared_is_lost(&mut conversation, &mut by_socket)?;
+    }
     let mut target = Target {
         kind: kind_of(&conversation, is_pooled).to_owned(),
         // A pooler states the version of the server behind it.
@@ -144,6 +147,22 @@ fn is_pooled(conversation: &mut Conversation) -> bool {
         && conversation
             .backend()
             .is_ok_and(|(pid, _)| u64::from(pid) != id)
+}
+
+/// What we prepare would stay with the pooler's connection to the server, for whoever gets that next.
+fn refuse_if_prepared_is_lost(
+    conversation: &mut Conversation,
+    by_socket: &mut Conversation,
+) -> Result<(), Failure> {
+    if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        "this pooler hands its connections from client to client (pool_mode transaction or statement), and does not \
+         keep what each of them prepares",
+        "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on \
+         (max_prepared_statements)",
+    ))
 }
 
 fn kind_of(conversation: &Conversation, is_pooled: bool) -> &'static str {
