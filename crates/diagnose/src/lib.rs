@@ -6,6 +6,7 @@
 pub mod check;
 pub mod dsn;
 pub mod find;
+mod listener;
 mod local;
 pub mod moving;
 pub mod socket_of;

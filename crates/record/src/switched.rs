@@ -111,6 +111,8 @@ pub enum FileRemarkCode {
     GitTree,
     /// Its folder takes no new file of this user.
     FolderClosed,
+    /// A program that is not moved is connected to the port that is given up.
+    PortInUse,
 }
 
 /// How the outcome is proved.

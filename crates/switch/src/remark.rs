@@ -3,6 +3,7 @@
 //! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
@@ -44,6 +45,13 @@ pub enum Remark {
     Conffile(String),
     /// It lies in a git work tree, whose root is this.
     GitTree(PathBuf),
+    /// A program that is not moved is connected to the port that is given up.
+    PortInUse {
+        /// With its pid.
+        program: String,
+        /// The port.
+        at: SocketAddr,
+    },
 }
 
 impl Remark {
@@ -52,9 +60,12 @@ impl Remark {
         matches!(self, Self::Immutable | Self::ReadOnly | Self::FolderClosed)
     }
 
-    /// Whether writing it may be undone, or be wrong, without anybody noticing: somebody has to agree to that.
+    /// Whether writing it may be undone, or be wrong for somebody, without anybody noticing: somebody has to agree to that.
     pub fn wants_a_word(&self) -> bool {
-        matches!(self, Self::OtherNames(_) | Self::ManagedBy(_))
+        matches!(
+            self,
+            Self::OtherNames(_) | Self::ManagedBy(_) | Self::PortInUse { .. }
+        )
     }
 }
 

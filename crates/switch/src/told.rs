@@ -136,6 +136,10 @@ fn remark(remark: &Remark) -> FileRemark {
                 shown(root)
             ),
         ),
+        Remark::PortInUse { program, at } => (
+            FileRemarkCode::PortInUse,
+            format!("{program}, is connected to {at} as well, and will find nobody there any more"),
+        ),
     };
     FileRemark {
         code,

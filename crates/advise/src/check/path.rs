@@ -100,7 +100,7 @@ fn way(
         .with_next(if is_temporary(socket) {
             "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
         } else {
-            "if the server listens there, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+            "if the server does not listen there yet, change and restart it first; if it does, the client has other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; `looptax find` says what hides it from whom"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is no socket"))
             .with_next("give the server's socket with --socket"),
@@ -139,7 +139,7 @@ fn is_temporary(socket: &str) -> bool {
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
-            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and reload PHP-FPM; a chmod lasts only until then"
+            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps its socket as it is, and a chmod lasts only until the restart"
         )),
         Protocol::Http => Some(format!(
             "have its server make it for a group that {user} is in, and restart it: Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` behind the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod lasts only until then"
@@ -197,14 +197,19 @@ fn denied(
     let may_join = !is_powerful && step.mode & bits != 0 && step.owner != user;
     if let Some(lines) = own_lines.as_ref().filter(|_| is_socket && !may_join) {
         point.with_next(lines)
+    } else if is_powerful && !is_socket {
+        point.with_next(format!(
+            "have the server make its socket in a folder of its own below /run; nobody should join the group {} for it",
+            step.group
+        ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` in a group for this alone and put {user} into it (Redis: unixsocketperm 770, and Group= of its unit); nobody should join the group {} to reach a database",
-            step.path, step.group
+            "let the server make `{}` in a group for this alone and put {user} into it{}; nobody should join the group {} for it",
+            step.path, by_setting(protocol), step.group
         ))
     } else if may_join {
         point
-            .with_next(format!("and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
+            .with_next(format!("join the group below and restart the client (a reload is not enough: groups are read at its start); every program of {user} then gets what {} has", step.group))
             .with_steps(
                 StepPlace::Shell,
                 [format!("usermod -aG {} {user}", step.group)],
@@ -215,11 +220,22 @@ fn denied(
         ))
     } else {
         point
-            .with_next("or keep the socket in a folder that others may search")
+            .with_next("let it search the folder as below, or keep the socket in one that others may search")
             .with_steps(
                 StepPlace::Shell,
                 [format!("setfacl -m u:{user}:x {}", quoted(&step.path))],
             )
+    }
+}
+
+/// Which settings of a server say whose its socket is, in brackets.
+fn by_setting(protocol: Option<Protocol>) -> &'static str {
+    match protocol {
+        Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",
+        Some(Protocol::Mongodb) => {
+            " (mongod: net.unixDomainSocket.filePermissions 0770, and Group= of its unit)"
+        }
+        _ => "",
     }
 }
 

@@ -8,7 +8,7 @@ use looptax_failure::Failure;
 use looptax_redirect::SocketName;
 
 use super::candidate::{Candidate, mapping, named, shown};
-use super::listener::{Listener, is_another};
+use crate::listener::{Listener, another};
 
 fn wrong(option: &str, text: &str, what: impl fmt::Display) -> Failure {
     Failure::usage(
@@ -44,7 +44,9 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
         name @ SocketName::Abstract(_) => name,
     };
     let listener = Listener::of(&to);
-    let another = listener.as_ref().ok().and_then(|it| is_another(it, from));
+    let other = listener.as_ref().ok().and_then(|it| another(it, from));
+    let warning =
+        other.map(|who| format!("{} belongs to {who}: is it the same server?", shown(&to)));
     let idle = listener.err().map(|why| {
         format!(
             "{} {why}; until that changes, connections stay on TCP",
@@ -53,7 +55,7 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     });
     Ok(Candidate {
         idle,
-        warnings: another.into_iter().collect(),
+        warnings: warning.into_iter().collect(),
         ..Candidate::new(vec![from], to)
     })
 }

@@ -10,7 +10,6 @@ mod candidate;
 mod container;
 mod given;
 mod known;
-mod listener;
 mod obstacles;
 mod pairs;
 mod shared;

@@ -187,7 +187,7 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
             IpAddr::V6(ip) if ip.is_unspecified() => {
                 found.push(v6);
                 // It takes IPv4 as well, unless somebody else does.
-                if listening("tcp", port).is_empty() {
+                if crate::listener::listening("tcp", port).is_empty() {
                     found.push(v4);
                 }
             }
@@ -200,21 +200,6 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
         .into_iter()
         .map(|ip| SocketAddr::new(ip, port))
         .collect()
-}
-
-/// The sockets that listen on the port, by inode: of IPv4 alone in `tcp`, of IPv6 in `tcp6`.
-///
-/// # Source
-/// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.
-pub(super) fn listening(table: &str, port: u16) -> Vec<u64> {
-    let table = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
-    let lines = table.lines().skip(1);
-    let found = lines.filter_map(|line| {
-        let words: Vec<&str> = line.split_ascii_whitespace().collect();
-        let is_it = words.get(1)?.ends_with(&format!(":{port:04X}")) && *words.get(3)? == "0A";
-        words.get(9).filter(|_| is_it)?.parse().ok()
-    });
-    found.collect()
 }
 
 #[cfg(test)]

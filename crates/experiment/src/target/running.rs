@@ -38,7 +38,8 @@ pub(super) fn open(
         Some(_) => Sealing::Never,
         None => Sealing::IfRefused,
     };
-    let (socket, mut by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
+    let (socket, mut by_socket) =
+        socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
     let is_pooled = is_pooled(&mut conversation);
     if is_pooled && settings.requests.sent == Sent::Prepared {
         refuse_if_prepared_is_lost(&mut conversation, &mut by_socket)?;

@@ -73,19 +73,15 @@ impl Eyes {
     }
 
     fn take(&mut self, held: &BTreeMap<u64, Process>) {
-        let front = self.sides.front_master.pid;
-        let own = held
-            .values()
-            .filter(|it| it.parent == front || it.pid == front);
+        let own = held.values().filter(|it| self.sides.is_front(it));
         let names = own.map(|it| format!("{} {}", it.program_name(), it.pid));
         self.over_socket.extend(names);
     }
 
-    /// Whether a connection to the port stays open.
+    /// Whether a connection of the web server's to the port stays open.
     pub(super) fn has_kept(&self) -> bool {
-        let all = self.outlook.look();
-        all.iter()
-            .any(|it| it.inode != 0 && it.tcp.is_some_and(|it| it.1.port() == self.tcp.port()))
+        let held = at_port(&self.outlook, self.tcp);
+        held.values().any(|it| self.sides.is_front(it))
     }
 
     /// Whether what is behind runs as the process that it was.
@@ -107,6 +103,23 @@ impl Eyes {
     pub(super) fn is_port_open(&self) -> bool {
         is_listened_at(self.tcp, &self.sides.front_master)
     }
+}
+
+/// Programs that are connected to the port just now, and are not that web server.
+pub(super) fn others_at(sides: &Sides, tcp: SocketAddr) -> BTreeSet<String> {
+    let held = at_port(&outlook(sides, &ports(sides, tcp)), tcp);
+    let others = held.values().filter(|it| !sides.is_front(it));
+    others
+        .map(|it| format!("{}, pid {}", it.program_name(), it.pid))
+        .collect()
+}
+
+/// Who holds the other ends of the connections to a port, by inode.
+fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
+    let to_port = { outlook.look().into_iter() }
+        .filter(|it| it.tcp.is_some_and(|ends| ends.1.port() == tcp.port()));
+    let inodes = to_port.map(|it| it.inode).filter(|it| *it != 0);
+    holders(&inodes.collect())
 }
 
 /// Where a port is listened at: by what is behind, else by whoever has the address.

@@ -103,6 +103,12 @@ impl Stack {
 }
 
 impl Sides {
+    /// Whether a process is the web server's.
+    fn is_front(&self, process: &Process) -> bool {
+        let front = self.front_master.pid;
+        process.pid == front || process.parent == front
+    }
+
     /// # Errors
     /// That one of both cannot be told to read its file while it runs, and that nobody said what does it.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {

@@ -11,13 +11,14 @@ use looptax_failure::Failure;
 use looptax_record::{Edit, Outcome, SwitchVerdict};
 
 use super::back::{self, Own};
+use super::eyes::others_at;
 use super::front::Front;
 use super::looking::{Found, Looking};
 use super::pair::{Pair, Text, pair};
 use super::port::Port;
 use super::{Sides, Stack, StackWish, connections};
 use crate::plan::{Fate, Lines, Plan, Planned};
-use crate::remark::remarks;
+use crate::remark::{Remark, remarks};
 
 /// Looks at both files, and at the programs that read them.
 ///
@@ -62,6 +63,12 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
         back: pair.back,
         back_master: master,
     };
+    let others = pool_moves.then(|| others_at(&sides, tcp));
+    let others = others.into_iter().flatten();
+    let left_alone = others.map(|program| Remark::PortInUse { program, at: tcp });
+    if let Some(lines) = plan.elsewhere.last_mut() {
+        lines.remarks.extend(left_alone);
+    }
     Ok(Stack {
         plan,
         commands: sides.commands(pool_moves, wish.reload)?,

@@ -18,8 +18,8 @@ const ID_PLACE: [u8; ID_BYTES] = [0xfe; ID_BYTES];
 /// The first byte of ids that are inserted: keys have 0 there.
 const INSERTED: u8 = 0x80;
 
-/// The id of the document with this key: both servers look one up by an index, where a number would be sought for
-/// through all documents by `FerretDB` 1.24 on `SQLite`.
+/// The id of the document with this key, of the type that `MongoDB` gives by itself: `FerretDB` 1.24 on `SQLite` goes
+/// through the documents up to the one with it, and through all of them for a number.
 pub(super) fn id_of(key: u64) -> [u8; ID_BYTES] {
     let mut id = [0; ID_BYTES];
     id[4..].copy_from_slice(&key.to_be_bytes());

@@ -4,9 +4,8 @@
 //! All of it in a mount namespace with users and groups of its own.
 
 use looptax_testkit::dice::Dice;
-use looptax_testkit::ports::free_address;
 use std::fs;
-use std::net::TcpStream;
+use std::net::{TcpListener, TcpStream};
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
@@ -14,6 +13,7 @@ use std::time::Duration;
 
 use looptax_dsn::Kind;
 use looptax_testkit::patience;
+use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
@@ -203,6 +203,27 @@ fn redis(port: u16, settings: &[&str]) -> Alive {
         TcpStream::connect(("127.0.0.1", port)).ok()
     });
     alive
+}
+
+/// Nobody logs in to a server of pages: whose socket it is, the kernel tells.
+#[test]
+fn a_socket_of_another_process_than_the_port_s_is_told() {
+    if !is_root() {
+        return;
+    }
+    let Some(server) = Server::start(Kind::Redis) else {
+        return;
+    };
+    let pages = TcpListener::bind("127.0.0.1:0").unwrap();
+    let scratch = Scratch::new();
+    for scheme in ["http", "fastcgi"] {
+        let url = format!("{scheme}://{}", pages.local_addr().unwrap());
+        let args = ["check", &url, "--socket", &server.socket()];
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        run.expect_code(1);
+        let words = format!("over the socket redis-server, pid {}", server.it.pid);
+        assert!(run.stdout.contains(&words), "{}", run.stdout);
+    }
 }
 
 #[test]

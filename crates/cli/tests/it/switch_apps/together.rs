@@ -267,6 +267,24 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     );
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
+    assert!(!run.stdout.contains("is connected to"), "{}", run.stdout);
+    // Whoever else goes to that port is named.
+    let other = std::net::TcpStream::connect(shop.behind).unwrap();
+    let own = format!(
+        "pid {}, is connected to {behind} as well",
+        std::process::id()
+    );
+    let run = shop.switching(&["--dry-run"]).run();
+    expect_said(&run, &own);
+    // Nor is its connection taken for the web server's, over which a page might have come.
+    let plain = shop.url("/plain");
+    let run = shop.switching(&["--yes", "--url", &plain]).run();
+    run.expect_error(2, &["it proves nothing"]);
+    let page = shop.url("/");
+    let run = shop.switching(&["--yes", "--url", &page]).run();
+    run.expect_code(1);
+    expect_said(&run, "--force writes it all the same");
+    drop(other);
     assert!(
         run.stderr
             .contains("a page that proves it is still to be named"),

@@ -20,11 +20,13 @@ use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
 use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
 use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_redirect::SocketName;
 use looptax_wire::Login;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::rights::Rights;
 use super::socket_handle::SocketHandle;
+use crate::listener::{Listener, another};
 pub use hba_file::{HbaFile, hba_file};
 pub(super) use sides::Sides;
 use sides::{Opened, Refused};
@@ -119,7 +121,8 @@ pub(super) const fn has_logins(protocol: Protocol) -> bool {
 
 /// What is known where nobody logs in, since the server asks nobody who one is.
 pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
-    let point = listens_on_both(sides).unwrap_or_else(|| {
+    let known = listens_on_both(sides).or_else(|| listens_elsewhere(sides));
+    let point = known.unwrap_or_else(|| {
         let title = sides.address.protocol.title();
         Point::new(
             Topic::SameServer,
@@ -340,6 +343,29 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
         ),
         "looked at the listening sockets of every process",
     ))
+}
+
+/// What the kernel says of both endpoints, where the process on the socket does not have the port.
+fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
+    // The port of another network is not in our lists.
+    if sides.client.other_network().is_some() {
+        return None;
+    }
+    let socket = SocketName::Path(sides.socket.file.clone().into());
+    let who = another(&Listener::of(&socket).ok()?, sides.tcp)?;
+    let over_tcp = sides.server.map(|server| {
+        let (name, pid) = (server.name(), server.process.pid);
+        format!("over TCP {name}, pid {pid}, ")
+    });
+    let over_tcp = over_tcp.unwrap_or_default();
+    let point = Point::new(
+        Topic::SameServer,
+        PointCode::ServersDiffer,
+        Outcome::Fail,
+        format!("two servers: {over_tcp}over the socket {who}"),
+        "connected to the socket, and asked the kernel who listens on it and on the port",
+    );
+    Some(point.with_next("name the socket of the server on that port: `looptax find` lists both"))
 }
 
 fn identity(opened: &mut Opened) -> Option<String> {

@@ -196,6 +196,11 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
              listens on one address, so each way has processes of its own, forked from one master"
                 .to_owned()
         }
+        TargetSpec::Private(Kind::Ferretdb) => format!(
+            "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; on SQLite it \
+             goes through them to find one, so that fewer --rows measure more of the way and less of the search",
+            settings.rows
+        ),
         TargetSpec::Private(kind) => format!(
             "private {kind}: started in a scratch folder, filled with {} rows, stopped and removed",
             settings.rows

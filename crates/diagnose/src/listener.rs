@@ -1,4 +1,5 @@
-//! Who listens on a socket that a person named, and whether it is who listens on the port.
+//! Who listens on a socket, and whether it is who listens on a port: of one that a person named to `moving`, and for
+//! `check` where nobody logs in.
 //!
 //! Only a connection shows whether anybody listens; it is closed at once, without a byte.
 
@@ -13,17 +14,17 @@ use looptax_redirect::SocketName;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
-use super::pairs::listening;
+/// systemd, which opens sockets for the services that it starts.
+const INIT: i32 = 1;
 
 /// The process that listens on a socket, where the kernel tells.
-pub(super) struct Listener {
+pub(crate) struct Listener {
     pid: Option<i32>,
-    socket: String,
 }
 
 impl Listener {
     /// Connects to it; the words of an error go after its name.
-    pub(super) fn of(to: &SocketName) -> Result<Self, String> {
+    pub(crate) fn of(to: &SocketName) -> Result<Self, String> {
         if let SocketName::Path(path) = to
             && let Ok(found) = fs::metadata(path)
             && !found.file_type().is_socket()
@@ -36,10 +37,7 @@ impl Listener {
             let who = if is_there { ": nobody listens" } else { "" };
             format!("cannot be reached now ({error}{who})")
         })?;
-        Ok(Self {
-            pid,
-            socket: super::candidate::shown(to),
-        })
+        Ok(Self { pid })
     }
 }
 
@@ -66,10 +64,10 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     }
 }
 
-/// A warning where the process on the socket listens on other ports than this one, as far as that can be seen. A
-/// container's server has ports of its own, behind a proxy that holds ours.
-pub(super) fn is_another(listener: &Listener, port: SocketAddr) -> Option<String> {
-    let pid = listener.pid?;
+/// The process on the socket, where somebody listens on this port and it does not, as far as that can be seen. A
+/// container's server has ports of its own, behind a proxy that holds ours; init listens for others.
+pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
+    let pid = listener.pid.filter(|it| *it != INIT)?;
     let process = Path::new("/proc").join(pid.to_string());
     let network = |folder: &Path| fs::read_link(folder.join("ns/net")).ok();
     if network(&process) != network(Path::new("/proc/self")) {
@@ -85,10 +83,21 @@ pub(super) fn is_another(listener: &Listener, port: SocketAddr) -> Option<String
     });
     let name = fs::read_to_string(process.join("comm")).ok()?;
     let name = name.trim();
-    (!links.is_empty() && !holds_it).then(|| {
-        format!(
-            "{} belongs to {name}, pid {pid}, which does not listen on {port}: is it the same server?",
-            listener.socket
-        )
-    })
+    (!links.is_empty() && !holds_it)
+        .then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
+}
+
+/// The sockets that listen on the port, by inode: of IPv4 alone in `tcp`, of IPv6 in `tcp6`.
+///
+/// # Source
+/// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.
+pub(crate) fn listening(table: &str, port: u16) -> Vec<u64> {
+    let table = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+    let lines = table.lines().skip(1);
+    let found = lines.filter_map(|line| {
+        let words: Vec<&str> = line.split_ascii_whitespace().collect();
+        let is_it = words.get(1)?.ends_with(&format!(":{port:04X}")) && *words.get(3)? == "0A";
+        words.get(9).filter(|_| is_it)?.parse().ok()
+    });
+    found.collect()
 }
