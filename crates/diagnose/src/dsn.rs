@@ -49,7 +49,7 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
 pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.kind, wanted.dialects)?;
     let near = survey(None).servers;
-    let socket = unspoken::find(address, wanted.socket, Near::us(&near));
+    let socket = unspoken::find(address, wanted.socket, Near::us(&near))?;
     let password = revealed(address.password.as_ref());
     let fields = unspoken::fields(&socket, address, password);
     let takes = |it: &Dialect| match address.socket {
