@@ -57,7 +57,7 @@ pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<Str
         socket: socket.file.clone(),
         folder: socket.folder.clone(),
         port: address.port,
-        accounts: None,
+        options: None,
         page: None,
     }
 }
