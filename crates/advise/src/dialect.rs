@@ -34,7 +34,7 @@ pub struct Dialect {
     pub why: String,
     /// What goes wrong with it.
     #[serde(default)]
-    pub traps: Vec<String>,
+    traps: Vec<String>,
     /// What its text has no way to hold.
     #[serde(default)]
     cannot: Vec<Cannot>,
@@ -71,6 +71,15 @@ impl Dialect {
     pub fn cannot(&self, fields: &Fields) -> Vec<&str> {
         let apply = self.cannot.iter().filter(|it| it.applies(fields));
         apply.map(Cannot::why).collect()
+    }
+
+    /// What goes wrong with a text of it: a trap whose way out is to add what stands in the text is none.
+    pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
+        let is_open = |trap: &&String| {
+            let added = trap.rsplit_once(": add ");
+            added.is_none_or(|(_, what)| !text.contains(what))
+        };
+        self.traps.iter().filter(is_open)
     }
 
     /// The driver that has connected with its texts; `None` where none was tried.
@@ -146,6 +155,27 @@ mod tests {
                     dialect.name
                 );
             }
+        }
+    }
+
+    #[test]
+    fn every_driver_of_mongodb_is_told_its_options_and_no_trap_that_they_end() {
+        let fields = |options: &str| Fields {
+            socket: "/s.sock".to_owned(),
+            database: Some("d".to_owned()),
+            options: Some(options.to_owned()),
+            ..Fields::default()
+        };
+        let drivers = dialects().iter().filter(|it| it.kind == Kind::Mongodb);
+        for dialect in drivers {
+            let text = dialect.text(&fields("authSource=$external&appName=it's%20\"me\""));
+            let query = "/d?authSource=%24external&appName=it%27s%20%22me%22";
+            assert!(text.contains(query), "{text}");
+            let n_traps = dialect.traps_of(&text).count();
+            assert_eq!(n_traps, dialect.traps.len(), "{text}");
+            let direct = dialect.text(&fields("directConnection=true"));
+            let mut traps = dialect.traps_of(&direct);
+            assert!(!traps.any(|it| it.contains("directConnection")), "{direct}");
         }
     }
 

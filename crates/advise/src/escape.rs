@@ -12,6 +12,15 @@ const URL: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'~');
 /// What a path in a URL escapes: slashes stay.
 const PATH: &AsciiSet = &URL.remove(b'/');
+/// What a query escapes that is percent-encoded already, and may stand between quotes: what divides its parts stays.
+const QUERY: &AsciiSet = &PATH
+    .remove(b'%')
+    .remove(b'&')
+    .remove(b'=')
+    .remove(b'+')
+    .remove(b':')
+    .remove(b',')
+    .remove(b';');
 
 /// A way to escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,6 +31,8 @@ pub(crate) enum Escape {
     Url,
     /// Percent-encoded but for slashes.
     Path,
+    /// A query whose parts are percent-encoded: what else may not stand between quotes.
+    Query,
     /// In double quotes: JSON, JavaScript, YAML, Java.
     Json,
     /// In single quotes: PHP, Ruby. Only the quote and the backslash are special.
@@ -53,6 +64,7 @@ impl Escape {
             "raw" | "go" => Self::Raw,
             "url" | "urlgo" => Self::Url,
             "path" => Self::Path,
+            "query" => Self::Query,
             "json" => Self::Json,
             "php" | "rb" => Self::Single,
             "py" => Self::Python,
@@ -74,6 +86,7 @@ impl Escape {
             Self::Raw => value.to_owned(),
             Self::Url => utf8_percent_encode(value, URL).to_string(),
             Self::Path => utf8_percent_encode(value, PATH).to_string(),
+            Self::Query => utf8_percent_encode(value, QUERY).to_string(),
             Self::Json => escaped(value, &['"', '\\'], |c| format!("\\u{:04x}", c as u32)),
             Self::Python => escaped(value, &['\'', '\\'], |c| format!("\\x{:02x}", c as u32)),
             Self::PythonBytes => python(value, ".encode()"),
@@ -147,6 +160,7 @@ mod tests {
         check("raw", "a'b\"c\\d$e;f @/:%?#ü");
         check("url", "a%27b%22c%5Cd%24e%3Bf%20%40%2F%3A%25%3F%23%C3%BC");
         check("path", "a%27b%22c%5Cd%24e%3Bf%20%40/%3A%25%3F%23%C3%BC");
+        check("query", "a%27b%22c%5Cd%24e;f%20%40/:%%3F%23%C3%BC");
         check("json", "a'b\\\"c\\\\d$e;f @/:%?#ü");
         check("php", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("py", "a\\'b\"c\\\\d$e;f @/:%?#ü");

@@ -10,6 +10,7 @@ mod cannot;
 pub mod check;
 mod dialect;
 mod escape;
+mod mongodb;
 mod packed;
 mod proof;
 mod real_clients;
@@ -18,6 +19,7 @@ mod worth;
 
 pub use dialect::{Dialect, dialects};
 pub use looptax_record::Takes;
+pub use mongodb::MongodbOptions;
 pub use proof::Proof;
 pub use real_clients::{ClosestModel, RealClient, real_clients};
 pub use template::Fields;

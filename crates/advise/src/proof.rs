@@ -59,7 +59,7 @@ pub(crate) fn sample() -> Fields {
         socket: "/run/a b/.s.PGSQL.5432".to_owned(),
         folder: "/run/a b".to_owned(),
         port: 5432,
-        accounts: None,
+        options: None,
         page: None,
     }
 }

@@ -21,8 +21,8 @@ pub struct Fields {
     pub folder: String,
     /// Port: part of the socket's name for PostgreSQL.
     pub port: u16,
-    /// `MongoDB`: the database that holds the account, where the address names it.
-    pub accounts: Option<String>,
+    /// `MongoDB`: the options of a driver as a query, with their `%XX`.
+    pub options: Option<String>,
     /// Path and query of a page of HTTP, where the address names more than the root.
     pub page: Option<String>,
 }
@@ -33,7 +33,7 @@ impl Fields {
             "user" => self.user.clone(),
             "password" => self.password.clone(),
             "database" => self.database.clone(),
-            "accounts" => self.accounts.clone(),
+            "options" => self.options.clone(),
             "page" => self.page.clone(),
             "socket" => Some(self.socket.clone()),
             "folder" => Some(self.folder.clone()),

@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use looptax_advise::{Dialect, Fields, dialects};
+use looptax_advise::{Dialect, Fields, MongodbOptions, dialects};
 use looptax_discover::survey;
-use looptax_dsn::{Address, Kind, MASK, Secret, Unspoken};
+use looptax_dsn::{Address, Kind, MASK, Secret, Unspoken, masked};
 use looptax_failure::Failure;
 use looptax_record::{Proved, Spelling, Takes};
 
@@ -37,10 +37,14 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     let own = dialects_of(address.protocol.kind(), wanted.dialects)?;
     let near = survey(None).servers;
     let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
-    let fields = socket.fields(address, revealed(address.password.as_ref()));
+    let options = options(address.options.as_ref(), false);
+    let fields = Fields {
+        options: options.kept,
+        ..socket.fields(address, revealed(address.password.as_ref()))
+    };
     let takes = |it: &Dialect| it.takes(address);
     Ok(Spelled {
-        spellings: spellings(&own, &takes, &fields, wanted),
+        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
         socket: socket.words,
     })
 }
@@ -49,15 +53,19 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
 pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.kind, wanted.dialects)?;
     let near = survey(None).servers;
-    let socket = unspoken::find(address, wanted.socket, Near::us(&near));
+    let socket = unspoken::find(address, wanted.socket, Near::us(&near))?;
     let password = revealed(address.password.as_ref());
-    let fields = unspoken::fields(&socket, address, password);
+    let options = options(address.options.as_ref(), address.is_one_of_several);
+    let fields = Fields {
+        options: options.kept,
+        ..unspoken::fields(&socket, address, password)
+    };
     let takes = |it: &Dialect| match address.socket {
         Some(_) => Takes::Unix,
         None => it.takes_host(address.host.as_deref()),
     };
     Ok(Spelled {
-        spellings: spellings(&own, &takes, &fields, wanted),
+        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
         socket: socket.words,
     })
 }
@@ -66,10 +74,25 @@ fn revealed(password: Option<&Secret>) -> Option<String> {
     password.map(|it| it.reveal().to_owned())
 }
 
+/// `MongoDB`'s; a URL of any other kind has none.
+fn options(written: Option<&Secret>, is_one_of_several: bool) -> MongodbOptions {
+    MongodbOptions::on_a_socket(
+        written.map(Secret::reveal).unwrap_or_default(),
+        is_one_of_several,
+    )
+}
+
+/// Options with what is secret among them hidden.
+fn options_shown(options: &str) -> String {
+    let shown = masked(&format!("?{options}"));
+    shown.trim_start_matches('?').to_owned()
+}
+
+/// `traps` are those of the address, which every dialect has.
 fn spellings(
     own: &[&'static Dialect],
     takes: &dyn Fn(&Dialect) -> Takes,
-    fields: &Fields,
+    (fields, traps): (&Fields, &[String]),
     wanted: Wanted<'_>,
 ) -> Vec<Spelling> {
     let shown = Fields {
@@ -77,9 +100,17 @@ fn spellings(
             Some(_) if !wanted.shows_password => Some(MASK.to_owned()),
             password => password.clone(),
         },
+        options: match &fields.options {
+            Some(options) if !wanted.shows_password => Some(options_shown(options)),
+            options => options.clone(),
+        },
         ..fields.clone()
     };
-    let spellings = own.iter().map(|it| spelling(it, takes(it), fields, &shown));
+    let spellings = own.iter().map(|it| {
+        let mut spelling = spelling(it, takes(it), fields, &shown);
+        spelling.traps.splice(0..0, traps.iter().cloned());
+        spelling
+    });
     spellings.collect()
 }
 
@@ -116,16 +147,17 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
 
 /// What cannot be written follows from the real password, which `shown` may hide.
 fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
+    let text = dialect.text(shown);
     Spelling {
         name: dialect.name.clone(),
         language: dialect.language.clone(),
         place: dialect.place.clone(),
         // The stars are shown as they are, also where a password would be written as %XX.
-        text: dialect.text(shown).replace("%2A%2A%2A%2A", MASK),
+        text: text.replace("%2A%2A%2A%2A", MASK),
         takes_now,
         localhost: dialect.localhost,
         why: dialect.why.clone(),
-        traps: dialect.traps.clone(),
+        traps: dialect.traps_of(&text).cloned().collect(),
         cannot: dialect
             .cannot(fields)
             .into_iter()

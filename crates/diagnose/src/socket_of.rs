@@ -39,7 +39,7 @@ impl SocketOf {
             socket: self.file.clone(),
             folder: self.folder.clone(),
             port: address.port,
-            accounts: address.accounts.clone(),
+            options: None,
             page: address.page.clone().filter(|it| it != "/"),
         }
     }

@@ -2,36 +2,50 @@
 //!
 //! Looks at the machine; connects to nothing.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use looptax_advise::Fields;
 use looptax_dsn::{Address, Kind, Protocol, Unspoken};
+use looptax_failure::Failure;
 
 use crate::socket_of::{self, Near, SocketOf};
 
-/// Finds it: the one that was given, the address's own, the running server's, or the usual one.
-pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> SocketOf {
-    if let Some(path) = given {
-        return socket_at(address.kind, path, "as given");
-    }
-    if let Some(path) = &address.socket {
-        return socket_at(address.kind, path, "the URL's own");
-    }
+/// The usual socket of uWSGI.
+const UWSGI: &str = "/run/uwsgi/app.sock";
+
+/// Finds it: the one that was given, the address's own, the running server's, or the usual one. Servers that looptax
+/// speaks to where they are alone are looked for as those are.
+pub(crate) fn find(
+    address: &Unspoken,
+    given: Option<&Path>,
+    near: Near<'_>,
+) -> Result<SocketOf, Failure> {
+    let protocol = address.kind.protocol();
     let place = Address {
         host: address.host.clone(),
         port: address.port,
-        ..Address::bare(Protocol::Echo)
+        socket: address.socket.clone(),
+        ..Address::bare(protocol.unwrap_or(Protocol::Echo))
     };
+    if protocol.is_some() {
+        return socket_of::find(&place, given, near);
+    }
+    if let Some(path) = given {
+        return Ok(socket_at(address.kind, path, "as given"));
+    }
+    if let Some(path) = &address.socket {
+        return Ok(socket_at(address.kind, path, "the URL's own"));
+    }
     let server = near.listener(&place).filter(|it| it.kind == address.kind);
     if let Some((server, (path, _))) = server.and_then(|it| Some((it, it.socket()?))) {
         let words = format!("of {}, pid {}", server.name(), server.process.pid);
-        return socket_at(address.kind, path, &words);
+        return Ok(socket_at(address.kind, path, &words));
     }
     let words = socket_of::unseen(address.host.as_deref(), address.port);
-    SocketOf {
+    Ok(SocketOf {
         is_guess: true,
-        ..socket_at(address.kind, &usual(address), &words)
-    }
+        ..socket_at(address.kind, Path::new(UWSGI), &words)
+    })
 }
 
 /// What a text is filled in with; `password` is what is shown in the password's place.
@@ -43,7 +57,7 @@ pub(crate) fn fields(socket: &SocketOf, address: &Unspoken, password: Option<Str
         socket: socket.file.clone(),
         folder: socket.folder.clone(),
         port: address.port,
-        accounts: None,
+        options: None,
         page: None,
     }
 }
@@ -59,14 +73,6 @@ fn socket_at(kind: Kind, path: &Path, words: &str) -> SocketOf {
     }
 }
 
-/// Where the server puts it by itself, or its packages do.
-fn usual(address: &Unspoken) -> PathBuf {
-    match address.kind {
-        Kind::Mongodb => PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
-        _ => PathBuf::from("/run/uwsgi/app.sock"),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -75,7 +81,7 @@ mod tests {
     fn the_one_that_was_named_counts_before_the_usual_one() {
         let address = |url: &str| Unspoken::parse(url).unwrap().unwrap();
         let found = |url: &str, given: Option<&str>| {
-            let found = find(&address(url), given.map(Path::new), Near::nobody());
+            let found = find(&address(url), given.map(Path::new), Near::nobody()).unwrap();
             (found.file, found.is_guess)
         };
         let usual = ("/tmp/mongodb-27018.sock".to_owned(), true);

@@ -35,6 +35,9 @@ pub struct Address {
     pub page: Option<String>,
     /// `MongoDB`: the database that holds the account, where the URL names it (`authSource`).
     pub accounts: Option<String>,
+    /// `MongoDB`: the options that its drivers are told in the URL's query, as they are written. One of them may be
+    /// secret.
+    pub options: Option<Secret>,
     /// Names of the parameters that mean nothing here.
     pub unread: Vec<String>,
 }
@@ -55,6 +58,8 @@ struct Parts {
     sealed: Option<String>,
     /// As in [`Address::page`].
     page: Option<String>,
+    /// As in [`Address::options`].
+    options: Option<Secret>,
 }
 
 /// Parameters that name a socket for all but libpq, which has its folder in `host`.
@@ -122,6 +127,7 @@ impl Address {
             no_tls: None,
             page: None,
             accounts: None,
+            options: None,
             unread: Vec::new(),
         }
     }
@@ -186,6 +192,7 @@ impl Parts {
             pairs,
             sealed: None,
             page: None,
+            options: None,
         }
     }
 
@@ -227,6 +234,7 @@ impl Parts {
                 .collect(),
             sealed: is_sealed(url.scheme()).then(|| format!("{}://", url.scheme())),
             page,
+            options: options_of(query).filter(|_| protocol == Protocol::Mongodb),
         })
     }
 
@@ -290,6 +298,7 @@ impl Parts {
             no_tls: self.tls(|value| NO_TLS.contains(&value)),
             page: self.page.clone(),
             accounts: own(&[ACCOUNTS]).filter(|_| is_mongodb),
+            options: self.options.clone(),
             unread: self.unread(),
         })
     }
@@ -374,6 +383,14 @@ fn with_host(text: &str) -> (Cow<'_, str>, bool) {
         return (text.into(), false);
     }
     (format!("{scheme}://{authority}none{path}").into(), true)
+}
+
+/// The query without what names socket and login here, which no driver of `MongoDB` looks for in it.
+fn options_of(query: Query<'_>) -> Option<Secret> {
+    let is_option = |name: &str| !EVERYWHERE.contains(&name) && !SOCKETS.contains(&name);
+    let pairs = query.pairs().filter(|pair| is_option(&pair.name()));
+    let texts: Vec<&str> = pairs.map(|pair| pair.text).collect();
+    (!texts.is_empty()).then(|| Secret::new(texts.join("&")))
 }
 
 /// Path and query.
@@ -533,6 +550,22 @@ mod tests {
             ("host=h password=x dbname='a b'", "host=h dbname='a b'"),
         ] {
             assert_eq!(shown(text), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn options_of_mongodb_s_drivers_are_kept_as_they_are_written() {
+        for (text, expected) in [
+            (
+                "mongodb://u@h/d?w=1&authSource=%24external",
+                Some("w=1&authSource=%24external"),
+            ),
+            ("mongodb://h/d?socket=/s.sock&user=u&password=p", None),
+            ("mongodb://h/d", None),
+            ("mysql://h/d?w=1", None),
+        ] {
+            let found = Address::parse(text).unwrap().options;
+            assert_eq!(found.as_ref().map(Secret::reveal), expected, "{text}");
         }
     }
 

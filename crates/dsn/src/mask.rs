@@ -148,6 +148,10 @@ mod tests {
             ("u:geheim=@unix(/s)/d", "u:****@unix(/s)/d"),
             ("tcp://h?auth=secret&x=1", "tcp://h?auth=****&x=1"),
             (
+                "mongodb://u:x@h/d?authSource=admin&authMechanismProperties=AWS_SESSION_TOKEN:y",
+                "mongodb://u:****@h/d?authSource=admin&authMechanismProperties=****",
+            ),
+            (
                 "h:6379,password=secret,ssl=False",
                 "h:6379,password=****,ssl=False",
             ),
@@ -187,6 +191,7 @@ mod tests {
     fn what_is_not_secret_stays() {
         for text in [
             "mysql://u@h/d?a=b",
+            "mongodb://u@h/d?authSource=admin&authMechanism=SCRAM-SHA-256&authsource=%24external",
             "mysql://root@127.0.0.1:3306/db",
             "private:mariadb",
             "127.0.0.1:3306=@name",

@@ -6,11 +6,13 @@ use percent_encoding::percent_decode_str;
 
 /// What the name of a password has in it, in any place.
 const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
+/// `MongoDB`'s options that have `auth` in their names and say where the account is looked for, and how it logs in.
+const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
 /// Whether the value of such a name is a password, or as good as one. An option of a command line is
 /// none: what takes a password there is known by the tool.
 pub(crate) fn is_secret(name: &str) -> bool {
-    contains_any(name, &PASSWORDS)
+    contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }
 
 /// Whether it is what clouds and TLS call a secret, within an address.
@@ -19,6 +21,11 @@ pub(crate) fn is_key(name: &str) -> bool {
 }
 
 fn contains_any(name: &str, words: &[&str]) -> bool {
-    let name = percent_decode_str(name).decode_utf8_lossy().to_lowercase();
+    let name = plain(name);
     !name.starts_with('-') && words.iter().any(|word| name.contains(word))
+}
+
+/// Decoded, in small letters.
+fn plain(name: &str) -> String {
+    percent_decode_str(name).decode_utf8_lossy().to_lowercase()
 }

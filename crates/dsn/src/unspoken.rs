@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use percent_encoding::percent_decode_str;
 
-use crate::{AddressError, Kind, Secret};
+use crate::{AddressError, Kind, Query, Secret};
 
 /// Where such a server is, and who we are there.
 #[derive(Debug, Clone)]
@@ -24,6 +24,8 @@ pub struct Unspoken {
     pub database: Option<String>,
     /// Socket, where the URL names one.
     pub socket: Option<PathBuf>,
+    /// The URL's query as it is written: `MongoDB`'s options, of which one may be secret.
+    pub options: Option<Secret>,
     /// Whether it names several servers, or one as a part of a set: then its clients are sent on to hosts and ports.
     pub is_one_of_several: bool,
 }
@@ -39,6 +41,7 @@ impl Unspoken {
             password: None,
             database: None,
             socket: None,
+            options: None,
             is_one_of_several: false,
         }
     }
@@ -55,8 +58,10 @@ impl Unspoken {
             "uwsgi" => Kind::Uwsgi,
             _ => return None,
         };
-        let hosts = &body[hosts_in(body)];
-        let is_one_of_several = hosts.contains(',') || body.contains("replicaSet=");
+        let hosts = hosts_in(body);
+        let mut options = Query::from_text(&body[hosts.end..]).pairs();
+        let names_set = options.any(|pair| pair.name().eq_ignore_ascii_case("replicaSet"));
+        let is_one_of_several = body[hosts].contains(',') || names_set;
         let is_ours = kind != Kind::Mongodb || is_one_of_several;
         is_ours.then(|| Self::read(kind, body, is_one_of_several))
     }
@@ -71,7 +76,7 @@ impl Unspoken {
         let hosts_text = &body[hosts.clone()];
         let first = decoded("host", hosts_text.split(',').next().unwrap_or_default())?;
         let behind = &body[hosts.end..];
-        let (path, _) = behind.split_once('?').unwrap_or((behind, ""));
+        let (path, options) = behind.split_once('?').unwrap_or((behind, ""));
         let some = |text: String| (!text.is_empty()).then_some(text);
         let is_hostless = kind == Kind::Uwsgi && first.is_empty() && path.len() > 1;
         let first = if is_hostless {
@@ -96,6 +101,9 @@ impl Unspoken {
             password: some(password).map(Secret::new),
             database: some(decoded("path", path.trim_start_matches('/'))?),
             socket: is_socket.then(|| PathBuf::from(&first)),
+            options: some(options.to_owned())
+                .filter(|_| kind == Kind::Mongodb)
+                .map(Secret::new),
             is_one_of_several,
         })
     }
@@ -170,6 +178,22 @@ mod tests {
         assert!(Unspoken::parse("mysql://h").is_none());
         assert!(Unspoken::parse("mongodb://h:1/d").is_none());
         assert!(Unspoken::parse("mongodb://h:x,i").unwrap().is_err());
+    }
+
+    #[test]
+    fn options_are_kept_as_they_are_written() {
+        for (text, expected) in [
+            (
+                "mongodb://u:p@h,i/d?authSource=%24external&w=1",
+                Some("authSource=%24external&w=1"),
+            ),
+            ("mongodb://h/?replicaset=rs", Some("replicaset=rs")),
+            ("mongodb://h,i", None),
+        ] {
+            let found = Unspoken::parse(text).unwrap().unwrap().options;
+            assert_eq!(found.as_ref().map(Secret::reveal), expected, "{text}");
+        }
+        assert!(Unspoken::parse("mongodb://h/d?appName=replicaSet%3Drs").is_none());
     }
 
     #[test]

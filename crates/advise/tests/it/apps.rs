@@ -94,7 +94,7 @@ pub(crate) fn fields(kind: &str) -> Fields {
         user: Some("u".to_owned()),
         password: Some("p".to_owned()),
         database: Some("0".to_owned()),
-        accounts: None,
+        options: None,
     }
 }
 

@@ -162,6 +162,17 @@ fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
         shown.contains("mongodb://app:s%40cret@%2Fm.sock/shop"),
         "{shown}"
     );
+    let set = "mongodb://app:s%40cret@127.0.0.1,b/shop?authSource=admin&replicaSet=rs&tls=true&proxyPassword=hush";
+    let of_a_set = said(&[set, "--for", "python"]);
+    let text = "27017.sock/shop?authSource=admin&proxyPassword=****&directConnection=true')";
+    assert!(of_a_set.contains(text), "{of_a_set}");
+    for words in ["beware: replicaSet is left out", "beware: left out: tls;"] {
+        assert!(of_a_set.contains(words), "{of_a_set}");
+    }
+    assert!(
+        !of_a_set.contains("hush") && !of_a_set.contains(": add direct"),
+        "{of_a_set}"
+    );
     let explained = said(&["uwsgi://localhost:3031", "--explain"]);
     assert!(explained.contains("nginx (proxy)"), "{explained}");
 }

@@ -1,11 +1,14 @@
 //! `MongoDB`'s protocol with a real server that speaks it: `FerretDB`, private and as somebody's own.
 
+use std::process::Command;
+
 use looptax_dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::skips::skip;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, Server, compare, exe, is_installed, saved};
+use crate::fixture::{SHORT, Server, compare, exe, is_installed, is_there, saved};
 use crate::workloads::{check, run};
 
 /// The kernel's words of both ends, and what it is that answers.
@@ -167,4 +170,62 @@ fn find_check_and_dsn_know_it() {
     let spelled = run(&["dsn", &url, "--for", "python"]);
     let wanted = format!("@{path}/looptax?authSource=admin'");
     assert!(spelled.contains(&wanted), "{spelled}");
+}
+
+/// Asks with PHP's driver over the URL that it is given, and says `ok` or the driver's own words.
+const ASK: &str = r"
+$manager = new MongoDB\Driver\Manager($argv[1]);
+try {
+    $manager->executeCommand('looptax', new MongoDB\Driver\Command(['find' => 'nothing']))->toArray();
+    echo 'ok';
+} catch (Exception $e) {
+    echo $e->getMessage();
+}";
+
+fn has_php_driver() -> bool {
+    if !is_there("php") {
+        return false;
+    }
+    let modules = Command::new("php").arg("-m").output().unwrap();
+    let is_loaded = String::from_utf8_lossy(&modules.stdout).contains("\nmongodb\n");
+    if !is_loaded {
+        skip("PHP's mongodb is not installed");
+    }
+    is_loaded
+}
+
+#[test]
+fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
+    if !has_php_driver() {
+        return;
+    }
+    let Some(server) = Server::start(Kind::Ferretdb) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let url = server.url();
+    let (login, accounts) = url.rsplit_once('/').unwrap();
+    let asked = |url: &str| {
+        let output = Command::new("php").args(["-r", ASK, "--", url]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap()
+    };
+    for rest in [
+        "&replicaSet=rs0&tls=true&retryWrites=false",
+        "&appName=it%27s",
+    ] {
+        // The account is not of the database that is used: without `authSource` nobody gets in.
+        let url = format!("{login}/other?authSource={accounts}{rest}");
+        let args = ["dsn", &url, "--for", "php", "--show-password"];
+        let run = Looptax::new(exe(), &scratch).args(args).run();
+        run.expect_code(0);
+        let text = run.stdout.split_once("Client('").unwrap().1;
+        let (text, _) = text.split_once("')").unwrap();
+        assert!(
+            text.contains(&server.socket().replace('/', "%2F")),
+            "{text}"
+        );
+        assert_eq!(asked(text), "ok", "{text}");
+        let bare = text.split('?').next().unwrap();
+        assert!(asked(bare).contains("uthentication"), "{bare}");
+    }
 }

@@ -126,10 +126,10 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
 
 /// The lines to change where nobody can try the socket: only for one that was seen or named.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
-    let socket = unspoken::find(address, around.socket, around.near);
-    if socket.is_guess {
+    let seen = unspoken::find(address, around.socket, around.near).ok();
+    let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
         return Vec::new();
-    }
+    };
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     let mut changes = found.changes(&unspoken::fields(&socket, address, password));
     changes.iter_mut().for_each(explain_mask);

@@ -61,7 +61,8 @@ impl Share {
             socket: self.file(),
             folder: self.folder.to_owned(),
             port: address.port,
-            accounts: address.accounts.clone(),
+            // Its lines keep the query that they have.
+            options: None,
         }
     }
 

@@ -193,7 +193,7 @@ fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
         socket: words.socket.to_owned(),
         folder: folder.display().to_string(),
         port: address.port,
-        accounts: address.accounts.clone(),
+        options: None,
     };
     let rewrites = found.rewrites(&fields, text).into_iter().next().flatten();
     let rewrites = rewrites.ok_or("it is not to be written")?;

@@ -1,0 +1,150 @@
+//! What becomes of the options in a `MongoDB` URL's query on a socket.
+
+use looptax_dsn::{Pair, Query};
+
+/// What keeps a driver at the one server that it was given.
+const DIRECT: &str = "directConnection=true";
+
+/// The options for a socket, and what is said of those that are left out.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct MongodbOptions {
+    /// As a query, in the order and with the `%XX` of the URL; `None` where there is none.
+    pub kept: Option<String>,
+    /// Sentences for a person.
+    pub traps: Vec<String>,
+}
+
+impl MongodbOptions {
+    /// Sorts the options of a URL; `is_one_of_several` says that it names several servers, or one of a set.
+    pub fn on_a_socket(query: &str, is_one_of_several: bool) -> Self {
+        let mut kept: Vec<&str> = Vec::new();
+        let mut traps = Vec::new();
+        let mut of_tls = Vec::new();
+        let mut has_set = false;
+        for pair in Query::new(query).pairs() {
+            let (name, value) = (pair.name().to_ascii_lowercase(), pair.value());
+            match &*name {
+                "replicaset" => has_set = true,
+                "directconnection" if value == "true" => kept.push(DIRECT),
+                "directconnection" if is_one_of_several => {}
+                _ if is_about_tls(&name, &value) => of_tls.push(pair.name()),
+                _ => kept.push(pair.text),
+            }
+        }
+        if is_one_of_several && !kept.contains(&DIRECT) {
+            kept.push(DIRECT);
+        }
+        if has_set {
+            traps.push(format!(
+                "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
+            ));
+        } else if is_one_of_several {
+            traps.push(format!(
+                "the first server alone is behind this socket, so the others are left out for {DIRECT}"
+            ));
+        }
+        if !of_tls.is_empty() {
+            traps.push(format!(
+                "left out: {}; FerretDB's socket speaks no TLS, and a mongod's takes clients without it, but not under requireTLS before version 8.3",
+                of_tls.join(", ")
+            ));
+        }
+        if Query::new(query)
+            .pairs()
+            .any(|pair| is_by_certificate(&pair))
+        {
+            traps.push(
+                "MONGODB-X509 logs in with the certificate of TLS, which a socket without it has not"
+                    .to_owned(),
+            );
+        }
+        Self {
+            kept: (!kept.is_empty()).then(|| kept.join("&")),
+            traps,
+        }
+    }
+}
+
+/// Whether an option demands TLS, or says how it is done; its name is in small letters.
+fn is_about_tls(name: &str, value: &str) -> bool {
+    let is_refusal = matches!(name, "tls" | "ssl") && value == "false";
+    ["tls", "ssl"].iter().any(|it| name.starts_with(it)) && !is_refusal
+}
+
+fn is_by_certificate(pair: &Pair<'_>) -> bool {
+    pair.name().eq_ignore_ascii_case("authMechanism") && pair.value() == "MONGODB-X509"
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `traps` are words of each sentence, in order.
+    #[track_caller]
+    fn check(query: &str, is_one_of_several: bool, kept: &str, traps: &[&str]) {
+        let found = MongodbOptions::on_a_socket(query, is_one_of_several);
+        assert_eq!(found.kept.as_deref().unwrap_or_default(), kept, "{query}");
+        assert_eq!(found.traps.len(), traps.len(), "{:?}", found.traps);
+        for (said, words) in found.traps.iter().zip(traps) {
+            assert!(said.contains(words), "{said}");
+        }
+    }
+
+    #[test]
+    fn what_makes_sense_on_a_socket_stays_as_it_was_written() {
+        for query in [
+            "",
+            "authSource=%24external&authMechanism=PLAIN",
+            "retryWrites=false&w=majority&readPreferenceTags=dc:ny,rack:1&appName=a%20b",
+            "tls=false&directConnection=true",
+            "directConnection=false",
+        ] {
+            check(query, false, query, &[]);
+        }
+        check("directconnection=true", false, DIRECT, &[]);
+    }
+
+    #[test]
+    fn a_set_gives_way_to_a_direct_connection_and_says_so() {
+        let direct = "authSource=admin&directConnection=true";
+        let set = ["replicaSet is left out"];
+        check("authSource=admin&replicaSet=rs0", true, direct, &set);
+        check("replicaset=rs0&authSource=admin", true, direct, &set);
+        check(
+            "directConnection=false&replicaSet=rs0&w=1",
+            true,
+            "w=1&directConnection=true",
+            &set,
+        );
+        check(
+            "directConnection=true&replicaSet=rs0&w=1",
+            true,
+            "directConnection=true&w=1",
+            &set,
+        );
+        check(
+            "authSource=admin",
+            true,
+            direct,
+            &["the first server alone"],
+        );
+        check("", true, DIRECT, &["the first server alone"]);
+    }
+
+    #[test]
+    fn tls_is_left_out_by_its_names_alone() {
+        check(
+            "tls=true&w=1&tlsCertificateKeyFilePassword=geheim",
+            false,
+            "w=1",
+            &["left out: tls, tlsCertificateKeyFilePassword;"],
+        );
+        check("ssl=true", false, "", &["left out: ssl;"]);
+        check(
+            "tls=true&authMechanism=MONGODB-X509",
+            false,
+            "authMechanism=MONGODB-X509",
+            &["left out: tls;", "certificate"],
+        );
+    }
+}
