@@ -251,9 +251,100 @@ fn umask(process: &Process) -> u32 {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "files of the test's own")]
 mod tests {
-    use looptax_testkit::scratch::Scratch;
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
 
+    use looptax_testkit::patience;
+    use looptax_testkit::scratch::Scratch;
+    use looptax_testkit::skips::skip;
+    use rustix::process::{Pid, kill_process_group};
+
+    use super::super::super::program::workers;
     use super::*;
+
+    const PROGRAM: &str = "/usr/bin/uwsgi";
+    const PATIENCE: Duration = Duration::from_secs(300);
+
+    /// A uWSGI with its workers; ends with this value.
+    struct Running(Child);
+
+    impl Running {
+        /// Started with a relative path; its file names another folder.
+        fn start(scratch: &Scratch, settings: &str) -> Self {
+            let here = scratch.work();
+            for folder in ["uw", "site"] {
+                fs::create_dir_all(here.join(folder)).unwrap();
+            }
+            let text = format!(
+                "[uwsgi]\nsocket = {0}/own.sock\nchdir = {0}/site\nprocesses = 2\n{settings}",
+                here.display()
+            );
+            fs::write(here.join("uw/app.ini"), text).unwrap();
+            let mut command = Command::new(PROGRAM);
+            let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+            let command = quiet.args(["--ini", "uw/app.ini"]).current_dir(&here);
+            Self(command.process_group(0).spawn().unwrap())
+        }
+
+        /// As soon as so many children of it are there.
+        fn with_children(&self, n: usize) -> Process {
+            patience::wait_for("uWSGI's workers", PATIENCE, || {
+                let master = looptax_discover::process(self.0.id())?;
+                (workers(&master).len() == n).then_some(master)
+            })
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            kill_process_group(Pid::from_child(&self.0), Signal::KILL).ok();
+            self.0.wait().ok();
+        }
+    }
+
+    #[test]
+    fn a_master_that_has_changed_its_folder_is_told_by_signal_and_its_file_is_known() {
+        if !Path::new(PROGRAM).is_file() {
+            return skip("uWSGI is not installed");
+        }
+        let scratch = Scratch::new();
+        let running = Running::start(&scratch, "master = true\n");
+        let master = running.with_children(2);
+        let told = patience::wait_for("the master's signals", PATIENCE, || {
+            Uwsgi.reload(&master).ok()
+        });
+        assert_eq!(told, format!("kill -HUP {}", master.pid));
+        let objection = |name: &str| {
+            let file = scratch.work().join(name);
+            Uwsgi.objection(&Own {
+                text: "",
+                label: "",
+                file: &file,
+                master: &master,
+            })
+        };
+        assert!(objection("uw/app.ini").is_none());
+        fs::write(scratch.work().join("uw/b.ini"), "").unwrap();
+        let what = objection("uw/b.ini").unwrap().what;
+        assert!(what.contains("was started with uw/app.ini, not"), "{what}");
+    }
+
+    #[test]
+    fn a_first_worker_that_has_made_another_is_no_master() {
+        if !Path::new(PROGRAM).is_file() {
+            return skip("uWSGI is not installed");
+        }
+        let scratch = Scratch::new();
+        let running = Running::start(&scratch, "");
+        let first = running.with_children(1);
+        // What its file says by now is not how it runs.
+        let file = scratch.work().join("uw/app.ini");
+        let text = fs::read_to_string(&file).unwrap() + "master = true\n";
+        fs::write(&file, text).unwrap();
+        let why = Uwsgi.reload(&first).unwrap_err();
+        assert!(why.contains("it runs without `master = true`"), "{why}");
+    }
 
     #[test]
     fn a_master_is_told_from_a_first_worker_by_the_signals_that_it_catches() {
