@@ -1,6 +1,7 @@
 //! A file or an environment as a whole: which applications may have written it, and what they find.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use super::bind::{bound_of, has_sign, merged, most_connections, names_in};
 use super::bound::Bound;
@@ -220,8 +221,8 @@ fn carried(
     found
 }
 
-/// Whose configuration it may be: by its whole path, else by its name alone, since a copy may lie
-/// anywhere.
+/// Whose configuration it may be: by its whole path, else by its name alone, since a copy may lie anywhere; by what stands
+/// in it, where its ending is all that its path says.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
         let all = apps().iter();
@@ -232,7 +233,14 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
         all.filter(|app| app.files.iter().any(|it| fits(it)))
             .collect()
     };
-    let by_path = whose(&|pattern| fits_path(pattern, path));
+    let mut by_path = whose(&|pattern| fits_path(pattern, path));
+    let is_by_ending = |pattern: &str| pattern.starts_with("**/*.") && fits_path(pattern, path);
+    if !whose(&is_by_ending).is_empty() {
+        // Many programs have files that end so: what stands in it says more than its name.
+        let named = by_path.clone();
+        let is_new = |app: &&App| !named.iter().any(|it| ptr::eq(*it, *app));
+        by_path.extend(by_content(source).into_iter().filter(is_new));
+    }
     if !by_path.is_empty() {
         return by_path;
     }

@@ -115,3 +115,47 @@ fn a_file_under_another_name_is_recognised_by_its_content_or_named() {
     assert!(read_as(&source, "guessed").is_none() && read_as(&source, "x").is_none());
     assert!(names().contains(&"wordpress") && !names().contains(&"guessed"));
 }
+
+/// Titles of whatever reads a file, in the order of its lines.
+#[track_caller]
+fn check_titles(path: &str, text: &str, expected: &[&[&str]]) {
+    let reading = reading(path, text.as_bytes());
+    let mut all: Vec<(Option<usize>, Vec<&str>)> = Vec::new();
+    for it in &reading.found {
+        assert!(!it.is_guessed, "{it:?}");
+        all.push((it.line, it.titles.iter().map(|it| &**it).collect()));
+    }
+    all.sort();
+    let titles: Vec<Vec<&str>> = all.into_iter().map(|it| it.1).collect();
+    assert_eq!(titles, expected, "{path}\n{text}");
+}
+
+#[test]
+fn uwsgis_file_is_known_by_its_section_whatever_it_is_called() {
+    const UWSGI: &[&str] = &["uWSGI (the server itself)"];
+    const HTTP: &[&str] = &["uWSGI over HTTP (the server itself)"];
+    let own = "[uwsgi]\nsocket = 127.0.0.1:3031\nmaster = true\n";
+    for path in ["/srv/app.ini", "/srv/shop.ini", "/srv/conf/app.ini"] {
+        check_titles(path, own, &[UWSGI]);
+        let http = own.replace("socket", "http-socket");
+        check_titles(path, &http, &[HTTP]);
+    }
+    let pyramid =
+        format!("[app:main]\nsqlalchemy.url = postgresql://u:p@127.0.0.1/d\n[other]\na = b\n{own}");
+    check_titles(
+        "/srv/production.ini",
+        &pyramid,
+        &[&["SQLAlchemy (CKAN, Pyramid)"], UWSGI],
+    );
+    let session =
+        "[Session]\nsession.save_handler = redis\nsession.save_path = \"tcp://127.0.0.1:6379\"\n";
+    check_titles("/srv/own.ini", session, &[&["PHP's sessions"]]);
+    // Of a file without the section nobody is told that uWSGI's settings were looked for.
+    let nothing = reading("/srv/own.ini", b"[server]\nsocket = 127.0.0.1:3031\n");
+    assert!(nothing.found.is_empty(), "{:?}", nothing.found);
+    let looked_for = nothing.looked_for.join("; ");
+    assert!(
+        looked_for.contains("SQLAlchemy") && !looked_for.contains("uWSGI"),
+        "{looked_for}"
+    );
+}

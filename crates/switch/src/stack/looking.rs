@@ -88,14 +88,14 @@ impl Looking<'_> {
             strange.pid,
             folder.display()
         );
-        Some(
-            fails(
-                PointCode::SocketNotVisible,
-                what,
-                "looked at the folder as each of both sees it",
-            )
-            .with_next("name a socket in a folder that both see, below /run: --socket PATH"),
-        )
+        let jail = { strange.is_in_chroot && !matches!(strange.home, Home::Container { .. }) }
+            .then(|| fs::read_link(strange.file("root")).ok());
+        let next = match jail.flatten() {
+            Some(jail) => in_chroot(&strange.program_name(), &jail, self.socket),
+            None => "name a socket in a folder that both see, below /run: --socket PATH".to_owned(),
+        };
+        let how = "looked at the folder as each of both sees it";
+        Some(fails(PointCode::SocketNotVisible, what, how).with_next(next))
     }
 
     /// Lines of the web server's files that go on to the same port, where nobody would be any more.
@@ -260,6 +260,18 @@ impl Looking<'_> {
     }
 }
 
+/// What to do where a program resolves paths within a folder (`chroot`): `HAProxy` connects after it has gone there (2.6).
+/// Both have another path for the one socket then, which no switch writes.
+fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
+    let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
+    let inside = inside.unwrap_or(socket);
+    format!(
+        "by hand: have what is behind listen at {}, which is /{} for {name} in its chroot, and write that into {name}'s file; or take chroot out of that file, and restart it",
+        jail.join(inside).display(),
+        inside.display()
+    )
+}
+
 fn real_access(master: &Process, socket: &Path) -> Option<Access> {
     listens_on(master)
         .into_iter()
@@ -274,4 +286,19 @@ fn real_access(master: &Process, socket: &Path) -> Option<Access> {
 
 fn fails(code: PointCode, what: String, how: &str) -> Point {
     Point::new(Topic::Path, code, Outcome::Fail, what, how)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_socket_for_a_chroot_has_a_path_outside_and_one_inside() {
+        for socket in ["/run/app.sock", "/var/lib/haproxy/run/app.sock"] {
+            let said = in_chroot("haproxy", Path::new("/var/lib/haproxy"), Path::new(socket));
+            let words =
+                "listen at /var/lib/haproxy/run/app.sock, which is /run/app.sock for haproxy";
+            assert!(said.contains(words), "{said}");
+        }
+    }
 }

@@ -85,23 +85,35 @@ pub(super) struct Pair {
 pub(super) fn pair(wish: StackWish<'_>) -> Result<(Text<'_>, Text<'_>, Pair), Failure> {
     let [one, other] = [Text::read(wish.files[0])?, Text::read(wish.files[1])?];
     let in_order = search(&one, &other);
-    if let Some(Ok(pair)) = in_order {
+    if let Search::Pair(pair) = in_order {
         return Ok((one, other, pair));
     }
     let turned = search(&other, &one);
-    if let Some(Ok(pair)) = turned {
+    if let Search::Pair(pair) = turned {
         return Ok((other, one, pair));
     }
-    let why = in_order.or(turned).and_then(Result::err);
     let by_hand = || by_hand(&other, wish.socket).or_else(|| by_hand(&one, wish.socket));
-    Err(why
-        .or_else(by_hand)
-        .unwrap_or_else(|| strangers(&one, &other)))
+    let why = match (in_order, turned) {
+        (Search::Apart(why), _) | (_, Search::Apart(why)) => Some(why),
+        (_, _) => by_hand(),
+    };
+    Err(why.unwrap_or_else(|| strangers(&one, &other)))
 }
 
-/// The first programs whose files these are, and whose ends meet; else why they do not.
-fn search(site: &Text<'_>, pool: &Text<'_>) -> Option<Result<Pair, Failure>> {
-    let mut why = None;
+/// How two files were found to be.
+enum Search {
+    /// They belong together.
+    Pair(Pair),
+    /// They are of programs that may belong together, and one does not lead to the other.
+    Apart(Failure),
+    /// They are of no two such programs.
+    Strangers,
+}
+
+/// The first programs whose files these are, and whose ends meet; else why they do not: of those that speak alike, where
+/// there are such.
+fn search(site: &Text<'_>, pool: &Text<'_>) -> Search {
+    let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
         let is_own = |it: &&dyn BackProgram| {
             let end = pool.original.path().extension();
@@ -114,26 +126,30 @@ fn search(site: &Text<'_>, pool: &Text<'_>) -> Option<Result<Pair, Failure>> {
                         of_site: found(site, application),
                         of_pool: found(pool, own),
                     };
-                    if !ends.speak_alike() {
-                        continue;
-                    }
-                    let Some((tcp, label, listens)) = ends.meet() else {
-                        why.get_or_insert_with(|| ends.strange((site, pool), back.title()));
+                    let Some(speak_alike) = ends.speak_alike() else {
                         continue;
                     };
-                    return Some(Ok(Pair {
+                    let met = ends.meet().filter(|_| speak_alike);
+                    let Some((tcp, label, listens)) = met else {
+                        if apart.as_ref().is_none_or(|it| !it.0 && speak_alike) {
+                            let why = ends.strange((site, pool), back.title());
+                            apart = Some((speak_alike, why));
+                        }
+                        continue;
+                    };
+                    return Search::Pair(Pair {
                         front,
                         back,
                         applications: [application, own],
                         tcp,
                         label,
                         listens,
-                    }));
+                    });
                 }
             }
         }
     }
-    why.map(Err)
+    apart.map_or(Search::Strangers, |it| Search::Apart(it.1))
 }
 
 fn found(text: &Text<'_>, application: &str) -> Vec<Switchable> {
@@ -169,7 +185,11 @@ fn by_hand(text: &Text<'_>, socket: Option<&Path>) -> Option<Failure> {
 
 fn strangers(one: &Text<'_>, other: &Text<'_>) -> Failure {
     let shown = [one, other].map(|it| it.named.display().to_string());
-    let names = |all: Vec<&str>| all.join(", ");
+    let names = |mut all: Vec<&str>| {
+        // Apache's program has two names.
+        all.dedup();
+        all.join(", ")
+    };
     let fronts = names(front::ALL.iter().map(|it| it.title()).collect());
     let backs = names(back::ALL.iter().map(|it| it.title()).collect());
     Failure::usage(
@@ -191,11 +211,10 @@ struct Ends {
 }
 
 impl Ends {
-    fn speak_alike(&self) -> bool {
-        match (self.of_site.first(), self.of_pool.first()) {
-            (Some(site), Some(pool)) => site.checked.product == pool.checked.product,
-            _ => false,
-        }
+    /// Whether both have the same protocol; `None` where one of them says nothing.
+    fn speak_alike(&self) -> Option<bool> {
+        let (site, pool) = (self.of_site.first()?, self.of_pool.first()?);
+        Some(site.checked.product == pool.checked.product)
     }
 
     /// Where the pages go now, the name of what they go to, and the socket that it has.
@@ -227,8 +246,14 @@ impl Ends {
 
     fn strange(&self, (site, pool): (&Text<'_>, &Text<'_>), title: &str) -> Failure {
         let places = |all: &[Switchable]| {
-            let all: Vec<&str> = all.iter().map(|it| &*it.checked.place).collect();
-            all.join(", ")
+            let mut shown: Vec<&str> = Vec::new();
+            for it in all {
+                if !shown.contains(&&*it.checked.place) {
+                    shown.push(&it.checked.place);
+                }
+            }
+            let protocol = all.first().map(|it| protocol(&it.checked.product));
+            format!("{} ({})", shown.join(", "), protocol.unwrap_or_default())
         };
         let (from, to) = (places(&self.of_site), places(&self.of_pool));
         Failure::usage(
@@ -242,8 +267,20 @@ impl Ends {
     }
 }
 
+/// What is spoken with a server of that kind, for a person.
+fn protocol(product: &str) -> &str {
+    match product {
+        "php-fpm" => "FastCGI",
+        "http" => "HTTP",
+        other => other,
+    }
+}
+
 #[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files of the test's own")]
 mod tests {
+    use looptax_testkit::scratch::Scratch;
+
     use super::*;
 
     #[track_caller]
@@ -271,5 +308,62 @@ mod tests {
         // The address that is listened at, before one that has but the port.
         let own = "server 127.0.0.2:8000; server 127.0.0.1:8000;";
         check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
+    }
+
+    /// What is said of two files that do not belong together.
+    #[track_caller]
+    fn refused(files: [(&str, &str); 2]) -> String {
+        let scratch = Scratch::new();
+        let paths = files.map(|(name, text)| {
+            let path = scratch.file(name);
+            std::fs::write(&path, text).unwrap();
+            path
+        });
+        let wish = StackWish {
+            files: [&paths[0], &paths[1]],
+            socket: None,
+            reload: None,
+        };
+        let Err(why) = pair(wish) else {
+            panic!("{files:?} belong together")
+        };
+        why.to_string()
+    }
+
+    #[test]
+    fn a_site_that_hands_nothing_to_the_file_says_where_it_goes_and_where_that_listens() {
+        let fastcgi = (
+            "shop",
+            "server { location / { fastcgi_pass 127.0.0.1:29000; } }\n",
+        );
+        let http = (
+            "api",
+            "server { location / { proxy_pass http://127.0.0.1:28000; } }\n",
+        );
+        let gunicorn = ("gunicorn.conf.py", "bind = \"127.0.0.1:8000\"\n");
+        let pool = (
+            "shop.conf",
+            "[shop]\nlisten = 127.0.0.1:29000\npm.max_children = 2\n",
+        );
+        for (files, words) in [
+            (
+                [fastcgi, gunicorn],
+                "it names 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [gunicorn, http],
+                "it names 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [http, pool],
+                "it names 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)",
+            ),
+        ] {
+            let said = refused(files);
+            assert!(said.contains(words), "{said}");
+        }
+        let said = refused([("a", "x\n"), ("b", "y\n")]);
+        let list = "(nginx, Apache, Caddy, HAProxy)";
+        assert!(said.contains(list), "{said}");
     }
 }

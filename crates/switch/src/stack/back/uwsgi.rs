@@ -1,26 +1,26 @@
 //! uWSGI: the ini file that it was started with, and the settings that open its socket.
 //!
-//! Its master, told by SIGHUP, executes itself anew and listens where the file says (seen with 2.0.21); without a master
-//! there is nobody to tell. Nothing tests its file.
+//! Its master, told by SIGHUP, goes back to the folder that it was started in, executes itself anew and listens where the
+//! file says (seen with 2.0.21); without a master there is nobody to tell. Nothing tests its file.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Component, Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, Section};
 use looptax_discover::Process;
 use looptax_record::Edit;
+use rustix::process::Signal;
 
-use super::super::program::{reload, restart_of_unit, workers};
+use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use crate::reload::environment;
 
 const SECTION: &str = "uwsgi";
 /// The settings that say where it listens.
 const ANCHORS: [&str; 3] = ["socket", "uwsgi-socket", "http-socket"];
 /// What `chmod-socket` without a number is.
 const OPEN_MODE: u32 = 0o666;
-/// What says no to a setting that is yes by itself.
-const OFF: [&str; 4] = ["false", "off", "no", "0"];
 /// What lets owner and group in.
 const SHARED_MODE: u32 = 0o660;
 
@@ -50,17 +50,29 @@ impl BackProgram for Uwsgi {
     }
 
     fn objection(&self, own: &Own<'_>) -> Option<Closed> {
-        let title = format!("uWSGI {}", own.master.pid);
-        let folder = fs::read_link(own.master.file("cwd")).unwrap_or_default();
-        let real = |path: &Path| fs::canonicalize(path).ok();
-        let file = real(own.file);
-        let words = own.master.arguments();
-        let is_it = |it: &String| {
-            let path = it.strip_prefix("--ini=").unwrap_or(it);
-            real(&folder.join(path)) == file
+        let start = Start::of(own.master);
+        let (title, file) = (format!("uWSGI {}", own.master.pid), own.file.display());
+        let what = match start.reads(own.file) {
+            Reads::It => return None,
+            Reads::Another(named) => {
+                format!(
+                    "{title} was started with {}, not with {file}",
+                    named.display()
+                )
+            }
+            Reads::Unclear(named) => {
+                return Some(Closed {
+                    what: format!(
+                        "{title} was started with the relative path {}, and in which folder is not known: from where it is now that is another file",
+                        named.display()
+                    ),
+                    next: format!("restart it with the whole path: --ini {file}"),
+                });
+            }
+            Reads::Unknown => format!("{title} was not started with {file}"),
         };
-        (!words.iter().any(is_it)).then(|| Closed {
-            what: format!("{title} was not started with {}", own.file.display()),
+        Some(Closed {
+            what,
             next: "name the file that it was started with; an emperor's vassal is moved by hand"
                 .to_owned(),
         })
@@ -70,8 +82,8 @@ impl BackProgram for Uwsgi {
         if let Some(command) = restart_of_unit(master) {
             return Ok(command);
         }
-        // Without a master the first worker has made the others.
-        if has_master(master) && workers(master).iter().any(|it| self.is_it(it)) {
+        let status = fs::read_to_string(master.file("status")).unwrap_or_default();
+        if is_master(&status) {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
@@ -144,19 +156,88 @@ impl BackProgram for Uwsgi {
     }
 }
 
-/// Whether its command line, or a file that it names, has a master process.
-fn has_master(process: &Process) -> bool {
-    let words = process.arguments();
-    let folder = fs::read_link(process.file("cwd")).unwrap_or_default();
-    let says = |word: &String| {
-        let path = folder.join(word.strip_prefix("--ini=").unwrap_or(word));
-        let text = Some(path).filter(|it| it.extension().is_some_and(|end| end == "ini"));
-        let text = text.and_then(|it| fs::read_to_string(it).ok())?;
-        Section::find(&text, SECTION)?.value("master")
-    };
-    let is_on = |value: String| !OFF.contains(&&*value.to_lowercase());
-    let is_word = |it: &String| it == "-M" || it == "--master" || it == "--master=true";
-    words.iter().any(is_word) || words.iter().filter_map(says).any(is_on)
+/// Whether a process that no other uWSGI has made is a master, by the signals that its `/proc/PID/status` shows as caught.
+///
+/// Without a master the first worker makes the others and has children as well. A master catches SIGTSTP, by which it
+/// pauses its workers; the first worker does not (2.0.21), however its files and its command line are written.
+fn is_master(status: &str) -> bool {
+    let text = status.lines().find_map(|it| it.strip_prefix("SigCgt:"));
+    let caught = text.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
+    let bit = 1_u64 << (Signal::TSTP.as_raw() - 1);
+    caught.is_some_and(|it| it & bit != 0)
+}
+
+/// How it was started.
+struct Start {
+    words: Vec<String>,
+    /// Where a relative path may have begun: its folder now, which its file may change (`chdir`), and the one that the
+    /// shell said.
+    folders: Vec<PathBuf>,
+}
+
+/// Which file it reads.
+#[derive(Debug, PartialEq, Eq)]
+enum Reads {
+    It,
+    /// That one, as its command line names it.
+    Another(PathBuf),
+    /// Perhaps it, by a relative path that leads to another file from the folders that are known.
+    Unclear(PathBuf),
+    /// None that its command line names.
+    Unknown,
+}
+
+impl Start {
+    fn of(master: &Process) -> Self {
+        let now = fs::read_link(master.file("cwd")).ok();
+        let variables = environment(master).unwrap_or_default();
+        let shells = variables.into_iter().find(|it| it.0 == "PWD");
+        let shells = shells.map(|it| PathBuf::from(it.1));
+        Self {
+            words: master.arguments(),
+            folders: now.into_iter().chain(shells).collect(),
+        }
+    }
+
+    /// Whether it reads this file, which says where it listens.
+    fn reads(&self, file: &Path) -> Reads {
+        let real = |path: &Path| fs::canonicalize(path).ok();
+        let wanted = real(file);
+        let mut another = None;
+        for word in &self.words {
+            let named = Path::new(word.strip_prefix("--ini=").unwrap_or(word));
+            let from: Vec<PathBuf> = if named.is_absolute() {
+                vec![named.to_owned()]
+            } else {
+                self.folders.iter().map(|it| it.join(named)).collect()
+            };
+            let found: Vec<PathBuf> = from.iter().filter_map(|it| real(it)).collect();
+            let is_it = found.iter().any(|it| Some(it) == wanted.as_ref());
+            // Where its folder was is not known any more: what is left is how the path ends.
+            let may_be_it =
+                named.is_relative() && wanted.as_ref().is_some_and(|it| ends_as(it, named));
+            if is_it || may_be_it && found.is_empty() {
+                return Reads::It;
+            }
+            if may_be_it {
+                return Reads::Unclear(named.to_owned());
+            }
+            if named.extension().is_some_and(|it| it == "ini") {
+                another = Some(named.to_owned());
+            }
+        }
+        another.map_or(Reads::Unknown, Reads::Another)
+    }
+}
+
+/// Whether a path ends with the names of a relative one.
+fn ends_as(path: &Path, relative: &Path) -> bool {
+    let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
+    // What stands before `..` is left again.
+    let names: Vec<Component<'_>> = relative.components().collect();
+    let from = names.iter().rposition(|it| !is_name(it));
+    let end: PathBuf = names[from.map_or(0, |it| it + 1)..].iter().collect();
+    !end.as_os_str().is_empty() && path.ends_with(end)
 }
 
 /// What a process takes away from the mode of what it makes.
@@ -165,4 +246,151 @@ fn umask(process: &Process) -> u32 {
     let text = status.lines().find_map(|it| it.strip_prefix("Umask:"));
     let umask = text.and_then(|it| u32::from_str_radix(it.trim(), 8).ok());
     umask.unwrap_or(0o022)
+}
+
+#[cfg(test)]
+#[allow(clippy::disallowed_methods, reason = "files of the test's own")]
+mod tests {
+    use std::os::unix::process::CommandExt;
+    use std::process::{Child, Command, Stdio};
+    use std::time::Duration;
+
+    use looptax_testkit::patience;
+    use looptax_testkit::scratch::Scratch;
+    use looptax_testkit::skips::skip;
+    use rustix::process::{Pid, kill_process_group};
+
+    use super::super::super::program::workers;
+    use super::*;
+
+    const PROGRAM: &str = "/usr/bin/uwsgi";
+    const PATIENCE: Duration = Duration::from_secs(300);
+
+    /// A uWSGI with its workers; ends with this value.
+    struct Running(Child);
+
+    impl Running {
+        /// Started with a relative path; its file names another folder.
+        fn start(scratch: &Scratch, settings: &str) -> Self {
+            let here = scratch.work();
+            for folder in ["uw", "site"] {
+                fs::create_dir_all(here.join(folder)).unwrap();
+            }
+            let text = format!(
+                "[uwsgi]\nsocket = {0}/own.sock\nchdir = {0}/site\nprocesses = 2\n{settings}",
+                here.display()
+            );
+            fs::write(here.join("uw/app.ini"), text).unwrap();
+            let mut command = Command::new(PROGRAM);
+            let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
+            let command = quiet.args(["--ini", "uw/app.ini"]).current_dir(&here);
+            Self(command.process_group(0).spawn().unwrap())
+        }
+
+        /// As soon as so many children of it are there.
+        fn with_children(&self, n: usize) -> Process {
+            patience::wait_for("uWSGI's workers", PATIENCE, || {
+                let master = looptax_discover::process(self.0.id())?;
+                (workers(&master).len() == n).then_some(master)
+            })
+        }
+    }
+
+    impl Drop for Running {
+        fn drop(&mut self) {
+            kill_process_group(Pid::from_child(&self.0), Signal::KILL).ok();
+            self.0.wait().ok();
+        }
+    }
+
+    #[test]
+    fn a_master_that_has_changed_its_folder_is_told_by_signal_and_its_file_is_known() {
+        if !Path::new(PROGRAM).is_file() {
+            return skip("uWSGI is not installed");
+        }
+        let scratch = Scratch::new();
+        let running = Running::start(&scratch, "master = true\n");
+        let master = running.with_children(2);
+        let told = patience::wait_for("the master's signals", PATIENCE, || {
+            Uwsgi.reload(&master).ok()
+        });
+        assert_eq!(told, format!("kill -HUP {}", master.pid));
+        let objection = |name: &str| {
+            let file = scratch.work().join(name);
+            Uwsgi.objection(&Own {
+                text: "",
+                label: "",
+                file: &file,
+                master: &master,
+            })
+        };
+        assert!(objection("uw/app.ini").is_none());
+        fs::write(scratch.work().join("uw/b.ini"), "").unwrap();
+        let what = objection("uw/b.ini").unwrap().what;
+        assert!(what.contains("was started with uw/app.ini, not"), "{what}");
+    }
+
+    #[test]
+    fn a_first_worker_that_has_made_another_is_no_master() {
+        if !Path::new(PROGRAM).is_file() {
+            return skip("uWSGI is not installed");
+        }
+        let scratch = Scratch::new();
+        let running = Running::start(&scratch, "");
+        let first = running.with_children(1);
+        // What its file says by now is not how it runs.
+        let file = scratch.work().join("uw/app.ini");
+        let text = fs::read_to_string(&file).unwrap() + "master = true\n";
+        fs::write(&file, text).unwrap();
+        let why = Uwsgi.reload(&first).unwrap_err();
+        assert!(why.contains("it runs without `master = true`"), "{why}");
+    }
+
+    #[test]
+    fn a_master_is_told_from_a_first_worker_by_the_signals_that_it_catches() {
+        let check = |caught: &str, expected: bool| {
+            let status = format!("Name:\tuwsgi\nSigIgn:\t0000000001001000\nSigCgt:\t{caught}\n");
+            assert_eq!(is_master(&status), expected, "{caught}");
+        };
+        // uWSGI 2.0.21: a master; a first worker that has made another; the same with threads.
+        check("0000000000084687", true);
+        check("0000000000005e83", false);
+        check("0000000100005e83", false);
+        assert!(!is_master("Name:\tuwsgi\n"));
+    }
+
+    #[test]
+    fn the_file_of_a_relative_path_is_known_after_uwsgi_has_changed_its_folder() {
+        let scratch = Scratch::new();
+        let here = scratch.work();
+        for name in ["uw/app.ini", "other/app.ini", "site/own.ini"] {
+            fs::create_dir_all(here.join(name).parent().unwrap()).unwrap();
+            fs::write(here.join(name), "[uwsgi]\n").unwrap();
+        }
+        let check = |words: &[&str], folders: &[&str], expected: Reads| {
+            let start = Start {
+                words: words.iter().map(|it| (*it).to_owned()).collect(),
+                folders: folders.iter().map(|it| here.join(it)).collect(),
+            };
+            let found = start.reads(&here.join("uw/app.ini"));
+            assert_eq!(found, expected, "{words:?} {folders:?}");
+        };
+        let words = ["uwsgi", "--ini", "uw/app.ini"];
+        check(&words, &[""], Reads::It);
+        check(&["uwsgi", "--ini=uw/app.ini"], &["site", ""], Reads::It);
+        // The folder that it was started in is not known.
+        check(&words, &["site"], Reads::It);
+        check(&words, &[], Reads::It);
+        check(&["uwsgi", "../uw/app.ini"], &["site/none"], Reads::It);
+        let another = |path: &str| Reads::Another(PathBuf::from(path));
+        let other = ["uwsgi", "--ini", "other/app.ini"];
+        check(&other, &["site"], another("other/app.ini"));
+        // It is there, and another one.
+        let unclear = Reads::Unclear(PathBuf::from("app.ini"));
+        check(&["uwsgi", "app.ini"], &["other"], unclear);
+        check(&["uwsgi", "own.ini"], &["uw"], another("own.ini"));
+        let whole = here.join("other/app.ini").display().to_string();
+        check(&["uwsgi", &whole], &["uw"], another(&whole));
+        check(&["uwsgi", "--emperor", "vassals"], &["uw"], Reads::Unknown);
+    }
 }

@@ -11,7 +11,7 @@ mod nginx;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use looptax_discover::Process;
+use looptax_discover::{Process, any_process};
 use looptax_failure::Failure;
 
 use super::program::{masters, workers};
@@ -85,12 +85,36 @@ impl Front {
                 format!("{title}'s files are wrong already, or not ours to read: {why}"),
                 "run it as root, and mend them first",
             ),
-            None => Failure::usage(
-                format!("no {title} that runs here reads {shown}"),
-                "start it, or name the file that it reads",
-            ),
+            None => match hidden(program) {
+                Some(pid) => Failure::usage(
+                    format!(
+                        "{title} {pid} is another user's, and which files it reads is not shown: nothing that can be seen reads {shown}"
+                    ),
+                    "run it as root",
+                ),
+                None => Failure::usage(
+                    format!("no {title} that runs here reads {shown}"),
+                    "start it, or name the file that it reads",
+                ),
+            },
         })
     }
+}
+
+/// One of that program that this user may not look into.
+fn hidden(program: &dyn FrontProgram) -> Option<u32> {
+    if rustix::process::geteuid().is_root() {
+        return None;
+    }
+    let mut found = None;
+    any_process(|it| {
+        let is_hidden = it.program.is_none() && it.program_name() == program.name();
+        if is_hidden {
+            found.get_or_insert(it.pid);
+        }
+        is_hidden
+    });
+    found
 }
 
 /// Whether others serve than before: those of before take no more requests.
