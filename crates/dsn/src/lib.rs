@@ -13,12 +13,14 @@ mod query;
 mod scheme;
 mod secret;
 mod secret_names;
+mod shown;
 mod unspoken;
 
-pub use address::{Address, AddressError, is_address, shown};
+pub use address::{Address, AddressError, is_address};
 pub use arm::Arm;
 pub use kind::{Kind, Protocol};
 pub use mask::{MASK, masked, secrets_in};
 pub use query::{Pair, Query};
 pub use secret::Secret;
+pub use shown::shown;
 pub use unspoken::Unspoken;

@@ -259,7 +259,7 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
     run.run().expect_code(0);
 }
 
-/// Whether the PgBouncer that is installed keeps what clients prepare in every mode.
+/// Whether the `PgBouncer` that is installed keeps what clients prepare in every mode.
 fn keeps_prepared() -> bool {
     let version = looptax_servers::pooler::installed_version().unwrap();
     looptax_servers::pooler::keeps_prepared(&version, PoolMode::Transaction)

@@ -28,7 +28,7 @@ impl Conversation {
         Ok(!is_own)
     }
 
-    /// Whether the pooler gives what this connection prepares a name of its own, and so keeps it: PgBouncer does from
+    /// Whether the pooler gives what this connection prepares a name of its own, and so keeps it: `PgBouncer` does from
     /// 1.21 on, where `max_prepared_statements` is not 0. What is prepared for this is gone afterwards.
     ///
     /// # Errors

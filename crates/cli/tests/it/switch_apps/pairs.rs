@@ -9,7 +9,7 @@ use looptax_testkit::runner::Looptax;
 
 use super::shop::{
     APACHE, APACHE_MATCH, Back, CADDY, FPM, Front, GUNICORN, HAPROXY, NGINX_PROXY, NGINX_UPSTREAM,
-    NGINX_UWSGI, PUMA, Shop, UWSGI, expect_said,
+    NGINX_UWSGI, NOBODY, PUMA, Shop, UWSGI, expect_said,
 };
 use crate::application::{Place, skip_without};
 use crate::fixture::{exe, is_root, is_there};
@@ -73,6 +73,41 @@ fn nginx_and_uwsgi_are_moved_together_and_back() {
             &format!("\nsocket = «socket»\n{owner}"),
         ],
     );
+}
+
+#[test]
+fn uwsgi_that_was_started_with_a_relative_path_and_has_changed_its_folder_is_moved_and_back() {
+    let elsewhere = Back {
+        file: (
+            "uw/app.ini",
+            "[uwsgi]\nplugins = python3\nchdir = «folder»/site\nwsgi-file = ../app.py\nmaster = true\nsocket = «behind»\nprocesses = 2\n",
+        ),
+        words: &["--ini", "uw/app.ini"],
+        ..UWSGI
+    };
+    let Some(shop) = Shop::open(&NGINX_UWSGI, &elsewhere) else {
+        return;
+    };
+    shop.follow(
+        ["+ uwsgi_pass unix:«socket»", "kill -HUP"],
+        [
+            "uwsgi_pass unix:«socket»; # the shop\n",
+            "\nsocket = «socket»\n",
+        ],
+    );
+}
+
+#[test]
+fn a_web_server_of_another_user_is_not_said_to_be_none_that_reads_the_file() {
+    if !is_root() {
+        return;
+    }
+    let Some(shop) = Shop::open(&NGINX_PROXY, &GUNICORN) else {
+        return;
+    };
+    shop.place.scratch.give_to(NOBODY);
+    let run = shop.switching(&["--dry-run"]).uid(NOBODY).run();
+    run.expect_error(2, &["is another user's", "run it as root"]);
 }
 
 #[test]
