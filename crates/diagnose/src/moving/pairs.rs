@@ -12,6 +12,7 @@ use looptax_discover::{Endpoint, NamespaceId, Place, Server, SocketFile};
 use looptax_redirect::SocketName;
 
 use super::candidate::{Candidate, named};
+use crate::listener::listening;
 
 /// A socket of a server, or why it cannot be used.
 pub(super) struct Socket {
@@ -187,7 +188,7 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
             IpAddr::V6(ip) if ip.is_unspecified() => {
                 found.push(v6);
                 // It takes IPv4 as well, unless somebody else does.
-                if crate::listener::listening("tcp", port).is_empty() {
+                if listening("tcp", port).is_empty() {
                     found.push(v4);
                 }
             }
