@@ -5,3 +5,20 @@
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
 
+mod control;
+mod folder;
+pub mod kernel;
+pub mod output;
+pub mod own;
+pub mod read;
+mod refusal;
+mod view;
+mod viewer;
+mod walk;
+
+pub use control::{Stranger, is_ours, is_privileged, is_writable_by_us_alone};
+pub use folder::{FileId, Folder, plain, read_whole};
+pub use refusal::{Refusal, refusal};
+pub use view::View;
+pub use viewer::Viewer;
+pub use walk::{Last, Link, Links, Walk, Walked};
