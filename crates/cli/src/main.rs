@@ -72,6 +72,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     // A program under `run` inherits everything as it is.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
+        earlier_runs::tell_of_another_folder(terminal);
     }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),

@@ -3,10 +3,11 @@
 //! What another process may fill with anything is read up to a limit.
 
 use std::fs::{self, File};
-use std::io::Read;
+use std::io::{self, Read};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use looptax_host::{View, Viewer};
 use procfs::process::Status;
 
 use crate::home::{Home, home_of};
@@ -70,6 +71,23 @@ impl Process {
     pub fn outside(&self, path: &Path) -> PathBuf {
         let inside = path.strip_prefix("/").unwrap_or(path);
         self.file("root").join(inside)
+    }
+
+    /// Its files as it sees them, as far as its user could read them.
+    ///
+    /// # Errors
+    /// That it is gone, or not ours to look into.
+    pub fn view(&self) -> io::Result<View> {
+        View::of_process(self.pid, self.viewer())
+    }
+
+    /// The user on whose behalf its files are read.
+    pub fn viewer(&self) -> Viewer {
+        Viewer {
+            uid: self.uid,
+            gid: self.gid,
+            groups: self.groups.clone(),
+        }
     }
 
     /// A file of its folder in `/proc`.

@@ -89,10 +89,16 @@ impl Folder {
 
     /// A folder that was found in this one.
     pub(crate) fn below(&self, fd: OwnedFd, path: PathBuf, stat: &Stat) -> Self {
-        let above = self.stranger.clone();
-        let kept = above.filter(|it| it.path != self.path || !it.is_kept_from(stat.st_uid));
-        let stranger = kept.or_else(|| stranger_in(fd.as_fd(), stat, &path));
+        let above = self.stranger.clone().filter(|_| !self.keeps(stat.st_uid));
+        let stranger = above.or_else(|| stranger_in(fd.as_fd(), stat, &path));
         Self { fd, path, stranger }
+    }
+
+    /// Whether a file of this owner has its name here by the will of root or the caller.
+    pub(crate) fn keeps(&self, owner: u32) -> bool {
+        self.stranger
+            .as_ref()
+            .is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
 
     /// Opens an ordinary file in it for reading.

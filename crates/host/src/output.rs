@@ -46,6 +46,18 @@ impl Output {
     /// # Errors
     /// What the kernel reports; `IsADirectory`; a refusal where the way leads over a link of another user's.
     pub fn find(path: &Path) -> io::Result<Self> {
+        Self::walk(path, None)
+    }
+
+    /// The same, and makes the folders on the way that are missing.
+    ///
+    /// # Errors
+    /// As [`Output::find`].
+    pub fn find_or_make(path: &Path) -> io::Result<Self> {
+        Self::walk(path, Some(0o777))
+    }
+
+    fn walk(path: &Path, make: Option<u32>) -> io::Result<Self> {
         let links = if is_privileged() {
             Links::Trusted
         } else {
@@ -56,11 +68,13 @@ impl Output {
             last_link: Links::Trusted,
             root: None,
             viewer: None,
-            make: None,
+            make,
         };
         let walked = walk.to(path)?;
         let is_strange = walked.folder.stranger().is_some();
         let kind = match &walked.last {
+            // A link that leads nowhere is a mistake rather than a place.
+            None if walked.is_by_link => return Err(io::ErrorKind::NotFound.into()),
             None => Kind::File { is_there: false },
             Some(last) => kind_of(last, is_strange)?,
         };
@@ -68,6 +82,18 @@ impl Output {
             folder: walked.folder,
             name: walked.name,
             kind,
+        })
+    }
+
+    /// The file of this name in a folder that is held; what is there is replaced.
+    ///
+    /// # Errors
+    /// `InvalidInput` for what is not one name.
+    pub fn within(folder: Folder, name: &OsStr) -> io::Result<Self> {
+        Ok(Self {
+            name: crate::folder::plain(name)?.to_owned(),
+            folder,
+            kind: Kind::File { is_there: false },
         })
     }
 
@@ -130,6 +156,20 @@ impl Output {
             }
         }
         unreachable!("the last try returns")
+    }
+}
+
+/// Makes the folder that results are to be written to, with those on the way, where it is missing.
+///
+/// # Errors
+/// As [`Output::find`].
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let output = Output::find_or_make(path);
+    match output {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
+        found => found?
+            .folder
+            .make_folder(path.file_name().unwrap_or_default(), 0o777),
     }
 }
 

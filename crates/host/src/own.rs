@@ -5,7 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{FileType, Stat};
 
-use crate::control::{is_privileged, is_writable_by_us_alone};
+use crate::control::{is_ours, is_privileged, is_writable_by_us_alone};
 use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::walk::{Links, Walk};
@@ -82,7 +82,7 @@ pub fn is_fit(path: &Path) -> bool {
             Ok(walked) if walked.last.is_some() => {
                 return Folder::at_end(walked).is_ok_and(|it| {
                     let owner = it.stat().map(|stat| stat.st_uid);
-                    it.stranger().is_none() && owner.is_ok_and(crate::control::is_ours)
+                    it.stranger().is_none() && owner.is_ok_and(is_ours)
                 });
             }
             Ok(_) => at = folder.parent(),
@@ -91,4 +91,32 @@ pub fn is_fit(path: &Path) -> bool {
         }
     }
     false
+}
+
+/// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a folder
+/// where nobody else can have put it.
+///
+/// # Errors
+/// What the kernel reports but that there is no such file; a [`Refusal`] for a file of another user's.
+pub fn has_file(path: &Path) -> io::Result<bool> {
+    if !is_privileged() {
+        return Ok(crate::read::look(path)?.is_some());
+    }
+    let walked = match Walk::following(Links::Trusted).to(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        walked => walked?,
+    };
+    let Some(last) = &walked.last else {
+        return Ok(false);
+    };
+    let is_own = is_ours(last.stat.st_uid) && walked.folder.keeps(last.stat.st_uid);
+    if is_own {
+        return Ok(true);
+    }
+    Err(Refusal::NotOwn {
+        at: walked.path(),
+        owner: last.stat.st_uid,
+        mode: last.stat.st_mode & 0o7777,
+    }
+    .into())
 }

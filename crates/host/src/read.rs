@@ -9,6 +9,7 @@ use rustix::fs::{FileType, Mode, OFlags, Stat, openat};
 
 use crate::folder::{Folder, read_whole};
 use crate::refusal::Refusal;
+use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
 /// Reads the ordinary file that a path leads to, links followed.
@@ -54,6 +55,9 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 
 fn opened(walked: &Walked) -> io::Result<File> {
     let last = walked.last.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    // Root shows nobody by a link what that user could not open.
+    let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
+    walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
         // A link such as `/proc/self/fd/3`, which the caller named: it is what the kernel holds.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;

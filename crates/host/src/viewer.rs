@@ -14,13 +14,22 @@ pub struct Viewer {
 }
 
 impl Viewer {
+    /// A user of whom no group is known.
+    pub(crate) fn without_groups(uid: u32) -> Self {
+        Self {
+            uid,
+            gid: u32::MAX,
+            groups: Vec::new(),
+        }
+    }
+
     /// Whether it may look up names in a folder, by the folder's permission bits.
     pub(crate) fn may_search(&self, folder: &Stat) -> bool {
         self.may(folder, 0o1)
     }
 
     /// Whether it may read a file, by the file's permission bits. Access lists are not asked.
-    pub(crate) fn may_read(&self, file: &Stat) -> bool {
+    pub fn may_read(&self, file: &Stat) -> bool {
         self.may(file, 0o4)
     }
 

@@ -44,6 +44,10 @@ pub struct Link {
     pub at: PathBuf,
     /// What it says.
     pub to: PathBuf,
+    /// The user who owns it.
+    pub owner: u32,
+    /// Whether only root or the caller can have put it there.
+    pub is_trusted: bool,
 }
 
 /// Where a walk ended.
@@ -55,6 +59,8 @@ pub struct Walked {
     pub name: OsString,
     /// What has that name; `None` where nothing has.
     pub last: Option<Last>,
+    /// Whether the last component of the path that was given is a link, which was followed.
+    pub is_by_link: bool,
     /// The links that were followed, in order.
     pub links: Vec<Link>,
 }
@@ -78,6 +84,24 @@ impl Last {
 }
 
 impl Walked {
+    /// Refuses what another user's link led to, unless `is_fine` says of the link's owner that it is that user's to show.
+    ///
+    /// A caller without further rights is refused nothing: the kernel judges what it may do.
+    ///
+    /// # Errors
+    /// [`Refusal::Link`].
+    pub fn refuse_lent(&self, is_fine: impl Fn(u32) -> bool) -> io::Result<()> {
+        let mut strange = { self.links.iter() }.filter(|it| !it.is_trusted && !is_fine(it.owner));
+        match strange.next() {
+            Some(link) if crate::control::is_privileged() => Err(Refusal::Link {
+                at: link.at.clone(),
+                owner: link.owner,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
     /// The whole path, without links.
     pub fn path(&self) -> PathBuf {
         if self.name == "." {
@@ -138,6 +162,7 @@ struct Way<'a> {
     links: Vec<Link>,
     /// Whether the path ended in `/`, so that its last component is a folder.
     wants_folder: bool,
+    is_by_link: bool,
 }
 
 struct Held {
@@ -174,6 +199,7 @@ impl<'a> Way<'a> {
             pending: VecDeque::new(),
             links: Vec::new(),
             wants_folder: false,
+            is_by_link: false,
         };
         let stat = rustix::fs::fstat(&fd)?;
         way.hold(fd, PathBuf::from("/"), stat)?;
@@ -240,7 +266,8 @@ impl<'a> Way<'a> {
             if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
                 let is_magic = self.is_magic(&fd)?;
                 if self.follows(&name, &stat, is_last && !self.wants_folder, is_magic)? {
-                    self.follow(&name, &fd)?;
+                    self.is_by_link |= is_last;
+                    self.follow(&name, &fd, &stat)?;
                     continue;
                 }
                 let last = Last { fd, stat, is_magic };
@@ -296,6 +323,7 @@ impl<'a> Way<'a> {
             folder: above.into_folder(),
             name,
             last,
+            is_by_link: self.is_by_link,
             links: self.links,
         })
     }
@@ -356,7 +384,7 @@ impl<'a> Way<'a> {
         top.way.is_none() && top.keeps(link.st_uid)
     }
 
-    fn follow(&mut self, name: &OsStr, fd: &OwnedFd) -> io::Result<()> {
+    fn follow(&mut self, name: &OsStr, fd: &OwnedFd, stat: &Stat) -> io::Result<()> {
         if self.links.len() == MOST_LINKS {
             return Err(Errno::LOOP.into());
         }
@@ -365,6 +393,8 @@ impl<'a> Way<'a> {
         self.links.push(Link {
             at: self.top().path.join(name),
             to: to.clone(),
+            owner: stat.st_uid,
+            is_trusted: self.is_trusted(stat),
         });
         if to.is_absolute() {
             self.held.truncate(1);
@@ -379,6 +409,7 @@ impl<'a> Way<'a> {
             folder: top.into_folder(),
             name,
             last,
+            is_by_link: self.is_by_link,
             links: self.links,
         }
     }
@@ -408,6 +439,10 @@ impl Folder {
     pub fn at_end(walked: Walked) -> io::Result<Self> {
         let path = walked.path();
         let last = walked.last.ok_or(Errno::NOENT)?;
+        if last.file_type() == FileType::Symlink {
+            let owner = last.stat.st_uid;
+            return Err(Refusal::Link { at: path, owner }.into());
+        }
         if last.file_type() != FileType::Directory {
             return Err(Errno::NOTDIR.into());
         }

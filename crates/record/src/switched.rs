@@ -215,4 +215,6 @@ pub enum FileHolds {
     Other,
     /// Nothing that could be read.
     Nothing,
+    /// What the switch cannot have written: a link, or another user's file.
+    Foreign,
 }

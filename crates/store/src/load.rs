@@ -2,15 +2,18 @@
 //!
 //! The file may come from anybody: cut off, edited by hand, or saved by another looptax.
 
-use std::fs;
 use std::path::Path;
 
+use looptax_host::read;
 use looptax_record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;
 use crate::json_path::path_at;
 use crate::older::name_remedies;
+
+/// More than any record has.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// The one field that every generation of records has.
 #[derive(Deserialize)]
@@ -24,7 +27,7 @@ struct Head {
 /// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version
 /// that this looptax does not know; `Broken`, with the field, for anything else.
 pub fn load(path: &Path) -> Result<Record, StoreError> {
-    let text = fs::read(path).map_err(|source| StoreError::ReadFile {
+    let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile {
         path: path.to_owned(),
         source,
     })?;

@@ -14,7 +14,6 @@ mod error;
 mod fallen;
 mod file;
 pub mod fix;
-mod folder;
 mod follow;
 mod journal;
 mod list;

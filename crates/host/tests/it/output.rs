@@ -49,6 +49,9 @@ fn our_own_link_stays_a_link() {
     let at = |path: &str| scratch.path().join(path);
     fs::create_dir(at("kept")).unwrap();
     symlink("kept/result", at("link")).unwrap();
+    // One that leads nowhere is a mistake.
+    assert!(write(&at("link"), "text").is_err());
+    fs::write(at("kept/result"), "").unwrap();
     write(&at("link"), "text").unwrap();
     assert!(at("link").is_symlink());
     assert_eq!(fs::read(at("kept/result")).unwrap(), b"text");

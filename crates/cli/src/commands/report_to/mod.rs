@@ -16,6 +16,7 @@ use looptax_record::Reported;
 use looptax_report::terminal as report;
 
 use crate::args::ReportToArgs;
+use crate::commands::begin::is_stopped_by;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::signals::{end_at_once, has_paused, stop_flag};
@@ -45,7 +46,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         }
         outputs::show(reported, &args.json, || text)
     };
-    if args.stop_file.exists() {
+    if is_stopped_by(&args.stop_file)? {
         let stopped = Reported {
             collector: destination.to_string(),
             stopped_by: Some(args.stop_file.display().to_string()),

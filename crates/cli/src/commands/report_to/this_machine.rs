@@ -1,7 +1,7 @@
 //! The report of this machine: what `find` sees, and the records that no report told of.
 
 use std::collections::HashSet;
-use std::fs;
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
@@ -9,6 +9,7 @@ use looptax_experiment::host;
 use looptax_failure::Failure;
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
+use looptax_host::read;
 use looptax_record::{PastRun, Record};
 use looptax_store::load;
 
@@ -43,7 +44,7 @@ pub(super) fn look(
         Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
         None => Names::default(),
     };
-    let machine_id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let machine_id = read::text(Path::new("/etc/machine-id"), 4096).unwrap_or_default();
     let host_id = host_id(&machine_id).ok_or_else(|| {
         Failure::usage(
             "this machine has no number of its own: /etc/machine-id is missing or not filled",
