@@ -5,3 +5,5 @@
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
 
+pub mod program;
+pub mod seccomp;

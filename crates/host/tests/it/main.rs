@@ -1,0 +1,3 @@
+//! The room's public behaviour, on this machine's own files and programs.
+
+mod program;
