@@ -6,7 +6,7 @@ use looptax_dsn::Kind;
 
 use crate::process::Process;
 
-/// Names of programs, and which server each is until its version says more.
+/// Names of programs, and the server that each is until its own bytes show another (`version`).
 const PROGRAMS: [(&str, Kind); 17] = [
     ("mariadbd", Kind::Mariadb),
     ("mysqld", Kind::Mysql),
@@ -51,17 +51,6 @@ pub(crate) fn of_process(process: &Process) -> Option<Kind> {
         let name = title.first()?.split(':').next()?;
         of_program(name).filter(|it| *it == Kind::PhpFpm)
     })
-}
-
-/// The kind, when the version that the program prints says more than its name: a `mysqld` may be
-/// MariaDB's or Percona's, a `redis-server` Valkey's.
-pub(crate) fn refined(kind: Kind, version: &str) -> Kind {
-    match kind {
-        Kind::Mysql | Kind::Mariadb if version.contains("MariaDB") => Kind::Mariadb,
-        Kind::Mysql if version.contains("Percona") => Kind::Percona,
-        Kind::Redis if version.contains("Valkey") => Kind::Valkey,
-        _ => kind,
-    }
 }
 
 /// What makes its queue of connections longer.
@@ -116,25 +105,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn look_alikes_are_told_apart_by_what_they_print() {
-        let mysqld = of_program("mysqld").unwrap();
-        let check = |version, expected| assert_eq!(refined(mysqld, version), expected, "{version}");
-        check(
-            "Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
-            Kind::Mysql,
-        );
-        check(
-            "Ver 8.0.36-28 for Linux (Percona Server (GPL), Release 28)",
-            Kind::Percona,
-        );
-        check(
-            "Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",
-            Kind::Mariadb,
-        );
-        assert_eq!(
-            refined(Kind::Redis, "Valkey server v=8.1.1 sha=00000000:0"),
-            Kind::Valkey
-        );
+    fn a_client_is_not_a_server() {
         assert_eq!(of_program("redis-cli"), None);
     }
 

@@ -9,20 +9,20 @@ use std::path::{Path, PathBuf};
 use looptax_dsn::Kind;
 use looptax_record::HowKnown;
 
-use crate::kind::{of_process, of_program, refined};
+use crate::kind::{of_process, of_program};
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::sock_diag::{FileId, Queue, UnixName};
-use crate::version::{version_in, version_text};
+use crate::version::Versions;
 
 /// A server that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// What it is.
     pub kind: Kind,
-    /// Its version, where its program tells.
+    /// Its version, if its program or its package shows it.
     pub version: Option<String>,
     /// What people call it: `mariadbd`, `gunicorn`.
     pub name: String,
@@ -162,6 +162,7 @@ pub(crate) fn servers(
         .collect();
     let listening = listening_of(networks, owners);
     let sockets_of = |process: &Process| listening.get(&process.pid).cloned().unwrap_or_default();
+    let mut versions = Versions::new();
     named
         .iter()
         // A worker of PostgreSQL or a saving Redis is no server of its own; one that uWSGI's emperor has
@@ -177,7 +178,7 @@ pub(crate) fn servers(
             let same = known.iter().find(|it| it.process == **process);
             let (kind, version) = match same {
                 Some(same) => (same.kind, same.version.clone()),
-                None => kind_and_version(*kind, process),
+                None => versions.of(*kind, process),
             };
             Server {
                 kind,
@@ -214,13 +215,6 @@ pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32,
         }
     }
     found
-}
-
-/// Kind and version by what the program says of itself.
-fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
-    let text = version_text(kind, process);
-    let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
-    (refined, text.as_deref().and_then(version_in))
 }
 
 /// What one process listens on now, TCP first, whatever its program is; nothing where it may not be looked into.

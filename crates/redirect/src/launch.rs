@@ -21,7 +21,7 @@ use crate::page::{Helper, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
-use crate::sys::notify::Listener;
+use looptax_host::seccomp::Listener;
 use crate::sys::timers::Timers;
 use crate::sys::wait::{self, Change, SignalSet};
 use crate::sys::{errno, identity, inherited, own_pid, pass, process};

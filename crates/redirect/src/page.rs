@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use crate::caller::Changes;
 use crate::sys::memory;
-use crate::sys::notify::Call;
+use looptax_host::seccomp::Call;
 use crate::{FallbackReason, Stats};
 
 /// Counters are made for so many; a machine has a handful of database servers.

@@ -1,4 +1,4 @@
-//! What this room does for root in folders of another user.
+//! What this room does for root in folders of another user, and with programs.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,
@@ -7,6 +7,7 @@
 
 mod output;
 mod own;
+mod program;
 mod reading;
 mod walk;
 mod world;

@@ -11,7 +11,7 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::Features;
 use crate::caller::Caller;
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{process, socket};
 use crate::tag::Tag;
 

@@ -4,7 +4,7 @@
 
 use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::tag;
 
 /// Answers either.

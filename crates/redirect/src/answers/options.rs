@@ -13,7 +13,7 @@ use std::sync::{Mutex, PoisonError};
 use super::{moved, outcome, read_length, write_answer};
 use crate::page::Page;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{errno, own_pid, process, socket};
 use crate::tag::Tag;
 

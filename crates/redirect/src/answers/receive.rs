@@ -6,7 +6,7 @@ use std::os::fd::{AsFd, OwnedFd};
 use super::moved;
 use crate::filter::UNKNOWN_FLAGS;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{errno, process, socket, wait};
 
 /// Bytes that are thrown away at once.

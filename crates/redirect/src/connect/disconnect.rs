@@ -7,7 +7,7 @@ use super::{holders, settings};
 use crate::caller::Caller;
 use crate::page::Slot;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{process, socket};
 use crate::tag::Tag;
 use crate::watches;

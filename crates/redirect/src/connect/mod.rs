@@ -19,7 +19,7 @@ use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::steering::Fate;
 use crate::supervisor::{Rest, Supervisor};
-use crate::sys::notify::{Answer, Call};
+use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
 use crate::{DieAt, FallbackReason};

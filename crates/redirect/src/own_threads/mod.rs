@@ -17,7 +17,7 @@ use crate::page::{MAX_ROUTES, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
-use crate::sys::notify::Listener;
+use looptax_host::seccomp::Listener;
 use crate::sys::{errno, pass, process, wait};
 use crate::{Features, Mapping, RedirectError, Stats, Switches};
 
