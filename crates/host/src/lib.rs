@@ -6,12 +6,14 @@
 //! program that another user could have written is executed with rights that this user lacks.
 
 mod control;
+pub mod entrance;
 mod folder;
 pub mod kernel;
 pub mod output;
 pub mod own;
 pub mod read;
 mod refusal;
+pub mod rights;
 mod view;
 mod viewer;
 mod walk;

@@ -8,5 +8,6 @@
 mod output;
 mod own;
 mod reading;
+mod rights;
 mod walk;
 mod world;
