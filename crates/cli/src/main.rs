@@ -13,6 +13,7 @@ mod outputs;
 mod page;
 mod record_place;
 mod results;
+mod rights;
 mod settings;
 mod signals;
 mod sys;

@@ -1,4 +1,5 @@
-//! Ctrl-C: the first asks for an orderly end and ends every wait for a peer, a later one ends at once.
+//! Ctrl-C: the first asks for an orderly end, and ends every wait for a peer and the start of a private server; a later
+//! one ends at once.
 //!
 //! A signal that whoever started us has switched off, as `nohup` does, stays so.
 
@@ -70,6 +71,7 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                 return;
             }
             looptax_path::stop_waiting();
+            looptax_servers::stop_starting();
             for n_nudges in 0..N_NUDGES {
                 sys::nudge_threads(SIGURG);
                 thread::sleep(SAME_WISH / N_NUDGES);

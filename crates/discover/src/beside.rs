@@ -15,7 +15,7 @@ use crate::candidates::usual;
 use crate::owners::Owners;
 use crate::process::processes;
 use crate::servers::{Place, is_file};
-use crate::sock_diag::{Sockets, UnixName, UnixSocket, sockets};
+use crate::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
 use crate::usual::is_called;
 
 /// A socket that may lead where a port leads.
@@ -43,7 +43,7 @@ pub enum FoundBy {
 /// # Cost
 /// A netlink dump, and a `readlink` per open file that we may see.
 pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
-    let all = sockets().unwrap_or_default();
+    let all = own_sockets().unwrap_or_default();
     let owners = Owners::from_processes(&processes());
     let mut found = of_listeners(&all, &owners, protocol, tcp);
     let in_usual_places = usual().filter(|path| is_called(path, protocol, tcp.port()));
@@ -177,7 +177,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".s.PGSQL.7");
         let _unix = UnixListener::bind(&path).unwrap();
-        let all = sockets().unwrap();
+        let all = own_sockets().unwrap();
         let socket = { all.unix.iter() }
             .find(|it| it.name == Some(UnixName::Path(path.clone())))
             .unwrap();

@@ -6,6 +6,7 @@
 //! program that another user could have written is executed with rights that this user lacks.
 
 mod control;
+pub mod entrance;
 mod folder;
 pub mod kernel;
 pub mod output;
@@ -13,6 +14,7 @@ pub mod own;
 pub mod program;
 pub mod read;
 mod refusal;
+pub mod rights;
 pub mod seccomp;
 mod view;
 mod viewer;

@@ -182,6 +182,9 @@ pub enum ServerError {
         /// The log's last lines.
         log_tail: String,
     },
+    /// The program was asked to stop while the server started.
+    #[error("stopped by a signal while a private server started")]
+    Stopped,
     /// The server outlived SIGKILL.
     #[error("{kind} (pid {pid}) is still there after SIGKILL")]
     Immortal {

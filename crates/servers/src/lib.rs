@@ -27,6 +27,7 @@ mod ready;
 mod scratch;
 mod server;
 mod spawn;
+mod stopping;
 mod sys;
 
 pub use binary::find_binary;
@@ -34,3 +35,4 @@ pub use error::ServerError;
 pub use kind::{STARTABLE, is_usual, protocol_of, startable};
 pub use reaper::Reaper;
 pub use server::{Config, Instance, Listening, PrivateServer};
+pub use stopping::stop_starting;

@@ -1,5 +1,6 @@
 //! `find`: which servers run here, on which sockets, and who pays for TCP.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -17,6 +18,7 @@ use crate::args::FindArgs;
 use crate::earlier_runs::{data_folder, latest_records};
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
+use crate::rights::keep_what_looking_needs;
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::screen::Screen;
@@ -34,6 +36,9 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
         .writes("--json", args.json.path())?
         .writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
+    if !args.measure {
+        keep_what_looking_needs()?;
+    }
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
     let switches = switches();
@@ -116,11 +121,16 @@ fn watch(
     Ok(Exit::Done)
 }
 
-/// The switches that this user made.
+/// The data folder of root, who makes most switches.
+const DATA_OF_ROOT: &str = "/root/.local/share/looptax";
+
+/// The switches that this user made, and those of root if they may be read: a service of another user tells of them too.
 fn switches() -> Vec<Switch> {
-    let kept = data_folder().map(|it| Kept::in_data_folder(&it));
-    let listed = kept.and_then(|it| looptax_switch::list(&it).ok());
-    listed.map(|(switches, _)| switches).unwrap_or_default()
+    let folders = BTreeSet::from_iter(data_folder().into_iter().chain([DATA_OF_ROOT.into()]));
+    let listed = { folders.iter() }
+        .filter_map(|it| looptax_switch::list(&Kept::in_data_folder(it)).ok())
+        .flat_map(|(switches, _)| switches);
+    listed.collect()
 }
 
 /// Who was moved to the socket once and is over TCP again.

@@ -9,5 +9,6 @@ mod output;
 mod own;
 mod program;
 mod reading;
+mod rights;
 mod walk;
 mod world;

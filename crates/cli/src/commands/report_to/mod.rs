@@ -19,6 +19,7 @@ use crate::args::ReportToArgs;
 use crate::commands::begin::is_stopped_by;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
+use crate::rights::keep_what_looking_needs;
 use crate::signals::{end_at_once, has_paused, stop_flag};
 use crate::terminal::{self, Terminal};
 
@@ -33,6 +34,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
             "--json=FILE gives what was sent a file",
         ));
     }
+    keep_what_looking_needs()?;
     let stop = stop_flag()?;
     let pause = Duration::from_millis(place::random_below(u64::from(args.jitter) * 1_000));
     if !has_paused(pause, &stop) {
