@@ -12,6 +12,7 @@ mod client_like;
 mod code;
 mod commands;
 mod comparison;
+mod consistent;
 mod counts;
 mod diagnostics;
 mod diff;
