@@ -39,6 +39,9 @@ fn main() {
     };
     let exit = done.unwrap_or_else(|failure| {
         terminal::failure(&failure);
+        if signals::has_come() {
+            return Exit::Interrupted;
+        }
         failure.severity().into()
     });
     std::process::exit(exit.code());
@@ -70,9 +73,12 @@ fn tell(error: &clap::Error) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
-    // A program under `run` inherits everything as it is.
+    // A program under `run` inherits everything as it is; what is started inside has signals of its own.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
+        if !matches!(cli.command, Some(Command::Internal(_))) {
+            signals::listen()?;
+        }
         earlier_runs::tell_of_another_folder(terminal);
     }
     match cli.command {

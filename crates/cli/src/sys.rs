@@ -1,5 +1,5 @@
 //! What no safe library offers: hiding passwords from the process list and from programs that we start, raising
-//! the limit of open files, and signals to our own threads.
+//! the limit of open files, and which signals are switched off.
 //!
 //! The only file of this room with unsafe code.
 
@@ -158,17 +158,6 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: nothing is set; where to the old action is written is live.
     let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
     result == 0 && action.sa_sigaction == libc::SIG_IGN
-}
-
-/// Sends every thread of ours a signal, so that none goes on waiting in a call.
-pub(crate) fn nudge_threads(signal: i32) {
-    let tasks = kernel::names("/proc/self/task").into_iter().flatten();
-    let ids = tasks.filter_map(|it| it.to_str()?.parse::<libc::c_long>().ok());
-    let own = libc::c_long::from(std::process::id().cast_signed());
-    for id in ids {
-        // SAFETY: a thread that has ended meanwhile is an error that nobody has to hear of.
-        unsafe { libc::syscall(libc::SYS_tgkill, own, id, libc::c_long::from(signal)) };
-    }
 }
 
 /// Raises the soft limit of open files to the hard one, and gives it.

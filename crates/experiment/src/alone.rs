@@ -8,8 +8,9 @@ use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+
+use looptax_host::waiting;
 
 /// What the first is called; those that measure beside it have a number after it.
 const NAME: &str = "looptax is measuring";
@@ -73,7 +74,7 @@ impl Claim {
                     has_other: false,
                 };
             }
-            thread::sleep(PAUSE);
+            waiting::pause(PAUSE);
             first = first.or_else(|| hold(name, 0).ok());
         }
         drop(first);
@@ -105,6 +106,8 @@ fn n_held(name: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn name(of: &str) -> String {

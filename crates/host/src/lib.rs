@@ -4,6 +4,7 @@
 //! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
+//! [`waiting`] is the one way to wait: a signal ends it.
 
 mod control;
 pub mod entrance;
@@ -18,6 +19,7 @@ pub mod rights;
 pub mod seccomp;
 mod view;
 mod viewer;
+pub mod waiting;
 mod walk;
 
 pub use control::{Stranger, is_ours, is_privileged, is_writable_by_us_alone};

@@ -12,7 +12,7 @@ use crate::deadline::Deadline;
 use crate::process::{self, Process, StopSignal};
 use crate::scratch::Scratch;
 use crate::spawn::{Program, spawn};
-use crate::stopping;
+use looptax_host::waiting;
 
 /// How long a server may take to end when we are in a hurry.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
@@ -76,7 +76,7 @@ impl<'a> ChildGuard<'a> {
     ) -> Result<Waited, ServerError> {
         let deadline = Deadline::after(limit);
         loop {
-            if stopping::has_stopped() {
+            if waiting::has_stopped() {
                 return Err(ServerError::Stopped);
             }
             if let Some(status) = self.ended() {

@@ -35,4 +35,3 @@ pub use error::ServerError;
 pub use kind::{STARTABLE, is_usual, protocol_of, startable};
 pub use reaper::Reaper;
 pub use server::{Config, Instance, Listening, PrivateServer};
-pub use stopping::stop_starting;

@@ -154,7 +154,9 @@ fn verifier(behind: &Behind<'_>) -> Result<String, ServerError> {
             action: "connect",
             source,
         })?;
-        let mut session = postgres::Connection::login(Stoppable(stream), &login, READY_LIMIT)?;
+        let limit = READY_LIMIT;
+        let stream = Stoppable { stream, limit };
+        let mut session = postgres::Connection::login(stream, &login, limit)?;
         let kept = session.query(sql)?.into_iter().flatten().flatten().next();
         let kept = String::from_utf8(kept.unwrap_or_default()).unwrap_or_default();
         if kept.starts_with("SCRAM-SHA-256$") {

@@ -8,6 +8,7 @@ use std::process::Child;
 use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol};
+use looptax_host::waiting;
 use looptax_wire::Login;
 
 use crate::child::{ChildGuard, DROP_GRACE, Waited, end_child};
@@ -17,7 +18,7 @@ use crate::process::Process;
 use crate::publish::{self, Published};
 use crate::scratch::Scratch;
 use crate::spawn::Program;
-use crate::{Reaper, ServerError, account, binary, certificate, kind, ready, stopping};
+use crate::{Reaper, ServerError, account, binary, certificate, kind, ready};
 
 /// Connections kept free for looking at the server beside the measured ones.
 const N_CONTROL_CONNECTIONS: u32 = 16;
@@ -243,7 +244,7 @@ impl PrivateServer {
     /// [`ServerError::Immortal`] when it outlives even that, [`ServerError::Scratch`] when the folder
     /// cannot be removed. The reaper then tries again when we end.
     pub fn stop(mut self) -> Result<(), ServerError> {
-        let is_hurried = stopping::has_stopped();
+        let is_hurried = waiting::has_stopped();
         self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
         // The destructor finds the server stopped and the folder removed.
         self.scratch.remove()

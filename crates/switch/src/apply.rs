@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_failure::with_causes;
+use looptax_host::waiting;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
@@ -26,6 +27,8 @@ const PAGE_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) const STUBBORN: Duration = Duration::from_secs(5);
 /// So long the application is waited for after the old files are back.
 pub(crate) const AGAIN: Duration = Duration::from_secs(15);
+/// The same where somebody wants to end: nobody waits for a peer that is silent, as it may have been before.
+pub(crate) const AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -216,6 +219,12 @@ impl Carrying<'_, '_> {
         }
         // Who wanted to end has had the files put back; the application is still to read them.
         let go_on = AtomicBool::new(false);
+        waiting::allow_again();
+        if self.order.stop.load(Ordering::Relaxed) {
+            watches
+                .iter_mut()
+                .for_each(|it| it.hurry(AGAIN_WHEN_STOPPED));
+        }
         for watch in &mut *watches {
             watch.restart();
         }
@@ -232,7 +241,12 @@ impl Carrying<'_, '_> {
         let start = Since::now();
         let mut differs = None;
         let mut page = self.order.page.clone();
-        while start.elapsed() < AGAIN.min(self.order.within) {
+        let mut limit = AGAIN.min(self.order.within);
+        if self.order.stop.load(Ordering::Relaxed) {
+            limit = limit.min(AGAIN_WHEN_STOPPED);
+            page.iter_mut().for_each(|it| it.hurry(limit));
+        }
+        while start.elapsed() < limit {
             if let Some(page) = &mut page {
                 differs = page.differs();
                 if differs.is_none() {
@@ -317,7 +331,9 @@ pub(crate) fn ask_again(
                 }
             }
         }
-        thread::sleep(PAGE_PAUSE);
+        if !waiting::pause(PAGE_PAUSE) {
+            return;
+        }
     }
 }
 
@@ -339,7 +355,7 @@ fn look_until_decided(
         if let Some(judged) = decide(order, watches, &page, start.elapsed(), is_last) {
             return judged;
         }
-        thread::sleep(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+        waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
     }
 }
 

@@ -52,6 +52,7 @@ mod running;
 mod script;
 mod secrets;
 mod selfcheck;
+mod silent;
 mod site;
 mod switch;
 mod switch_apps;

@@ -26,6 +26,7 @@ use looptax_advise::check::{self, Burst};
 use looptax_discover::{Place, Server, listener_at};
 use looptax_dsn::{Address, Kind};
 use looptax_failure::Failure;
+use looptax_path::WaitOnce;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use crate::local::own_address;
@@ -63,6 +64,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question {
         address, client, ..
     } = question;
+    let _remembering = WaitOnce::begin();
     let ip = match own_ip(address, question.socket.is_some()) {
         Ok(ip) => ip,
         Err(elsewhere) => return Ok(vec![*elsewhere]),

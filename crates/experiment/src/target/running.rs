@@ -230,7 +230,7 @@ fn in_scratch(
     if let Err(failure) = scratch.make(&workload, &mut conversation, settings) {
         // Ctrl-C may have broken the conversation off in the middle of an answer, so another one clears up. The
         // error that brought us here matters more than a second one.
-        looptax_path::wait_again();
+        looptax_host::waiting::allow_again();
         drop(conversation);
         if let Ok(mut conversation) = target.converse(target.asks[1]) {
             let _ = scratch.drop_from(&mut conversation);

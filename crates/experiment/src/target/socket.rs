@@ -154,8 +154,13 @@ fn refuse_if_different(
         let id = conversation.connection_id();
         conversation.server_view(&[id]).map(|view| view.identity)
     };
-    let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
-        (Err(error), _) if error.is_untold() => {
+    let tcp = match identity(by_tcp) {
+        // Where it does not answer over one, nobody waits for it over the other.
+        Err(error) if !error.is_untold() => return Err(error),
+        tcp => tcp,
+    };
+    let [tcp, unix] = match (tcp, identity(by_socket)) {
+        (Err(error), _) => {
             let both = [&*by_tcp, &*by_socket];
             let Some(view) = ServerView::by_kernel(both.into_iter(), None) else {
                 return Err(error.also_unseen());

@@ -176,7 +176,8 @@ impl WordPress {
             ("LOOPTAX_SITE", site.name()),
             ("LOOPTAX_DB_HOST", &db_host),
         ];
-        fastcgi::request(&mut Stoppable(stream), &params, ANSWER_LIMIT)
+        let limit = ANSWER_LIMIT;
+        fastcgi::request(&mut Stoppable { stream, limit }, &params, limit)
     }
 
     fn wrong(&self, script: Script, how: String) -> ServerError {

@@ -2,10 +2,10 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
 use looptax_discover::{Place, Process, is_listened_at};
+use looptax_host::waiting;
 use looptax_record::StepCode;
 
 use super::front::{self, has_new_workers};
@@ -55,12 +55,10 @@ impl Again<'_> {
     }
 }
 
-/// Waits, within bounds.
+/// Waits, within bounds, unless a signal ends it.
 fn wait_until(is_so: impl Fn() -> bool) {
     let start = Since::now();
-    while !is_so() && start.elapsed() < TAKEN {
-        thread::sleep(PAUSE);
-    }
+    while !is_so() && start.elapsed() < TAKEN && waiting::pause(PAUSE) {}
 }
 
 /// Puts both old files back as somebody asked, tests them, and has both programs read them, what is behind first.

@@ -59,6 +59,8 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
     }
     place::caution(&destination, terminal);
     if let Some(source) = &args.from {
+        // What was gathered stays where it is.
+        end_at_once();
         let (reported, exit) = from::run(args, source, &destination, &access)?;
         if !args.dry_run {
             show(&reported)?;
@@ -77,11 +79,12 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         return Ok(Exit::Done);
     }
     let mut reported = if is_printed {
+        end_at_once();
         send::print(&seen.batch, &destination, &access)?
     } else {
         let before = send::keep(&spool, &seen, &destination, &access)?;
         // It is kept, and the next run sends it.
-        end_at_once(&stop)?;
+        end_at_once();
         let now = send::waiting(&spool, &destination, &access)?;
         send::together(&before, now)
     };

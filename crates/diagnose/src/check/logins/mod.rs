@@ -40,15 +40,15 @@ const DATABASE_DENIED: &str = "1044";
 /// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
-    let mut over_tcp = over_tcp(sides, &login);
+    let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
+    let (mut over_tcp, mut over_unix) = log_in(&login);
     // One of the environment, which no client of this address sends.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
         .is_err_and(|why| why.is_needless_password);
     if is_needless {
         login.password = Secret::new(String::new());
-        over_tcp = self::over_tcp(sides, &login);
+        (over_tcp, over_unix) = log_in(&login);
     }
-    let mut over_unix = over_unix(sides, &login);
     let how = format!(
         "logged in over TCP, and over the socket as {}, and asked the server who it is",
         over_unix.whom
@@ -65,7 +65,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             .with_next("mend the path first"),
         ];
     }
-    let (tcp, unix) = (identity(&mut over_tcp), identity(&mut over_unix));
+    let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
         // The login may not ask, as an access list of Redis has it.
         Some(point) if tcp.is_none() || unix.is_none() => point,
@@ -246,6 +246,18 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
         whom: "ourselves".to_owned(),
         is_met: true,
     }
+}
+
+/// Asks over both ways at once: a server that hangs is silent over both, and is waited for once.
+fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
+    thread::scope(|scope| {
+        let asking = scope.spawn(over_tcp);
+        let over_unix = over_unix();
+        match asking.join() {
+            Ok(over_tcp) => (over_tcp, over_unix),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// What a thread finds that becomes somebody else on the way.
