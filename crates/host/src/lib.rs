@@ -4,4 +4,3 @@
 //! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
-
