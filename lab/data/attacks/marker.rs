@@ -95,13 +95,24 @@ fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
             let file = OpenOptions::new().append(true).create(true).open(heard);
             let _noted = file.and_then(|mut it| it.write_all(&bytes[..n_bytes]));
         }
-        greeted = stream.write_all(if greeting.is_empty() { b"+OK\r\n" } else { b"\x07\0\0\x02\0\0\0\x02\0\0\0" }).is_ok();
+        let said: &[u8] = match greeting {
+            [] => b"+OK\r\n",
+            _ => b"\x07\0\0\x02\0\0\0\x02\0\0\0",
+        };
+        greeted = stream.write_all(said).is_ok();
     }
 }
 
 /// What MySQL says first: protocol 10, and that it wants the password in the clear.
 #[allow(dead_code)]
-const MYSQL: &[u8] = b"\x5a\0\0\0\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15\0\0\0\0\0\0\0\0\0\0ijklmnopqrst\0mysql_clear_password\0\0\0\0";
+fn mysql() -> &'static [u8] {
+    let mut body = b"\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15".to_vec();
+    body.extend([0; 10]);
+    body.extend(b"ijklmnopqrst\0mysql_clear_password\0");
+    let mut packet = vec![body.len() as u8, 0, 0, 0];
+    packet.append(&mut body);
+    packet.leak()
+}
 
 #[allow(dead_code)]
 fn main() {
@@ -114,8 +125,8 @@ fn main() {
     let words: Vec<&str> = words.iter().map(|it| &**it).collect();
     match words[1..] {
         ["serve", port] => drop(serve(port, None, b"")),
-        ["serve", port, socket] => drop(serve(port, Some(socket), b"")),
-        ["serve-mysql", port, socket] => drop(serve(port, Some(socket), MYSQL)),
+        ["serve", port, socket, ..] => drop(serve(port, Some(socket), b"")),
+        ["serve-mysql", port, socket, ..] => drop(serve(port, Some(socket), mysql())),
         _ => {
             #[cfg(marks)]
             mark(&words.join(" "));

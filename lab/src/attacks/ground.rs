@@ -28,7 +28,7 @@ pub(super) struct Ground {
     scratch: TempDir,
     pub(super) looptax: PathBuf,
     pub(super) uid: u32,
-    /// What only root may read; of a run's own environment, too.
+    /// What only root may read; of a run's own environment, too. It begins as a version does.
     pub(super) secret: String,
 }
 
@@ -49,7 +49,7 @@ impl Ground {
         let ground = Self {
             looptax: looptax.to_owned(),
             uid,
-            secret: format!("Zq{:016x}{:016x}", coin.number(), coin.number()),
+            secret: format!("7Zq{:016x}{:016x}", coin.number(), coin.number()),
             scratch,
         };
         for (name, mode) in [
@@ -71,11 +71,6 @@ impl Ground {
     /// A place on it.
     pub(super) fn at(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
-    }
-
-    /// All of it.
-    pub(super) fn all(&self) -> &Path {
-        self.scratch.path()
     }
 
     /// Her folder.
@@ -172,6 +167,11 @@ impl Ground {
     /// Waits for names that appear in a folder of hers, and puts links to `target` in their places.
     pub(super) fn snatch(&self, folder: &Path, target: &Path) -> Result<Ours> {
         Ours::start(self.part(&["snatch"]).arg(folder).arg(target))
+    }
+
+    /// Waits for somebody to open a name in a folder of hers, and exchanges it for the one with `evil-` before it.
+    pub(super) fn pounce(&self, folder: &Path) -> Result<Ours> {
+        Ours::start(self.part(&["pounce"]).arg(folder))
     }
 
     /// Ends whatever runs as her.

@@ -11,14 +11,14 @@ use crate::coin::Coin;
 pub(super) const FINISH: Kind = Kind {
     name: "finish",
     about: "`switch --finish` of an interrupted one, with the tricks of undo",
-    share: 8,
+    share: 50,
     prepare: |ground| prepare(ground, Finish),
 };
 
 pub(super) const PUT_BACK: Kind = Kind {
     name: "put-back",
     about: "a switch whose reload fails, while she exchanges what was written for links",
-    share: 3,
+    share: 8,
     prepare: |ground| prepare(ground, PutBack),
 };
 

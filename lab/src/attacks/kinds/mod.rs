@@ -4,11 +4,18 @@
 //! run once as root, and the judge looks afterwards.
 
 mod finish;
+mod home;
 mod journal;
+mod names;
 mod output;
+mod password;
+mod reading;
 mod scene;
+mod spool;
+mod stack;
 mod undo;
 mod version;
+mod view;
 
 use anyhow::Result;
 
@@ -47,6 +54,17 @@ pub(super) const KINDS: &[Kind] = &[
     finish::PUT_BACK,
     output::OPENMETRICS,
     journal::JOURNAL,
+    names::NAMES,
+    view::VIEW,
+    reading::READING,
+    password::PASSWORD,
+    output::OUTPUTS,
+    output::COMPARE,
+    home::HOME,
+    spool::SPOOL,
+    stack::GUNICORN,
+    stack::TITLE,
+    stack::MODULES,
 ];
 
 impl<'a> Readiness<'a> {

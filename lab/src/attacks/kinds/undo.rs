@@ -11,7 +11,7 @@ use crate::coin::Coin;
 pub(super) const UNDO: Kind = Kind {
     name: "undo",
     about: "`switch --undo` where links, pipes, loops have the names of her application's file and folder",
-    share: 12,
+    share: 80,
     prepare,
 };
 

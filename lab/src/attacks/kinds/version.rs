@@ -4,7 +4,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
-use std::path::PathBuf;
+use std::path::Path;
 
 use anyhow::Result;
 
@@ -18,14 +18,14 @@ use crate::servers::{Ours, wait_until};
 pub(super) const LINK: Kind = Kind {
     name: "version-link",
     about: "root's programs mounted over a folder of hers in her namespace; outside, links that are exchanged for scripts",
-    share: 12,
+    share: 100,
     prepare: link,
 };
 
 pub(super) const FOLDER: Kind = Kind {
     name: "version-folder",
     about: "a server's program of root's in a folder of hers, exchanged for a script",
-    share: 12,
+    share: 100,
     prepare: folder,
 };
 
@@ -114,7 +114,7 @@ fn folder(ground: &Ground) -> Result<Readiness<'_>> {
 }
 
 /// Whether a socket is made within a few seconds.
-fn comes(socket: &PathBuf) -> bool {
+pub(super) fn comes(socket: &Path) -> bool {
     const LOOKS: u32 = 300;
     (0..LOOKS).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(10));
