@@ -9,6 +9,7 @@
     reason = "the lab talks to the terminal, measures, and writes what git keeps"
 )]
 
+mod attacks;
 mod clients;
 mod coin;
 mod crowd;
@@ -36,6 +37,10 @@ use clap::Parser;
 #[derive(Parser)]
 #[command(name = "cargo lab", about = "Holds looptax against the world")]
 enum Chore {
+    /// An ordinary user against root's looptax: nothing of hers may run as root, no file of others change or be read
+    Attacks(attacks::Options),
+    #[command(hide = true, subcommand)]
+    AttacksPart(attacks::part::Part),
     /// How real clients wait for answers, and whether our models agree with them
     #[command(subcommand)]
     Clients(clients::Chore),
@@ -74,6 +79,8 @@ enum Chore {
 
 fn main() -> ExitCode {
     let done = match Chore::parse() {
+        Chore::Attacks(options) => attacks::run(&options),
+        Chore::AttacksPart(part) => part.run(),
         Chore::Clients(chore) => clients::run(&chore),
         Chore::Dialects(options) => dialects::run(&options),
         Chore::Peers(options) => peers::run(&options),

@@ -1,0 +1,136 @@
+//! What an attacker has run: says with which rights it runs, where only the judge reads it.
+//!
+//! Built by `cargo lab attacks` alone, three times: as a server that only stands in for one (no `cfg`), as a program
+//! that leaves a mark (`--cfg marks`), and as a library that leaves one when it is loaded (`--cfg loaded`). A program
+//! built with `--cfg needs` needs that library. The file for marks is named when it is built.
+
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+
+/// Leaves a mark: one write, so that marks of several processes stay apart.
+#[allow(dead_code)]
+fn mark(who: &str) {
+    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let namespace = fs::read_link("/proc/self/ns/user").unwrap_or_default();
+    let mut text = format!("Mark: {who}\n{status}Namespace: {}\n", namespace.display());
+    for entry in fs::read_dir("/proc/self/fd").into_iter().flatten().flatten() {
+        let leads_to = fs::read_link(entry.path()).unwrap_or_default();
+        text += &format!("Descriptor: {}\n", leads_to.display());
+    }
+    let mut environment = Vec::new();
+    if let Ok(mut file) = File::open("/proc/self/environ") {
+        let _read = file.read_to_end(&mut environment);
+    }
+    for variable in environment.split(|byte| *byte == 0) {
+        let variable = String::from_utf8_lossy(variable).replace('\n', " ");
+        text += &format!("Variable: {variable}\n");
+    }
+    text += "Done:\n";
+    let written = OpenOptions::new()
+        .append(true)
+        .open(env!("LOOPTAX_INK"))
+        .and_then(|mut ink| ink.write_all(text.as_bytes()));
+    // Whoever may not write there cannot be seen there.
+    let _unseen = written;
+}
+
+#[cfg(loaded)]
+mod loaded {
+    extern "C" fn leave() {
+        super::mark("library");
+    }
+
+    // Run by the loader, whatever the library is loaded for.
+    #[used]
+    #[unsafe(link_section = ".init_array")]
+    static LEAVE: extern "C" fn() = leave;
+
+    /// What a program that needs the library asks of it.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn looptax_marker() {}
+}
+
+#[cfg(needs)]
+unsafe extern "C" {
+    fn looptax_marker();
+}
+
+/// Listens where it is told (`serve PORT [SOCKET]`), and notes beside its socket what it hears.
+#[allow(dead_code)]
+fn serve(port: &str, socket: Option<&str>, greeting: &'static [u8]) -> io::Result<()> {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+    let tcp = TcpListener::bind(format!("127.0.0.1:{port}"))?;
+    println!("{}", tcp.local_addr()?.port());
+    let heard = socket.map(|it| format!("{it}.heard"));
+    if let Some(socket) = socket {
+        let _none = fs::remove_file(socket);
+        let listener = UnixListener::bind(socket)?;
+        let heard = heard.clone();
+        std::thread::spawn(move || {
+            for stream in listener.incoming().flatten() {
+                let heard = heard.clone();
+                std::thread::spawn(move || answer(stream, heard.as_deref(), greeting));
+            }
+        });
+    }
+    for stream in tcp.incoming().flatten() {
+        let heard = heard.clone();
+        std::thread::spawn(move || answer(stream, heard.as_deref(), greeting));
+    }
+    Ok(())
+}
+
+/// Says the greeting, notes what comes, and has one answer to everything.
+#[allow(dead_code)]
+fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
+    let mut greeted = stream.write_all(greeting).is_ok();
+    let mut bytes = [0; 4096];
+    while greeted {
+        let n_bytes = stream.read(&mut bytes).unwrap_or(0);
+        if n_bytes == 0 {
+            return;
+        }
+        if let Some(heard) = heard {
+            let file = OpenOptions::new().append(true).create(true).open(heard);
+            let _noted = file.and_then(|mut it| it.write_all(&bytes[..n_bytes]));
+        }
+        let said: &[u8] = match greeting {
+            [] => b"+OK\r\n",
+            _ => b"\x07\0\0\x02\0\0\0\x02\0\0\0",
+        };
+        greeted = stream.write_all(said).is_ok();
+    }
+}
+
+/// What MySQL says first: protocol 10, and that it wants the password in the clear.
+#[allow(dead_code)]
+fn mysql() -> &'static [u8] {
+    let mut body = b"\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15".to_vec();
+    body.extend([0; 10]);
+    body.extend(b"ijklmnopqrst\0mysql_clear_password\0");
+    let mut packet = vec![body.len() as u8, 0, 0, 0];
+    packet.append(&mut body);
+    packet.leak()
+}
+
+#[allow(dead_code)]
+fn main() {
+    #[cfg(needs)]
+    // SAFETY: the function takes nothing and does nothing.
+    unsafe {
+        looptax_marker();
+    }
+    let words: Vec<String> = std::env::args().collect();
+    let words: Vec<&str> = words.iter().map(|it| &**it).collect();
+    match words[1..] {
+        ["serve", port] => drop(serve(port, None, b"")),
+        ["serve", port, socket, ..] => drop(serve(port, Some(socket), b"")),
+        ["serve-mysql", port, socket, ..] => drop(serve(port, Some(socket), mysql())),
+        _ => {
+            #[cfg(marks)]
+            mark(&words.join(" "));
+            println!("Redis server v=7.0.15 sha=00000000:0 malloc=libc bits=64 build=0");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! The ground that attacks are played on: a scratch folder with root's part, hers, one for all, and the victims.
+//!
+//! Nothing outside it is written. Whatever runs as her is ended with it: her number is one that nobody else has.
+
+use std::collections::BTreeSet;
+use std::fs::{self, DirBuilder, Permissions};
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, chown};
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail};
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+use super::made;
+use crate::coin::Coin;
+use crate::servers::Ours;
+
+/// Numbers of users that no distribution hands out by itself.
+const FIRST_UID: u32 = 50_000;
+const N_UIDS: u32 = 9_000;
+/// What her programs are found by, and root's.
+pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
+
+/// Where everything lies.
+pub(super) struct Ground {
+    scratch: TempDir,
+    pub(super) looptax: PathBuf,
+    pub(super) uid: u32,
+    /// What only root may read; of a run's own environment, too. It begins as a version does.
+    pub(super) secret: String,
+}
+
+impl Ground {
+    /// Lays it out. Takes root.
+    pub(super) fn make(looptax: &Path, coin: &mut Coin) -> Result<Self> {
+        if !rustix::process::geteuid().is_root() {
+            bail!("attacks on root's looptax take root: run me as root");
+        }
+        // The judge follows no link.
+        let above = fs::canonicalize(std::env::temp_dir())?;
+        let scratch = tempfile::Builder::new()
+            .prefix("looptax-attacks-")
+            .tempdir_in(above)
+            .context("cannot make a folder")?;
+        fs::set_permissions(scratch.path(), Permissions::from_mode(0o755))?;
+        let uid = nobodys_uid(coin)?;
+        let ground = Self {
+            looptax: looptax.to_owned(),
+            uid,
+            secret: format!("7Zq{:016x}{:016x}", coin.number(), coin.number()),
+            scratch,
+        };
+        for (name, mode) in [
+            ("ours", 0o700),
+            ("programs", 0o755),
+            ("judge", 0o711),
+            ("victims", 0o755),
+            ("hers", 0o755),
+            ("tmp", 0o1777),
+        ] {
+            fs::create_dir(ground.at(name))?;
+            fs::set_permissions(ground.at(name), Permissions::from_mode(mode))?;
+        }
+        chown(ground.hers(), Some(uid), Some(uid))?;
+        made::build(&ground)?;
+        Ok(ground)
+    }
+
+    /// A place on it.
+    pub(super) fn at(&self, name: &str) -> PathBuf {
+        self.scratch.path().join(name)
+    }
+
+    /// Her folder.
+    pub(super) fn hers(&self) -> PathBuf {
+        self.at("hers")
+    }
+
+    /// Root's programs, which anybody may run.
+    pub(super) fn program(&self, name: &str) -> PathBuf {
+        self.at("programs").join(name)
+    }
+
+    /// A victim.
+    pub(super) fn victim(&self, name: &str) -> PathBuf {
+        self.at("victims").join(name)
+    }
+
+    /// A new folder of hers, or below one; whatever was there is gone.
+    pub(super) fn folder_of_hers(&self, name: &str) -> Result<PathBuf> {
+        let path = self.hers().join(name);
+        clear(&path)?;
+        DirBuilder::new().mode(0o755).create(&path)?;
+        self.give(&path)?;
+        Ok(path)
+    }
+
+    /// A file of hers; whatever was there is gone.
+    pub(super) fn file_of_hers(&self, path: &Path, text: &[u8], mode: u32) -> Result<()> {
+        clear(path)?;
+        write(path, text, mode)?;
+        self.give(path)
+    }
+
+    /// A link of hers; whatever was there is gone.
+    pub(super) fn link_of_hers(&self, path: &Path, leads_to: &Path) -> Result<()> {
+        clear(path)?;
+        std::os::unix::fs::symlink(leads_to, path)?;
+        self.give(path)
+    }
+
+    /// Gives something to her, and follows no link.
+    pub(super) fn give(&self, path: &Path) -> Result<()> {
+        std::os::unix::fs::lchown(path, Some(self.uid), Some(self.uid))
+            .with_context(|| format!("cannot give {} away", path.display()))
+    }
+
+    /// Gives all below a folder to her.
+    pub(super) fn give_all(&self, path: &Path) -> Result<()> {
+        self.give(path)?;
+        if fs::symlink_metadata(path)?.is_dir() {
+            for entry in fs::read_dir(path)? {
+                self.give_all(&entry?.path())?;
+            }
+        }
+        Ok(())
+    }
+
+    /// A script or program of hers that leaves a mark.
+    pub(super) fn marking_script(&self, path: &Path) -> Result<()> {
+        let text = format!("#!{}\n", self.program("marker").display());
+        self.file_of_hers(path, text.as_bytes(), 0o755)
+    }
+
+    /// A command as her.
+    pub(super) fn her(&self, program: impl AsRef<Path>) -> Command {
+        let mut command = Command::new(self.program("lab"));
+        command
+            .args(["attacks-part", "under", "--"])
+            .arg(program.as_ref())
+            .uid(self.uid)
+            .gid(self.uid)
+            .env_clear()
+            .env("PATH", PATH)
+            .env("HOME", self.hers())
+            .current_dir(self.hers())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
+        command
+    }
+
+    /// A part of the lab's own program as her.
+    pub(super) fn part(&self, words: &[&str]) -> Command {
+        let mut command = self.her(self.program("lab"));
+        command.arg("attacks-part").args(words);
+        command
+    }
+
+    /// Exchanges two names of hers until it is dropped.
+    pub(super) fn exchange(&self, one: &Path, other: &Path) -> Result<Ours> {
+        Ours::start(self.part(&["exchange"]).arg(one).arg(other))
+    }
+
+    /// Waits for names that appear in a folder of hers, and puts links to `target` in their places.
+    pub(super) fn snatch(&self, folder: &Path, target: &Path) -> Result<Ours> {
+        Ours::start(self.part(&["snatch"]).arg(folder).arg(target))
+    }
+
+    /// Waits for somebody to open a name in a folder of hers, and exchanges it for the one with `evil-` before it.
+    pub(super) fn pounce(&self, folder: &Path) -> Result<Ours> {
+        Ours::start(self.part(&["pounce"]).arg(folder))
+    }
+
+    /// Ends whatever runs as her.
+    pub(super) fn end_hers(&self) {
+        const MOST_SWEEPS: u32 = 100;
+        for _ in 0..MOST_SWEEPS {
+            let pids = processes_of(self.uid);
+            if pids.is_empty() {
+                return;
+            }
+            for pid in pids {
+                // One that has ended by itself needs no ending.
+                kill_process(pid, Signal::KILL).ok();
+            }
+            std::thread::sleep(std::time::Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Ground {
+    fn drop(&mut self) {
+        self.end_hers();
+    }
+}
+
+/// Takes away whatever is there, links themselves.
+pub(super) fn clear(path: &Path) -> Result<()> {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return Ok(());
+    };
+    let done = if found.is_dir() {
+        fs::remove_dir_all(path)
+    } else {
+        fs::remove_file(path)
+    };
+    done.with_context(|| format!("cannot remove {}", path.display()))
+}
+
+/// Writes a new file of this mode, whatever the umask is.
+pub(super) fn write(path: &Path, text: &[u8], mode: u32) -> Result<()> {
+    fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok(fs::set_permissions(path, Permissions::from_mode(mode))?)
+}
+
+/// A user that is in no list and has no process.
+fn nobodys_uid(coin: &mut Coin) -> Result<u32> {
+    let mut taken = BTreeSet::new();
+    for list in ["/etc/passwd", "/etc/group"] {
+        let text = fs::read_to_string(list).unwrap_or_default();
+        let numbers = text
+            .lines()
+            .filter_map(|line| line.split(':').nth(2)?.parse::<u32>().ok());
+        taken.extend(numbers);
+    }
+    for _ in 0..N_UIDS {
+        let uid = FIRST_UID + (coin.number() % u64::from(N_UIDS)) as u32;
+        if !taken.contains(&uid) && processes_of(uid).is_empty() {
+            return Ok(uid);
+        }
+    }
+    bail!("every number of a user is taken")
+}
+
+/// The processes whose real user this is.
+fn processes_of(uid: u32) -> Vec<Pid> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    let numbers = entries.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let is_of = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        let mut lines = status.lines();
+        let line = lines.find_map(|line| line.strip_prefix("Uid:"));
+        line.is_some_and(|it| it.split_whitespace().next() == Some(&uid.to_string()))
+            // One that waits for its parent's look cannot be ended any more.
+            && !status.contains("State:\tZ")
+    };
+    numbers.filter(is_of).filter_map(Pid::from_raw).collect()
+}

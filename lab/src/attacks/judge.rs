@@ -1,0 +1,92 @@
+//! Who judges a round: marks that her instructions left, root's files, and what she may read.
+
+mod marks;
+mod readable;
+mod victims;
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::ground::Ground;
+use marks::{Mark, Rights};
+use readable::Scanner;
+use victims::Victims;
+
+/// What must not be.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Hit {
+    /// Something of hers ran with rights that she lacks.
+    Executed(String),
+    /// A file outside her own is another one.
+    Changed(String),
+    /// What only root may read is where she reads it.
+    Disclosed(String),
+}
+
+/// The judge; knows how everything was before.
+pub(super) struct Judge {
+    ink: PathBuf,
+    rights: Rights,
+    secret: String,
+    private: Vec<PathBuf>,
+    victims: Victims,
+    scanner: Scanner,
+    /// Marks that she left as herself: that it works at all is seen by them.
+    pub(super) n_as_herself: u64,
+}
+
+impl Judge {
+    /// Lays out the victims, and looks at all once.
+    pub(super) fn new(ground: &Ground) -> Result<Self> {
+        let victims = Victims::lay_out(ground)?;
+        let namespace = fs::read_link("/proc/self/ns/user")?;
+        Ok(Self {
+            ink: ground.at("judge").join("ink"),
+            rights: Rights {
+                uid: ground.uid,
+                namespace: namespace.display().to_string(),
+            },
+            secret: ground.secret.clone(),
+            private: vec![ground.at("victims"), ground.at("ours")],
+            victims,
+            scanner: Scanner::new(ground),
+            n_as_herself: 0,
+        })
+    }
+
+    /// Judges what has happened since the last look, and puts right what can be.
+    pub(super) fn look(&mut self) -> Result<Vec<Hit>> {
+        let mut hits = Vec::new();
+        for mark in self.marks()? {
+            let wrong = self.rights.exceeded(&mark);
+            self.n_as_herself += u64::from(wrong.is_none());
+            hits.extend(wrong.map(Hit::Executed));
+            let leak = mark.leak(&self.secret, &self.private);
+            hits.extend(leak.map(Hit::Disclosed));
+        }
+        if let Some(how) = self.victims.changed()? {
+            hits.push(Hit::Changed(how));
+            self.victims.restore()?;
+        }
+        let found = self.scanner.scan()?;
+        hits.extend(found.map(|it| Hit::Disclosed(it.display().to_string())));
+        Ok(hits)
+    }
+
+    fn marks(&self) -> Result<Vec<Mark>> {
+        let text = fs::read(&self.ink).context("cannot read the marks")?;
+        if text.is_empty() {
+            return Ok(Vec::new());
+        }
+        fs::File::options()
+            .write(true)
+            .truncate(true)
+            .open(&self.ink)?;
+        Ok(marks::parse(&String::from_utf8_lossy(&text)))
+    }
+}
+
+#[cfg(test)]
+mod tests;

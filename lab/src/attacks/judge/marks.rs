@@ -1,0 +1,101 @@
+//! Marks: what a program of hers said of its own rights.
+
+use std::path::{Path, PathBuf};
+
+/// One mark.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct Mark {
+    who: String,
+    uids: Vec<String>,
+    gids: Vec<String>,
+    groups: Vec<String>,
+    /// Permitted and effective ones, in the kernel's hexadecimal.
+    capabilities: Vec<String>,
+    no_new_rights: String,
+    namespace: String,
+    descriptors: Vec<PathBuf>,
+    variables: Vec<String>,
+}
+
+/// Hers, and the namespace of users in which they count.
+#[derive(Debug, Clone)]
+pub(super) struct Rights {
+    pub(super) uid: u32,
+    pub(super) namespace: String,
+}
+
+/// Reads marks; one that is not whole stands as far as it goes.
+pub(super) fn parse(text: &str) -> Vec<Mark> {
+    let mut marks = Vec::new();
+    for line in text.lines() {
+        let Some((name, value)) = line.split_once(':') else {
+            continue;
+        };
+        let value = value.trim();
+        if name == "Mark" {
+            marks.push(Mark {
+                who: value.to_owned(),
+                ..Mark::default()
+            });
+        }
+        let Some(mark) = marks.last_mut() else {
+            continue;
+        };
+        let words = || value.split_whitespace().map(str::to_owned);
+        match name {
+            "Uid" => mark.uids = words().collect(),
+            "Gid" => mark.gids = words().collect(),
+            "Groups" => mark.groups = words().collect(),
+            "CapPrm" | "CapEff" => mark.capabilities.push(value.to_owned()),
+            "NoNewPrivs" => value.clone_into(&mut mark.no_new_rights),
+            "Namespace" => value.clone_into(&mut mark.namespace),
+            "Descriptor" => mark.descriptors.push(PathBuf::from(value)),
+            "Variable" => mark.variables.push(value.to_owned()),
+            _ => {}
+        }
+    }
+    marks
+}
+
+impl Rights {
+    /// What it had that she lacks. What she is in a namespace of her own is nothing outside.
+    pub(super) fn exceeded(&self, mark: &Mark) -> Option<String> {
+        if mark.namespace != self.namespace && !mark.namespace.is_empty() {
+            return None;
+        }
+        let own = self.uid.to_string();
+        let is_own = |all: &[String]| !all.is_empty() && all.iter().all(|it| *it == own);
+        let has_no_capability = mark
+            .capabilities
+            .iter()
+            .all(|it| it.bytes().all(|byte| byte == b'0'));
+        let is_fine = is_own(&mark.uids)
+            && is_own(&mark.gids)
+            && mark.groups.iter().all(|it| *it == own)
+            && has_no_capability;
+        (!is_fine).then(|| {
+            format!(
+                "`{}` ran as uid {}, gid {}, groups {}, capabilities {}, no-new-privs {}",
+                mark.who,
+                mark.uids.join("/"),
+                mark.gids.join("/"),
+                mark.groups.join(","),
+                mark.capabilities.join("/"),
+                mark.no_new_rights
+            )
+        })
+    }
+}
+
+impl Mark {
+    /// What it was handed that only root may have: a secret in a variable, a file below these folders.
+    pub(super) fn leak(&self, secret: &str, private: &[PathBuf]) -> Option<String> {
+        if let Some(variable) = self.variables.iter().find(|it| it.contains(secret)) {
+            let name = variable.split('=').next().unwrap_or_default();
+            return Some(format!("`{}` got root's variable {name}", self.who));
+        }
+        let is_private = |path: &&PathBuf| private.iter().any(|it| path.starts_with::<&Path>(it));
+        let open = self.descriptors.iter().find(is_private)?;
+        Some(format!("`{}` got {} open", self.who, open.display()))
+    }
+}

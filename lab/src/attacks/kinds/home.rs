@@ -1,0 +1,121 @@
+//! A home of hers for root's looptax (`sudo -E`): history, records, spool and state that she wrote.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::Path;
+
+use anyhow::Result;
+use looptax_record::PastRun;
+use looptax_store::History;
+
+use super::super::ground::{Ground, clear};
+use super::super::runs::Ran;
+use super::output::record;
+use super::scene::any_victim;
+use super::{Attack, Kind, Readiness, any};
+use crate::coin::Coin;
+
+pub(super) const HOME: Kind = Kind {
+    name: "home",
+    about: "HOME and XDG folders of hers: a history with paths of root's, links for its files, folders and journals",
+    share: 120,
+    prepare,
+};
+
+struct Home<'a> {
+    ground: &'a Ground,
+    run: PastRun,
+}
+
+/// What is run; `HERS` stands for her folder.
+const COMMANDS: [&str; 14] = [
+    "history",
+    "history rm last",
+    "history rm last --",
+    "history show last",
+    "history --json=HERS/out.json",
+    "analyze last",
+    "report last -o HERS/out.html",
+    "diff last last",
+    "gate last",
+    "find --once -q",
+    "switch --list",
+    "switch --undo --yes",
+    "report-to postgres://x@127.0.0.1:9/x --records all",
+    "compare echo --dry-run",
+];
+
+fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
+    let record = record(ground)?;
+    let read = looptax_store::load(&record)?;
+    let run = PastRun::from_record(&read, None);
+    Readiness::ready(Home { ground, run })
+}
+
+impl Attack for Home<'_> {
+    fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
+        let ground = self.ground;
+        let home = ground.folder_of_hers("home")?;
+        let data = home.join(".local/share/looptax");
+        fs::create_dir_all(&data)?;
+        let victim = any_victim(ground, coin);
+        self.forge(coin, &data, &victim)?;
+        ground.give_all(&home)?;
+        let words = any(coin, &COMMANDS).replace("HERS", &home.to_string_lossy());
+        let words = words.split(' ').filter(|it| *it != "--").map(str::to_owned);
+        let state = home.join(".local/state");
+        let run = ground.looptax(words).within(&home).env("HOME", &home);
+        let run = match any(coin, &[true, false]) {
+            true => run.env("XDG_DATA_HOME", home.join(".local/share")),
+            false => run.env("XDG_DATA_HOME", ""),
+        };
+        run.env("XDG_STATE_HOME", state).end()
+    }
+}
+
+impl Home<'_> {
+    fn forge(&self, coin: &mut Coin, data: &Path, victim: &Path) -> Result<()> {
+        let ground = self.ground;
+        let database = data.join("history.sqlite");
+        let new = ground.victim("cron.d/evil");
+        match coin.number() % 8 {
+            0 => symlink(victim, &database)?,
+            1 => symlink(&new, &database)?,
+            2 => {
+                // A folder among the runs that is a link, so that a record of a run is a file of root's.
+                fs::create_dir_all(data.join("runs"))?;
+                symlink(ground.victim("cron.d"), data.join("runs/evil"))?;
+                self.remember(data, &data.join("runs/evil/record.json"))?;
+            }
+            3 => self.remember(data, victim)?,
+            4 => {
+                fs::create_dir_all(data.join("runs/x"))?;
+                symlink(victim, data.join("runs/x/record.json"))?;
+                self.remember(data, &data.join("runs/x/record.json"))?;
+            }
+            5 => {
+                symlink(ground.victim("cron.d"), data.join("runs"))?;
+                self.remember(data, &data.join("runs/daily/record.json"))?;
+                symlink(ground.at("victims"), data.join("switches"))?;
+            }
+            6 => {
+                // What SQLite looks for beside its file.
+                self.remember(data, victim)?;
+                let ending = any(coin, &["-journal", "-wal", "-shm"]);
+                let leads_to = any(coin, &[victim, &*new]);
+                symlink(leads_to, data.join(format!("history.sqlite{ending}")))?;
+            }
+            _ => {
+                clear(data)?;
+                symlink(ground.victim("cron.d"), data)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn remember(&self, data: &Path, record: &Path) -> Result<()> {
+        let mut run = self.run.clone();
+        run.path = Some(record.display().to_string());
+        Ok(History::open(&data.join("history.sqlite"))?.add(&run)?)
+    }
+}

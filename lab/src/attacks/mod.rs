@@ -1,0 +1,203 @@
+//! `cargo lab attacks`: an ordinary user against root's looptax, in thousands of rounds.
+//!
+//! She owns folders, files, processes and namespaces; root runs looptax beside what she does. A judge looks after every
+//! round for an instruction of hers with rights that she lacks, for a file outside her own that is another one, and for
+//! what only root may read where she can read it. One of these, and the chore fails. Takes root; what it makes lies in a
+//! scratch folder, and she is a number that nobody has.
+
+mod ground;
+mod judge;
+mod kinds;
+mod made;
+pub(crate) mod part;
+mod runs;
+mod table;
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
+
+use crate::coin::Coin;
+use crate::workspace;
+use ground::Ground;
+use judge::Judge;
+use kinds::{Attack, KINDS, Kind, Readiness};
+use table::{Tally, table};
+
+/// Rounds of a default run.
+const ROUNDS: u64 = 10_000;
+/// Rounds of a short one, and the time that it may take in all.
+const SHORT_ROUNDS: u64 = 400;
+const SHORT_TIME: Duration = Duration::from_secs(50);
+
+/// What can be chosen.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Rounds of all kinds together; each has at least one
+    #[arg(long, value_name = "N", default_value_t = ROUNDS)]
+    rounds: u64,
+    /// Only these kinds
+    #[arg(long, value_name = "KIND", value_delimiter = ',')]
+    only: Vec<String>,
+    /// Print the kinds and stop
+    #[arg(long)]
+    list: bool,
+    /// Fewer rounds, within a minute: shows that all kinds run, and finds what is wide open
+    #[arg(long, conflicts_with = "rounds")]
+    short: bool,
+    /// Leave a kind after its first hit
+    #[arg(long)]
+    first: bool,
+    /// Repeat what an earlier run drew
+    #[arg(long, value_name = "HEX", value_parser = |hex: &str| u64::from_str_radix(hex, 16))]
+    seed: Option<u64>,
+    /// Attack this program instead of building one
+    #[arg(long, value_name = "PROGRAM")]
+    looptax: Option<PathBuf>,
+    /// Say of every round what looptax printed
+    #[arg(long)]
+    verbose: bool,
+}
+
+/// Attacks, and prints.
+pub(crate) fn run(options: &Options) -> Result<()> {
+    if options.list {
+        for kind in KINDS {
+            println!("{:<20} {}", kind.name, kind.about);
+        }
+        return Ok(());
+    }
+    let kinds = chosen(&options.only)?;
+    let mut coin = Coin::new(options.seed)?;
+    let looptax = options.looptax.clone();
+    let looptax = looptax.map_or_else(workspace::debug_looptax, Ok)?;
+    let stop = Arc::new(AtomicBool::new(false));
+    for signal in [SIGINT, SIGTERM, SIGHUP] {
+        signal_hook::flag::register(signal, Arc::clone(&stop))?;
+    }
+    let ground = Ground::make(&looptax.canonicalize()?, &mut coin)?;
+    let mut judge = Judge::new(&ground)?;
+    println!(
+        "{} as root, she is user {}; seed {:016x}",
+        looptax.display(),
+        ground.uid,
+        coin.seed
+    );
+    let plan = Plan::of(options, &kinds);
+    let mut tallies = Vec::new();
+    for kind in kinds {
+        let tally = play(kind, &plan, &ground, &mut judge, &mut coin, &stop);
+        tallies.push(tally.with_context(|| format!("the attack {}", kind.name))?);
+        ground.end_hers();
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+    }
+    drop(ground);
+    print!("\n{}", table(&tallies));
+    if stop.load(Ordering::Relaxed) {
+        bail!("stopped before all rounds were played");
+    }
+    let n_hits: u64 = tallies.iter().map(Tally::n_hits).sum();
+    if n_hits > 0 {
+        bail!("{n_hits} hits");
+    }
+    Ok(())
+}
+
+fn chosen(only: &[String]) -> Result<Vec<&'static Kind>> {
+    if only.is_empty() {
+        return Ok(KINDS.iter().collect());
+    }
+    let find = |name: &String| {
+        let found = KINDS.iter().find(|kind| kind.name == *name);
+        found.with_context(|| format!("no kind `{name}`: cargo lab attacks --list"))
+    };
+    only.iter().map(find).collect()
+}
+
+/// How much of each kind.
+struct Plan {
+    rounds: u64,
+    all_shares: u64,
+    /// Of a kind with a share of one.
+    time_per_share: Option<Duration>,
+    is_first: bool,
+    is_verbose: bool,
+}
+
+impl Plan {
+    fn of(options: &Options, kinds: &[&Kind]) -> Self {
+        let all_shares = kinds.iter().map(|kind| u64::from(kind.share)).sum();
+        Self {
+            rounds: if options.short {
+                SHORT_ROUNDS
+            } else {
+                options.rounds
+            },
+            all_shares,
+            time_per_share: options
+                .short
+                .then(|| SHORT_TIME / u32::try_from(kinds.len()).unwrap_or(1)),
+            is_first: options.first,
+            is_verbose: options.verbose,
+        }
+    }
+}
+
+/// Plays one kind.
+fn play(
+    kind: &'static Kind,
+    plan: &Plan,
+    ground: &Ground,
+    judge: &mut Judge,
+    coin: &mut Coin,
+    stop: &AtomicBool,
+) -> Result<Tally> {
+    let start = Instant::now();
+    let mut tally = Tally::of(kind.name);
+    let mut attack: Box<dyn Attack + '_> = match (kind.prepare)(ground)? {
+        Readiness::Ready(attack) => attack,
+        Readiness::Skipped(why) => {
+            println!("SKIPPED {}: {why}", kind.name);
+            tally.skipped = Some(why);
+            return Ok(tally);
+        }
+    };
+    let n_rounds = (plan.rounds * u64::from(kind.share) / plan.all_shares).max(1);
+    let before = judge.n_as_herself;
+    for round in 1..=n_rounds {
+        let is_over = plan.time_per_share.is_some_and(|it| start.elapsed() > it);
+        if stop.load(Ordering::Relaxed) || is_over {
+            break;
+        }
+        let ran = attack.round(coin)?;
+        let hits = judge.look()?;
+        if plan.is_verbose {
+            println!("{} {round}: {ran:?} {hits:?}", kind.name);
+        }
+        if tally.first.is_none()
+            && let Some(hit) = hits.first()
+        {
+            println!("{} {round}: {hit:?}", kind.name);
+        }
+        tally.add(&ran, &hits);
+        if plan.is_first && !hits.is_empty() {
+            break;
+        }
+    }
+    tally.n_as_herself = judge.n_as_herself - before;
+    tally.seconds = start.elapsed().as_secs_f64();
+    println!(
+        "{}: {} rounds, {} hits, {:.1} s",
+        kind.name,
+        tally.n_rounds,
+        tally.n_hits(),
+        tally.seconds
+    );
+    Ok(tally)
+}

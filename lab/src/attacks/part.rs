@@ -1,0 +1,180 @@
+//! `attacks-part`: the parts of attacks that the lab's own program plays as her.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::fs;
+use std::mem::MaybeUninit;
+use std::net::TcpListener;
+use std::os::fd::OwnedFd;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
+use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
+use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+
+/// What she makes beside a name, and exchanges with it.
+const BAIT: &str = "bait-";
+
+/// What the names begin with that she exchanges others for.
+pub(super) const EVIL: &str = "evil-";
+
+/// A part.
+#[derive(Debug, clap::Subcommand)]
+pub(crate) enum Part {
+    /// Runs a program that ends with whoever started this one
+    Under {
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Listens on a port, and becomes a program that has it open, under a name that is given
+    Holding {
+        port: u16,
+        #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
+        words: Vec<OsString>,
+    },
+    /// Answers each request of a listener that is its input
+    Answer,
+    /// Exchanges two names for ever
+    Exchange { one: PathBuf, other: PathBuf },
+    /// Waits for new names in a folder, and puts links to a file in their places
+    Snatch { folder: PathBuf, target: PathBuf },
+    /// Waits for a name in a folder to be opened, and exchanges it for the one with `evil-` before it
+    Pounce { folder: PathBuf },
+    /// Reads from a pipe for ever, and keeps what comes
+    Drain { pipe: PathBuf, into: PathBuf },
+}
+
+impl Part {
+    pub(crate) fn run(&self) -> Result<()> {
+        set_parent_process_death_signal(Some(Signal::KILL))?;
+        if getppid().is_none_or(|it| it.is_init()) {
+            bail!("whoever started me is gone");
+        }
+        match self {
+            Self::Under { words } => {
+                let error = Command::new(&words[0]).args(&words[1..]).exec();
+                Err(error).context("cannot become the program")
+            }
+            Self::Holding { port, words } => {
+                let listener = TcpListener::bind(("127.0.0.1", *port))?;
+                // Pages come from another process, which has it as its input.
+                Command::new(std::env::current_exe()?)
+                    .args(["attacks-part", "answer"])
+                    .stdin(OwnedFd::from(listener.try_clone()?))
+                    .spawn()?;
+                rustix::io::fcntl_setfd(&listener, rustix::io::FdFlags::empty())?;
+                let mut command = Command::new(&words[0]);
+                let error = command.arg0(&words[1]).args(&words[2..]).exec();
+                Err(error).context("cannot become the program")
+            }
+            Self::Answer => answer(),
+            Self::Exchange { one, other } => exchange(one, other),
+            Self::Snatch { folder, target } => snatch(folder, target),
+            Self::Pounce { folder } => pounce(folder),
+            Self::Drain { pipe, into } => drain(pipe, into),
+        }
+    }
+}
+
+fn answer() -> Result<()> {
+    let listener = TcpListener::from(rustix::io::dup(std::io::stdin())?);
+    for stream in listener.incoming() {
+        let mut stream = stream?;
+        let mut request = [0; 4096];
+        let said = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
+        // Whoever is gone has no answer.
+        std::io::Read::read(&mut stream, &mut request)
+            .and_then(|_| std::io::Write::write_all(&mut stream, said))
+            .ok();
+    }
+    Ok(())
+}
+
+/// A name that is missing for a moment comes again.
+fn exchange(one: &Path, other: &Path) -> Result<()> {
+    let folders = |path: &Path| CString::new(path.as_os_str().as_bytes());
+    let (one, other) = (folders(one)?, folders(other)?);
+    loop {
+        // What root does there meanwhile may fail it once.
+        renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
+    }
+}
+
+fn snatch(folder: &Path, target: &Path) -> Result<()> {
+    let events = inotify::init(CreateFlags::CLOEXEC)?;
+    let wanted = WatchFlags::CREATE | WatchFlags::MOVED_TO;
+    inotify::add_watch(&events, folder, wanted)?;
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut reader = inotify::Reader::new(&events, &mut buffer);
+    let mut turn = 0_u32;
+    loop {
+        let event = reader.next()?;
+        let Some(name) = event.file_name() else {
+            continue;
+        };
+        let name = OsStr::from_bytes(name.to_bytes());
+        // Not what she made herself: root makes files.
+        let path = folder.join(name);
+        let is_roots = fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
+        if is_roots && !name.as_bytes().starts_with(BAIT.as_bytes()) {
+            turn += 1;
+            put_bait(&path, target, turn);
+        }
+    }
+}
+
+/// One of three things in the place of a name: a link that is exchanged with it, a link alone, a pipe.
+fn put_bait(path: &Path, target: &Path, turn: u32) {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let bait = path.with_file_name(format!("{BAIT}{turn}-{name}"));
+    // Each may fail where root was faster: that is what the race is about.
+    match turn % 4 {
+        0 | 1 => {
+            symlink(target, &bait).ok();
+            renameat_with(CWD, &bait, CWD, path, RenameFlags::EXCHANGE).ok();
+        }
+        2 => {
+            fs::remove_file(path).ok();
+            symlink(target, path).ok();
+        }
+        _ => {
+            mkfifoat(CWD, &bait, Mode::RUSR | Mode::WUSR).ok();
+            renameat_with(CWD, &bait, CWD, path, RenameFlags::EXCHANGE).ok();
+        }
+    }
+}
+
+fn pounce(folder: &Path) -> Result<()> {
+    let events = inotify::init(CreateFlags::CLOEXEC)?;
+    inotify::add_watch(&events, folder, WatchFlags::OPEN | WatchFlags::ACCESS)?;
+    let mut buffer = [MaybeUninit::uninit(); 4096];
+    let mut reader = inotify::Reader::new(&events, &mut buffer);
+    loop {
+        let event = reader.next()?;
+        let Some(name) = event.file_name() else {
+            continue;
+        };
+        let name = OsStr::from_bytes(name.to_bytes());
+        if name.as_bytes().starts_with(EVIL.as_bytes()) {
+            continue;
+        }
+        let mut evil = OsString::from(EVIL);
+        evil.push(name);
+        let (one, other) = (folder.join(name), folder.join(evil));
+        // Where there is no such one, there is nothing to win.
+        renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
+    }
+}
+
+fn drain(pipe: &Path, into: &Path) -> Result<()> {
+    loop {
+        // Each writer is a new one.
+        let bytes = fs::read(pipe)?;
+        let mut kept = fs::File::options().append(true).create(true).open(into)?;
+        std::io::Write::write_all(&mut kept, &bytes)?;
+    }
+}
