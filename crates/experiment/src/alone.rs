@@ -3,13 +3,13 @@
 //! A name in the abstract namespace of sockets: the kernel forgets it with us, however we end, and
 //! nothing lies about on a disk. Seen only within one network namespace.
 
-use std::fs;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use looptax_host::kernel;
 use looptax_host::waiting;
 
 /// What the first is called; those that measure beside it have a number after it.
@@ -95,7 +95,7 @@ fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
 /// # Source
 /// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
 fn n_held(name: &str) -> usize {
-    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let table = kernel::text("/proc/net/unix").unwrap_or_default();
     let names = table.lines().filter_map(|line| line.split_once(" @"));
     let is_one = |its: &str| {
         let rest = its.strip_prefix(name);

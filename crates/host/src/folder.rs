@@ -95,7 +95,7 @@ impl Folder {
     }
 
     /// Whether a file of this owner has its name here by the will of root or the caller.
-    pub(crate) fn keeps(&self, owner: u32) -> bool {
+    pub fn keeps(&self, owner: u32) -> bool {
         self.stranger
             .as_ref()
             .is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
@@ -152,9 +152,20 @@ impl Folder {
     /// # Errors
     /// As [`Folder::open_own`].
     pub fn open_or_create_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
-        let name = name.as_ref();
+        self.own_or_created(name.as_ref(), OFlags::RDWR)
+    }
+
+    /// The same for adding to its end.
+    ///
+    /// # Errors
+    /// As [`Folder::open_own`].
+    pub fn append_or_create_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.own_or_created(name.as_ref(), OFlags::RDWR | OFlags::APPEND)
+    }
+
+    fn own_or_created(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
         loop {
-            match self.open_ordinary(name, OFlags::RDWR) {
+            match self.open_ordinary(name, access) {
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {}
                 opened => {
                     let file = opened?;
@@ -164,7 +175,8 @@ impl Folder {
             }
             match self.create(name, 0o600) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                made => return made,
+                // Once more, for the access that is wanted.
+                made => drop(made?),
             }
         }
     }
@@ -322,7 +334,23 @@ impl Folder {
         Ok(rustix::fs::fsync(self.readable()?)?)
     }
 
-    fn readable(&self) -> io::Result<OwnedFd> {
+    /// The same folder, held once more.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            path: self.path.clone(),
+            stranger: self.stranger.clone(),
+        })
+    }
+
+    /// A descriptor of the folder that it can be read and changed by.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn readable(&self) -> io::Result<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         Ok(openat(&self.fd, ".", flags, Mode::empty())?)
     }

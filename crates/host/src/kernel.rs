@@ -46,6 +46,15 @@ pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
     File::open(checked(path.as_ref())?)
 }
 
+/// Opens a device for reading and writing.
+///
+/// # Errors
+/// As [`read`].
+pub fn open_both(path: impl AsRef<Path>) -> io::Result<File> {
+    let path = checked(path.as_ref())?;
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
 /// Writes to a file of the kernel, in one call.
 ///
 /// # Errors

@@ -1,7 +1,7 @@
 //! Folders of the caller's own: records, history, journals, a spool. What is in them is believed.
 
 use std::io;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rustix::fs::{FileType, Stat};
 
@@ -91,6 +91,19 @@ pub fn is_fit(path: &Path) -> bool {
         }
     }
     false
+}
+
+/// The folder for temporary files that the environment names. A caller with more rights than its user takes `/tmp` where
+/// another user could exchange what is made there.
+pub fn temporary() -> PathBuf {
+    let named = std::env::temp_dir();
+    let own = rustix::process::geteuid().as_raw();
+    let is_fit =
+        |path: &Path| Folder::following(Links::Trusted, path).is_ok_and(|folder| folder.keeps(own));
+    if is_privileged() && !is_fit(&named) {
+        return PathBuf::from("/tmp");
+    }
+    named
 }
 
 /// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a folder

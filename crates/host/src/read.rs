@@ -12,6 +12,11 @@ use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
+/// More than the accounts of any machine.
+const MOST_SYSTEM_BYTES: u64 = 64 << 20;
+/// More than any configuration that people write.
+const MOST_CONFIG_BYTES: u64 = 16 << 20;
+
 /// Reads the ordinary file that a path leads to, links followed.
 ///
 /// # Errors
@@ -28,6 +33,20 @@ pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
 pub fn text(path: &Path, most_bytes: u64) -> io::Result<String> {
     let bytes = read(path, most_bytes)?;
     String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// A configuration file that people wrote, as text.
+///
+/// # Errors
+/// As [`text`].
+pub fn config(path: &Path) -> io::Result<String> {
+    text(path, MOST_CONFIG_BYTES)
+}
+
+/// A file of the system, such as `/etc/passwd`, lossily; empty where it cannot be read.
+pub fn system_text(path: &str) -> String {
+    let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
 }
 
 /// Opens the ordinary file that a path leads to, links followed.

@@ -4,15 +4,17 @@
 //! there what she cannot read. Links are followed within the process's root folder, and every folder and file on the
 //! way must be readable by the process's user, by permission bits.
 
+use std::ffi::OsString;
 use std::fs::File;
 use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::Stat;
+use rustix::fs::{FileType, Stat};
 
-use crate::folder::read_whole;
+use crate::folder::{Folder, read_whole};
 use crate::read::{open_by, open_path};
+use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
@@ -63,6 +65,14 @@ impl View {
         open_by(&self.walk(Links::All), &self.whole(path)?)
     }
 
+    /// Opens an ordinary file for reading; a link in its place is refused.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub fn open_ordinary(&self, path: &Path) -> io::Result<File> {
+        open_by(&self.walk(Links::None), &self.whole(path)?)
+    }
+
     /// What a path leads to, links followed; `None` where there is nothing.
     ///
     /// # Errors
@@ -77,6 +87,30 @@ impl View {
     /// As [`View::read`].
     pub fn look_at_link(&self, path: &Path) -> io::Result<Option<Stat>> {
         self.looked(Links::None, path)
+    }
+
+    /// The names in a folder, in order.
+    ///
+    /// # Errors
+    /// As [`View::read`].
+    pub fn names(&self, path: &Path) -> io::Result<Vec<OsString>> {
+        let walked = self.walk_to(path)?;
+        let stat = walked.last.as_ref().map(|it| it.stat);
+        if let Some(stat) = stat
+            && !self.viewer.may_read(&stat)
+        {
+            let (at, viewer) = (walked.path(), self.viewer.uid);
+            return Err(Refusal::Unreadable { at, viewer }.into());
+        }
+        let mut names = Folder::at_end(walked)?.names()?;
+        names.sort();
+        Ok(names)
+    }
+
+    /// Whether a path leads to an ordinary file.
+    pub fn is_file(&self, path: &Path) -> bool {
+        let found = self.look(path).ok().flatten();
+        found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile)
     }
 
     /// Walks to a path.

@@ -14,6 +14,15 @@ pub struct Viewer {
 }
 
 impl Viewer {
+    /// Root, who may read everything.
+    pub fn root() -> Self {
+        Self {
+            uid: 0,
+            gid: 0,
+            groups: Vec::new(),
+        }
+    }
+
     /// A user of whom no group is known.
     pub(crate) fn without_groups(uid: u32) -> Self {
         Self {

@@ -8,6 +8,7 @@
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
+use looptax_host::read;
 use looptax_wire::WireError;
 
 use crate::error::LOG_IN;
@@ -99,12 +100,12 @@ fn with<T>(work: impl FnOnce(&mut Memory) -> T) -> T {
 impl From<&Endpoint> for Identity {
     fn from(endpoint: &Endpoint) -> Self {
         match endpoint {
-            Endpoint::Unix(path) => match rustix::fs::stat(path) {
-                Ok(file) => Self::File {
+            Endpoint::Unix(path) => match read::look(path) {
+                Ok(Some(file)) => Self::File {
                     device: file.st_dev,
                     inode: file.st_ino,
                 },
-                Err(_) => Self::Named(endpoint.clone()),
+                Ok(None) | Err(_) => Self::Named(endpoint.clone()),
             },
             Endpoint::Abstract(_) | Endpoint::Tcp(_) => Self::Named(endpoint.clone()),
         }

@@ -188,7 +188,7 @@ fn start_once(
     tcp: SocketAddr,
     scratch: &Scratch,
 ) -> Result<Pooler, ServerError> {
-    if scratch.path(CONFIG_FILE).exists() {
+    if scratch.has(CONFIG_FILE) {
         scratch.remove_file(CONFIG_FILE)?;
     }
     let version = binary::version_of(path);

@@ -5,11 +5,13 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
+use looptax_host::Folder;
 use procfs::process::{MMapPath, Process as ProcEntry, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -167,8 +169,13 @@ pub(crate) fn kill_group(leader: Process) {
         has_ended_by(handle, deadline);
     }
     for file in files {
-        std::fs::remove_file(file).ok();
+        remove_shared(&file).ok();
     }
+}
+
+fn remove_shared(file: &Path) -> io::Result<()> {
+    let name = file.file_name().unwrap_or_default();
+    Folder::open(Path::new("/dev/shm"))?.remove(name)
 }
 
 /// Files of `/dev/shm` that PostgreSQL made and this process has mapped.

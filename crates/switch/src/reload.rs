@@ -1,7 +1,7 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use looptax_diagnose::check::Rights;
 use looptax_discover::{Home, Process};
+use looptax_host::{kernel, read};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::clock::Since;
@@ -40,7 +41,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
-    let is_service = Path::new("/run/systemd/system").is_dir() && unit.ends_with(".service");
+    let is_service =
+        read::is_folder(Path::new("/run/systemd/system")) && unit.ends_with(".service");
     is_service.then_some(&**unit)
 }
 
@@ -87,7 +89,7 @@ impl Command<'_> {
             return Ok(shell);
         };
         // By its path: of a process that gave up rights no other one of its user may follow the link itself.
-        shell.current_dir(fs::read_link(like.file("cwd"))?);
+        shell.current_dir(kernel::link(like.file("cwd"))?);
         shell.env_clear().envs(environment(like)?);
         Ok(shell)
     }
@@ -98,7 +100,7 @@ impl Command<'_> {
 /// # Errors
 /// That they are not ours to read.
 pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsString)>> {
-    let bytes = fs::read(process.file("environ"))?;
+    let bytes = kernel::read(process.file("environ"))?;
     let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
     let pairs = bytes.split(|byte| *byte == 0).filter_map(|it| {
         let at = it.iter().position(|byte| *byte == b'=')?;
@@ -126,7 +128,7 @@ fn spawn(command: Command<'_>, shell: &mut process::Command) -> io::Result<Child
         let started = scope.spawn(|| {
             rights.take()?;
             let folder = shell.get_current_dir().map(|it| it.join("."));
-            if folder.is_some_and(|it| fs::metadata(it).is_err()) {
+            if folder.is_some_and(|it| !matches!(read::look(&it), Ok(Some(_)))) {
                 // It was entered before rights were given up.
                 shell.current_dir("/");
             }

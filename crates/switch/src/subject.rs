@@ -7,7 +7,6 @@ use looptax_diagnose::check::{Around, Client};
 use looptax_discover::{Process, Survey, process};
 use looptax_failure::Failure;
 use looptax_host::kernel;
-use rustix::fs::FileType;
 
 use crate::plan::{Fate, Plan, Planned, Wish, plan};
 use crate::proof::{Watch, Watched};
@@ -48,13 +47,8 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
     let Some(view) = process(pid).and_then(|it| it.view().ok()) else {
         return Vec::new();
     };
-    let is_file = |name: &str| {
-        view.look(Path::new(name)).is_ok_and(|it| {
-            it.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile)
-        })
-    };
     let names = app::usual_files().into_iter();
-    let there = names.filter(|name| is_file(name));
+    let there = names.filter(|name| view.is_file(Path::new(name)));
     there.map(|name| folder.join(name)).collect()
 }
 

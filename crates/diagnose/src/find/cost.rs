@@ -4,11 +4,11 @@
 //! of another kind of server is not used: how much of a request is the transport differs little, but
 //! nobody has measured that it does not.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
 use looptax_store::load;
 
@@ -63,8 +63,10 @@ pub fn why_none(record: &Record) -> String {
 /// where there is no other. One that is gone, or too large to be worth the time, is passed over.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
-    let is_small =
-        |path: &&PathBuf| fs::metadata(path).is_ok_and(|it| it.len() <= MOST_RECORD_BYTES);
+    let is_small = |path: &&PathBuf| {
+        let found = read::look(path).ok().flatten();
+        found.is_some_and(|it| it.st_size.cast_unsigned() <= MOST_RECORD_BYTES)
+    };
     for path in records.iter().filter(is_small) {
         let Ok(record) = load(path) else { continue };
         for source in cost_sources(&record, &format!("run {}", record.id)) {

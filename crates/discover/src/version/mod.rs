@@ -12,15 +12,14 @@ mod spelling;
 use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::Kind;
-use rustix::fs::{FileType, Mode, OFlags};
+use looptax_host::kernel;
+use rustix::fs::{Stat, fstat};
 
 use crate::process::Process;
 
@@ -43,13 +42,13 @@ struct FileNow {
     changed: (i64, i64),
 }
 
-impl From<&std::fs::Metadata> for FileNow {
-    fn from(it: &std::fs::Metadata) -> Self {
+impl From<&Stat> for FileNow {
+    fn from(it: &Stat) -> Self {
         Self {
-            dev: it.dev(),
-            inode: it.ino(),
-            n_bytes: it.len(),
-            changed: (it.ctime(), it.ctime_nsec()),
+            dev: it.st_dev,
+            inode: it.st_ino,
+            n_bytes: it.st_size.cast_unsigned(),
+            changed: (it.st_ctime, it.st_ctime_nsec.cast_signed()),
         }
     }
 }
@@ -107,8 +106,8 @@ impl Versions {
 
 /// Opens the file that a process runs; only a regular file can be executed.
 fn opened(link: &Path) -> Option<(File, FileNow)> {
-    let file = File::open(link).ok()?;
-    let now = FileNow::from(&file.metadata().ok()?);
+    let file = kernel::open(link).ok()?;
+    let now = FileNow::from(&fstat(&file).ok()?);
     Some((file, now))
 }
 
@@ -152,19 +151,14 @@ fn leading_version(text: &[u8]) -> Option<&str> {
 
 /// The major version that PostgreSQL's data folder states: the server works in that folder.
 ///
-/// The folder is the process's own, and a link in it could lead to any file of the machine: links are not followed,
-/// and only a regular file is opened for reading.
+/// The folder is the process's own, and a link in it could lead to any file of the machine: it is not followed.
 fn of_data_folder(process: &Process) -> Option<String> {
-    let folder = File::open(process.file("cwd")).ok()?;
-    let place = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let place = rustix::fs::openat(&folder, "PG_VERSION", place, Mode::empty()).ok()?;
-    let found = rustix::fs::fstat(place.as_fd()).ok()?;
-    if FileType::from_raw_mode(found.st_mode) != FileType::RegularFile {
-        return None;
-    }
-    let number = std::os::fd::AsRawFd::as_raw_fd(&place);
     let mut text = Vec::new();
-    let file = File::open(format!("/proc/self/fd/{number}")).ok()?;
+    let file = process
+        .view()
+        .ok()?
+        .open_ordinary(Path::new("PG_VERSION"))
+        .ok()?;
     file.take(MOST_VERSION_BYTES as u64)
         .read_to_end(&mut text)
         .ok()?;

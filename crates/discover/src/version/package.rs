@@ -3,10 +3,10 @@
 //! Debian's `dpkg` and Alpine's `apk` keep text, which is read; no program of theirs is executed. RPM keeps a database
 //! that is not text, and is not asked. A package counts only if the file at its path is the one that runs.
 
-use std::fs::{self, File};
 use std::io::Read;
 use std::path::Path;
 
+use looptax_host::read as host;
 use memchr::memmem;
 
 use super::{FileNow, leading_version};
@@ -21,7 +21,7 @@ pub(super) fn version_of(path: &Path, now: FileNow) -> Option<String> {
     let text = path.to_str()?;
     let version = of_dpkg(Path::new(DPKG), text).or_else(|| of_apk(Path::new(APK), text))?;
     // Only now: another user chose this path, unless a package has it.
-    let there = fs::metadata(path).ok()?;
+    let there = host::look(path).ok()??;
     (FileNow::from(&there) == now).then_some(version)
 }
 
@@ -37,8 +37,7 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
         let mut lines = spellings(path).map(|it| format!("\n{it}\n"));
         lines.any(|it| memmem::find(&text, it.as_bytes()).is_some())
     };
-    let lists = fs::read_dir(folder.join("info")).ok()?.flatten();
-    let mut lists = lists.map(|it| it.path());
+    let mut lists = host::list(&folder.join("info")).ok()?.into_iter();
     let list = lists.find(|it| it.extension().is_some_and(|it| it == "list") && is_owner(it))?;
     let package = list.file_stem()?.to_str()?;
     // A package of several architectures: `libc6:amd64`.
@@ -89,13 +88,14 @@ fn upstream(version: &str) -> Option<String> {
 
 fn read(path: &Path) -> Option<Vec<u8>> {
     let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
+    let file = host::open(path).ok()?;
     file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;
     Some(bytes)
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
     use std::io::Write;
 
     use super::*;
@@ -149,7 +149,7 @@ mod tests {
         if !Path::new(DPKG).join("status").exists() {
             return;
         }
-        let now = FileNow::from(&fs::metadata("/bin/sh").unwrap());
+        let now = FileNow::from(&rustix::fs::stat("/bin/sh").unwrap());
         let other = FileNow { inode: 0, ..now };
         assert_eq!(version_of(Path::new("/bin/sh"), other), None);
     }

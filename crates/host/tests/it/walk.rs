@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use looptax_host::{Folder, Links, Refusal, Walk, refusal};
+use rustix::fs::{Mode, OFlags};
 use tempfile::tempdir;
 
 use crate::world::{STRANGER, World};
@@ -180,4 +181,23 @@ fn a_tree_is_removed_without_following_its_links() {
     let folder = Folder::following(Links::All, scratch.path()).unwrap();
     folder.remove_all("tree").unwrap();
     assert!(!at("tree").exists() && at("kept/file").exists());
+}
+
+#[test]
+fn links_stay_under_another_root() {
+    let scratch = tempdir().unwrap();
+    let at = |path: &str| scratch.path().join(path);
+    fs::create_dir(at("run")).unwrap();
+    fs::write(at("run/x"), "").unwrap();
+    symlink("/run", at("link")).unwrap();
+    let root = rustix::fs::open(scratch.path(), OFlags::PATH, Mode::empty()).unwrap();
+    let mut walk = Walk::following(Links::All);
+    walk.root = Some(&root);
+    let found = walk.to("/link/x".as_ref()).unwrap().last.unwrap();
+    let expected = rustix::fs::stat(at("run/x")).unwrap();
+    assert_eq!(
+        (found.stat.st_dev, found.stat.st_ino),
+        (expected.st_dev, expected.st_ino)
+    );
+    assert!(walk.to("/../../proc/version".as_ref()).is_err());
 }

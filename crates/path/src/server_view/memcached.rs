@@ -2,9 +2,9 @@
 //!
 //! Reads `/proc` of the process that answers. Called by `server_view`, for memcached alone.
 
-use std::fs;
 use std::net::SocketAddr;
 
+use looptax_host::kernel;
 use looptax_wire::WireError;
 use looptax_wire::memcached::Connection;
 
@@ -34,7 +34,7 @@ pub(super) fn server_view(
         "version={} settings={:016x} command=`{}`",
         connection.server_version(),
         fingerprint(&settings),
-        command_line(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()),
+        command_line(&kernel::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()),
     );
     let worker = worker_of(pid);
     let seen = |connection_id, seen_as| ClientSeen {
@@ -85,10 +85,11 @@ fn client(name: &str, value: &str) -> Option<SocketAddr> {
 
 /// The one thread of this name; `None` when there are several, or none.
 fn worker_of(pid: u32) -> Option<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let mut workers = tasks.flatten().filter_map(|task| {
-        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        (name.trim() == WORKER).then(|| task.file_name().to_str()?.parse().ok())?
+    let tasks = kernel::names(format!("/proc/{pid}/task")).ok()?;
+    let mut workers = tasks.filter_map(|task| {
+        let tid = task.to_str()?;
+        let name = kernel::text(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+        (name.trim() == WORKER).then(|| tid.parse().ok())?
     });
     let worker = workers.next();
     workers.next().is_none().then_some(worker).flatten()

@@ -9,7 +9,6 @@ mod mysql;
 mod postgres;
 mod sides;
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
@@ -18,6 +17,7 @@ use std::thread;
 use looptax_advise::check::{self, mysql_account};
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
+use looptax_host::kernel;
 use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_redirect::SocketName;
@@ -228,7 +228,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let place = sides.client.other_network();
     let tried = on_a_thread(|| {
         if let Some(place) = &place {
-            let network = File::open(place)?;
+            let network = kernel::open(place)?;
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
         Ok(open(sides.address, &endpoint, login))

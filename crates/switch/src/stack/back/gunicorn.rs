@@ -3,10 +3,10 @@
 //! SIGHUP has it close what it listens on and listen where its file says (seen with 20.1). What its command line or
 //! `GUNICORN_CMD_ARGS` say wins over the file.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_host::{kernel, read};
 
 use super::super::program::{Line, line, reload};
 use super::super::rights::{Access, User, number_of};
@@ -76,10 +76,10 @@ impl BackProgram for Gunicorn {
                         .to_owned(),
             });
         }
-        let folder = fs::read_link(own.master.file("cwd")).unwrap_or_default();
+        let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
         let named = option(words, "config").unwrap_or_else(|| USUAL_FILE.to_owned());
         let path = folder.join(named.trim_start_matches("file:"));
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
             what: format!(
                 "{title} reads {}, not {}",
@@ -177,7 +177,7 @@ fn option(words: &[String], setting: &str) -> Option<String> {
 }
 
 fn environment(master: &Process, name: &str) -> Option<String> {
-    let bytes = fs::read(master.file("environ")).ok()?;
+    let bytes = kernel::read(master.file("environ")).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut all = text.split('\0');
     all.find_map(|it| Some(it.strip_prefix(name)?.strip_prefix('=')?.to_owned()))

@@ -3,10 +3,10 @@
 //! Debian's file wants variables that `apachectl` sets, so that one is asked where it lies beside the program and nothing
 //! was named at the start; else the program itself, with the options and the variables of the running one.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_host::read;
 
 use super::super::program::{Line, file_of, line, reload, said, said_like};
 use super::known::{Files, FrontProgram};
@@ -41,7 +41,7 @@ impl FrontProgram for Apache {
         };
         let paths = { found.lines() }.filter_map(|it| it.split_once(") ").map(|it| it.1.trim()));
         let paths = paths.filter(|it| it.starts_with('/')).map(PathBuf::from);
-        let text = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
+        let text = |path: PathBuf| read::config(&path).ok().map(|text| (path, text));
         Ok(paths.filter_map(text).collect())
     }
 
@@ -79,7 +79,7 @@ fn asked(master: &Process) -> Asked {
     let words = options(&master.arguments());
     let program = file_of(master);
     let control = program.parent().unwrap_or(Path::new("/")).join("apachectl");
-    if words.is_empty() && control.is_file() {
+    if words.is_empty() && read::is_file(&control) {
         return Asked::Control(control);
     }
     Asked::Itself(program, words)

@@ -1,9 +1,9 @@
 //! Caddy: its Caddyfile with what that imports, the test of it, and the reload by its own endpoint.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_host::{kernel, read};
 
 use super::super::program::{Line, file_of, line};
 use super::known::{Files, FrontProgram};
@@ -34,7 +34,7 @@ impl FrontProgram for Caddy {
 
     fn files(&self, master: &Process) -> Result<Files, String> {
         let main = config(master);
-        let text = fs::read_to_string(&main).map_err(|it| format!("{}: {it}", main.display()))?;
+        let text = read::config(&main).map_err(|it| format!("{}: {it}", main.display()))?;
         let mut found = vec![(main, text)];
         follow(&mut found);
         Ok(found)
@@ -64,7 +64,7 @@ impl FrontProgram for Caddy {
             return Ok(command.into());
         }
         let main = config(master);
-        let text = fs::read_to_string(&main).unwrap_or_default();
+        let text = read::config(&main).unwrap_or_default();
         let is_off = text.lines().any(|it| it.trim() == "admin off");
         if is_off {
             return Err(format!(
@@ -93,7 +93,7 @@ fn told(master: &Process, what: &str) -> Line {
 /// The file that it was started with.
 fn config(master: &Process) -> PathBuf {
     let named = option(&master.arguments(), CONFIG);
-    let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+    let folder = kernel::link(master.file("cwd")).unwrap_or_default();
     folder.join(named.unwrap_or_else(|| "Caddyfile".to_owned()))
 }
 
@@ -122,15 +122,15 @@ fn follow(files: &mut Files) {
         let of_file = |(path, text): &(PathBuf, String)| imports(text, &folder(path));
         let named = files[from..].iter().flat_map(of_file);
         // One file by its one name, or an import of itself would never end.
-        let mut named: Vec<PathBuf> = named.filter_map(|it| fs::canonicalize(it).ok()).collect();
+        let mut named: Vec<PathBuf> = named.filter_map(|it| read::real_path(&it).ok()).collect();
         let is_known = |it: &PathBuf| {
             let mut known = files.iter();
-            known.any(|file| fs::canonicalize(&file.0).is_ok_and(|own| own == *it))
+            known.any(|file| read::real_path(&file.0).is_ok_and(|own| own == *it))
         };
         named.retain(|it| !is_known(it));
         named.sort();
         named.dedup();
-        let read = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
+        let read = |path: PathBuf| read::config(&path).ok().map(|text| (path, text));
         files.extend(named.into_iter().filter_map(read));
         from = end;
     }
@@ -150,13 +150,12 @@ fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
             found.push(path);
             continue;
         };
-        let entries = fs::read_dir(path.parent().unwrap_or(folder));
-        let entries = { entries.into_iter().flatten().flatten() }.map(|it| it.path());
+        let entries = read::list(path.parent().unwrap_or(folder)).unwrap_or_default();
         let is_one = |it: &PathBuf| {
             let name = it.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(head) && name.ends_with(tail)
         };
-        found.extend(entries.filter(is_one));
+        found.extend(entries.into_iter().filter(is_one));
     }
     found
 }

@@ -1,9 +1,9 @@
 //! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master where it has one.
 
-use std::fs;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_host::{kernel, read};
 
 use super::super::program::{Line, file_of, is_trusted, line, reload, workers};
 use super::known::{Files, FrontProgram};
@@ -27,17 +27,17 @@ impl FrontProgram for Haproxy {
     }
 
     fn files(&self, master: &Process) -> Result<Files, String> {
-        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
         let mut found = Files::new();
         for named in named(master) {
             let path = folder.join(named);
             let mut paths = vec![path.clone()];
-            if let Ok(entries) = fs::read_dir(&path) {
-                paths = entries.flatten().map(|it| it.path()).collect();
+            if let Ok(entries) = read::list(&path) {
+                paths = entries;
                 paths.retain(|it| it.extension().is_some_and(|it| it == "cfg"));
             }
             for path in paths {
-                let text = fs::read_to_string(&path);
+                let text = read::config(&path);
                 let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
                 found.push((path, text));
             }
@@ -56,7 +56,7 @@ impl FrontProgram for Haproxy {
 
     fn test(&self, master: &Process) -> Line {
         let mut words = vec!["-c".to_owned(), "-q".to_owned()];
-        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
         for named in named(master) {
             let path = folder.join(named).display().to_string();
             words.extend(["-f".to_owned(), path]);

@@ -8,11 +8,11 @@ mod haproxy;
 mod known;
 mod nginx;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::{Process, any_process};
 use looptax_failure::Failure;
+use looptax_host::read;
 
 use super::program::{masters, workers};
 pub(super) use known::{Files, FrontProgram};
@@ -59,7 +59,7 @@ impl Front {
                 }
             };
             let is_it =
-                |(path, _): &(PathBuf, String)| fs::canonicalize(path).is_ok_and(|it| it == file);
+                |(path, _): &(PathBuf, String)| read::real_path(path).is_ok_and(|it| it == file);
             if !files.iter().any(is_it) {
                 continue;
             }
