@@ -21,11 +21,11 @@ use crate::page::{Helper, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
-use looptax_host::seccomp::Listener;
 use crate::sys::timers::Timers;
 use crate::sys::wait::{self, Change, SignalSet};
 use crate::sys::{errno, identity, inherited, own_pid, pass, process};
 use crate::watchdog::{Config, FORWARDED};
+use looptax_host::seccomp::Listener;
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]

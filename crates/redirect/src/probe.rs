@@ -9,9 +9,9 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::page::Page;
 use crate::sys::fork::{self, Never};
-use looptax_host::seccomp::{self, Answer, Listener};
 use crate::sys::{errno, own_pid, pass, process, socket, wait};
 use crate::{Switches, filter, page};
+use looptax_host::seccomp::{self, Answer, Listener};
 
 /// What there is beside the necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

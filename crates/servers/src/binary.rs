@@ -1,6 +1,7 @@
 //! Finding a server's program and asking it for its version.
 //!
-//! Looks into PATH and the usual folders; runs nothing but `--version`.
+//! Looks into PATH and the usual folders; runs nothing but `--version`, and as root nothing that others than root can
+//! change.
 
 use std::env;
 use std::fs;
@@ -10,6 +11,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use looptax_dsn::Kind;
+use looptax_host::program::trusted_program;
 
 use crate::ServerError;
 use crate::kind::{prints_version, program_is_its_own, programs};
@@ -62,6 +64,10 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
         return env::current_exe().map_err(|_| missing);
     }
     for path in paths.filter(|path| is_executable(path)) {
+        if let Err(why) = trusted_program(&path) {
+            missing = ServerError::PassedOver { path, why };
+            continue;
+        }
         match version_text(&path) {
             Ok(text) if prints_version(kind, &text) => return Ok(path),
             Ok(_) => {}

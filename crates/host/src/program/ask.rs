@@ -21,7 +21,10 @@ const MOST_BYTES: usize = 8 << 20;
 const STEP: Duration = Duration::from_millis(5);
 /// What every program gets for an environment.
 const OURS: [(&str, &str); 2] = [
-    ("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"),
+    (
+        "PATH",
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ),
     ("LC_ALL", "C"),
 ];
 
@@ -141,7 +144,10 @@ impl Subject {
     fn arguments(&self, ask: &Ask<'_>) -> io::Result<Vec<CString>> {
         let name = { ask.name.as_deref() }.unwrap_or(self.program.path.as_os_str());
         let words = ask.words.iter().map(OsString::as_os_str);
-        std::iter::once(name).chain(words).map(child::text).collect()
+        std::iter::once(name)
+            .chain(words)
+            .map(child::text)
+            .collect()
     }
 
     fn variables(&self, which: Variables) -> Result<Vec<CString>, ProgramError> {
@@ -221,7 +227,10 @@ fn has_ended(running: &Started) -> io::Result<bool> {
 
 /// Whether a child was ended by what a kernel without these filters answers.
 fn is_seccomp_s(error: &io::Error) -> bool {
-    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY))
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY)
+    )
 }
 
 fn start(child: Child) -> io::Result<Started> {

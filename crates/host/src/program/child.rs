@@ -76,7 +76,9 @@ impl Child {
             is_root_s: owner.uid == 0,
             arguments: pointers(&parts.arguments),
             variables: pointers(&parts.variables),
-            _texts: { parts.arguments.into_iter() }.chain(parts.variables).collect(),
+            _texts: { parts.arguments.into_iter() }
+                .chain(parts.variables)
+                .collect(),
             confinement: parts.confinement,
         }
     }
@@ -125,7 +127,8 @@ impl Child {
 
     /// The folder that the process works in; `/` if its user may not enter that any more.
     fn enter_folder(&self) -> io::Result<()> {
-        let is_there = { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
+        let is_there =
+            { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
         if !is_there {
             rustix::process::chdir(c"/")?;
         }
@@ -169,7 +172,15 @@ struct CapabilityHeader {
 
 fn drop_capabilities() -> io::Result<()> {
     // SAFETY: numbers alone.
-    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+    unsafe {
+        libc::prctl(
+            libc::PR_CAP_AMBIENT,
+            libc::PR_CAP_AMBIENT_CLEAR_ALL,
+            0,
+            0,
+            0,
+        )
+    };
     let mut header = CapabilityHeader {
         version: CAPABILITY_VERSION,
         pid: 0,
@@ -178,7 +189,11 @@ fn drop_capabilities() -> io::Result<()> {
     let none = [0_u32; 6];
     // SAFETY: both are live and have this version's layout.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, none.as_ptr()) };
-    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+    if result == 0 {
+        Ok(())
+    } else {
+        Err(io::Error::last_os_error())
+    }
 }
 
 fn close_others_on_exec() {

@@ -109,7 +109,12 @@ impl Subject {
 }
 
 fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
-    let file = rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
+    let file = rustix::fs::openat(
+        folder,
+        name,
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
     let mut bytes = Vec::new();
     File::from(file?).take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -156,7 +161,10 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     let stat = rustix::fs::fstat(fd.as_fd()).map_err(hidden)?;
     let path = rustix::fs::readlinkat(folder, "exe", Vec::new()).map_err(hidden)?;
     let path = path.into_bytes();
-    let path = path.strip_suffix(REMOVED.as_bytes()).filter(|_| stat.st_nlink == 0).unwrap_or(&path);
+    let path = path
+        .strip_suffix(REMOVED.as_bytes())
+        .filter(|_| stat.st_nlink == 0)
+        .unwrap_or(&path);
     let path = PathBuf::from(OsStr::from_bytes(path));
     if stat.st_nlink == 0 {
         // An upgrade put another in its place. That one is what its owner would start now, if only root put it there.

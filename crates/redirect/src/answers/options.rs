@@ -13,9 +13,9 @@ use std::sync::{Mutex, PoisonError};
 use super::{moved, outcome, read_length, write_answer};
 use crate::page::Page;
 use crate::supervisor::Supervisor;
-use looptax_host::seccomp::{Answer, Call};
 use crate::sys::{errno, own_pid, process, socket};
 use crate::tag::Tag;
+use looptax_host::seccomp::{Answer, Call};
 
 /// Longest value that is looked at; `TCP_INFO` has some 280 bytes.
 const MAX_VALUE_BYTES: usize = 512;

@@ -7,6 +7,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use looptax_host::program::trusted_program;
+
 use crate::ServerError;
 use crate::binary::is_executable;
 
@@ -66,7 +68,7 @@ pub(crate) fn php_fpm() -> Option<PathBuf> {
         .chain(USUAL_FOLDERS.iter().map(PathBuf::from))
         .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
         .map(|entry| entry.path())
-        .filter(|path| is_executable(path))
+        .filter(|path| is_executable(path) && trusted_program(path).is_ok())
         .filter_map(|path| Some((version_in(path.file_name()?.to_str()?)?, path)))
         .max_by_key(|(version, _)| *version)
         .map(|(_, path)| path)

@@ -253,6 +253,7 @@ fn a_pool_is_tested_by_the_php_fpm_in_whose_folder_it_lies() {
     let tests = looptax_switch::pool_tests([&*pool]);
     let [test] = &*tests else { panic!("{tests:?}") };
     let main = shop.path("fpm.conf");
+    let test = test.text();
     assert!(test.contains("-t -R") && test.ends_with(&main), "{test}");
     let nobodys = Path::new("/nonexistent/www.conf");
     assert!(looptax_switch::pool_tests([nobodys]).is_empty());

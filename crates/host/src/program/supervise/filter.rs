@@ -278,10 +278,18 @@ mod tests {
         check(libc::SYS_prlimit64, [1, 7], error(libc::EPERM));
         check(libc::SYS_setpriority, [0, 0], libc::SECCOMP_RET_ALLOW);
         check(libc::SYS_setpriority, [0, 1], error(libc::EPERM));
-        check(libc::SYS_socket, [libc::AF_INET6 as u64, 0], libc::SECCOMP_RET_ALLOW);
-        check(libc::SYS_socket, [libc::AF_NETLINK as u64, 0], error(libc::EAFNOSUPPORT));
+        check(
+            libc::SYS_socket,
+            [libc::AF_INET6 as u64, 0],
+            libc::SECCOMP_RET_ALLOW,
+        );
+        check(
+            libc::SYS_socket,
+            [libc::AF_NETLINK as u64, 0],
+            error(libc::EAFNOSUPPORT),
+        );
         check(libc::SYS_ioctl, [0, 0x4008_6602], error(libc::EPERM));
-        check(libc::SYS_ioctl, [0, libc::TCGETS as u64], libc::SECCOMP_RET_ALLOW);
+        check(libc::SYS_ioctl, [0, libc::TCGETS], libc::SECCOMP_RET_ALLOW);
         check(libc::SYS_read, [0, 0], libc::SECCOMP_RET_ALLOW);
     }
 

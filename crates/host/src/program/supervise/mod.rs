@@ -56,7 +56,12 @@ impl Confinement {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
         let message = [IoSlice::new(b"l")];
-        rustix::net::sendmsg(&self.to_supervisor, &message, &mut control, SendFlags::NOSIGNAL)?;
+        rustix::net::sendmsg(
+            &self.to_supervisor,
+            &message,
+            &mut control,
+            SendFlags::NOSIGNAL,
+        )?;
         Ok(())
     }
 }
@@ -239,7 +244,9 @@ impl Answering<'_> {
             libc::SYS_kill | libc::SYS_tgkill if is_own(call) => Answer::GoOn,
             libc::SYS_kill | libc::SYS_tgkill => Answer::Done,
             libc::SYS_connect => self.connect(call),
-            _ => self.open(call).unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
+            _ => self
+                .open(call)
+                .unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
         };
         // A call that is gone needs no answer.
         let _ = self.listener.answer(call.id, answer);
@@ -363,7 +370,9 @@ impl Answering<'_> {
     /// A name of a host is asked for, since a test of a configuration resolves its names. All else is left.
     fn connect(&self, call: &Call) -> Answer {
         let [fd, at, length, ..] = call.args;
-        let length = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_ADDRESS_BYTES);
+        let length = usize::try_from(length)
+            .unwrap_or(usize::MAX)
+            .min(MOST_ADDRESS_BYTES);
         let Ok(address) = self.address(call, at, length) else {
             return Answer::Fail(libc::EFAULT);
         };
@@ -373,7 +382,8 @@ impl Answering<'_> {
             return Answer::Fail(libc::ENOENT);
         }
         if half(2).map(u16::from_be_bytes) != Some(DOMAIN) {
-            return Answer::Done;
+            // As on a machine without a network: the C library orders addresses by what it can reach.
+            return Answer::Fail(libc::ENETUNREACH);
         }
         match self.connect_there(call, fd, &address) {
             Ok(()) => Answer::Done,
@@ -414,7 +424,11 @@ impl Answering<'_> {
                 address.len() as libc::socklen_t,
             )
         };
-        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+        if result == 0 {
+            Ok(())
+        } else {
+            Err(io::Error::last_os_error())
+        }
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {

@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use looptax_discover::Process;
 
-use super::super::program::{Line, is_trusted};
+use super::super::program::is_trusted;
+use crate::reload::Line;
 
 /// Files with their texts.
 pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
@@ -22,7 +23,7 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn files(&self, master: &Process) -> Result<Files, String>;
     /// Whether this child of it serves.
     fn is_serving(&self, worker: &Process) -> bool;
-    /// Whether it may be run for its files: nobody else shall have their program run as us.
+    /// Whether it may be asked for its files: another user's program says what that user wants.
     fn is_ours(&self, master: &Process) -> bool {
         is_trusted(master)
     }
