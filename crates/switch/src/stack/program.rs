@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use looptax_discover::{Home, Process, any_process};
+use looptax_failure::Failure;
 
 use crate::journal::ProgramOf;
 use crate::reload::{Question, main_unit_of, reload_of_unit};
@@ -74,13 +75,26 @@ pub(super) fn told(process: &Process, name: &str) -> ProgramOf {
 /// How long a program may take to list its files.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a program prints that is asked; why it was not asked, or its words where it fails.
-pub(super) fn said(question: &Question) -> Result<String, String> {
+/// What a program prints that is asked.
+///
+/// # Errors
+/// Why it was not asked, or its own words where it fails.
+pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),
-        Ok(answer) => Err(answer.errors.trim().to_owned()),
-        Err(error) => Err(format!("{error}; {}", error.hint())),
+        Ok(answer) => {
+            let words = answer.errors.trim();
+            let words = format!("{title}'s files are wrong already: {words}");
+            Err(Failure::usage(words, "mend them first"))
+        }
+        Err(error) => Err(Failure::usage(&error, error.hint())),
     }
+}
+
+/// That a file of a program cannot be read.
+pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    let words = format!("cannot read {}: {error}", path.display());
+    Failure::usage(words, "run it as root")
 }
 
 /// What restarts the service that it belongs to.

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 use looptax_host::program::Variables;
 
 use super::super::program::{reload, said};
@@ -33,8 +34,11 @@ impl FrontProgram for Apache {
         &["apache_fastcgi", "apache_proxy", "apache_uwsgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
-        let found = said(&question(master, &["-t", "-D", "DUMP_INCLUDES"]))?;
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
+        let found = said(
+            self.title(),
+            &question(master, &["-t", "-D", "DUMP_INCLUDES"]),
+        )?;
         let paths = { found.lines() }.filter_map(|it| it.split_once(") ").map(|it| it.1.trim()));
         let paths = paths.filter(|it| it.starts_with('/')).map(PathBuf::from);
         let text = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));

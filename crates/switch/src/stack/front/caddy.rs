@@ -4,9 +4,10 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 use looptax_host::program::{Variables, trusted_program};
 
-use super::super::program::file_of;
+use super::super::program::{file_of, unread};
 use super::known::{Files, FrontProgram};
 use crate::reload::{Line, Question, reload_of_unit};
 
@@ -33,9 +34,9 @@ impl FrontProgram for Caddy {
         &["caddy_fastcgi", "caddy_proxy"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
         let main = config(master);
-        let text = fs::read_to_string(&main).map_err(|it| format!("{}: {it}", main.display()))?;
+        let text = fs::read_to_string(&main).map_err(|it| unread(&main, &it))?;
         let mut found = vec![(main, text)];
         follow(&mut found);
         Ok(found)

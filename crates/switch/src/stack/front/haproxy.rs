@@ -4,9 +4,10 @@ use std::fs;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 use looptax_host::program::Variables;
 
-use super::super::program::{reload, workers};
+use super::super::program::{reload, unread, workers};
 use super::known::{Files, FrontProgram};
 use crate::reload::{Line, Question, reload_of_unit};
 
@@ -27,7 +28,7 @@ impl FrontProgram for Haproxy {
         &["haproxy_http", "haproxy_fastcgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
         let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
         let mut found = Files::new();
         for named in named(master) {
@@ -39,7 +40,7 @@ impl FrontProgram for Haproxy {
             }
             for path in paths {
                 let text = fs::read_to_string(&path);
-                let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+                let text = text.map_err(|error| unread(&path, &error))?;
                 found.push((path, text));
             }
         }

@@ -4,6 +4,7 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 
 use super::super::program::is_trusted;
 use crate::reload::Line;
@@ -19,8 +20,8 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.
     fn applications(&self) -> &'static [&'static str];
-    /// Every file that it reads now; why it would not, in its own words.
-    fn files(&self, master: &Process) -> Result<Files, String>;
+    /// Every file that it reads now; why it would not, or why it was not asked.
+    fn files(&self, master: &Process) -> Result<Files, Failure>;
     /// Whether this child of it serves.
     fn is_serving(&self, worker: &Process) -> bool;
     /// Whether it may be asked for its files: another user's program says what that user wants.

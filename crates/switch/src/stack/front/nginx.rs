@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 use looptax_host::program::Variables;
 
 use super::super::program::{reload, said};
@@ -31,8 +32,8 @@ impl FrontProgram for Nginx {
         &["nginx_fastcgi", "nginx_proxy", "nginx_uwsgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
-        said(&question(master, "-T")).map(|it| files(&it))
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
+        said(self.title(), &question(master, "-T")).map(|it| files(&it))
     }
 
     fn is_serving(&self, worker: &Process) -> bool {
