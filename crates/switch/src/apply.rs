@@ -14,7 +14,7 @@ use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, MovedFrom, Step};
 use crate::proof::{Judgement, Page, Watch};
-use crate::reload::{self, Command};
+use crate::reload::{self, Line};
 use crate::work::{Edited, Work};
 
 /// Shortest pause between two looks.
@@ -44,7 +44,7 @@ pub struct Order<'a> {
     /// The files.
     pub edited: &'a [Edited],
     /// What tests files before anything reads them: [`pool_tests`](crate::pool_tests).
-    pub tests: &'a [String],
+    pub tests: &'a [Line],
     /// What has the application read them.
     pub reload: Option<&'a str>,
     /// A page of the application, as it was before.
@@ -118,7 +118,7 @@ pub fn undo(
 ) -> Result<(), SwitchError> {
     put_back(&mut work, "somebody asked", End::Undone, tell)?;
     if let Some(command) = reload {
-        let said = run(Command::from(command), within, stop);
+        let said = run(&Line::from(command), within, stop);
         tell(said.unwrap_or_else(|failed| failed));
     }
     Ok(())
@@ -156,16 +156,11 @@ struct Carrying<'a, 'b> {
 impl Carrying<'_, '_> {
     /// Runs the tests, then the command, if there is one.
     fn reload(&mut self) -> Result<(), SwitchStep> {
-        let tests = self.order.tests.iter().map(|it| &**it);
-        for command in tests.chain(self.order.reload) {
-            let command_of = command.to_owned();
-            note(
-                &mut self.work,
-                Step::Running {
-                    command: command_of,
-                },
-            )?;
-            let said = run(Command::from(command), self.order.within, self.order.stop);
+        let reload = self.order.reload.map(Line::from);
+        for line in self.order.tests.iter().chain(&reload) {
+            let command = line.text().to_owned();
+            note(&mut self.work, Step::Running { command })?;
+            let said = run(line, self.order.within, self.order.stop);
             let code = said.is_ok().then_some(0);
             note(&mut self.work, Step::Ran { code })?;
             (self.tell)(said?);
@@ -229,7 +224,7 @@ impl Carrying<'_, '_> {
             watch.restart();
         }
         if let Some(command) = self.order.reload {
-            let said = run(Command::from(command), self.order.within, &go_on);
+            let said = run(&Line::from(command), self.order.within, &go_on);
             (self.tell)(said.unwrap_or_else(|failed| failed));
         }
         let seen = self.works_as_before(watches);
@@ -431,13 +426,13 @@ fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
 
 /// Runs the command; the step that says how it went, as an error where it failed.
 pub(crate) fn run(
-    command: Command<'_>,
+    line: &Line,
     within: Duration,
     stop: &AtomicBool,
 ) -> Result<SwitchStep, SwitchStep> {
     let failed = |words| Err(step(StepCode::ReloadFailed, words));
-    let text = command.text;
-    match reload::run(command, within, stop) {
+    let text = line.text();
+    match reload::run(line, within, stop) {
         Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {text}"))),
         Ok(ran) if ran.code.is_none() && stop.load(Ordering::Relaxed) => {
             let words = format!("stopped while `{text}` ran");

@@ -39,6 +39,7 @@ mod load;
 mod minute;
 mod mongodb;
 mod mysql;
+mod programs;
 mod record;
 mod redirect_arm;
 mod remedies;

@@ -394,15 +394,14 @@ const SYSTEM_FOLDERS: [&str; 6] = [
     "/usr/local/bin",
 ];
 
-/// A program by its name: in the folders of PATH for an ordinary user, and in those of the system for a process with
-/// rights that others lack. PATH is then what somebody else may have set.
+/// A program by its name, in the folders of PATH and then in those of the system. A process with rights that others
+/// lack passes over one that others than root can change: PATH may be what another user has set.
 ///
 /// # Errors
-/// That there is none, or the ones that were passed over.
+/// That there is none, or the last one that was passed over.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
-    let path = std::env::var_os("PATH").filter(|_| !is_privileged());
-    let own: Vec<PathBuf> = { path.iter() }.flat_map(std::env::split_paths).collect();
-    let own = own.into_iter().filter(|it| it.is_absolute());
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let own = std::env::split_paths(&path).filter(|it| it.is_absolute());
     let folders = own.chain(SYSTEM_FOLDERS.map(PathBuf::from));
     let mut passed_over = None;
     for path in folders.map(|it| it.join(name)) {

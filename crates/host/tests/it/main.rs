@@ -10,5 +10,6 @@ mod own;
 mod program;
 mod reading;
 mod rights;
+mod servers;
 mod walk;
 mod world;

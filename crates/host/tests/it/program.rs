@@ -12,10 +12,10 @@ use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables, Why, 
 use looptax_testkit::skips::skip;
 
 /// A user without an account and a group without a name.
-const MALLORY: u32 = 61_234;
+pub(crate) const MALLORY: u32 = 61_234;
 
 /// A process that is ended with the test.
-struct Alive(Child);
+pub(crate) struct Alive(pub(crate) Child);
 
 impl Drop for Alive {
     fn drop(&mut self) {
@@ -24,7 +24,7 @@ impl Drop for Alive {
     }
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     let is_root = rustix::process::geteuid().is_root();
     if !is_root {
         skip("needs root");
@@ -33,7 +33,7 @@ fn is_root() -> bool {
 }
 
 /// A program that waits for its input, as a server would.
-fn waiting(program: &Path, prepare: impl FnOnce(&mut Command)) -> Alive {
+pub(crate) fn waiting(program: &Path, prepare: impl FnOnce(&mut Command)) -> Alive {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     prepare(&mut command);
@@ -45,7 +45,7 @@ fn waiting(program: &Path, prepare: impl FnOnce(&mut Command)) -> Alive {
     alive
 }
 
-fn asked(alive: &Alive, words: &[&str]) -> Result<Answer, ProgramError> {
+pub(crate) fn asked(alive: &Alive, words: &[&str]) -> Result<Answer, ProgramError> {
     let ask = Ask {
         name: None,
         words: words.iter().map(OsString::from).collect(),
@@ -230,7 +230,7 @@ fn root_s_program_reads_nothing_that_another_can_change() {
 /// Writes an access list that lets a user write; `false` where the file system has none.
 ///
 /// # Source
-/// linux/posix_acl_xattr.h: version 2, then tag, rights and number of each entry.
+/// `linux/posix_acl_xattr.h`: version 2, then tag, rights and number of each entry.
 fn give_by_list(path: &Path, uid: u32) -> bool {
     let mut list = 2_u32.to_le_bytes().to_vec();
     let entries = [

@@ -16,7 +16,6 @@ use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use super::Stack;
 use super::eyes::Eyes;
-use super::program::Line;
 use super::undo::{Again, PAUSE, TAKEN};
 use crate::SwitchError;
 use crate::apply::{
@@ -27,6 +26,7 @@ use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, Step};
 use crate::proof::Page;
+use crate::reload::Line;
 use crate::work::Work;
 
 /// So long the page has to be as before, and nothing at the port, before that counts.
@@ -176,9 +176,9 @@ impl Carrying<'_, '_> {
     }
 
     fn run(&mut self, line: &Line) -> Result<(), SwitchStep> {
-        let command = line.text.clone();
+        let command = line.text().to_owned();
         note(&mut self.work, Step::Running { command })?;
-        let said = run(line.command(), self.order.within, self.order.stop);
+        let said = run(line, self.order.within, self.order.stop);
         let code = said.is_ok().then_some(0);
         note(&mut self.work, Step::Ran { code })?;
         (self.tell)(said?);

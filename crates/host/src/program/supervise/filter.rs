@@ -289,11 +289,7 @@ mod tests {
             error(libc::EAFNOSUPPORT),
         );
         check(libc::SYS_ioctl, [0, 0x4008_6602], error(libc::EPERM));
-        check(
-            libc::SYS_ioctl,
-            [0, libc::TCGETS as u64],
-            libc::SECCOMP_RET_ALLOW,
-        );
+        check(libc::SYS_ioctl, [0, libc::TCGETS], libc::SECCOMP_RET_ALLOW);
         check(libc::SYS_read, [0, 0], libc::SECCOMP_RET_ALLOW);
     }
 

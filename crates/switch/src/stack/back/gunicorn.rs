@@ -3,14 +3,16 @@
 //! SIGHUP has it close what it listens on and listen where its file says (seen with 20.1). What its command line or
 //! `GUNICORN_CMD_ARGS` say wins over the file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use looptax_discover::Process;
+use looptax_host::program::Variables;
 use looptax_host::{kernel, read};
 
-use super::super::program::{Line, line, reload};
+use super::super::program::reload;
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, Own, Wanted};
+use crate::reload::{Line, Question};
 
 const USUAL_FILE: &str = "gunicorn.conf.py";
 /// A socket's mode before the umask; its own usual umask is 0.
@@ -94,12 +96,15 @@ impl BackProgram for Gunicorn {
         let mut words = master.arguments();
         let at = script(&words)?;
         words.insert(at + 1, "--check-config".to_owned());
-        let program = PathBuf::from(words.remove(0));
-        Some(Line {
-            text: line(&program, &words),
+        let question = Question {
+            process: master.clone(),
+            // Python finds the folder of its modules by it.
+            name: Some(words.remove(0)),
+            words,
             // It loads the application, which needs what it was started with.
-            like: Some(master.clone()),
-        })
+            variables: Variables::Own(&[]),
+        };
+        Some(question.into())
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {

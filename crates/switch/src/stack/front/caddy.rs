@@ -3,11 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
+use looptax_host::program::{Variables, trusted_program};
 use looptax_host::{kernel, read};
 
-use super::super::program::{Line, file_of, line};
+use super::super::program::{file_of, unread};
 use super::known::{Files, FrontProgram};
-use crate::reload::reload_of_unit;
+use crate::reload::{Line, Question, reload_of_unit};
 
 /// Its options that say which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];
@@ -32,9 +34,9 @@ impl FrontProgram for Caddy {
         &["caddy_fastcgi", "caddy_proxy"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
         let main = config(master);
-        let text = read::config(&main).map_err(|it| format!("{}: {it}", main.display()))?;
+        let text = read::config(&main).map_err(|it| unread(&main, &it))?;
         let mut found = vec![(main, text)];
         follow(&mut found);
         Ok(found)
@@ -50,7 +52,7 @@ impl FrontProgram for Caddy {
     }
 
     fn test(&self, master: &Process) -> Line {
-        told(master, "validate")
+        told(master, "validate").into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
@@ -61,7 +63,7 @@ impl FrontProgram for Caddy {
             ));
         }
         if let Some(command) = reload_of_unit(master) {
-            return Ok(command.into());
+            return Ok(Line::from(&*command));
         }
         let main = config(master);
         let text = read::config(&main).unwrap_or_default();
@@ -73,20 +75,29 @@ impl FrontProgram for Caddy {
                 main.display()
             ));
         }
-        Ok(told(master, "reload"))
+        let reload = Line::from(told(master, "reload"));
+        if master.uid != 0 {
+            return Ok(reload);
+        }
+        // It has to reach the running one, which a question for a program of root's may not.
+        trusted_program(&file_of(master))
+            .map_err(|why| format!("others than root can change {why}: it is not run as root"))?;
+        Ok(Line::from(reload.text()))
     }
 }
 
-/// It runs as nobody who is trusted, so its program does what it does as that one.
-fn told(master: &Process, what: &str) -> Line {
+/// What its program is told, with the file that the running one was started with.
+fn told(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
         words.extend([ADAPTER[0].to_owned(), adapter]);
     }
     words.extend([CONFIG[0].to_owned(), config(master).display().to_string()]);
-    Line {
-        text: line(&file_of(master), &words),
-        like: Some(master.clone()),
+    Question {
+        process: master.clone(),
+        name: None,
+        words,
+        variables: Variables::Own(&["CADDY_"]),
     }
 }
 

@@ -81,10 +81,7 @@ impl Front {
         }
         let (title, shown) = (program.title(), file.display());
         Err(match wrong {
-            Some(why) => Failure::usage(
-                format!("{title}'s files are wrong already, or not ours to read: {why}"),
-                "run it as root, and mend them first",
-            ),
+            Some(why) => why,
             None => match hidden(program) {
                 Some(pid) => Failure::usage(
                     format!(
