@@ -4,6 +4,7 @@
 //! run once as root, and the judge looks afterwards.
 
 mod finish;
+mod hba;
 mod home;
 mod journal;
 mod names;
@@ -54,6 +55,7 @@ pub(super) const KINDS: &[Kind] = &[
     finish::PUT_BACK,
     output::OPENMETRICS,
     journal::JOURNAL,
+    hba::HBA,
     names::NAMES,
     view::VIEW,
     reading::READING,

@@ -91,10 +91,17 @@ impl Attack for Compare<'_> {
         let trap = Trap::set(self.ground, coin, "out")?;
         let mut words = quick_compare();
         words.extend(["-o".to_owned(), trap.file.display().to_string()]);
-        for option in ["html", "md", "csv", "openmetrics", "benchmark-json", "json"] {
+        // No two lead to one file: that would be refused for its own reason.
+        for (option, victim) in [
+            ("html", "value"),
+            ("md", "my.cnf"),
+            ("csv", "pg_hba.conf"),
+            ("openmetrics", "lines.json"),
+            ("benchmark-json", "PG_VERSION"),
+            ("json", "owned"),
+        ] {
             let place = trap.folder.join(option);
-            // No two lead to one file: that would be refused for its own reason.
-            let victim = self.ground.victim(&format!("cron.d/{option}"));
+            let victim = self.ground.victim(victim);
             self.ground.link_of_hers(&place, &victim)?;
             words.push(format!("--{option}={}", place.display()));
         }

@@ -54,6 +54,7 @@ struct Stack<'a> {
     port: u16,
     nginx: Option<Ours>,
     hers: Vec<Ours>,
+    program: PathBuf,
 }
 
 /// An application, and all the ways in which Python is handed something.
@@ -95,12 +96,13 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
         port,
         nginx: None,
         hers: Vec::new(),
+        program,
     };
     clear(&ground.at("nginx"))?;
     fs::create_dir_all(ground.at("nginx/sites"))?;
     stack.lay_out()?;
     stack.nginx = Some(start_nginx(ground, &nginx, &ground.at("nginx"), None)?);
-    stack.hers = stack.start(&program)?;
+    stack.hers = stack.start(&stack.program)?;
     if behind == Behind::Fpm {
         let own_nginx = ground.folder_of_hers("web/nginx")?;
         let library = ground.program("libmarker.so");
@@ -198,6 +200,13 @@ impl Stack<'_> {
 impl Attack for Stack<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         self.lay_out()?;
+        if self.behind == Behind::Setuid {
+            // A reload ends it.
+            self.hers.clear();
+            self.ground.end_hers();
+            self.hers = self.start(&self.program)?;
+            is_open(self.port);
+        }
         let ground = self.ground;
         let site = match self.behind {
             Behind::Fpm if coin.flip() => ground.hers().join("web/nginx/sites/shop"),
