@@ -8,9 +8,9 @@ use anyhow::{Context, Result};
 
 use super::super::ground::{Ground, clear};
 use super::super::runs::{Ran, Run};
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::{FILE, copy};
 use super::version::comes;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 
@@ -141,7 +141,7 @@ impl Rules<'_> {
 impl Attack for Rules<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         let ground = self.ground;
-        let is_undone = coin.number() % 4 != 0;
+        let is_undone = !coin.number().is_multiple_of(4);
         let file = self.lay_out(if is_undone {
             &self.fixed
         } else {

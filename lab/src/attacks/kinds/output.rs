@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 
 use super::super::ground::{Ground, clear};
 use super::super::runs::{Ran, Run};
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::any_victim;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 use crate::workspace::run_to_success;

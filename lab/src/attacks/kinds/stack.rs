@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::ground::{Ground, PATH, clear, write};
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::version::comes;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 
@@ -309,7 +309,7 @@ fn program(name: &str) -> Option<PathBuf> {
     let is_it = |found: &str| found == name || name == "php-fpm" && found.starts_with(name);
     folders
         .filter_map(|it| fs::read_dir(it).ok())
-        .flat_map(|entries| entries.flatten())
+        .flat_map(Iterator::flatten)
         .find(|it| it.file_name().to_str().is_some_and(is_it))
         .map(|it| it.path())
 }
