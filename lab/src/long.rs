@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 17] = [
+const STEPS: [(&str, &str); 18] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
@@ -51,6 +51,7 @@ const STEPS: [(&str, &str); 17] = [
         "lab why injected --runs 5",
     ),
     ("the report page in a browser", "lab web browser"),
+    ("an ordinary user attacks root's looptax", "lab attacks"),
     ("peers", "lab peers"),
 ];
 

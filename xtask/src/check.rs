@@ -79,6 +79,11 @@ const STEPS: &[Step] = &[
         repeat: "cargo lab peers --short",
         work: Work::Own(peers),
     },
+    Step {
+        name: "attacks on root's looptax",
+        repeat: "cargo lab attacks --short",
+        work: Work::Own(attacks),
+    },
     // The last one, so that a machine that lacks a server hears of everything else first.
     Step {
         name: "skipped tests",
@@ -132,6 +137,14 @@ fn peers() -> Result<()> {
     );
     let mut command = Command::new(built("lab")?);
     command.args(["peers", "--short", "--looptax"]);
+    command.arg(built("looptax")?);
+    run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
+}
+
+/// Has an ordinary user attack what root runs, for a minute; where we are not root the lab says so.
+fn attacks() -> Result<()> {
+    let mut command = Command::new(built("lab")?);
+    command.args(["attacks", "--short", "--looptax"]);
     command.arg(built("looptax")?);
     run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }

@@ -13,7 +13,6 @@ use anyhow::{Context, Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
-use super::made;
 use crate::coin::Coin;
 use crate::servers::Ours;
 
@@ -64,7 +63,6 @@ impl Ground {
             fs::set_permissions(ground.at(name), Permissions::from_mode(mode))?;
         }
         chown(ground.hers(), Some(uid), Some(uid))?;
-        made::build(&ground)?;
         Ok(ground)
     }
 

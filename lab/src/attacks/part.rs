@@ -14,7 +14,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
-use rustix::process::{Signal, getppid, set_parent_process_death_signal};
+use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
 /// What she makes beside a name, and exchanges with it.
 const BAIT: &str = "bait-";
@@ -51,7 +51,7 @@ pub(crate) enum Part {
 impl Part {
     pub(crate) fn run(&self) -> Result<()> {
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        if getppid().is_none_or(|it| it.is_init()) {
+        if getppid().is_none_or(Pid::is_init) {
             bail!("whoever started me is gone");
         }
         match self {

@@ -79,8 +79,8 @@ impl Tally {
 
 /// All kinds, and their sum.
 pub(super) fn table(tallies: &[Tally]) -> String {
-    let mut text = format!(
-        "{:<20} {:>6} {:>8} {:>7} {:>9} {:>4} {:>7} {:>7}  {:<16} first hit\n",
+    let head = format!(
+        "{:<20} {:>6} {:>8} {:>7} {:>9} {:>4} {:>7} {:>7}  {:<16} first hit",
         "kind",
         "rounds",
         "executed",
@@ -91,12 +91,12 @@ pub(super) fn table(tallies: &[Tally]) -> String {
         "seconds",
         "exit codes"
     );
-    for tally in tallies {
-        text += &format!("{}\n", tally.row());
-    }
+    let rows = tallies.iter().map(Tally::row);
+    let lines: Vec<String> = std::iter::once(head).chain(rows).collect();
     let sum = |of: fn(&Tally) -> u64| tallies.iter().map(of).sum::<u64>();
-    text + &format!(
-        "{} rounds, {} hits: {} executed, {} changed, {} disclosed; {} runs were ended by their limit\n",
+    format!(
+        "{}\n{} rounds, {} hits: {} executed, {} changed, {} disclosed; {} runs were ended by their limit\n",
+        lines.join("\n"),
         sum(|it| it.n_rounds),
         sum(Tally::n_hits),
         sum(|it| it.n_executed),

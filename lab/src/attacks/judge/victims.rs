@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use super::super::ground::{Ground, clear, write};
 
 /// The victims: name, mode, and what stands there; `SECRET` is the secret.
-const FILES: [(&str, u32, &str); 10] = [
+const FILES: [(&str, u32, &str); 11] = [
     ("shadow", 0o600, "root:SECRET:20000:0:99999:7:::\n"),
     ("motd", 0o644, "welcome\n"),
     ("cron.d/daily", 0o644, "# nothing to do\n"),
@@ -41,6 +41,7 @@ const FILES: [(&str, u32, &str); 10] = [
     ),
     ("PG_VERSION", 0o600, "SECRET\n"),
     ("value", 0o644, "1\n"),
+    ("owned", 0o640, "SECRET\n"),
 ];
 /// Folders of root's alone.
 const CLOSED: [&str; 2] = ["admin", "admin/.ssh"];

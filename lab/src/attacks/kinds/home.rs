@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::symlink;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 use looptax_record::PastRun;
@@ -10,9 +10,9 @@ use looptax_store::History;
 
 use super::super::ground::{Ground, clear};
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::output::record;
 use super::scene::any_victim;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 
 pub(super) const HOME: Kind = Kind {
@@ -65,10 +65,13 @@ impl Attack for Home<'_> {
         let words = words.split(' ').filter(|it| *it != "--").map(str::to_owned);
         let state = home.join(".local/state");
         let run = ground.looptax(words).within(&home).env("HOME", &home);
-        let run = match any(coin, &[true, false]) {
-            true => run.env("XDG_DATA_HOME", home.join(".local/share")),
-            false => run.env("XDG_DATA_HOME", ""),
+        // HOME alone says it where the other is empty.
+        let data_home = if coin.flip() {
+            home.join(".local/share")
+        } else {
+            PathBuf::new()
         };
+        let run = run.env("XDG_DATA_HOME", data_home);
         run.env("XDG_STATE_HOME", state).end()
     }
 }

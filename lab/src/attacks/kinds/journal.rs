@@ -1,5 +1,6 @@
 //! A journal of switches that she wrote, for a root whose data folder is hers: `sudo -E`.
 
+use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -9,8 +10,8 @@ use sha2::{Digest, Sha256};
 
 use super::super::ground::{Ground, clear};
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::{Shop, copy};
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 
 pub(super) const JOURNAL: Kind = Kind {
@@ -165,8 +166,11 @@ fn set(journal: &Path, is_interrupted: bool, change: &dyn Fn(&mut Value)) -> Res
 }
 
 fn digest(bytes: &[u8]) -> String {
-    let bytes = Sha256::digest(bytes);
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+    let mut text = String::new();
+    for byte in Sha256::digest(bytes) {
+        write!(text, "{byte:02x}").expect("a String takes all");
+    }
+    text
 }
 
 fn digest_of(path: &PathBuf) -> String {

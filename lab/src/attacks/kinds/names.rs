@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use super::super::ground::Ground;
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness};
 use super::version::look;
-use super::{Attack, Kind, Readiness};
 use crate::coin::Coin;
 use crate::servers::{Ours, wait_until};
 

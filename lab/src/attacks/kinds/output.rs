@@ -7,8 +7,8 @@ use anyhow::{Result, ensure};
 
 use super::super::ground::{Ground, clear};
 use super::super::runs::{Ran, Run};
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::any_victim;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 use crate::workspace::run_to_success;
@@ -91,10 +91,17 @@ impl Attack for Compare<'_> {
         let trap = Trap::set(self.ground, coin, "out")?;
         let mut words = quick_compare();
         words.extend(["-o".to_owned(), trap.file.display().to_string()]);
-        for option in ["html", "md", "csv", "openmetrics", "benchmark-json", "json"] {
+        // No two lead to one file: that would be refused for its own reason.
+        for (option, victim) in [
+            ("html", "value"),
+            ("md", "my.cnf"),
+            ("csv", "pg_hba.conf"),
+            ("openmetrics", "lines.json"),
+            ("benchmark-json", "PG_VERSION"),
+            ("json", "owned"),
+        ] {
             let place = trap.folder.join(option);
-            // No two lead to one file: that would be refused for its own reason.
-            let victim = self.ground.victim(&format!("cron.d/{option}"));
+            let victim = self.ground.victim(victim);
             self.ground.link_of_hers(&place, &victim)?;
             words.push(format!("--{option}={}", place.display()));
         }

@@ -7,7 +7,7 @@ use anyhow::Result;
 
 use super::super::ground::Ground;
 use super::super::runs::Ran;
-use super::{Attack, Kind, Readiness, any};
+use super::kind::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::{Ours, wait_until};
 
@@ -78,9 +78,10 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         let port = std::net::TcpListener::bind("127.0.0.1:0")?
             .local_addr()?
             .port();
-        let (word, name) = match is_mysql {
-            true => ("serve-mysql", "mariadbd"),
-            false => ("serve", "redis-server"),
+        let (word, name) = if is_mysql {
+            ("serve-mysql", "mariadbd")
+        } else {
+            ("serve", "redis-server")
         };
         let mut command = std::process::Command::new(ground.program(name));
         let socket = own.join(name);

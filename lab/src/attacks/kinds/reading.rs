@@ -9,9 +9,9 @@ use anyhow::Result;
 use super::super::ground::Ground;
 use super::super::made::SERVERS;
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::FILE;
 use super::version::comes;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 

@@ -194,7 +194,7 @@ pub(super) fn any_victim(ground: &Ground, coin: &mut Coin) -> PathBuf {
         "shadow",
         "app.env",
     ];
-    ground.victim(super::any(coin, &names))
+    ground.victim(super::kind::any(coin, &names))
 }
 
 /// Copies a folder with owners and modes, in the place of whatever is there.

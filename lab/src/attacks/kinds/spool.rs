@@ -7,8 +7,8 @@ use anyhow::Result;
 
 use super::super::ground::Ground;
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::any_victim;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 

@@ -10,8 +10,8 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use super::super::ground::{Ground, PATH, clear, write};
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::version::comes;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 
@@ -54,6 +54,7 @@ struct Stack<'a> {
     port: u16,
     nginx: Option<Ours>,
     hers: Vec<Ours>,
+    program: PathBuf,
 }
 
 /// An application, and all the ways in which Python is handed something.
@@ -95,12 +96,13 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
         port,
         nginx: None,
         hers: Vec::new(),
+        program,
     };
     clear(&ground.at("nginx"))?;
     fs::create_dir_all(ground.at("nginx/sites"))?;
     stack.lay_out()?;
     stack.nginx = Some(start_nginx(ground, &nginx, &ground.at("nginx"), None)?);
-    stack.hers = stack.start(&program)?;
+    stack.hers = stack.start(&stack.program)?;
     if behind == Behind::Fpm {
         let own_nginx = ground.folder_of_hers("web/nginx")?;
         let library = ground.program("libmarker.so");
@@ -198,6 +200,13 @@ impl Stack<'_> {
 impl Attack for Stack<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         self.lay_out()?;
+        if self.behind == Behind::Setuid {
+            // A reload ends it.
+            self.hers.clear();
+            self.ground.end_hers();
+            self.hers = self.start(&self.program)?;
+            is_open(self.port);
+        }
         let ground = self.ground;
         let site = match self.behind {
             Behind::Fpm if coin.flip() => ground.hers().join("web/nginx/sites/shop"),
@@ -300,7 +309,7 @@ fn program(name: &str) -> Option<PathBuf> {
     let is_it = |found: &str| found == name || name == "php-fpm" && found.starts_with(name);
     folders
         .filter_map(|it| fs::read_dir(it).ok())
-        .flat_map(|entries| entries.flatten())
+        .flat_map(Iterator::flatten)
         .find(|it| it.file_name().to_str().is_some_and(is_it))
         .map(|it| it.path())
 }

@@ -4,8 +4,8 @@ use anyhow::Result;
 
 use super::super::ground::Ground;
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::{Shop, Trick, any_victim};
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 
 pub(super) const UNDO: Kind = Kind {

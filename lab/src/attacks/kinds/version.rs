@@ -11,7 +11,7 @@ use anyhow::Result;
 use super::super::ground::Ground;
 use super::super::made::SERVERS;
 use super::super::runs::{Ran, Run};
-use super::{Attack, Kind, Readiness, any};
+use super::kind::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::{Ours, wait_until};
 

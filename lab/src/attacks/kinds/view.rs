@@ -10,8 +10,8 @@ use anyhow::Result;
 use super::super::ground::{Ground, write};
 use super::super::made::SERVERS;
 use super::super::runs::Ran;
+use super::kind::{Attack, Kind, Readiness, any};
 use super::scene::FILE;
-use super::{Attack, Kind, Readiness, any};
 use crate::coin::Coin;
 use crate::servers::Ours;
 

@@ -1,0 +1,44 @@
+//! What a kind of attack is: its recipe, and one that is prepared.
+
+use anyhow::Result;
+
+use super::super::ground::Ground;
+use super::super::runs::Ran;
+use crate::coin::Coin;
+
+/// A kind that is prepared.
+pub(in crate::attacks) trait Attack {
+    /// One run of looptax beside the attack.
+    fn round(&mut self, coin: &mut Coin) -> Result<Ran>;
+}
+
+/// What preparing comes to.
+pub(in crate::attacks) enum Readiness<'a> {
+    Ready(Box<dyn Attack + 'a>),
+    /// It cannot be played here, and why.
+    Skipped(String),
+}
+
+/// A kind.
+pub(in crate::attacks) struct Kind {
+    pub(in crate::attacks) name: &'static str,
+    pub(in crate::attacks) about: &'static str,
+    /// How many of all rounds, against the others: cheap kinds have many.
+    pub(in crate::attacks) share: u32,
+    pub(in crate::attacks) prepare: for<'a> fn(&'a Ground) -> Result<Readiness<'a>>,
+}
+
+impl<'a> Readiness<'a> {
+    #[allow(
+        clippy::unnecessary_wraps,
+        reason = "the end of every preparation, which may fail"
+    )]
+    pub(super) fn ready(attack: impl Attack + 'a) -> Result<Self> {
+        Ok(Self::Ready(Box::new(attack)))
+    }
+}
+
+/// One of these.
+pub(super) fn any<T: Copy>(coin: &mut Coin, of: &[T]) -> T {
+    of[(coin.number() % of.len() as u64) as usize]
+}
