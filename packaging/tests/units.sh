@@ -140,6 +140,11 @@ for unit in looptax-find looptax-report looptax-metrics looptax-compare; do
   esac
   [ "$unit" = looptax-compare ] || grep -q '^20260101-000000-1$' "$scratch/tried" || stop "$unit does not see the journal of switches"
   grep -q '^NoNewPrivs:.*1$' "$scratch/tried" || stop "$unit: $(cat "$scratch/tried")"
+  # By these a process with CAP_SYS_PTRACE writes into the memory of others, or takes their files.
+  calls=$(inside systemctl show --property=SystemCallFilter --value "$unit")
+  for call in ptrace pidfd_getfd process_vm_writev; do
+    [ "$unit" = looptax-compare ] || ! grep -qw "$call" <<<"$calls" || stop "$unit may call $call"
+  done
   # CAP_SYS_PTRACE is bit 19, CAP_DAC_READ_SEARCH bit 2.
   expected=$([ "$unit" = looptax-compare ] && echo 0000000000000000 || echo 0000000000080004)
   [ "$(sed -n 's/^CapBnd:\t//p' "$scratch/tried")" = $expected ] || stop "$unit: $(cat "$scratch/tried")"
