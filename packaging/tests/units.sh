@@ -71,11 +71,12 @@ inside systemd-analyze verify --man=no looptax-{find,report,metrics,compare}.ser
   >"$scratch/verify" 2>&1 || stop "$(cat "$scratch/verify")"
 [ ! -s "$scratch/verify" ] || stop "$(cat "$scratch/verify")"
 
+homes=/home
 # Servers of another user: a socket in /tmp that only this user can reach, one in a home, and one in a network of its own.
-inside sh -c 'install -d -m 700 -o redis /tmp/private /home/redis
+inside env homes=$homes sh -c 'install -d -m 700 -o redis /tmp/private "$homes/redis"
   redis="setpriv --reuid=redis --regid=redis --clear-groups redis-server --daemonize yes --dir /tmp/private --save"
   $redis "" --port 6400 --unixsocket /tmp/private/one.sock
-  $redis "" --port 6402 --unixsocket /home/redis/two.sock
+  $redis "" --port 6402 --unixsocket "$homes/redis/two.sock"
   unshare --net sh -c "ip link set lo up && $redis \"\" --port 6401"' >/dev/null
 cat >"$scratch/client.sh" <<'CLIENT'
 exec 3<>/dev/tcp/127.0.0.1/6400
@@ -86,14 +87,14 @@ inside sh -c 'cat >/tmp/client.sh' <"$scratch/client.sh"
 inside setpriv --reuid=daemon --regid=daemon --clear-groups bash /tmp/client.sh 2>"$scratch/client" &
 until grep -q ready "$scratch/client"; do sleep 0.1; done
 
-# A switch of root's: two words of its journal are enough to see that the folder is there.
-inside install -d -m 700 /root/.local/share/looptax/switches/20260101-000000-1
+# A switch of root's: the folder is there to be seen.
+inside sh -c 'install -d -m 700 ~/.local/share/looptax/switches/20260101-000000-1'
 
 seen() { inside journalctl --no-pager --output=cat --unit looptax-find; }
 
 echo "== find: owners of sockets, without a right to write"
 run looptax-find
-for words in 'redis-server' '/tmp/private/one.sock' '/home/redis/two.sock' ':6400' ':6402'; do
+for words in 'redis-server' '/tmp/private/one.sock' "$homes/redis/two.sock" ':6400' ':6402'; do
   seen | grep -qF "$words" || stop "looptax-find.service does not see $words: $(seen)"
 done
 seen | grep -q 'cannot be looked into: their sockets' && stop "looptax-find.service does not see all owners: $(seen)"
