@@ -1,6 +1,5 @@
 //! `find`: which servers run here, on which sockets, and who pays for TCP.
 
-use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -121,16 +120,11 @@ fn watch(
     Ok(Exit::Done)
 }
 
-/// The data folder of root, who makes most switches.
-const DATA_OF_ROOT: &str = "/root/.local/share/looptax";
-
-/// The switches that this user made, and those of root if they may be read: a service of another user tells of them too.
+/// The switches that this user made.
 fn switches() -> Vec<Switch> {
-    let folders = BTreeSet::from_iter(data_folder().into_iter().chain([DATA_OF_ROOT.into()]));
-    let listed = { folders.iter() }
-        .filter_map(|it| looptax_switch::list(&Kept::in_data_folder(it)).ok())
-        .flat_map(|(switches, _)| switches);
-    listed.collect()
+    let kept = data_folder().map(|it| Kept::in_data_folder(&it));
+    let listed = kept.and_then(|it| looptax_switch::list(&it).ok());
+    listed.map(|(switches, _)| switches).unwrap_or_default()
 }
 
 /// Who was moved to the socket once and is over TCP again.
