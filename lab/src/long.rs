@@ -10,13 +10,17 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 17] = [
+const STEPS: [(&str, &str); 18] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
     (
         "what check says of accounts, and its advice followed",
         "lab oracle accounts",
+    ),
+    (
+        "records with one field changed",
+        "lab records --mutants 2000",
     ),
     ("random programs under looptax run", "lab oracle programs"),
     (
