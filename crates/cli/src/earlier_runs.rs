@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_host::{own, read};
-use looptax_record::{PastRun, Record};
-use looptax_store::{History, Runs, load};
+use looptax_record::{PastRun, Record, Samples};
+use looptax_store::{History, Runs, StoreError, load, take_in_samples, unpack};
 
 use crate::terminal::Terminal;
 
@@ -140,8 +140,48 @@ pub(crate) fn is_run(word: &str) -> bool {
     history.is_some_and(|it| it.find(word).is_ok())
 }
 
-/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label.
-pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
+/// A record that was read, judged again from its raw counts.
+pub(crate) struct Judged {
+    pub(crate) record: Record,
+    pub(crate) path: PathBuf,
+    /// What the record's own summary said otherwise than its counts, a sentence each.
+    pub(crate) untrue: Vec<String>,
+    /// Why its latencies, or some of them, could not be read: figures that need them are missing.
+    pub(crate) no_samples: Option<StoreError>,
+}
+
+impl Judged {
+    /// Reads the record at `path`.
+    pub(crate) fn load(path: PathBuf) -> Result<Self, StoreError> {
+        let mut record = load(&path)?;
+        let mut no_samples = take_in_samples(&mut record, &path).err();
+        let mut read = |samples: &Samples| {
+            unpack(samples).unwrap_or_else(|error| {
+                no_samples.get_or_insert(error);
+                Vec::new()
+            })
+        };
+        let untrue = looptax_analysis::judge_record(&mut record, &mut read);
+        Ok(Self {
+            record,
+            path,
+            untrue,
+            no_samples,
+        })
+    }
+
+    /// The record, where a word is said of a summary that was not true.
+    pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
+        for sentence in &self.untrue {
+            terminal.words(&format!("{sentence}: the counts are believed\n"));
+        }
+        (self.record, self.path)
+    }
+}
+
+/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label; judged
+/// again, since a file may say of itself what its counts do not.
+pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
     if read::is_folder(&path) {
         path.push(RECORD);
@@ -153,11 +193,11 @@ pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
         }
     }
     if word.contains('/') || read::is_file(&path) {
-        return Ok((load(&path)?, path));
+        return Ok(Judged::load(path)?);
     }
     let run = match open_history().and_then(|it| Ok(it.find(word)?)) {
         // A name with an ending in it was meant as a file, unless it is a label.
-        Err(_) if path.extension().is_some() => return Ok((load(&path)?, path)),
+        Err(_) if path.extension().is_some() => return Ok(Judged::load(path)?),
         run => run?,
     };
     let Some(path) = run.path.map(PathBuf::from) else {
@@ -179,17 +219,17 @@ pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
             ),
         ));
     }
-    let record = load(&path)?;
-    if record.id != run.id {
+    let judged = Judged::load(path)?;
+    if judged.record.id != run.id {
         return Err(Failure::usage(
             format!(
                 "`{}` holds run `{}` now, not `{}`",
-                path.display(),
-                record.id,
+                judged.path.display(),
+                judged.record.id,
                 run.id
             ),
             format!("looptax history rm {} forgets it", run.id),
         ));
     }
-    Ok((record, path))
+    Ok(judged)
 }

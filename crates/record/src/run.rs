@@ -38,6 +38,7 @@ pub struct Record {
     /// The machine.
     pub host: Host,
     /// What was judged, in the order of measuring.
+    #[serde(deserialize_with = "crate::consistent::read")]
     pub comparisons: Vec<Comparison>,
     /// What was looked at and not judged.
     #[serde(default)]

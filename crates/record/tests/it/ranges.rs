@@ -179,6 +179,12 @@ fn what_does_not_fit_together_is_refused() {
 }
 
 #[test]
+fn r44_a_small_file_cannot_make_its_reader_unpack_much() {
+    let pointer = "/comparisons/0/raw/epochs/0/samples/0/count";
+    check(pointer, json!(1_u64 << 28), "they hold 268435456 latencies");
+}
+
+#[test]
 fn r44_a_level_that_is_no_probability_is_refused_by_its_name() {
     for wrong in ["2", "-1", "0", "1e300", "4611686018427387904"] {
         let words = format!("it is {wrong}; a probability lies between 0 and 1");
