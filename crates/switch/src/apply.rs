@@ -216,9 +216,9 @@ impl Carrying<'_, '_> {
         let go_on = AtomicBool::new(false);
         waiting::allow_again();
         if self.order.stop.load(Ordering::Relaxed) {
-            watches
-                .iter_mut()
-                .for_each(|it| it.hurry(AGAIN_WHEN_STOPPED));
+            for watch in &mut *watches {
+                watch.hurry(AGAIN_WHEN_STOPPED);
+            }
         }
         for watch in &mut *watches {
             watch.restart();
@@ -239,7 +239,9 @@ impl Carrying<'_, '_> {
         let mut limit = AGAIN.min(self.order.within);
         if self.order.stop.load(Ordering::Relaxed) {
             limit = limit.min(AGAIN_WHEN_STOPPED);
-            page.iter_mut().for_each(|it| it.hurry(limit));
+            if let Some(page) = &mut page {
+                page.hurry(limit);
+            }
         }
         while start.elapsed() < limit {
             if let Some(page) = &mut page {

@@ -55,6 +55,7 @@ mod secrets;
 mod selfcheck;
 mod silent;
 mod site;
+mod slow;
 mod switch;
 mod switch_apps;
 mod switch_compose;
