@@ -73,6 +73,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
     }
+    if cli.trusts_peer() {
+        looptax_path::trust_peers();
+    }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
         None => commands::compare::run(&cli.compare, terminal),

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use looptax_dsn::Kind;
 use looptax_record::HowKnown;
 
-use crate::kind::{of_process, of_program, refined};
+use crate::kind::{of_process, refined};
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
@@ -194,7 +194,7 @@ pub(crate) fn servers(
 /// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
 /// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
 fn name_of(process: &Process) -> String {
-    if of_program(&process.name).is_some() {
+    if Kind::of_program(&process.name).is_some() {
         process.name.clone()
     } else {
         process.program_name()

@@ -53,6 +53,7 @@ mod script;
 mod secrets;
 mod selfcheck;
 mod site;
+mod strangers;
 mod switch;
 mod switch_apps;
 mod switch_compose;

@@ -14,6 +14,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn {
         server: shown(address),
         why,
+        is_of_stranger: false,
     };
     let endpoint = match address.socket_file() {
         Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
@@ -44,8 +45,13 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         ..Login::default()
     };
     let limits = Limits::default();
-    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)
-        .map_err(|error| failed(with_causes(&error)))
+    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits).map_err(
+        |error| FixError::LogIn {
+            server: shown(address),
+            why: with_causes(&error),
+            is_of_stranger: error.is_of_stranger(),
+        },
+    )
 }
 
 fn tcp(address: &Address) -> Option<SocketAddr> {

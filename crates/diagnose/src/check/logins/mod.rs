@@ -18,7 +18,7 @@ use std::thread;
 use looptax_advise::check::{self, mysql_account};
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, TRUST_PEER};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_redirect::SocketName;
 use looptax_wire::Login;
@@ -48,7 +48,13 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         login.password = Secret::new(String::new());
         over_tcp = self::over_tcp(sides, &login);
     }
+    if let Some(point) = stranger(&over_tcp) {
+        return vec![point];
+    }
     let mut over_unix = over_unix(sides, &login);
+    if let Some(point) = stranger(&over_unix) {
+        return vec![point];
+    }
     let how = format!(
         "logged in over TCP, and over the socket as {}, and asked the server who it is",
         over_unix.whom
@@ -114,6 +120,19 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
+/// What is said where nobody logs in, since it may be anybody who listens there.
+fn stranger(opened: &Opened) -> Option<Point> {
+    let why = opened.conversation.as_ref().err()?;
+    let point = Point::new(
+        Topic::Account,
+        PointCode::PeerUnproved,
+        Outcome::Unknown,
+        why.words.clone(),
+        "asked the kernel whose process listens there, before anything was sent",
+    );
+    why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
+}
+
 /// Whether a server of this protocol asks who one is.
 pub(super) const fn has_logins(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
@@ -139,6 +158,9 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
 /// The login of a client that takes the socket already.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
     let opened = over_unix(sides, &login(sides.address));
+    if let Some(point) = stranger(&opened) {
+        return point;
+    }
     let point = |code, outcome, what: String| {
         let how = format!("logged in over the socket as {}", opened.whom);
         Point::new(Topic::Login, code, outcome, what, how)

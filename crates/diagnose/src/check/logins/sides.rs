@@ -71,6 +71,8 @@ pub(in crate::check) struct Refused {
     pub code: Option<String>,
     /// Whether it was for a password that the server does not want.
     pub is_needless_password: bool,
+    /// Whether it was not tried, since nothing proves that the server is there.
+    pub is_of_stranger: bool,
 }
 
 impl Refused {
@@ -80,6 +82,7 @@ impl Refused {
             words,
             code: None,
             is_needless_password: false,
+            is_of_stranger: false,
         }
     }
 }
@@ -94,6 +97,7 @@ impl From<&PathError> for Refused {
             words: with_causes(error),
             code,
             is_needless_password: error.is_needless_password(),
+            is_of_stranger: error.is_of_stranger(),
         }
     }
 }
@@ -104,6 +108,7 @@ impl From<&WireError> for Refused {
             words: with_causes(error),
             code: code(error),
             is_needless_password: matches!(error, WireError::NeedlessPassword { .. }),
+            is_of_stranger: false,
         }
     }
 }
