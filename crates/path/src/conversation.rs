@@ -12,6 +12,7 @@ use looptax_wire::{
     Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream,
 };
 
+use crate::answers::{Row, only, table, unfit};
 use crate::error::LOG_IN;
 use crate::peer::{admit, admit_sealed};
 use crate::{Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
@@ -235,8 +236,13 @@ impl Conversation {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
             ProtocolConnection::Postgres(it) => {
-                let rows = it.query("SHOW ssl").ok()?;
-                Some(rows.first()?.first()?.as_deref() == Some(b"on"))
+                let title = Protocol::Postgres.title();
+                let rows = table::<1>(title, it.query("SHOW ssl").ok()?).ok()?;
+                match only(title, rows).ok()? {
+                    [Some(value)] if value == "on" => Some(true),
+                    [Some(value)] if value == "off" => Some(false),
+                    _ => None,
+                }
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
@@ -278,21 +284,26 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL query; gives its rows as the server writes them.
-    ///
-    /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
-    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
-        let rows = match &mut self.connection {
-            ProtocolConnection::Mysql(it) => it.query(sql)?,
-            ProtocolConnection::Postgres(it) => it.query(sql)?,
+    pub(crate) fn raw_rows(&mut self, sql: &str) -> Result<Vec<Row>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.query(sql),
+            ProtocolConnection::Postgres(it) => it.query(sql),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
-            | ProtocolConnection::Echo(_) => return Err(no_sql()),
-        };
+            | ProtocolConnection::Echo(_) => Err(no_sql()),
+        }
+    }
+
+    /// Runs one SQL query in the session's own search path; gives its rows as the server writes them, whatever they are: see
+    /// [`Self::rows`].
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
+        let rows = self.raw_rows(sql)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(rows
             .into_iter()
@@ -444,7 +455,16 @@ pub(crate) fn log_in(
             ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
         }
         Protocol::Mongodb => {
-            ProtocolConnection::Mongodb(mongodb::Connection::login(link, login, limit)?)
+            let is_tcp = link.facts().local.is_some();
+            let connection = mongodb::Connection::login(link, login, limit)?;
+            if is_tcp && connection.peer().is_none() {
+                return Err(unfit(
+                    protocol.title(),
+                    "the address that we come from",
+                    &[],
+                ));
+            }
+            ProtocolConnection::Mongodb(connection)
         }
         // Where its scripts lie stands for the database.
         Protocol::Fastcgi => {

@@ -262,6 +262,9 @@ pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust
 /// What a login is called.
 pub(crate) const LOG_IN: &str = "log in";
 
+/// What any other question is called.
+pub(crate) const ASK: &str = "ask the server";
+
 /// The question by which both arms are proved to lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 

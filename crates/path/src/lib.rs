@@ -4,6 +4,7 @@
 //! `SO_PEERCRED`, and the server is asked how it sees each connection ([`ServerView`]).
 //! Called by the command line when it hands connections to the load engine; measures nothing.
 
+mod answers;
 mod conversation;
 mod endpoint;
 mod error;

@@ -100,6 +100,8 @@ codes! {
         LoginNotTried,
         /// Nobody logged in, for nothing shows that it is the server who listens there.
         PeerUnproved,
+        /// The server lets one in and does not answer what it is asked, so that nothing is known of the account.
+        AnswersUnfit,
         /// The login works over both.
         LoginWorks,
         /// The login works over TCP and fails over the socket.
