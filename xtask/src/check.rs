@@ -161,4 +161,3 @@ fn attacks() -> Result<()> {
     command.arg(built("looptax")?);
     run_to_success(command.env("CARGO_MANIFEST_DIR", root()?.join("lab")))
 }
-

@@ -81,6 +81,9 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         }
         earlier_runs::tell_of_another_folder(terminal);
     }
+    if cli.trusts_peer() {
+        looptax_path::trust_peers();
+    }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),
         None => commands::compare::run(&cli.compare, terminal),

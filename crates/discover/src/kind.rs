@@ -1,4 +1,4 @@
-//! How servers are known by their programs, and what makes one listen where it does not.
+//! How processes are known as servers, and what makes one listen where it does not.
 //!
 //! Data only.
 
@@ -6,50 +6,14 @@ use looptax_dsn::Kind;
 
 use crate::process::Process;
 
-/// Names of programs, and the server that each is until its own bytes show another (`version`).
-const PROGRAMS: [(&str, Kind); 17] = [
-    ("mariadbd", Kind::Mariadb),
-    ("mysqld", Kind::Mysql),
-    ("postgres", Kind::Postgres),
-    ("postmaster", Kind::Postgres),
-    ("redis-server", Kind::Redis),
-    ("redis-check-rdb", Kind::Redis),
-    ("valkey-server", Kind::Valkey),
-    ("valkey-check-rdb", Kind::Valkey),
-    ("keydb-server", Kind::Keydb),
-    ("dragonfly", Kind::Dragonfly),
-    ("memcached", Kind::Memcached),
-    ("mongod", Kind::Mongodb),
-    ("ferretdb", Kind::Ferretdb),
-    ("pgbouncer", Kind::Pgbouncer),
-    ("proxysql", Kind::Proxysql),
-    ("uwsgi", Kind::Uwsgi),
-    ("uwsgi-core", Kind::Uwsgi),
-];
-/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
-const PHP_FPM: &str = "php-fpm";
-
-/// The kind that a program of this name is; `redis-check-rdb` is the same file as the server on
-/// Debian.
-pub(crate) fn of_program(name: &str) -> Option<Kind> {
-    let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
-    if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
-        return Some(Kind::PhpFpm);
-    }
-    PROGRAMS
-        .iter()
-        .find(|(program, _)| *program == name)
-        .map(|(_, kind)| *kind)
-}
-
 /// The kind of server that a process is, by its program, else by the title that it has given itself:
 /// `php-fpm: master process (/etc/php-fpm.conf)`.
 pub(crate) fn of_process(process: &Process) -> Option<Kind> {
     let program = process.program_name();
-    of_program(&program).or_else(|| {
+    Kind::of_program(&program).or_else(|| {
         let title = program.starts_with("php").then(|| process.arguments())?;
         let name = title.first()?.split(':').next()?;
-        of_program(name).filter(|it| *it == Kind::PhpFpm)
+        Kind::of_program(name).filter(|it| *it == Kind::PhpFpm)
     })
 }
 
@@ -97,25 +61,5 @@ pub const fn how_to_add_a_socket(kind: Kind) -> &'static str {
         }
         Kind::Http => "bind it to a path, as its server spells that, and restart it",
         Kind::Echo => "start it anew: it always has one",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_client_is_not_a_server() {
-        assert_eq!(of_program("redis-cli"), None);
-    }
-
-    #[test]
-    fn php_fpm_is_known_with_and_without_its_version() {
-        for name in ["php-fpm", "php-fpm8.2", "php-fpm7.4", "php-fpm82"] {
-            assert_eq!(of_program(name), Some(Kind::PhpFpm), "{name}");
-        }
-        for name in ["php", "php8.2", "php-fpm-exporter", "my-php-fpm"] {
-            assert_eq!(of_program(name), None, "{name}");
-        }
     }
 }

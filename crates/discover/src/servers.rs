@@ -9,7 +9,7 @@ use looptax_host::read;
 use looptax_record::HowKnown;
 use rustix::fs::{FileType, Stat};
 
-use crate::kind::{of_process, of_program};
+use crate::kind::of_process;
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
@@ -195,7 +195,7 @@ pub(crate) fn servers(
 /// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
 /// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
 fn name_of(process: &Process) -> String {
-    if of_program(&process.name).is_some() {
+    if Kind::of_program(&process.name).is_some() {
         process.name.clone()
     } else {
         process.program_name()

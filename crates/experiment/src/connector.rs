@@ -404,11 +404,11 @@ fn picked(coins: u64, side: Side, n: usize) -> usize {
 }
 
 /// Queries of others that run now; an error when they have doubled since we came.
-fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, CrowdedError> {
-    let now = others_running(observer);
+fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, Failure> {
+    let now = others_running(observer).map_err(Failure::new)?;
     match (at_first, now) {
-        (Some(then), Some(now)) if now > 2 * then.max(LEAST_DOUBLED) => {
-            Err(CrowdedError { then, now })
+        (Some(then), Some(now)) if now > then.max(LEAST_DOUBLED).saturating_mul(2) => {
+            Err(CrowdedError { then, now }.into())
         }
         _ => Ok(now),
     }

@@ -4,6 +4,7 @@
 //! `SO_PEERCRED`, and the server is asked how it sees each connection ([`ServerView`]).
 //! Called by the command line when it hands connections to the load engine; measures nothing.
 
+mod answers;
 mod conversation;
 mod endpoint;
 mod error;
@@ -11,6 +12,7 @@ mod family;
 mod link;
 mod network;
 mod one_shot;
+mod peer;
 mod ports;
 mod prepare;
 mod proof;
@@ -25,7 +27,7 @@ mod workload;
 
 pub use conversation::{Conversation, Sealing};
 pub use endpoint::{Endpoint, host_of};
-pub use error::{MAX_SOCKET_PATH_BYTES, PathError};
+pub use error::{MAX_SOCKET_PATH_BYTES, PathError, TRUST_PEER};
 pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
@@ -33,6 +35,7 @@ pub use network::{
     move_to_sidecar, namespace_name,
 };
 pub use one_shot::OneShot;
+pub use peer::{Admitted, admit, trust_peers};
 pub use ports::LocalPorts;
 pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};

@@ -250,6 +250,12 @@ impl Link {
     }
 }
 
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.raw.fd.as_fd()
+    }
+}
+
 impl Read for Link {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.tls {

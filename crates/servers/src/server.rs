@@ -344,6 +344,7 @@ fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerEr
 fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
     let mut login = Login {
         user: engine::user(protocol).to_owned(),
+        is_for_own_server: true,
         ..Login::default()
     };
     if engine::has_password(protocol) {

@@ -171,7 +171,6 @@ mod tests {
     use std::process::{Child, Command, Stdio};
 
     use super::*;
-    use crate::kind::of_program;
 
     /// A child that is ended with the test.
     struct Alive(Child);
@@ -199,7 +198,7 @@ mod tests {
         let files = folders.flat_map(|it| std::fs::read_dir(it).into_iter().flatten().flatten());
         let paths = files.filter_map(|it| std::fs::canonicalize(it.path()).ok());
         let named = |path: PathBuf| {
-            let kind = of_program(path.file_name()?.to_str()?)?;
+            let kind = Kind::of_program(path.file_name()?.to_str()?)?;
             Some((kind, path))
         };
         let mut all: Vec<_> = paths.filter_map(named).collect();

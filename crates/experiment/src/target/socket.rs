@@ -123,20 +123,16 @@ fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure>
 /// What the server says, where the account may ask; empty where it has none.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
-    let mut first = |sql: &str| {
-        let rows = conversation.query(sql).ok()?;
-        rows.into_iter().next()?.into_iter().next()?
-    };
     match protocol {
-        Protocol::Mysql => first("SELECT @@socket"),
+        Protocol::Mysql => conversation.cell("SELECT @@socket").ok(),
         Protocol::Postgres => {
-            let folders = first("SHOW unix_socket_directories")?;
-            let port = first("SHOW port")?;
+            let folders = conversation.cell("SHOW unix_socket_directories").ok()?;
+            let port: u16 = conversation.number("SHOW port").ok()?;
             let mut folders = folders.split(',').map(str::trim);
             let folder = folders.find(|it| it.starts_with('/'));
             Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
         }
-        Protocol::Redis => config(conversation, "unixsocket"),
+        Protocol::Redis => config(conversation, "unixsocket").ok()?,
         Protocol::Memcached
         | Protocol::Mongodb
         | Protocol::Fastcgi

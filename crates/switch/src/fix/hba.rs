@@ -21,7 +21,7 @@ use looptax_record::{Point, StepPlace};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::FixError;
-use super::admin::{cell, column, log_in, refuse_another};
+use super::admin::{log_in, refuse_another};
 use crate::file::Original;
 use crate::journal::{Fix, Step};
 use crate::text::Encoding;
@@ -163,8 +163,13 @@ fn told(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErro
     let mut talk = log_in(admin)?;
     refuse_another(&mut talk, admin, client)?;
     let mut show = |name: &str| {
-        let value = cell(&mut talk, &format!("SHOW {name}"));
-        value.map(PathBuf::from).map_err(|error| FixError::Untold {
+        let path = talk.cell(&format!("SHOW {name}")).and_then(|it| {
+            let is_path = it.starts_with('/');
+            is_path
+                .then(|| PathBuf::from(&it))
+                .ok_or_else(|| talk.unfit("a path", &it))
+        });
+        path.map_err(|error| FixError::Untold {
             what: "where its files lie",
             why: with_causes(&error),
         })
@@ -261,7 +266,7 @@ fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
 
 fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     let asked = "SELECT 'line ' || line_number || ': ' || error FROM pg_hba_file_rules WHERE error IS NOT NULL";
-    let errors = column(talk, asked).map_err(|error| FixError::Untold {
+    let errors = talk.column(asked).map_err(|error| FixError::Untold {
         what: "whether its rules are right",
         why: with_causes(&error),
     })?;
@@ -291,13 +296,15 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
     // A new session has what the server itself has read.
     let loaded = || {
         let mut talk = log_in(admin)?;
-        cell(&mut talk, LOADED).map_err(|error| failed(with_causes(&error)))
+        talk.cell(LOADED)
+            .map_err(|error| failed(with_causes(&error)))
     };
     let before = loaded()?;
     work.note(Step::Running {
         command: RELOAD.to_owned(),
     })?;
-    let said = cell(&mut log_in(admin)?, RELOAD).map_err(|error| failed(with_causes(&error)))?;
+    let said = log_in(admin)?.cell(RELOAD);
+    let said = said.map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {
         return Err(failed("it could not tell its own process".to_owned()));
     }
