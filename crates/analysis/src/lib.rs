@@ -3,6 +3,13 @@
 //!
 //! Pure: no I/O, no clock. The live run and `analyze` do the same, from the record's counts to
 //! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod again;
 mod bill;

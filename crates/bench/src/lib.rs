@@ -4,6 +4,13 @@
 //! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_slices`] for
 //! slices that another room fills; [`pages`] asks for those of a web application. This room alone reads the measuring
 //! clock, for others by [`timed`]. Verdicts are the statistics room's; the only question asked of them here is when to stop.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod arrivals;
 mod budget;

@@ -10,7 +10,7 @@ use looptax_failure::Failure;
 use looptax_host::output::Output;
 use looptax_host::{FileId, Links, Walk};
 use looptax_store::save_value;
-use rustix::fs::{Access, AtFlags, FileType, accessat};
+use rustix::fs::FileType;
 use serde::Serialize;
 
 use crate::args::JsonArgs;
@@ -89,10 +89,8 @@ pub(crate) fn show(
 fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     let problem = match Output::find(path) {
         Ok(output) if output.is_stream() || output.is_there() => return Ok(()),
-        Ok(output) => match accessat(output.folder(), ".", Access::WRITE_OK, AtFlags::EACCESS) {
-            Ok(()) => return Ok(()),
-            Err(_) => "its folder may not be written".to_owned(),
-        },
+        Ok(output) if output.folder().takes_files() => return Ok(()),
+        Ok(_) => "its folder may not be written".to_owned(),
         Err(error) => match error.kind() {
             io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
             io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {

@@ -2,6 +2,13 @@
 //! `run` would move.
 //!
 //! Reads only: it looks at the machine, logs in where it is asked to, and changes nothing.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 pub mod check;
 pub mod dsn;

@@ -5,6 +5,13 @@
 //! be seen is a [`Problem`] beside what was found, never an error: one process that nobody may look at must not hide
 //! the others. Every name in the results was chosen by somebody else: whoever prints one cleans it first. Called by
 //! the command line.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod beside;
 mod candidates;

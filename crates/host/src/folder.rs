@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, mkdirat, openat,
-    renameat, renameat_with, unlinkat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, mkdirat,
+    openat, renameat, renameat_with, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -73,6 +73,12 @@ impl Folder {
     /// What the kernel reports but that there is no such name.
     pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Stat>> {
         stat_at(&self.fd, plain(name.as_ref())?)
+    }
+
+    /// Whether the caller may make files in it.
+    pub fn takes_files(&self) -> bool {
+        let access = Access::WRITE_OK | Access::EXEC_OK;
+        rustix::fs::accessat(&self.fd, ".", access, AtFlags::EACCESS).is_ok()
     }
 
     /// Opens a folder in it.
@@ -231,6 +237,25 @@ impl Folder {
         Ok(mkdirat(
             &self.fd,
             plain(name.as_ref())?,
+            Mode::from_raw_mode(mode),
+        )?)
+    }
+
+    /// Makes a link in it.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn make_link(&self, name: impl AsRef<OsStr>, to: &Path) -> io::Result<()> {
+        Ok(symlinkat(to, &self.fd, plain(name.as_ref())?)?)
+    }
+
+    /// Sets the folder's own permission bits.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn set_mode(&self, mode: u32) -> io::Result<()> {
+        Ok(rustix::fs::fchmod(
+            self.readable()?,
             Mode::from_raw_mode(mode),
         )?)
     }

@@ -5,7 +5,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{FileType, Mode, OFlags, Stat, openat};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Mode, OFlags, Stat, openat};
+use rustix::io::Errno;
 
 use crate::folder::{Folder, read_whole};
 use crate::refusal::Refusal;
@@ -120,12 +121,20 @@ pub fn look_at_link(path: &Path) -> io::Result<Option<Stat>> {
     looked(rustix::fs::lstat(path))
 }
 
-fn looked(stat: Result<Stat, rustix::io::Errno>) -> io::Result<Option<Stat>> {
+fn looked(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
     match stat {
         Ok(stat) => Ok(Some(stat)),
-        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(None),
+        Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+/// Whether the caller may use what a path leads to in this way, links followed. For showing only.
+///
+/// # Errors
+/// What the kernel reports.
+pub fn may(path: &Path, access: Access) -> Result<(), Errno> {
+    rustix::fs::accessat(CWD, path, access, AtFlags::EACCESS)
 }
 
 /// Whether a path leads to a folder.

@@ -3,6 +3,13 @@
 //! Nothing here is assumed from a name: the address family comes from the kernel, the peer from
 //! `SO_PEERCRED`, and the server is asked how it sees each connection ([`ServerView`]).
 //! Called by the command line when it hands connections to the load engine; measures nothing.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod answers;
 mod conversation;

@@ -11,6 +11,13 @@
 //! the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
 //! program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod answers;
 mod caller;

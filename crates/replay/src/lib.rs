@@ -3,6 +3,13 @@
 //! A part is one publication: a file in `data/` with its claims, its [`steps`](Part::steps), which are comparisons that
 //! `compare` makes, and its rows, in which a claim stands beside what they gave. What data cannot say has a module
 //! each. Nothing is measured here but by `runner`, as `compare` does it. Called by `commands::replay`.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod dimitri;
 mod kawin;

@@ -14,6 +14,13 @@
 //! # Source
 //! PostgreSQL 15 manual, pgbench(1), "Custom Scripts", and pgbench 15.18 itself where the manual is
 //! silent (tried 2026-11-21).
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod bits;
 mod command;

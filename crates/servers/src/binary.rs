@@ -130,6 +130,10 @@ pub(crate) fn is_executable(path: &Path) -> bool {
 }
 
 fn version_text(binary: &Path) -> io::Result<String> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program that only root can change, if looptax has its rights"
+    )]
     let output = Command::new(binary)
         .arg("--version")
         .stdin(Stdio::null())

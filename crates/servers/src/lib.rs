@@ -5,6 +5,13 @@
 //! with us however we go: its kernel death signal, the [`reaper`] process on a pipe, and at the next
 //! start [`leftovers::sweep`] each cover what the one before cannot. This room touches nothing
 //! outside its own `looptax-*` folders and measures nothing; cli calls it.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 pub mod dataset;
 pub mod echo;

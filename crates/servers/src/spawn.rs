@@ -50,6 +50,10 @@ pub(crate) fn spawn(
         })?;
     }
     let log = scratch.open_log()?;
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program that only root can change, if looptax has its rights"
+    )]
     let mut command = Command::new(&program.path);
     command
         .args(&program.args)

@@ -5,6 +5,13 @@
 //! asks [`StopRule`] whether to go on; everything else here is what those two are made of.
 //!
 //! Every metric has one sign: positive means that the other arm loses against the baseline.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod bill;
 mod diagnostics;

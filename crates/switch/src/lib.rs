@@ -4,6 +4,13 @@
 //! first, each step stands in a journal on disk before it is done, and whoever finds a switch that was interrupted
 //! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. `plan` says what would be written, and is the only part that knows
 //! connections; the rest knows bytes alone.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod apply;
 mod clock;

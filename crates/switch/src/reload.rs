@@ -53,6 +53,10 @@ pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
 }
 
 fn main_pid(unit: &str) -> Option<u32> {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program that only root can change, if looptax has its rights"
+    )]
     let output = process::Command::new(find_program("systemctl").ok()?)
         .args(["show", "-p", "MainPID", "--value", "--", unit])
         .stdin(Stdio::null())
@@ -184,6 +188,10 @@ fn answer(question: &Question, within: Duration, stop: &AtomicBool) -> io::Resul
 
 fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "an order of the caller, who has seen it"
+    )]
     let mut shell = process::Command::new("/bin/sh");
     {
         shell

@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_host::read;
-use rustix::fs::{Access, AtFlags, IFlags, StatVfsMountFlags, accessat, fstatvfs, ioctl_getflags};
+use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
 
 use crate::file::{Original, State};
 
@@ -93,15 +93,7 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<Remark> {
         found.push(Remark::ReadOnly);
     }
     let is_read_only = found.contains(&Remark::ReadOnly);
-    if !is_read_only
-        && accessat(
-            folder,
-            ".",
-            Access::WRITE_OK | Access::EXEC_OK,
-            AtFlags::EACCESS,
-        )
-        .is_err()
-    {
+    if !is_read_only && !folder.takes_files() {
         found.push(Remark::FolderClosed);
     }
     found.extend(manager(&original.bytes).map(Remark::ManagedBy));

@@ -4,6 +4,13 @@
 //! room says, slice by slice, while `bench` asks for its pages. [`Program`] is the application with all that can go
 //! wrong with it, `first_look` finds out how its arms can take turns, `arms` takes them, `record` says what came of
 //! it. The caller says what is asked ([`Ask`]) and which servers there are; nothing is shown here.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod arms;
 mod ask;

@@ -1,4 +1,11 @@
 //! Where a request's CPU time goes: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
 
 mod account;
 mod counts;

@@ -8,6 +8,7 @@ use looptax_advise::app::{Credentials, Found};
 use looptax_advise::check::verdict;
 use looptax_dsn::{Address, MASK, Unspoken};
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_record::{
     Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic,
 };
@@ -87,8 +88,7 @@ pub(super) fn found(
 }
 
 fn is_absent(path: &Path) -> bool {
-    path.symlink_metadata()
-        .is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound)
+    matches!(read::look_at_link(path), Ok(None))
 }
 
 /// A socket that the lines of the server's own file make: who may use it is seen once it is there.

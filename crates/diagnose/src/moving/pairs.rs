@@ -170,7 +170,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
 /// Why we may not connect to a socket, by its file's rights.
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
-    let may_write = rustix::fs::access(path, rustix::fs::Access::WRITE_OK);
+    let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
     may_write
         .err()
         .map(|error| format!("its socket {shown} may not be used: {error}"))

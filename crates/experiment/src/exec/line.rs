@@ -76,6 +76,10 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
         name => find_program(name),
     };
     let asked = program.and_then(|it| {
+        #[allow(
+            clippy::disallowed_methods,
+            reason = "a tool that only root can change, or a path that the caller gave"
+        )]
         let mut command = Command::new(it);
         command.args(&words[1..]).arg("--version");
         command.stdin(Stdio::null()).output()

@@ -2,7 +2,7 @@
 //!
 //! Reads files that root alone writes.
 
-use std::fs;
+use looptax_host::read;
 
 use super::rule::{Accounts, Lent};
 
@@ -13,8 +13,8 @@ use super::rule::{Accounts, Lent};
 const USUAL_FIRST: u32 = 1000;
 
 /// What is known of them.
-pub(super) fn read() -> Accounts {
-    let text = |path| fs::read_to_string(path).unwrap_or_default();
+pub(super) fn read_all() -> Accounts {
+    let text = read::system_text;
     Accounts {
         own: own(&text("/proc/self/status")),
         first_ordinary: first_ordinary(&text("/etc/login.defs")),
@@ -24,7 +24,7 @@ pub(super) fn read() -> Accounts {
 
 /// An account's name and number, for a person.
 pub(super) fn named(uid: u32) -> String {
-    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let passwd = read::system_text("/etc/passwd");
     match name_of(&passwd, uid) {
         Some(name) => format!("{name} (uid {uid})"),
         None => format!("uid {uid}"),

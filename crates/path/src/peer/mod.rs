@@ -110,7 +110,7 @@ fn decide(
         endpoint: link.endpoint().to_string(),
         why,
     };
-    match ruling(far_end.who, &accounts::read(), process) {
+    match ruling(far_end.who, &accounts::read_all(), process) {
         Ruling::Proved => Ok(admitted(near)),
         Ruling::NotInClear if is_sealed => Ok(admitted(near)),
         Ruling::NotInClear if is_clear(protocol, login) => Err(refused(

@@ -2,12 +2,12 @@
 //!
 //! Names prove nothing of a person's process, so they are asked for of the system's accounts alone.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use looptax_dsn::{Kind, Protocol};
+use looptax_host::kernel;
 
 use super::rule::Process;
 
@@ -54,9 +54,9 @@ fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
     let links: Vec<String> = inodes.iter().map(|it| format!("socket:[{it}]")).collect();
     let mut is_seen = false;
     let mut is_named = false;
-    for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-        let folder = entry.path();
-        let is_process = entry.file_name().as_encoded_bytes()[0].is_ascii_digit();
+    for name in kernel::names("/proc").into_iter().flatten() {
+        let folder = Path::new("/proc").join(&name);
+        let is_process = name.as_encoded_bytes()[0].is_ascii_digit();
         if !is_process || uid_of(&folder) != Some(uid) {
             continue;
         }
@@ -78,9 +78,9 @@ fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
 
 /// Whether the process holds one of the sockets; `None` where we may not look.
 fn holds(process: &Path, links: &[String]) -> Option<bool> {
-    let files = fs::read_dir(process.join("fd")).ok()?;
-    for file in files.flatten() {
-        match fs::read_link(file.path()) {
+    let folder = process.join("fd");
+    for file in kernel::names(&folder).ok()? {
+        match kernel::link(folder.join(file)) {
             Ok(target) if links.iter().any(|link| target.as_os_str() == link.as_str()) => {
                 return Some(true);
             }
@@ -93,20 +93,20 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
 
 /// Whom a process acts as. Its folder is root's where others may not look into it.
 fn uid_of(process: &Path) -> Option<u32> {
-    let owner = fs::metadata(process).ok()?.uid();
+    let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {
         return Some(owner);
     }
-    let status = fs::read_to_string(process.join("status")).ok()?;
+    let status = kernel::text(process.join("status")).ok()?;
     let line = status.lines().find_map(|it| it.strip_prefix("Uid:"))?;
     line.split_whitespace().nth(1)?.parse().ok()
 }
 
 /// The name of its program's file; what it calls itself where we may not look.
 fn program(process: &Path) -> Option<String> {
-    let file = fs::read_link(process.join("exe")).ok();
+    let file = kernel::link(process.join("exe")).ok();
     let Some(name) = file.as_deref().and_then(Path::file_name) else {
-        let name = fs::read_to_string(process.join("comm")).ok()?;
+        let name = kernel::text(process.join("comm")).ok()?;
         return Some(name.trim_end().to_owned());
     };
     let name = name.to_string_lossy();

@@ -5,10 +5,10 @@
 //! # Source
 //! `sock_diag(7)`; the kernel's `include/uapi/linux/inet_diag.h`, `proc_pid_net(5)`.
 
-use std::fs;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
+use looptax_host::kernel;
 use netlink_packet_core::{NLM_F_REQUEST, NLMSG_ERROR};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_SOCK_DIAG;
@@ -127,9 +127,9 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
 
 /// The same out of the kernel's list.
 fn listed(local: SocketAddr, remote: Option<SocketAddr>) -> io::Result<Option<End>> {
-    let mut text = fs::read_to_string("/proc/thread-self/net/tcp")?;
+    let mut text = kernel::text("/proc/thread-self/net/tcp")?;
     // A kernel without IPv6 has none.
-    text += &fs::read_to_string("/proc/thread-self/net/tcp6").unwrap_or_default();
+    text += &kernel::text("/proc/thread-self/net/tcp6").unwrap_or_default();
     Ok(in_list(&text, local, remote))
 }
 

@@ -88,7 +88,7 @@ impl Sockmap {
     /// cgroup.
     pub fn obstacle() -> Option<SockmapError> {
         let folder = hierarchy::own_folder().and_then(|folder| {
-            match rustix::fs::access(&folder, rustix::fs::Access::WRITE_OK) {
+            match looptax_host::read::may(&folder, rustix::fs::Access::WRITE_OK) {
                 Ok(()) => Ok(()),
                 Err(errno) => Err(SockmapError::Folder {
                     action: "make another below",

@@ -44,6 +44,7 @@ impl Reaper {
             program: self_exe.to_owned(),
             source,
         };
+        #[allow(clippy::disallowed_methods, reason = "looptax itself")]
         let mut command = Command::new(self_exe);
         command
             .args(["internal", "reaper"])

@@ -16,7 +16,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use looptax_host::{FileId, Folder, Links, Refusal, is_privileged};
-use rustix::fs::{AtFlags, Gid, Mode, Uid, chmodat, fchown, fstat, symlinkat};
+use rustix::fs::{Gid, Uid, fchown, fstat};
 
 mod abandoned;
 mod log;
@@ -66,13 +66,8 @@ impl Scratch {
             _lock: lock,
         };
         let mode = if account.is_some() { 0o711 } else { 0o700 };
-        let set = chmodat(
-            &scratch.held,
-            ".",
-            Mode::from_raw_mode(mode),
-            AtFlags::empty(),
-        );
-        set.map_err(|error| failed("set the mode of", &scratch.folder)(error.into()))?;
+        let set = scratch.held.set_mode(mode);
+        set.map_err(failed("set the mode of", &scratch.folder))?;
         scratch.create_folder("")?;
         Ok(scratch)
     }
@@ -140,7 +135,7 @@ impl Scratch {
     pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
         let link = || {
             let (folder, last) = self.place(name)?;
-            Ok(symlinkat(target, &folder, last)?)
+            folder.make_link(last, target)
         };
         link().map_err(failed("link", &self.path(name)))
     }

@@ -90,6 +90,10 @@ fn version_in(name: &str) -> Option<(u32, u32)> {
 }
 
 fn has_mysqli(php_fpm: &Path) -> bool {
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program that only root can change, if looptax has its rights"
+    )]
     let listed = Command::new(php_fpm)
         .arg("-m")
         .stdin(Stdio::null())

@@ -15,6 +15,10 @@ pub(super) struct Tracefs {
     events: OwnedFd,
 }
 
+#[allow(
+    clippy::disallowed_methods,
+    reason = "the kernel's own file system, by a descriptor of its mount"
+)]
 impl Tracefs {
     /// Opens the one that is mounted, or one that is attached nowhere and goes with its descriptor.
     ///

@@ -110,7 +110,7 @@ fn find_readable(file: MappedFile<'_>) -> PathBuf {
     let inside = Path::new("/proc").join(file.pid.to_string()).join("root");
     let inside = inside.join(relative);
     // Some file systems tell another inode of a mapping than of its file.
-    if is_same || !inside.exists() {
+    if is_same || !read::exists(&inside) {
         file.path.to_path_buf()
     } else {
         inside
