@@ -14,6 +14,7 @@
 
 mod apply;
 mod clock;
+mod command_line;
 mod create;
 mod data_folder;
 mod digest;

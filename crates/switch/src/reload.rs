@@ -16,6 +16,7 @@ use looptax_host::{kernel, read};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::clock::Since;
+use crate::command_line::{file_of, line};
 
 /// So much of what it says is told.
 const MOST_BYTES: u64 = 4 << 10;
@@ -118,10 +119,10 @@ pub(crate) struct Question {
 
 impl Question {
     fn text(&self) -> String {
-        let path = crate::stack::file_of(&self.process);
+        let path = file_of(&self.process);
         let name = self.name.clone();
         let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
-        crate::stack::line(&name, &self.words)
+        line(&name, &self.words)
     }
 
     /// Asks it.

@@ -5,6 +5,8 @@
 //! is the one that runs. Everything that is read here may have been written by another user: it is bounded, and a
 //! version has only the characters of one.
 
+mod file_now;
+mod leading;
 mod package;
 mod program;
 mod spelling;
@@ -19,39 +21,19 @@ use std::time::Duration;
 
 use looptax_dsn::Kind;
 use looptax_host::kernel;
-use rustix::fs::{Stat, fstat};
+use rustix::fs::fstat;
 
 use crate::process::Process;
+use file_now::FileNow;
+use leading::{MOST_VERSION_BYTES, leading_version};
 
 /// The longest that a program may take to be read. Only a file system that does not answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The most bytes that one look reads of programs.
 const MOST_BYTES_PER_LOOK: u64 = 1 << 30;
-/// More than any version.
-const MOST_VERSION_BYTES: usize = 64;
 
 /// The kind of a server and its version; `None` if it was not found.
 pub(crate) type Known = (Kind, Option<String>);
-
-/// What tells a file from every other, and from itself before it was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct FileNow {
-    dev: u64,
-    inode: u64,
-    n_bytes: u64,
-    changed: (i64, i64),
-}
-
-impl From<&Stat> for FileNow {
-    fn from(it: &Stat) -> Self {
-        Self {
-            dev: it.st_dev,
-            inode: it.st_ino,
-            n_bytes: it.st_size.cast_unsigned(),
-            changed: (it.st_ctime, it.st_ctime_nsec.cast_signed()),
-        }
-    }
-}
 
 /// The versions of one look: a file that several processes run is read once.
 #[derive(Debug)]
@@ -132,21 +114,6 @@ fn in_time<T: Send + 'static>(
     });
     started.ok()?;
     receiver.recv_timeout(patience).ok()
-}
-
-/// The leading part of a text that can be a version: it starts with a digit, and has only the characters of one.
-fn leading_version(text: &[u8]) -> Option<&str> {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
-    let n_bytes = text
-        .iter()
-        .take(MOST_VERSION_BYTES)
-        .take_while(|it| is_part(it))
-        .count();
-    let version = std::str::from_utf8(&text[..n_bytes]).ok()?;
-    let version = version.trim_end_matches(['.', '-', '+', '~']);
-    version
-        .starts_with(|it: char| it.is_ascii_digit())
-        .then_some(version)
 }
 
 /// The major version that PostgreSQL's data folder states: the server works in that folder.

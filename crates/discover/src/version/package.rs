@@ -9,7 +9,8 @@ use std::path::Path;
 use looptax_host::read as host;
 use memchr::memmem;
 
-use super::{FileNow, leading_version};
+use super::file_now::FileNow;
+use super::leading::leading_version;
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";

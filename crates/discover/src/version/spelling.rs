@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 use looptax_dsn::Kind;
 use memchr::memmem;
 
-use super::leading_version;
+use super::leading::leading_version;
 
 /// A way to spell a version.
 #[derive(Debug, Clone, Copy)]

@@ -29,7 +29,6 @@ use crate::plan::Plan;
 use crate::reload::Line;
 use back::BackProgram;
 use front::FrontProgram;
-pub(crate) use program::{file_of, line};
 
 pub use back::pool_tests;
 pub use carry::{StackOrder, carry_out_stack};

@@ -7,8 +7,9 @@ use looptax_failure::Failure;
 use looptax_host::program::{Variables, trusted_program};
 use looptax_host::{kernel, read};
 
-use super::super::program::{file_of, unread};
+use super::super::program::unread;
 use super::known::{Files, FrontProgram};
+use crate::command_line::file_of;
 use crate::reload::{Line, Question, reload_of_unit};
 
 /// Its options that say which file it reads, in both forms.

@@ -1,0 +1,23 @@
+//! A file at one moment.
+
+use rustix::fs::Stat;
+
+/// What tells a file from every other, and from itself before it was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileNow {
+    dev: u64,
+    inode: u64,
+    n_bytes: u64,
+    changed: (i64, i64),
+}
+
+impl From<&Stat> for FileNow {
+    fn from(it: &Stat) -> Self {
+        Self {
+            dev: it.st_dev,
+            inode: it.st_ino,
+            n_bytes: it.st_size.cast_unsigned(),
+            changed: (it.st_ctime, it.st_ctime_nsec.cast_signed()),
+        }
+    }
+}
