@@ -67,7 +67,8 @@ impl FrontProgram for Haproxy {
             process: master.clone(),
             name: None,
             words,
-            variables: Variables::Own(&["HAPROXY_"]),
+            // A master has variables that tell its own program to wait and read nothing.
+            variables: Variables::None,
         };
         question.into()
     }
