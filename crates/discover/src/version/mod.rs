@@ -13,7 +13,6 @@ use std::collections::HashMap;
 use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::sync::mpsc;
 use std::thread;
@@ -22,37 +21,16 @@ use std::time::Duration;
 use looptax_dsn::Kind;
 use rustix::fs::{FileType, Mode, OFlags};
 
+use self::package::FileNow;
+use self::spelling::{MOST_VERSION_BYTES, leading_version};
 use crate::process::Process;
 
 /// The longest that a program may take to be read. Only a file system that does not answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The most bytes that one look reads of programs.
 const MOST_BYTES_PER_LOOK: u64 = 1 << 30;
-/// More than any version.
-const MOST_VERSION_BYTES: usize = 64;
-
 /// The kind of a server and its version; `None` if it was not found.
 pub(crate) type Known = (Kind, Option<String>);
-
-/// What tells a file from every other, and from itself before it was changed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct FileNow {
-    dev: u64,
-    inode: u64,
-    n_bytes: u64,
-    changed: (i64, i64),
-}
-
-impl From<&std::fs::Metadata> for FileNow {
-    fn from(it: &std::fs::Metadata) -> Self {
-        Self {
-            dev: it.dev(),
-            inode: it.ino(),
-            n_bytes: it.len(),
-            changed: (it.ctime(), it.ctime_nsec()),
-        }
-    }
-}
 
 /// The versions of one look: a file that several processes run is read once.
 #[derive(Debug)]
@@ -133,21 +111,6 @@ fn in_time<T: Send + 'static>(
     });
     started.ok()?;
     receiver.recv_timeout(patience).ok()
-}
-
-/// The leading part of a text that can be a version: it starts with a digit, and has only the characters of one.
-fn leading_version(text: &[u8]) -> Option<&str> {
-    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
-    let n_bytes = text
-        .iter()
-        .take(MOST_VERSION_BYTES)
-        .take_while(|it| is_part(it))
-        .count();
-    let version = std::str::from_utf8(&text[..n_bytes]).ok()?;
-    let version = version.trim_end_matches(['.', '-', '+', '~']);
-    version
-        .starts_with(|it: char| it.is_ascii_digit())
-        .then_some(version)
 }
 
 /// The major version that PostgreSQL's data folder states: the server works in that folder.
@@ -254,7 +217,7 @@ mod tests {
     fn the_program_of_a_process_is_read_and_not_executed() {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("redis-server");
-        std::fs::copy("/bin/sleep", &program).unwrap();
+        looptax_testkit::programs::copy("/bin/sleep", &program);
         let running = Command::new(&program)
             .arg("600")
             .stdin(Stdio::null())
@@ -272,18 +235,6 @@ mod tests {
         let known = Versions::new().of(Kind::Redis, &process);
         assert_eq!(known, (Kind::Redis, None));
         assert!(!mark.exists());
-    }
-
-    #[test]
-    fn a_version_has_only_the_characters_of_one() {
-        let check = |text: &[u8], expected| assert_eq!(leading_version(text), expected);
-        check(b"15\n", Some("15"));
-        check(b"10.11.19-MariaDB\0more", Some("10.11.19-MariaDB"));
-        check(b"1.2.3\x1b[31m", Some("1.2.3"));
-        check(b"1.2.3-", Some("1.2.3"));
-        check(b"root:x:0:0", None);
-        check(b"", None);
-        check(&[b'1'; 1000], Some(&"1".repeat(MOST_VERSION_BYTES)));
     }
 
     #[test]

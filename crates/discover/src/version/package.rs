@@ -5,11 +5,32 @@
 
 use std::fs::{self, File};
 use std::io::Read;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use memchr::memmem;
 
-use super::{FileNow, leading_version};
+use super::spelling::leading_version;
+
+/// What tells a file from every other, and from itself before it was changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) struct FileNow {
+    dev: u64,
+    inode: u64,
+    n_bytes: u64,
+    changed: (i64, i64),
+}
+
+impl From<&fs::Metadata> for FileNow {
+    fn from(it: &fs::Metadata) -> Self {
+        Self {
+            dev: it.dev(),
+            inode: it.ino(),
+            n_bytes: it.len(),
+            changed: (it.ctime(), it.ctime_nsec()),
+        }
+    }
+}
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";
@@ -125,7 +146,7 @@ mod tests {
         check("/usr/bin/mongod", Some("7.0.5"));
         check("/usr/bin/bash", Some("5.2.15"));
         check("/usr/bin/mongo", None);
-        check("/home/mongod", None);
+        check("/srv/mongod", None);
     }
 
     #[test]

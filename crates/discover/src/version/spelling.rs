@@ -9,7 +9,8 @@ use std::ops::RangeInclusive;
 use looptax_dsn::Kind;
 use memchr::memmem;
 
-use super::leading_version;
+/// More than any version.
+pub(super) const MOST_VERSION_BYTES: usize = 64;
 
 /// A way to spell a version.
 #[derive(Debug, Clone, Copy)]
@@ -178,6 +179,21 @@ fn numbers_of(text: &str) -> Option<Numbers> {
     parts.next().is_none().then_some(found)
 }
 
+/// The leading part of a text that can be a version: it starts with a digit, and has only the characters of one.
+pub(super) fn leading_version(text: &[u8]) -> Option<&str> {
+    let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
+    let n_bytes = text
+        .iter()
+        .take(MOST_VERSION_BYTES)
+        .take_while(|it| is_part(it))
+        .count();
+    let version = std::str::from_utf8(&text[..n_bytes]).ok()?;
+    let version = version.trim_end_matches(['.', '-', '+', '~']);
+    version
+        .starts_with(|it: char| it.is_ascii_digit())
+        .then_some(version)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -229,5 +245,17 @@ mod tests {
         check(Kind::Uwsgi, &uwsgi, (Kind::Uwsgi, Some("2.0.21-debian")));
         let redis = ["Redis server v=%s", "127.0.0.1", "255.255.255.255", "7.0.3"];
         check(Kind::Redis, &redis, (Kind::Redis, None));
+    }
+
+    #[test]
+    fn a_version_has_only_the_characters_of_one() {
+        let check = |text: &[u8], expected| assert_eq!(leading_version(text), expected);
+        check(b"15\n", Some("15"));
+        check(b"10.11.19-MariaDB\0more", Some("10.11.19-MariaDB"));
+        check(b"1.2.3\x1b[31m", Some("1.2.3"));
+        check(b"1.2.3-", Some("1.2.3"));
+        check(b"root:x:0:0", None);
+        check(b"", None);
+        check(&[b'1'; 1000], Some(&"1".repeat(MOST_VERSION_BYTES)));
     }
 }

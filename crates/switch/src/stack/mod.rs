@@ -25,11 +25,10 @@ use looptax_discover::Process;
 use looptax_failure::Failure;
 
 use crate::journal::StackOf;
+use crate::line::Line;
 use crate::plan::Plan;
-use crate::reload::Line;
 use back::BackProgram;
 use front::FrontProgram;
-pub(crate) use program::{file_of, line};
 
 pub use back::pool_tests;
 pub use carry::{StackOrder, carry_out_stack};

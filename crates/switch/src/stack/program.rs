@@ -2,17 +2,15 @@
 
 use std::fs;
 use std::os::unix::fs::MetadataExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::time::Duration;
 
 use looptax_discover::{Home, Process, any_process};
 use looptax_failure::Failure;
 
 use crate::journal::ProgramOf;
-use crate::reload::{Question, main_unit_of, reload_of_unit};
-
-/// What the kernel writes behind the name of a program that was replaced.
-const REPLACED: &str = " (deleted)";
+use crate::line::{Question, file_of};
+use crate::reload::{main_unit_of, reload_of_unit};
 
 /// The processes of a program that no other one of it started, on our own folders.
 pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
@@ -54,13 +52,6 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
         false
     });
     all
-}
-
-/// Its file, also where a newer one has taken its place.
-pub(crate) fn file_of(process: &Process) -> PathBuf {
-    let path = process.program.clone().unwrap_or_default();
-    let text = path.to_string_lossy();
-    PathBuf::from(text.trim_end_matches(REPLACED))
 }
 
 /// What it is found again by.
@@ -105,31 +96,4 @@ pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
 /// What has it read its files: the service's own word, or the signal.
 pub(super) fn reload(process: &Process, signal: &str) -> String {
     reload_of_unit(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
-}
-
-/// Words as a shell takes them.
-pub(crate) fn line(program: &str, words: &[String]) -> String {
-    let words = words.iter().map(|it| &**it);
-    let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();
-    all.join(" ")
-}
-
-fn quoted(word: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,+@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        return word.to_owned();
-    }
-    format!("'{}'", word.replace('\'', "'\\''"))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn words_are_quoted_where_a_shell_would_take_them_apart() {
-        let words = ["-g".to_owned(), "user o'x; daemon off;".to_owned()];
-        let line = line("/usr/sbin/nginx", &words);
-        assert_eq!(line, r"/usr/sbin/nginx -g 'user o'\''x; daemon off;'");
-    }
 }

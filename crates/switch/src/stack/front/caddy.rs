@@ -7,9 +7,10 @@ use looptax_discover::Process;
 use looptax_failure::Failure;
 use looptax_host::program::{Variables, trusted_program};
 
-use super::super::program::{file_of, unread};
+use super::super::program::unread;
 use super::known::{Files, FrontProgram};
-use crate::reload::{Line, Question, reload_of_unit};
+use crate::line::{Line, Question, file_of};
+use crate::reload::reload_of_unit;
 
 /// Its options that say which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];

@@ -9,7 +9,8 @@ use looptax_host::program::Variables;
 
 use super::super::program::{reload, unread, workers};
 use super::known::{Files, FrontProgram};
-use crate::reload::{Line, Question, reload_of_unit};
+use crate::line::{Line, Question};
+use crate::reload::reload_of_unit;
 
 /// `HAProxy`.
 #[derive(Debug)]
