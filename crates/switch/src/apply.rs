@@ -13,8 +13,9 @@ use crate::SwitchError;
 use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, MovedFrom, Step};
+use crate::line::Line;
 use crate::proof::{Judgement, Page, Watch};
-use crate::reload::{self, Line};
+use crate::reload;
 use crate::work::{Edited, Work};
 
 /// Shortest pause between two looks.

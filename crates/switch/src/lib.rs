@@ -14,7 +14,6 @@
 
 mod apply;
 mod clock;
-mod command_line;
 mod create;
 mod data_folder;
 mod digest;
@@ -24,6 +23,7 @@ mod file;
 pub mod fix;
 mod follow;
 mod journal;
+mod line;
 mod list;
 mod plan;
 mod proof;
@@ -44,10 +44,11 @@ pub use error::SwitchError;
 pub use fallen::{Fallen, fallen_back};
 pub use file::Original;
 pub use journal::{End, Fix, MovedFrom, ProgramOf, StackOf, Step};
+pub use line::Line;
 pub use list::{Switch, list, open};
 pub use plan::{Fate, Lines, Plan, Planned, Wish, plan};
 pub use proof::{Application, Judgement, Kin, Page, Watch, Watched};
-pub use reload::{Line, usual_reload};
+pub use reload::usual_reload;
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
 pub use stack::{

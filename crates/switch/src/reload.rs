@@ -11,12 +11,12 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_discover::{Home, Process};
-use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables, find_program};
+use looptax_host::program::{ProgramError, find_program};
 use looptax_host::{kernel, read};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::clock::Since;
-use crate::command_line::{file_of, line};
+use crate::line::{Line, Question};
 
 /// So much of what it says is told.
 const MOST_BYTES: u64 = 4 << 10;
@@ -71,79 +71,6 @@ pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// Something that is run to its end: a line of a shell, or a question for the program of a process.
-#[derive(Debug, Clone)]
-pub struct Line {
-    text: String,
-    question: Option<Question>,
-}
-
-impl From<&str> for Line {
-    /// A line of a shell, which runs with our rights: only for what the caller of looptax ordered, and for programs of
-    /// the system.
-    fn from(text: &str) -> Self {
-        let text = text.to_owned();
-        let question = None;
-        Self { text, question }
-    }
-}
-
-impl Line {
-    /// As it is typed and shown.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-}
-
-impl From<Question> for Line {
-    fn from(question: Question) -> Self {
-        Self {
-            text: question.text(),
-            question: Some(question),
-        }
-    }
-}
-
-/// A question for the program of a process, which is asked as the owner of the process.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    /// The process.
-    pub(crate) process: Process,
-    /// What the program is called by; its path where nothing else is wanted.
-    pub(crate) name: Option<String>,
-    /// Its words.
-    pub(crate) words: Vec<String>,
-    /// Its variables.
-    pub(crate) variables: Variables,
-}
-
-impl Question {
-    fn text(&self) -> String {
-        let path = file_of(&self.process);
-        let name = self.name.clone();
-        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
-        line(&name, &self.words)
-    }
-
-    /// Asks it.
-    ///
-    /// # Errors
-    /// Why it was not asked, or gave no answer.
-    pub(crate) fn answer(
-        &self,
-        within: Duration,
-        stop: Option<&AtomicBool>,
-    ) -> Result<Answer, ProgramError> {
-        Subject::hold(self.process.pid)?.ask(&Ask {
-            name: self.name.as_ref().map(OsString::from),
-            words: self.words.iter().map(OsString::from).collect(),
-            variables: self.variables,
-            within,
-            stop,
-        })
-    }
-}
-
 /// The variables that a process was started with.
 ///
 /// # Errors
@@ -163,9 +90,9 @@ pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsStri
 /// # Errors
 /// That no shell can be started, or why the program was not asked.
 pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
-    match &line.question {
+    match line.question() {
         Some(question) => answer(question, within, stop),
-        None => shell(&line.text, within, stop),
+        None => shell(line.text(), within, stop),
     }
 }
 

@@ -192,9 +192,11 @@ fn php_fpm_tests_its_files() {
 
 #[test]
 fn haproxy_tests_its_files() {
-    let conf = "defaults\n  mode http\n  timeout client 1s\n  timeout server 1s\n  timeout connect 1s\nfrontend f\n  bind unix@FOLDER/socket\n  default_backend b\nbackend b\n  server s localhost:1\n";
-    let files = [("haproxy.cfg", conf)];
-    let words = ["-db", "-f", "FOLDER/haproxy.cfg"];
+    let conf = "global\n  maxconn 100\ndefaults\n  mode http\n  timeout client 1s\n  timeout server 1s\n  timeout connect 1s\nfrontend f\n  bind ADDRESS\n  default_backend b\nbackend b\n  server s localhost:1\n";
+    let address = looptax_testkit::ports::free_address().to_string();
+    let conf = conf.replace("ADDRESS", &address);
+    let files = [("haproxy.cfg", &*conf)];
+    let words = ["-W", "-f", "FOLDER/haproxy.cfg"];
     let Some(haproxy) = Running::new("/usr/sbin/haproxy", &files, &words) else {
         return;
     };

@@ -25,8 +25,8 @@ use crate::apply::{
 use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, Step};
+use crate::line::Line;
 use crate::proof::Page;
-use crate::reload::Line;
 use crate::work::Work;
 
 /// So long the page has to be as before, and nothing at the port, before that counts.

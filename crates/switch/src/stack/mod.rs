@@ -25,8 +25,8 @@ use looptax_discover::Process;
 use looptax_failure::Failure;
 
 use crate::journal::StackOf;
+use crate::line::Line;
 use crate::plan::Plan;
-use crate::reload::Line;
 use back::BackProgram;
 use front::FrontProgram;
 

@@ -8,9 +8,9 @@ use looptax_discover::{Home, Process, any_process};
 use looptax_failure::Failure;
 use looptax_host::{kernel, read};
 
-use crate::command_line::file_of;
 use crate::journal::ProgramOf;
-use crate::reload::{Question, main_unit_of, reload_of_unit};
+use crate::line::{Question, file_of};
+use crate::reload::{main_unit_of, reload_of_unit};
 
 /// The processes of a program that no other one of it started, on our own folders.
 pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {

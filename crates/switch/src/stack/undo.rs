@@ -15,7 +15,7 @@ use crate::SwitchError;
 use crate::apply::{Tell, put_back, run, step};
 use crate::clock::Since;
 use crate::journal::{End, ProgramOf, StackOf};
-use crate::reload::Line;
+use crate::line::Line;
 use crate::work::Work;
 
 /// What is behind in a journal that does not say.

@@ -10,7 +10,7 @@ use looptax_record::Edit;
 use super::super::program::{is_trusted, masters, reload};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
-use crate::reload::{Line, Question};
+use crate::line::{Line, Question};
 
 /// Where packages of PHP-FPM have their sockets.
 const USUAL_FOLDER: &str = "/run/php";

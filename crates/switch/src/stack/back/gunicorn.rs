@@ -12,7 +12,7 @@ use looptax_host::{kernel, read};
 use super::super::program::reload;
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, Own, Wanted};
-use crate::reload::{Line, Question};
+use crate::line::{Line, Question};
 
 const USUAL_FILE: &str = "gunicorn.conf.py";
 /// A socket's mode before the umask; its own usual umask is 0.

@@ -12,7 +12,7 @@ use looptax_host::read;
 
 use super::super::program::{reload, said};
 use super::known::{Files, FrontProgram};
-use crate::reload::{Line, Question};
+use crate::line::{Line, Question};
 
 /// Its options that have a word behind them and say which files it reads.
 const OPTIONS: [&str; 5] = ["-f", "-d", "-D", "-c", "-C"];

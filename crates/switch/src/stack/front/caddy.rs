@@ -9,8 +9,8 @@ use looptax_host::{kernel, read};
 
 use super::super::program::unread;
 use super::known::{Files, FrontProgram};
-use crate::command_line::file_of;
-use crate::reload::{Line, Question, reload_of_unit};
+use crate::line::{Line, Question, file_of};
+use crate::reload::reload_of_unit;
 
 /// Its options that say which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];

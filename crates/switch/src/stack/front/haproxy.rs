@@ -9,7 +9,8 @@ use looptax_host::{kernel, read};
 
 use super::super::program::{reload, unread, workers};
 use super::known::{Files, FrontProgram};
-use crate::reload::{Line, Question, reload_of_unit};
+use crate::line::{Line, Question};
+use crate::reload::reload_of_unit;
 
 /// `HAProxy`.
 #[derive(Debug)]
@@ -67,7 +68,8 @@ impl FrontProgram for Haproxy {
             process: master.clone(),
             name: None,
             words,
-            variables: Variables::Own(&["HAPROXY_"]),
+            // A master has variables that tell its own program to wait and read nothing.
+            variables: Variables::None,
         };
         question.into()
     }

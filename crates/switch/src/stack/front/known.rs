@@ -7,7 +7,7 @@ use looptax_discover::Process;
 use looptax_failure::Failure;
 
 use super::super::program::is_trusted;
-use crate::reload::Line;
+use crate::line::Line;
 
 /// Files with their texts.
 pub(in crate::stack) type Files = Vec<(PathBuf, String)>;

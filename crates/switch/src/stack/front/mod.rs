@@ -80,21 +80,20 @@ impl Front {
             });
         }
         let (title, shown) = (program.title(), file.display());
-        Err(match wrong {
-            Some(why) => why,
-            None => match hidden(program) {
-                Some(pid) => Failure::usage(
-                    format!(
-                        "{title} {pid} is another user's, and which files it reads is not shown: nothing that can be seen reads {shown}"
-                    ),
-                    "run it as root",
+        if let Some(pid) = hidden(program) {
+            return Err(Failure::usage(
+                format!(
+                    "{title} {pid} is another user's, and which files it reads is not shown: nothing that can be seen reads {shown}"
                 ),
-                None => Failure::usage(
-                    format!("no {title} that runs here reads {shown}"),
-                    "start it, or name the file that it reads",
-                ),
-            },
-        })
+                "run it as root",
+            ));
+        }
+        Err(wrong.unwrap_or_else(|| {
+            Failure::usage(
+                format!("no {title} that runs here reads {shown}"),
+                "start it, or name the file that it reads",
+            )
+        }))
     }
 }
 

@@ -8,7 +8,7 @@ use looptax_host::program::Variables;
 
 use super::super::program::{reload, said};
 use super::known::{Files, FrontProgram};
-use crate::reload::{Line, Question};
+use crate::line::{Line, Question};
 
 /// What `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";

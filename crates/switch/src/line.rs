@@ -1,0 +1,124 @@
+//! A step that is run to its end: a line of a shell, or a question for the program of a process, and how it is shown.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_discover::Process;
+use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
+
+/// What the kernel writes behind the name of a program that was replaced.
+const REPLACED: &str = " (deleted)";
+
+/// Something that is run to its end: a line of a shell, or a question for the program of a process.
+#[derive(Debug, Clone)]
+pub struct Line {
+    text: String,
+    question: Option<Question>,
+}
+
+impl From<&str> for Line {
+    /// A line of a shell, which runs with our rights: only for what the caller of looptax ordered, and for programs of
+    /// the system.
+    fn from(text: &str) -> Self {
+        let text = text.to_owned();
+        let question = None;
+        Self { text, question }
+    }
+}
+
+impl Line {
+    /// As it is typed and shown.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// The question that it is.
+    pub(crate) fn question(&self) -> Option<&Question> {
+        self.question.as_ref()
+    }
+}
+
+impl From<Question> for Line {
+    fn from(question: Question) -> Self {
+        Self {
+            text: question.text(),
+            question: Some(question),
+        }
+    }
+}
+
+/// A question for the program of a process, which is asked as the owner of the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// The process.
+    pub(crate) process: Process,
+    /// What the program is called by; its path where nothing else is wanted.
+    pub(crate) name: Option<String>,
+    /// Its words.
+    pub(crate) words: Vec<String>,
+    /// Its variables.
+    pub(crate) variables: Variables,
+}
+
+impl Question {
+    fn text(&self) -> String {
+        let path = file_of(&self.process);
+        let name = self.name.clone();
+        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        line(&name, &self.words)
+    }
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// Why it was not asked, or gave no answer.
+    pub(crate) fn answer(
+        &self,
+        within: Duration,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Answer, ProgramError> {
+        Subject::hold(self.process.pid)?.ask(&Ask {
+            name: self.name.as_ref().map(OsString::from),
+            words: self.words.iter().map(OsString::from).collect(),
+            variables: self.variables,
+            within,
+            stop,
+        })
+    }
+}
+
+/// Its file, also where a newer one has taken its place.
+pub(crate) fn file_of(process: &Process) -> PathBuf {
+    let path = process.program.clone().unwrap_or_default();
+    let text = path.to_string_lossy();
+    PathBuf::from(text.trim_end_matches(REPLACED))
+}
+
+/// Words as a shell takes them.
+fn line(program: &str, words: &[String]) -> String {
+    let words = words.iter().map(|it| &**it);
+    let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();
+    all.join(" ")
+}
+
+fn quoted(word: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "/._-:=,+@".contains(c);
+    if !word.is_empty() && word.chars().all(is_plain) {
+        return word.to_owned();
+    }
+    format!("'{}'", word.replace('\'', "'\\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted_where_a_shell_would_take_them_apart() {
+        let words = ["-g".to_owned(), "user o'x; daemon off;".to_owned()];
+        let line = line("/usr/sbin/nginx", &words);
+        assert_eq!(line, r"/usr/sbin/nginx -g 'user o'\''x; daemon off;'");
+    }
+}
