@@ -10,6 +10,7 @@ use looptax_wire::{Login, WireError};
 use super::super::access::Access;
 use super::super::authorities;
 use super::super::destination::{PostgresAt, Sealing};
+use super::ddl;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
@@ -23,6 +24,9 @@ const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 /// A session that is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
+    /// Where the tables are, quoted: every statement names it, for a session's names are the server's own. Whoever reports or
+    /// asks may have rights that those lack who made something of the same name.
+    pub(super) schema: String,
     /// Host and port, or the socket, for errors.
     to: String,
 }
@@ -63,7 +67,22 @@ impl Session {
         let connection = Connection::login_over(link, &login, clear, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
         let connection = connection.map_err(|error| meaning(&to, &error))?;
-        Ok(Self { connection, to })
+        let mut session = Self {
+            connection,
+            schema: String::new(),
+            to,
+        };
+        let own = "SELECT pg_catalog.quote_ident(pg_catalog.current_schema())";
+        session.schema = session.column(own)?.concat();
+        if session.schema.is_empty() {
+            return Err(FleetError::Refused {
+                to: session.to,
+                refusal: Refusal::NoTables,
+                what: "the account may use no schema of its search_path".to_owned(),
+            });
+        }
+        session.execute(&ddl::own_names())?;
+        Ok(session)
     }
 
     /// Runs statements; the number of rows that they changed.
