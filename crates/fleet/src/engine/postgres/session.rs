@@ -3,7 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 
-use looptax_path::{Checked, Endpoint, Limits, Link, TlsClient};
+use looptax_dsn::Protocol;
+use looptax_failure::with_causes;
+use looptax_path::{Checked, Endpoint, Limits, Link, TRUST_PEER, TlsClient, admit};
 use looptax_wire::postgres::{self, Clear, Connection};
 use looptax_wire::{Login, WireError};
 
@@ -63,6 +65,14 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
+        // A certificate says more of who answers.
+        if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
+            admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
+                to: to.clone(),
+                refusal: Refusal::Login,
+                what: cleaned(&format!("{}: {TRUST_PEER}", with_causes(&error))),
+            })?;
+        }
         let is_logged_in = link.is_logged_in();
         let connection = Connection::login_over(link, &login, clear, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
