@@ -8,6 +8,7 @@ use std::str::FromStr;
 use looptax_wire::WireError;
 
 use crate::Conversation;
+use crate::conversation::Names;
 use crate::error::ASK;
 
 /// A row as a server writes it.
@@ -81,7 +82,19 @@ impl Conversation {
         &mut self,
         sql: &str,
     ) -> Result<Vec<[Option<String>; N]>, WireError> {
-        let rows = self.raw_rows(sql)?;
+        let rows = self.raw_rows(sql, Names::Servers)?;
+        table(self.title(), rows)
+    }
+
+    /// The same in the session's own search path: for tables of the user's, and for a console that has none.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn rows_of_users<const N: usize>(
+        &mut self,
+        sql: &str,
+    ) -> Result<Vec<[Option<String>; N]>, WireError> {
+        let rows = self.raw_rows(sql, Names::Sessions)?;
         table(self.title(), rows)
     }
 

@@ -29,6 +29,15 @@ pub enum Sealing {
     Always,
 }
 
+/// What the names in a question to PostgreSQL mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// What the server brings, and nothing that somebody made.
+    Servers,
+    /// What the session's search path has.
+    Sessions,
+}
+
 /// A connection that is logged in and not yet under load.
 pub struct Conversation {
     pub(crate) connection: ProtocolConnection,
@@ -237,7 +246,7 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
             ProtocolConnection::Postgres(it) => {
                 let title = Protocol::Postgres.title();
-                let rows = table::<1>(title, it.query("SHOW ssl").ok()?).ok()?;
+                let rows = table::<1>(title, it.ask("SHOW ssl").ok()?).ok()?;
                 match only(title, rows).ok()? {
                     [Some(value)] if value == "on" => Some(true),
                     [Some(value)] if value == "off" => Some(false),
@@ -284,10 +293,14 @@ impl Conversation {
         }
     }
 
-    pub(crate) fn raw_rows(&mut self, sql: &str) -> Result<Vec<Row>, WireError> {
+    /// The rows of a query. On PostgreSQL its names are the server's own, or those of the session's search path.
+    pub(crate) fn raw_rows(&mut self, sql: &str, names: Names) -> Result<Vec<Row>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.query(sql),
-            ProtocolConnection::Postgres(it) => it.query(sql),
+            ProtocolConnection::Postgres(it) => match names {
+                Names::Servers => it.ask(sql),
+                Names::Sessions => it.query(sql),
+            },
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
@@ -303,7 +316,7 @@ impl Conversation {
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
-        let rows = self.raw_rows(sql)?;
+        let rows = self.raw_rows(sql, Names::Sessions)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(rows
             .into_iter()

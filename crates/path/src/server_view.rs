@@ -212,7 +212,7 @@ fn postgres(
     connection: &mut looptax_wire::postgres::Connection<Link>,
     ids: &[u64],
 ) -> Result<ServerView, WireError> {
-    let identity = connection.query(
+    let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, current_setting('data_directory', true), \
          current_setting('port')",
     );
@@ -221,11 +221,11 @@ fn postgres(
     let identity = match identity {
         Ok(rows) => rows,
         Err(WireError::Server { .. }) => connection
-            .query("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?,
+            .ask("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?,
         Err(other) => return Err(other),
     };
     let identity = postgres_identity(only(POSTGRES, table(POSTGRES, identity)?)?)?;
-    let rows = connection.query(&format!(
+    let rows = connection.ask(&format!(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid IN ({})",
         list(ids)
     ))?;

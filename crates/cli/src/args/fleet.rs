@@ -36,6 +36,18 @@ pub(crate) enum FleetCommand {
     Movers(FleetListArgs),
 }
 
+impl FleetCommand {
+    /// The collector.
+    pub(crate) fn collector(&self) -> &CollectorArgs {
+        match self {
+            Self::Init(args) => &args.collector,
+            Self::Report(args) => &args.ask.collector,
+            Self::Hosts(args) | Self::Pairs(args) | Self::Movers(args) => &args.ask.collector,
+            Self::Host { list, .. } => &list.collector,
+        }
+    }
+}
+
 /// Options of whoever asks a collector.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct AskArgs {

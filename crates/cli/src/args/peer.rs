@@ -24,6 +24,8 @@ impl Cli {
             Some(Command::Switch(args)) => Some(&args.peer),
             Some(Command::Run(args)) => Some(&args.moving.peer),
             Some(Command::Trial(args)) => Some(&args.moving.peer),
+            Some(Command::ReportTo(args)) => Some(&args.collector.peer),
+            Some(Command::Fleet(args)) => Some(&args.command.collector().peer),
             Some(_) => None,
         };
         args.is_some_and(|it| it.trusts_peer)

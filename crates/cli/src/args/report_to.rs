@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
-use super::JsonArgs;
 use super::begin::STOP_FILE;
+use super::{JsonArgs, PeerArgs};
 
 /// The collector of `report-to` and `fleet`.
 #[derive(Debug, Clone, Args)]
@@ -21,6 +21,8 @@ pub(crate) struct CollectorArgs {
     /// A PEM of who may have signed the collector's certificate, in place of the system's authorities.
     #[arg(long, value_name = "FILE")]
     pub(crate) ca_file: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
 }
 
 /// Options of `report-to`.

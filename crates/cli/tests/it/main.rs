@@ -61,6 +61,7 @@ mod switch;
 mod switch_apps;
 mod switch_compose;
 mod trial_apps;
+mod trojans;
 mod unfit_answers;
 mod versions;
 mod why;

@@ -291,7 +291,7 @@ fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
 fn total(console: &mut Conversation, name: &str) -> Option<u64> {
-    let mut rows = console.rows::<2>("SHOW TOTALS").ok()?.into_iter();
+    let mut rows = console.rows_of_users::<2>("SHOW TOTALS").ok()?.into_iter();
     let [_, value] = rows.find(|it| it[0].as_deref() == Some(name))?;
     value?.parse().ok()
 }

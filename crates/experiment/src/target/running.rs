@@ -322,7 +322,8 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
 /// The number of rows, when keys run from 1 without gaps.
 fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
     let sql = format!("SELECT COUNT(*), MIN({key}), MAX({key}) FROM {table}");
-    let [count, first, last] = conversation.row(&sql).ok()?;
+    let [row] = <[_; 1]>::try_from(conversation.rows_of_users(&sql).ok()?).ok()?;
+    let [count, first, last]: [Option<String>; 3] = row;
     let number = |cell: Option<String>| cell?.parse::<u64>().ok();
     let count = number(count)?;
     (number(first)? == 1 && number(last)? == count).then_some(count)

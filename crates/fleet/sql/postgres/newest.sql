@@ -1,7 +1,7 @@
 -- Which report of each machine is the newest, by arrival first: a machine's own clock may be days off; and which came
 -- first; with its name in the newest. Kept as reports arrive, by the tables' owner: who sends may insert into the three tables and nothing else.
 
-CREATE TABLE newest (
+CREATE TABLE {schema}.newest (
     host_id text PRIMARY KEY,
     host text NOT NULL,
     report_id text NOT NULL,
@@ -11,10 +11,10 @@ CREATE TABLE newest (
     first_at timestamptz NOT NULL
 )
 ;
-CREATE FUNCTION looptax_newest() RETURNS trigger
-LANGUAGE plpgsql SECURITY DEFINER SET search_path = {schema}, pg_temp AS $$
+CREATE FUNCTION {schema}.looptax_newest() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-    INSERT INTO newest AS known (host_id, host, report_id, at, received, first_report_id, first_at)
+    INSERT INTO {schema}.newest AS known (host_id, host, report_id, at, received, first_report_id, first_at)
     SELECT latest.host_id, latest.host, latest.report_id, latest.at, latest.received, earliest.report_id, earliest.at
     FROM (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received DESC, at DESC) latest
     JOIN (SELECT DISTINCT ON (host_id) * FROM arrived ORDER BY host_id, received, at) earliest USING (host_id)
@@ -26,6 +26,6 @@ BEGIN
 END
 $$
 ;
-CREATE TRIGGER looptax_newest AFTER INSERT ON reports
-REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION looptax_newest()
+CREATE TRIGGER looptax_newest AFTER INSERT ON {schema}.reports
+REFERENCING NEW TABLE AS arrived FOR EACH STATEMENT EXECUTE FUNCTION {schema}.looptax_newest()
 ;

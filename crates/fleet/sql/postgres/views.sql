@@ -1,74 +1,75 @@
 -- Views over the tables, the same names and columns as in sql/clickhouse/views.sql.
--- {reports:r} and its like are columns, written in by the program; statements end with a line `;`.
+-- {reports:r} and its like are columns, written in by the program; statements end with a line `;`. They run where names mean
+-- the server's own, so that every name of ours has its schema before it.
 -- A machine of which nothing arrived for a week is in no sum and in no list but that of the silent ones.
 -- OFFSET 0 keeps a subquery that looks up one report at a time, by its key and in one partition.
 
-CREATE OR REPLACE VIEW latest_reports AS
+CREATE OR REPLACE VIEW {schema}.latest_reports AS
 SELECT r.*
-FROM newest, LATERAL
+FROM {schema}.newest, LATERAL
 (
-    SELECT {reports:r}, r.received FROM reports r
+    SELECT {reports:r}, r.received FROM {schema}.reports r
     WHERE r.report_id = newest.report_id AND r.at = newest.at
     OFFSET 0
 ) r
 ;
-CREATE OR REPLACE VIEW latest_findings AS
+CREATE OR REPLACE VIEW {schema}.latest_findings AS
 SELECT f.*
-FROM newest, LATERAL
+FROM {schema}.newest, LATERAL
 (
-    SELECT {findings:f}, f.received FROM findings f
+    SELECT {findings:f}, f.received FROM {schema}.findings f
     WHERE f.report_id = newest.report_id AND f.at = newest.at
     OFFSET 0
 ) f
 ;
-CREATE OR REPLACE VIEW latest_verdicts AS
+CREATE OR REPLACE VIEW {schema}.latest_verdicts AS
 SELECT DISTINCT ON (host_id, server, baseline, arm, workload, connections, placement, client_model)
     {verdicts:v}, v.received
-FROM verdicts v
-WHERE EXISTS (SELECT FROM reports r WHERE r.report_id = v.report_id AND r.at = v.at)
+FROM {schema}.verdicts v
+WHERE EXISTS (SELECT FROM {schema}.reports r WHERE r.report_id = v.report_id AND r.at = v.at)
 ORDER BY host_id, server, baseline, arm, workload, connections, placement, client_model,
     received DESC, at DESC, started_at DESC, run_id DESC, n DESC
 ;
-CREATE OR REPLACE VIEW silent_hosts AS
+CREATE OR REPLACE VIEW {schema}.silent_hosts AS
 SELECT host_id, host, received, floor(extract(epoch FROM now() - received) / 86400)::bigint AS days
-FROM latest_reports
+FROM {schema}.latest_reports
 WHERE received < now() - interval '2 days'
 ;
-CREATE OR REPLACE VIEW pairs AS
+CREATE OR REPLACE VIEW {schema}.pairs AS
 SELECT
     client, server, count(DISTINCT host_id) AS hosts, sum(connections)::bigint AS connections,
     sum(requests_per_s) AS requests_per_s, sum(requests_per_s) FILTER (WHERE is_tcp) AS tcp_requests_per_s,
     sum(cpu_ms_per_s) AS cpu_ms_per_s, sum(cpu_ms_per_s_lo) AS cpu_ms_per_s_lo, sum(cpu_ms_per_s_hi) AS cpu_ms_per_s_hi,
     count(DISTINCT host_id) FILTER (WHERE is_tcp) AS hosts_over_tcp,
     count(DISTINCT host_id) FILTER (WHERE has_socket) AS hosts_with_socket
-FROM latest_findings
+FROM {schema}.latest_findings
 WHERE received > now() - interval '7 days'
 GROUP BY client, server
 ;
 -- The report that a machine's newest one is held against: the newest that is a week older, or its first.
-CREATE OR REPLACE VIEW earlier_reports AS
+CREATE OR REPLACE VIEW {schema}.earlier_reports AS
 SELECT newest.host_id, coalesce(e.at, newest.first_at) AS at, coalesce(e.report_id, newest.first_report_id) AS report_id
-FROM newest LEFT JOIN LATERAL
+FROM {schema}.newest LEFT JOIN LATERAL
 (
-    SELECT r.at, r.report_id FROM reports r
+    SELECT r.at, r.report_id FROM {schema}.reports r
     WHERE r.host_id = newest.host_id AND r.at <= newest.at - interval '7 days'
     ORDER BY r.received DESC, r.at DESC LIMIT 1
 ) e ON true
 ;
-CREATE OR REPLACE VIEW movers AS
+CREATE OR REPLACE VIEW {schema}.movers AS
 WITH later AS MATERIALIZED
 (
     SELECT host_id, client, server, min(is_tcp::int) + max(is_tcp::int) AS tcp_now, sum(requests_per_s) AS requests_per_s
-    FROM latest_findings
+    FROM {schema}.latest_findings
     WHERE received > now() - interval '7 days'
     GROUP BY host_id, client, server
 ),
 earlier AS MATERIALIZED
 (
     SELECT f.host_id, f.client, f.server, min(f.is_tcp::int) + max(f.is_tcp::int) AS tcp_before
-    FROM earlier_reports e, LATERAL
+    FROM {schema}.earlier_reports e, LATERAL
     (
-        SELECT f.host_id, f.client, f.server, f.is_tcp FROM findings f
+        SELECT f.host_id, f.client, f.server, f.is_tcp FROM {schema}.findings f
         WHERE f.report_id = e.report_id AND f.at = e.at
         OFFSET 0
     ) f
@@ -80,50 +81,50 @@ SELECT
     CASE tcp_now WHEN 0 THEN 'socket' WHEN 2 THEN 'tcp' ELSE 'both' END AS now,
     CASE WHEN tcp_now < tcp_before THEN 'to socket' ELSE 'to tcp' END AS direction,
     requests_per_s
-FROM later JOIN earlier USING (host_id, client, server) JOIN newest USING (host_id)
+FROM later JOIN earlier USING (host_id, client, server) JOIN {schema}.newest USING (host_id)
 WHERE tcp_now <> tcp_before
 ;
-CREATE OR REPLACE VIEW fell_back AS
+CREATE OR REPLACE VIEW {schema}.fell_back AS
 SELECT f.host_id, r.host, f.client, f.server, f.at, f.connections, f.requests_per_s
-FROM latest_findings f JOIN newest r USING (host_id)
+FROM {schema}.latest_findings f JOIN {schema}.newest r USING (host_id)
 WHERE f.fell_back AND f.received > now() - interval '7 days'
 ;
 -- MATERIALIZED: asked once, and not for each machine anew.
-CREATE OR REPLACE VIEW conditions AS
+CREATE OR REPLACE VIEW {schema}.conditions AS
 WITH asked AS MATERIALIZED
 (
-    SELECT host_id, sum(requests_per_s) FILTER (WHERE is_tcp) AS requests FROM latest_findings GROUP BY host_id
+    SELECT host_id, sum(requests_per_s) FILTER (WHERE is_tcp) AS requests FROM {schema}.latest_findings GROUP BY host_id
 )
 SELECT r.kernel, r.cpu_model, r.virtualised, count(*) AS hosts, sum(asked.requests) AS tcp_requests_per_s
-FROM latest_reports r LEFT JOIN asked USING (host_id)
+FROM {schema}.latest_reports r LEFT JOIN asked USING (host_id)
 WHERE r.received > now() - interval '7 days'
 GROUP BY r.kernel, r.cpu_model, r.virtualised
 ;
-CREATE OR REPLACE VIEW payers AS
+CREATE OR REPLACE VIEW {schema}.payers AS
 SELECT f.host_id, r.host, f.client, f.server, f.connections, f.requests_per_s, f.has_socket, f.fell_back, f.at
 FROM
 (
     SELECT
         host_id, client, server, sum(connections)::bigint AS connections, sum(requests_per_s) AS requests_per_s,
         bool_or(has_socket) AS has_socket, bool_or(fell_back) AS fell_back, max(at) AS at
-    FROM latest_findings
+    FROM {schema}.latest_findings
     WHERE is_tcp AND received > now() - interval '7 days'
     GROUP BY host_id, client, server
 ) f
-JOIN newest r USING (host_id)
+JOIN {schema}.newest r USING (host_id)
 ;
-CREATE OR REPLACE VIEW measurements AS
+CREATE OR REPLACE VIEW {schema}.measurements AS
 SELECT
     v.host_id, r.host, v.server, v.server_version, v.kernel, v.cpu_model, v.virtualised, v.cpu_us, v.cpu_us_lo, v.cpu_us_hi,
     v.alpha, v.epochs, v.received
 FROM
 (
-    SELECT DISTINCT ON (host_id, server) * FROM verdicts v
+    SELECT DISTINCT ON (host_id, server) * FROM {schema}.verdicts v
     WHERE baseline = 'unix' AND arm = 'tcp' AND verdict <> 'invalid'
         -- One without an interval says less than an older one with it.
         AND cpu_us_lo IS NOT NULL AND cpu_us_hi IS NOT NULL AND epochs >= 6
-        AND EXISTS (SELECT FROM reports r WHERE r.report_id = v.report_id AND r.at = v.at)
+        AND EXISTS (SELECT FROM {schema}.reports r WHERE r.report_id = v.report_id AND r.at = v.at)
     ORDER BY host_id, server, received DESC, at DESC, started_at DESC, run_id DESC, n DESC
 ) v
-JOIN newest r USING (host_id)
+JOIN {schema}.newest r USING (host_id)
 ;

@@ -61,11 +61,16 @@ pub(super) struct Dialect {
 }
 
 impl Question<'_> {
-    /// The columns asked for, and the statement: of it nothing was typed by anybody but digits.
+    /// The columns asked for, and the statement: of it nothing was typed by anybody but digits. `schema` is where the views
+    /// are, quoted, for an engine that is to take them from nowhere else.
     ///
     /// # Errors
     /// [`FleetError::NoView`].
-    pub(super) fn statement(&self, dialect: &Dialect) -> Result<(Vec<Column>, String), FleetError> {
+    pub(super) fn statement(
+        &self,
+        dialect: &Dialect,
+        schema: Option<&str>,
+    ) -> Result<(Vec<Column>, String), FleetError> {
         let view = VIEWS.iter().find(|it| it.name == self.view);
         let view = view.ok_or_else(|| no_view(self.view))?;
         let columns: Vec<Column> = if self.columns.is_empty() {
@@ -93,8 +98,9 @@ impl Question<'_> {
             orders => format!(" ORDER BY {}", orders.join(", ")),
         };
         let sql = format!(
-            "SELECT {} FROM {}{only}{order} LIMIT {}",
+            "SELECT {} FROM {}{}{only}{order} LIMIT {}",
             cells.join(", "),
+            schema.map_or_else(String::new, |schema| format!("{schema}.")),
             view.name,
             self.n_rows()
         );
@@ -151,7 +157,7 @@ mod tests {
             order: &[Order::Down("cpu_ms_per_s"), Order::Up("client")],
             limit: 20,
         };
-        let (columns, sql) = question.statement(&PLAIN).unwrap();
+        let (columns, sql) = question.statement(&PLAIN, None).unwrap();
         assert_eq!(columns.len(), 2);
         assert_eq!(
             sql,
@@ -168,7 +174,7 @@ mod tests {
                 only: Some(Only { column, is: "" }),
                 ..Question::default()
             }
-            .statement(&PLAIN)
+            .statement(&PLAIN, None)
             .is_err()
         };
         assert!(named("pairs; DROP TABLE x", "client"));

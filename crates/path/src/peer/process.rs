@@ -141,7 +141,10 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let link = fs::read_link(format!("/proc/self/fd/{}", listener.as_raw_fd())).unwrap();
         let link = link.to_string_lossy().into_owned();
-        assert_eq!(holds(Path::new("/proc/self"), &[link.clone()]), Some(true));
+        assert_eq!(
+            holds(Path::new("/proc/self"), std::slice::from_ref(&link)),
+            Some(true)
+        );
         assert_eq!(
             holds(Path::new("/proc/self"), &["socket:[0]".to_owned()]),
             Some(false)

@@ -128,7 +128,7 @@ fn mysql_counts(
 fn postgres_sessions(
     connection: &mut looptax_wire::postgres::Connection<Link>,
 ) -> Result<Vec<ClientSeen>, WireError> {
-    let sessions = connection.query(
+    let sessions = connection.ask(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity \
          WHERE usename = session_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
     )?;
@@ -143,8 +143,8 @@ fn postgres_sessions(
 fn postgres_counts(
     connection: &mut looptax_wire::postgres::Connection<Link>,
 ) -> Result<ServerCounts, WireError> {
-    let counted = connection
-        .query("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
+    let counted =
+        connection.ask("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
     let n_connections = match counted {
         // Before version 14.
         Err(WireError::Server { .. }) => None,

@@ -63,7 +63,7 @@ fn renames<S: looptax_wire::Stream>(
     connection.prepare(LOOK, "SELECT 1")?;
     let sql = format!("SELECT count(*) FROM pg_prepared_statements WHERE name = '{LOOK}'");
     let title = Protocol::Postgres.title();
-    let [n_alike] = only(title, table(title, connection.query(&sql)?)?)?;
+    let [n_alike] = only(title, table(title, connection.ask(&sql)?)?)?;
     let is_renamed = number::<u64>(title, n_alike)? == 0;
     if !is_renamed {
         connection.execute(&format!("DEALLOCATE {LOOK}"))?;

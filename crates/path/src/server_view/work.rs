@@ -98,12 +98,12 @@ fn postgres(
         let [cell] = only(POSTGRES, table(POSTGRES, rows)?)?;
         number::<u64>(POSTGRES, cell)
     };
-    let busy_us = match connection.query(&of("round(active_time * 1000)::bigint")) {
+    let busy_us = match connection.ask(&of("round(active_time * 1000)::bigint")) {
         // Before version 14.
         Err(WireError::Server { .. }) => None,
         busy => Some(cell(busy?)?),
     };
-    let n = connection.query(&of("xact_commit + xact_rollback"))?;
+    let n = connection.ask(&of("xact_commit + xact_rollback"))?;
     Ok(ServerWork {
         counter: "transactions of pg_stat_database",
         n_requests: cell(n)?,

@@ -55,7 +55,7 @@ fn message(kind: u8, body: &[u8]) -> Vec<u8> {
 
 fn answer(answer: Answer, sql: &[u8]) -> Vec<u8> {
     let sql = String::from_utf8_lossy(sql);
-    let is_set = sql.starts_with("SET ");
+    let is_set = sql.starts_with("SET ") && !sql.contains("; ");
     match answer {
         Answer::Done => return message(b'C', b"OK\0"),
         _ if is_set => return message(b'C', b"SET\0"),

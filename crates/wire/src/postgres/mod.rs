@@ -29,6 +29,10 @@ use statement::{PreparedStatement, numbered};
 /// and logs nothing.
 pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
+/// The search path of whoever asks: what the server brings, and at last one's own temporary tables, of which functions and
+/// operators are never taken. A trap for names that others have made is in neither.
+pub const OWN_NAMES: &str = "pg_catalog, pg_temp";
+
 /// A logged-in session over `S`.
 ///
 /// Notices, notifications and changed parameters may come at any time and are skipped. A statement
@@ -64,6 +68,20 @@ impl<S: Stream> Connection<S> {
     /// `Io`.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
         query::run(&mut self.frames, sql)?.into_rows()
+    }
+
+    /// Runs `sql`, a query, as [`Self::query`] does, where names mean what the server's own catalog has, and no table,
+    /// function or operator that somebody made: whoever asks may have rights that those who made them lack. It holds
+    /// for this query alone, also where a pooler hands its connection on.
+    ///
+    /// # Errors
+    /// As [`Self::query`].
+    ///
+    /// # Source
+    /// postgresql.org, "Writing SECURITY DEFINER Functions Safely"; "Multiple Statements in a Simple Query": they are one
+    /// transaction.
+    pub fn ask(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
+        self.query(&format!("SET LOCAL search_path = {OWN_NAMES}; {sql}"))
     }
 
     /// Runs `sql` in the simple protocol: the number of rows that its statements changed or found,

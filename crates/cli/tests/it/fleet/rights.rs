@@ -29,7 +29,7 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
         server.talk().execute(&grant.replace('…', "pw")).unwrap();
         n_grants += 1;
     }
-    assert_eq!(n_grants, 8, "{}", printed.stdout);
+    assert_eq!(n_grants, 9, "{}", printed.stdout);
     server
         .talk()
         .execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")

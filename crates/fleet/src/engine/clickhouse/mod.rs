@@ -74,7 +74,7 @@ impl Engine for ClickHouse {
     }
 
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
-        let (columns, sql) = question.statement(&DIALECT)?;
+        let (columns, sql) = question.statement(&DIALECT, None)?;
         let database = [("database", &*self.server.at.database)];
         let sql = format!("{sql} FORMAT TabSeparated");
         let answer = self.server.http.run(&sql, &database, &[], MOST_BYTES)?;

@@ -1,5 +1,7 @@
 //! Statements that make a PostgreSQL a collector, from the one description of the tables.
 
+use looptax_wire::postgres::OWN_NAMES;
+
 use super::super::scheme::VERSION;
 use super::super::template;
 use crate::batch::TABLES;
@@ -14,20 +16,20 @@ const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
 /// The table that knows which version the others are of.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
 /// The table of versions.
-pub(super) fn migrations() -> String {
+pub(super) fn migrations(schema: &str) -> String {
     format!(
-        "CREATE TABLE IF NOT EXISTS {MIGRATIONS} (\n    version integer PRIMARY KEY,\n    applied timestamptz NOT NULL DEFAULT now()\n)"
+        "CREATE TABLE IF NOT EXISTS {schema}.{MIGRATIONS} (\n    version integer PRIMARY KEY,\n    applied timestamptz NOT NULL DEFAULT now()\n)"
     )
 }
 
 /// Says that a version is reached.
-pub(super) fn reached() -> String {
-    format!("INSERT INTO {MIGRATIONS} (version) VALUES ({VERSION})")
+pub(super) fn reached(schema: &str) -> String {
+    format!("INSERT INTO {schema}.{MIGRATIONS} (version) VALUES ({VERSION})")
 }
 
 /// Version 1: tables, and the views over them. `schema` is where they are made, quoted.
 pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
-    let mut all: Vec<String> = TABLES.iter().flat_map(|it| made(it)).collect();
+    let mut all: Vec<String> = TABLES.iter().flat_map(|it| made(it, schema)).collect();
     let names = [("schema", schema)];
     all.extend(template::statements(NEWEST, &names));
     all.extend(template::statements(VIEWS, &names));
@@ -45,57 +47,58 @@ pub(super) fn incoming(table: &Table) -> String {
 }
 
 /// A month's partition: its name's ending (`2026_11`), its first day and the next one's.
-pub(super) fn partition(table: &Table, ending: &str, from: &str, to: &str) -> String {
+pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 3]) -> String {
     format!(
-        "CREATE TABLE IF NOT EXISTS {name}_{ending} PARTITION OF {name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
+        "CREATE TABLE IF NOT EXISTS {schema}.{name}_{ending} PARTITION OF {schema}.{name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
         name = table.name,
     )
 }
 
 /// The same where rows of that month lie in the partition for all others: they go into their own. In a transaction.
-pub(super) fn partition_with_rows(
-    table: &Table,
-    ending: &str,
-    from: &str,
-    to: &str,
-) -> [String; 5] {
+pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
+    let [ending, from, to] = month;
     let of_month = format!("at >= '{from} 00:00:00+00' AND at < '{to} 00:00:00+00'");
     [
         // Before any partition, as who inserts does.
-        format!("LOCK TABLE {name} IN ACCESS EXCLUSIVE MODE"),
+        format!("LOCK TABLE {schema}.{name} IN ACCESS EXCLUSIVE MODE"),
         format!(
-            "CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {name}_other WHERE {of_month}"
+            "CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"
         ),
-        format!("DELETE FROM {name}_other WHERE {of_month}"),
-        partition(table, ending, from, to),
+        format!("DELETE FROM {schema}.{name}_other WHERE {of_month}"),
+        partition(schema, table, month),
         // Not into the table: its trigger is for reports that arrive.
-        format!("INSERT INTO {name}_{ending} SELECT * FROM moving"),
+        format!("INSERT INTO {schema}.{name}_{ending} SELECT * FROM pg_temp.moving"),
     ]
 }
 
-fn made(table: &Table) -> Vec<String> {
+fn made(table: &Table, schema: &str) -> Vec<String> {
     let mut parts: Vec<String> = table.columns.iter().map(checked).collect();
     parts.push("received timestamptz NOT NULL DEFAULT now()".to_owned());
     let (name, key) = (table.name, table.key.join(", "));
     if !is_by_month(table) {
         parts.push(format!("PRIMARY KEY ({key})"));
         return vec![
-            format!("CREATE TABLE {name} (\n    {}\n)", parts.join(",\n    ")),
-            format!("CREATE INDEX {name}_of_report ON {name} (report_id)"),
+            format!(
+                "CREATE TABLE {schema}.{name} (\n    {}\n)",
+                parts.join(",\n    ")
+            ),
+            format!("CREATE INDEX {name}_of_report ON {schema}.{name} (report_id)"),
         ];
     }
     parts.push(format!("PRIMARY KEY ({key}, at)"));
     let mut all = vec![
         format!(
-            "CREATE TABLE {name} (\n    {}\n) PARTITION BY RANGE (at)",
+            "CREATE TABLE {schema}.{name} (\n    {}\n) PARTITION BY RANGE (at)",
             parts.join(",\n    ")
         ),
         // For clocks that are years off.
-        format!("CREATE TABLE {name}_other PARTITION OF {name} DEFAULT"),
+        format!("CREATE TABLE {schema}.{name}_other PARTITION OF {schema}.{name} DEFAULT"),
     ];
     if name == "reports" {
-        all.push("CREATE INDEX reports_of_host ON reports (host_id, received, at)".to_owned());
+        all.push(format!(
+            "CREATE INDEX reports_of_host ON {schema}.reports (host_id, received, at)"
+        ));
     }
     all
 }
@@ -131,9 +134,14 @@ fn checked(column: &Column) -> String {
 
 /// All statements but the months' partitions, with the roles.
 pub(in super::super) fn script() -> String {
-    let mut all = vec![migrations()];
-    all.extend(tables_and_views("public"));
-    all.push(reached());
+    const SCHEMA: &str = "public";
+    let mut all = vec![format!(
+        "-- Names mean the server's own: not what others may have made in a schema of the database.\n{}",
+        own_names()
+    )];
+    all.push(migrations(SCHEMA));
+    all.extend(tables_and_views(SCHEMA));
+    all.push(reached(SCHEMA));
     all.push(format!(
         "-- `looptax fleet init` makes a partition for each month as well, a year back and a year ahead; run it once a year.\n\n{}",
         roles()
@@ -141,18 +149,23 @@ pub(in super::super) fn script() -> String {
     all.join(";\n\n")
 }
 
+/// From here on a session's names are the server's own.
+pub(super) fn own_names() -> String {
+    format!("SET search_path = {OWN_NAMES}")
+}
+
 fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
         // None on `received`: a report of tomorrow would stay the newest for good.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
         format!(
-            "-- GRANT INSERT ({}) ON {} TO looptax_writer;\n",
+            "-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n",
             columns.join(", "),
             it.name
         )
     });
     format!(
-        "-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
+        "-- Before version 15 everybody may make tables and functions there, whose names others may take for the server's.\n-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",
         grants.collect::<String>()
     )
 }

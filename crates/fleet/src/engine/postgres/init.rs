@@ -15,7 +15,13 @@ const LOCK: u32 = 0x6c6f_6f70;
 const MONTHS: u32 = 13;
 
 /// The partitions of our own tables, behind what is selected of them; another application's may be called the same.
-const OWN_PARTITIONS: &str = "FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid JOIN pg_namespace s ON s.oid = c.relnamespace WHERE inhparent IN (to_regclass(quote_ident(current_schema()) || '.findings'), to_regclass(quote_ident(current_schema()) || '.reports'))";
+fn own_partitions(schema: &str) -> String {
+    let table = |name: &str| format!("to_regclass('{}.{name}')", schema.replace('\'', "''"));
+    let (findings, reports) = (table("findings"), table("reports"));
+    format!(
+        "FROM pg_inherits JOIN pg_class c ON c.oid = inhrelid JOIN pg_namespace s ON s.oid = c.relnamespace WHERE inhparent IN ({findings}, {reports})"
+    )
+}
 
 /// Makes what is missing; all of a version or nothing of it.
 pub(super) fn run(
@@ -50,8 +56,12 @@ pub(super) fn run(
 
 fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetError> {
     engine.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
-    engine.execute(&ddl::migrations())?;
-    let version = format!("SELECT coalesce(max(version), 0) FROM {}", ddl::MIGRATIONS);
+    let schema = engine.schema.clone();
+    engine.execute(&ddl::migrations(&schema))?;
+    let version = format!(
+        "SELECT coalesce(max(version), 0) FROM {schema}.{}",
+        ddl::MIGRATIONS
+    );
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
         return Err(engine.strange(format!(
@@ -59,12 +69,11 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
         )));
     }
     if from_version < VERSION {
-        let schema = engine.column("SELECT quote_ident(current_schema())")?;
-        for statement in ddl::tables_and_views(&schema.concat()) {
+        for statement in ddl::tables_and_views(&schema) {
             engine.execute(&statement)?;
             done.push(name_of(&statement));
         }
-        engine.execute(&ddl::reached())?;
+        engine.execute(&ddl::reached(&schema))?;
     }
     Ok(from_version)
 }
@@ -85,7 +94,8 @@ fn partitions(
     let months = format!(
         "SELECT to_char(m, 'YYYY_MM') || ' ' || to_char(m, 'YYYY-MM-DD') || ' ' || to_char(m + interval '1 month', 'YYYY-MM-DD') FROM generate_series(date_trunc('month', {first}), date_trunc('month', now() AT TIME ZONE 'UTC') + interval '{MONTHS} months', interval '1 month') m"
     );
-    let there = engine.column(&format!("SELECT relname::text {OWN_PARTITIONS}"))?;
+    let own = own_partitions(&engine.schema);
+    let there = engine.column(&format!("SELECT relname::text {own}"))?;
     let mut made = Vec::new();
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
@@ -119,14 +129,11 @@ fn by_month() -> impl Iterator<Item = &'static Table> {
 
 /// Makes a month's partition: its name's ending, its first day and the next one's. Rows of that month that lie in the
 /// partition for all others go into it.
-fn partition(
-    engine: &mut Session,
-    table: &Table,
-    [ending, from, to]: [&str; 3],
-) -> Result<(), FleetError> {
-    match engine.execute(&ddl::partition(table, ending, from, to)) {
+fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<(), FleetError> {
+    let schema = engine.schema.clone();
+    match engine.execute(&ddl::partition(&schema, table, month)) {
         Err(FleetError::Refused { .. }) => {
-            let moving = ddl::partition_with_rows(table, ending, from, to);
+            let moving = ddl::partition_with_rows(&schema, table, month);
             in_transaction(engine, |engine| {
                 { moving.iter() }.try_for_each(|it| engine.execute(it).map(drop))
             })
@@ -137,8 +144,9 @@ fn partition(
 
 /// Months that are over for so many days go, and of the rest what arrived before.
 fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
+    let own = own_partitions(&engine.schema);
     let over = format!(
-        "SELECT format('%I.%I', nspname, relname) {OWN_PARTITIONS} AND relname ~ '_[0-9]{{4}}_[0-9]{{2}}$' AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month' < now() - interval '{days} days' ORDER BY relname"
+        "SELECT format('%I.%I', nspname, relname) {own} AND relname ~ '_[0-9]{{4}}_[0-9]{{2}}$' AND to_date(right(relname, 7), 'YYYY_MM') + interval '1 month' < now() - interval '{days} days' ORDER BY relname"
     );
     for name in engine.column(&over)? {
         engine.execute(&format!("DROP TABLE {name}"))?;
@@ -148,8 +156,9 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
     let whole = { TABLES.into_iter() }.filter(|it| !ddl::is_by_month(it));
     let whole = whole.map(|it| it.name).chain(["newest"]).map(str::to_owned);
     for table in others.chain(whole) {
+        let schema = &engine.schema;
         let n_gone = engine.execute(&format!(
-            "DELETE FROM {table} WHERE received < now() - interval '{days} days'"
+            "DELETE FROM {schema}.{table} WHERE received < now() - interval '{days} days'"
         ))?;
         if n_gone > 0 {
             done.push(format!("{n_gone} rows of {table} are gone"));
@@ -170,5 +179,6 @@ fn name_of(statement: &str) -> String {
     let mut words = words.filter(|it| !matches!(*it, "OR" | "REPLACE"));
     let kind = words.next().unwrap_or_default().to_lowercase();
     let name = words.next().unwrap_or_default();
+    let name = name.rsplit('.').next().unwrap_or_default();
     format!("{kind} {}", name.trim_end_matches("()"))
 }

@@ -65,13 +65,14 @@ fn insert(
         return Ok(());
     }
     session.execute(&ddl::incoming(table))?;
-    let copy = format!("COPY incoming_{} FROM STDIN", table.name);
+    let copy = format!("COPY pg_temp.incoming_{} FROM STDIN", table.name);
     let copied = session.connection.copy_in(&copy, text.as_bytes());
     copied.map_err(|error| session.failed(&error))?;
     let columns: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
     let columns = columns.join(", ");
+    let schema = &session.schema;
     session.execute(&format!(
-            "INSERT INTO {name} ({columns}) SELECT {columns} FROM incoming_{name} ON CONFLICT DO NOTHING",
+            "INSERT INTO {schema}.{name} ({columns}) SELECT {columns} FROM pg_temp.incoming_{name} ON CONFLICT DO NOTHING",
             name = table.name,
         ))?;
     Ok(())
@@ -87,7 +88,7 @@ impl Engine for Postgres {
     }
 
     fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
-        let (columns, sql) = question.statement(&DIALECT)?;
+        let (columns, sql) = question.statement(&DIALECT, Some(&self.session.schema))?;
         let mut rows = Vec::new();
         in_transaction(&mut self.session, |session| {
             session.execute(&format!("DECLARE asked NO SCROLL CURSOR FOR {sql}"))?;

@@ -3,13 +3,16 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 
-use looptax_path::{Checked, Endpoint, Limits, Link, TlsClient};
+use looptax_dsn::Protocol;
+use looptax_failure::with_causes;
+use looptax_path::{Checked, Endpoint, Limits, Link, TRUST_PEER, TlsClient, admit};
 use looptax_wire::postgres::{self, Clear, Connection};
 use looptax_wire::{Login, WireError};
 
 use super::super::access::Access;
 use super::super::authorities;
 use super::super::destination::{PostgresAt, Sealing};
+use super::ddl;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
@@ -23,6 +26,9 @@ const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 /// A session that is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
+    /// Where the tables are, quoted: every statement names it, for a session's names are the server's own. Whoever reports or
+    /// asks may have rights that those lack who made something of the same name.
+    pub(super) schema: String,
     /// Host and port, or the socket, for errors.
     to: String,
 }
@@ -59,11 +65,34 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
+        // A certificate says more of who answers.
+        if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
+            admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
+                to: to.clone(),
+                refusal: Refusal::Login,
+                what: cleaned(&format!("{}: {TRUST_PEER}", with_causes(&error))),
+            })?;
+        }
         let is_logged_in = link.is_logged_in();
         let connection = Connection::login_over(link, &login, clear, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
         let connection = connection.map_err(|error| meaning(&to, &error))?;
-        Ok(Self { connection, to })
+        let mut session = Self {
+            connection,
+            schema: String::new(),
+            to,
+        };
+        let own = "SELECT pg_catalog.quote_ident(pg_catalog.current_schema())";
+        session.schema = session.column(own)?.concat();
+        if session.schema.is_empty() {
+            return Err(FleetError::Refused {
+                to: session.to,
+                refusal: Refusal::NoTables,
+                what: "the account may use no schema of its search_path".to_owned(),
+            });
+        }
+        session.execute(&ddl::own_names())?;
+        Ok(session)
     }
 
     /// Runs statements; the number of rows that they changed.
