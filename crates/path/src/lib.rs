@@ -12,6 +12,7 @@
 )]
 
 mod answers;
+mod asking;
 mod conversation;
 mod endpoint;
 mod error;

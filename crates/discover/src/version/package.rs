@@ -126,7 +126,7 @@ mod tests {
         check("/usr/bin/mongod", Some("7.0.5"));
         check("/usr/bin/bash", Some("5.2.15"));
         check("/usr/bin/mongo", None);
-        check("/home/mongod", None);
+        check("/srv/mongod", None);
     }
 
     #[test]
