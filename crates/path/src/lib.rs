@@ -16,6 +16,7 @@ mod peer;
 mod ports;
 mod prepare;
 mod proof;
+mod questions;
 mod server_view;
 mod session;
 mod sighting;

@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     const PASSWD: &str =
-        "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\nbroken\n";
+        "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/srv/alice:/bin/sh\nbroken\n";
 
     #[test]
     fn lent_numbers_have_a_name_or_a_number_before_them() {

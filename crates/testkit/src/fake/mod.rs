@@ -8,6 +8,7 @@ mod mongodb;
 mod mysql;
 mod postgres;
 mod redis;
+mod script;
 
 use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpListener};
@@ -20,109 +21,7 @@ use std::thread;
 use rustix::process::Uid;
 use rustix::thread::set_thread_res_uid;
 
-/// What is spoken.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Speaks {
-    /// MySQL's protocol.
-    Mysql,
-    /// PostgreSQL's.
-    Postgres,
-    /// Redis'.
-    Redis,
-    /// memcached's.
-    Memcached,
-    /// `MongoDB`'s.
-    Mongodb,
-}
-
-impl Speaks {
-    /// All of them.
-    pub const ALL: [Self; 5] = [
-        Self::Mysql,
-        Self::Postgres,
-        Self::Redis,
-        Self::Memcached,
-        Self::Mongodb,
-    ];
-
-    /// The scheme of its addresses.
-    pub const fn scheme(self) -> &'static str {
-        match self {
-            Self::Mysql => "mysql",
-            Self::Postgres => "postgres",
-            Self::Redis => "redis",
-            Self::Memcached => "memcached",
-            Self::Mongodb => "mongodb",
-        }
-    }
-}
-
-/// How every question is answered once somebody is logged in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
-    /// As if it had been a statement without a result.
-    Done,
-    /// With a result without rows.
-    Empty,
-    /// With one row of NULLs.
-    Nulls,
-    /// With one row that has more columns than were asked for.
-    Wide,
-    /// With one row whose every cell is this text.
-    Cells(&'static str),
-    /// With an error.
-    Error,
-}
-
-impl Answer {
-    /// All of them, with values of other types than any that is asked for.
-    pub const ALL: [Self; 9] = [
-        Self::Done,
-        Self::Empty,
-        Self::Nulls,
-        Self::Wide,
-        Self::Cells("abc"),
-        Self::Cells("-1"),
-        Self::Cells("18446744073709551616"),
-        Self::Cells(""),
-        Self::Error,
-    ];
-
-    /// The one row, of so many columns; `None` where there is none.
-    fn row(self, n_columns: usize) -> Option<Vec<Option<&'static str>>> {
-        match self {
-            Self::Nulls => Some(vec![None; n_columns]),
-            Self::Wide => Some(vec![Some("1"); n_columns + 1]),
-            Self::Cells(text) => Some(vec![Some(text); n_columns]),
-            Self::Done | Self::Empty | Self::Error => None,
-        }
-    }
-}
-
-/// What a fake does.
-#[derive(Debug, Clone, Copy)]
-pub struct Script {
-    /// What it speaks.
-    pub speaks: Speaks,
-    /// What it answers.
-    pub answer: Answer,
-    /// Whether it wants the password in clear before it lets anybody in.
-    pub wants_password: bool,
-    /// Whose it is; `None` for the test's own user. Takes root.
-    pub uid: Option<u32>,
-}
-
-impl Script {
-    /// One of our own that asks for no password.
-    pub const fn new(speaks: Speaks, answer: Answer) -> Self {
-        Self {
-            speaks,
-            answer,
-            wants_password: false,
-            uid: None,
-        }
-    }
-}
+pub use script::{Answer, Script, Speaks};
 
 /// A fake that listens.
 #[derive(Debug)]
@@ -238,73 +137,4 @@ fn serve(stream: impl Read + Write + Send + 'static, script: Script, heard: &Hea
             Speaks::Mongodb => mongodb::serve(&mut stream, script),
         };
     });
-}
-
-/// How many columns a statement asks for, as far as its text shows.
-fn n_columns(sql: &str) -> usize {
-    let upper = sql.to_ascii_uppercase();
-    let Some(at) = upper.find("SELECT ") else {
-        let is_pair = ["VARIABLES", "STATUS"].iter().any(|it| upper.contains(it));
-        return 1 + usize::from(is_pair);
-    };
-    let mut depth = 0_i32;
-    let mut n = 1;
-    let list = &upper[at..];
-    for (place, sign) in list.char_indices() {
-        match sign {
-            '(' => depth += 1,
-            ')' => depth -= 1,
-            ',' if depth == 0 => n += 1,
-            _ => {}
-        }
-        if depth < 0 || depth == 0 && list[place..].starts_with(" FROM ") {
-            break;
-        }
-    }
-    n
-}
-
-fn read_exact<const N: usize>(stream: &mut impl Read) -> io::Result<[u8; N]> {
-    let mut bytes = [0; N];
-    stream.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// So many bytes, of which nobody who is honest sends many.
-fn read_some(stream: &mut impl Read, n: usize) -> io::Result<Vec<u8>> {
-    const MOST: usize = 1 << 20;
-    if n > MOST {
-        return Err(io::ErrorKind::InvalidData.into());
-    }
-    let mut bytes = vec![0; n];
-    stream.read_exact(&mut bytes)?;
-    Ok(bytes)
-}
-
-/// A line without its end.
-fn line(stream: &mut impl Read) -> io::Result<String> {
-    let mut bytes = Vec::new();
-    while bytes.last() != Some(&b'\n') {
-        let [byte] = read_exact(stream)?;
-        bytes.push(byte);
-    }
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(text.trim_end().to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_counted_by_what_stands_before_the_table() {
-        for (sql, n) in [
-            ("SELECT 1", 1),
-            ("SELECT a, b(c, d), e FROM t WHERE f IN (1,2)", 3),
-            ("SHOW GLOBAL STATUS LIKE 'x'", 2),
-            ("SHOW GRANTS", 1),
-        ] {
-            assert_eq!(n_columns(sql), n, "{sql}");
-        }
-    }
 }

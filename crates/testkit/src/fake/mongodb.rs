@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Answer, Script, read_exact, read_some};
+use super::script::{Answer, Script, read_exact, read_some};
 
 const OP_MSG: u32 = 2013;
 const TEXT: u8 = 2;

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Answer, Script, n_columns, read_exact, read_some};
+use super::script::{Answer, Script, n_columns, read_exact, read_some};
 
 const SALT: &[u8; 20] = b"abcdefghijklmnopqrst";
 /// `LONG_PASSWORD`, `LONG_FLAG`, `CONNECT_WITH_DB`, `PROTOCOL_41`, `TRANSACTIONS`, `SECURE_CONNECTION`, `PLUGIN_AUTH`,

@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Answer, Script, n_columns, read_exact, read_some};
+use super::script::{Answer, Script, n_columns, read_exact, read_some};
 
 const TLS_REQUEST: [u8; 4] = 80_877_103_u32.to_be_bytes();
 

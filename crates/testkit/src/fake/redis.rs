@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use super::{Answer, Script, line, read_some};
+use super::script::{Answer, Script, line, read_some};
 
 pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Result<()> {
     let (mut has_version, mut has_number) = (false, false);
