@@ -1,7 +1,7 @@
 //! Answers held against what was asked: so many columns, so many rows, cells of one form.
 //!
 //! What does not fit is an error, and never a value that somebody could take for an answer: whoever lets anybody in may
-//! answer anything. Every question of looptax to a SQL server goes through here.
+//! answer anything. Called by `questions`, and by `server_view` for what it asks below them.
 
 use std::str::FromStr;
 

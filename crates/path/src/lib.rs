@@ -12,7 +12,6 @@
 )]
 
 mod answers;
-mod asking;
 mod conversation;
 mod endpoint;
 mod error;
@@ -24,6 +23,7 @@ mod peer;
 mod ports;
 mod prepare;
 mod proof;
+mod questions;
 mod server_view;
 mod session;
 mod sighting;

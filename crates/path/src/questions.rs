@@ -1,4 +1,4 @@
-//! Questions of a conversation whose answers have to fit.
+//! Questions to a SQL server, whose answers are held against them: see `answers`.
 
 use std::str::FromStr;
 
