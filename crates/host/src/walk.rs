@@ -77,6 +77,14 @@ pub struct Last {
 }
 
 impl Last {
+    fn itself(fd: OwnedFd, stat: Stat) -> Self {
+        Self {
+            fd,
+            stat,
+            is_magic: false,
+        }
+    }
+
     /// What kind of file it is.
     pub fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.stat.st_mode)
@@ -273,33 +281,21 @@ impl<'a> Way<'a> {
                 let last = Last { fd, stat, is_magic };
                 return Ok(self.end(name, Some(last)));
             }
-            if is_last && !self.wants_folder {
-                return Ok(self.end(
-                    name,
-                    Some(Last {
-                        fd,
-                        stat,
-                        is_magic: false,
-                    }),
-                ));
-            }
-            if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+            let is_folder = FileType::from_raw_mode(stat.st_mode) == FileType::Directory;
+            if !is_folder && (!is_last || self.wants_folder) {
                 return Err(Errno::NOTDIR.into());
             }
             if is_last {
-                return Ok(self.end(
-                    name,
-                    Some(Last {
-                        fd,
-                        stat,
-                        is_magic: false,
-                    }),
-                ));
+                return Ok(self.end(name, Some(Last::itself(fd, stat))));
             }
             let path = self.top().path.join(&name);
             self.hold(fd, path, stat)?;
         }
-        // The path led to a folder that is held already: `/`, or one by way of `..`.
+        self.end_held()
+    }
+
+    /// The end of a path that led to a folder that is held already: `/`, or one by way of `..`.
+    fn end_held(mut self) -> io::Result<Walked> {
         let top = self.held.pop().expect("the first one is never taken away");
         let fd = openat(
             &top.fd,
@@ -307,11 +303,7 @@ impl<'a> Way<'a> {
             OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
             Mode::empty(),
         )?;
-        let last = Some(Last {
-            fd,
-            stat: top.stat,
-            is_magic: false,
-        });
+        let last = Some(Last::itself(fd, top.stat));
         let (above, name) = match self.held.pop() {
             Some(above) => {
                 let name = top.path.file_name().unwrap_or(OsStr::new(".")).to_owned();

@@ -260,7 +260,8 @@ mod tests {
         assert_eq!(of_data_folder(&process), None);
         std::fs::remove_file(&path).unwrap();
         // Opening a pipe that nobody writes to would never end.
-        rustix::fs::mknodat(rustix::fs::CWD, &path, FileType::Fifo, Mode::RUSR, 0).unwrap();
+        let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
         assert_eq!(of_data_folder(&process), None);
         std::fs::rename(folder.path().join("other"), &path).unwrap();
         assert_eq!(of_data_folder(&process).as_deref(), Some("15"));

@@ -37,7 +37,7 @@ mod tests {
             writeln!(log, "line {line}").unwrap();
         }
         writeln!(log, "\x1b[31mred\x07").unwrap();
-        let tail = read_tail(&path).unwrap();
+        let tail = read_tail(File::open(&path).unwrap()).unwrap();
         assert_eq!(tail.lines().count(), LOG_TAIL_LINES);
         assert_eq!(tail.lines().next(), Some("line 3986"));
         assert_eq!(tail.lines().last(), Some(" [31mred"));
