@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Tries what `cargo xtask release` has made where nothing else is: the deb in a minimal root of each suite, the rpm in
-# an empty one, the static binary with busybox alone, the image by crun and runc, as root and as an ordinary user. Needs
-# root, debootstrap, rpm, busybox-static, umoci, jq, crun and runc.
+# an empty one, the static binary with busybox alone, the units of systemd, the image by crun and runc, as root and as an
+# ordinary user. Needs root, debootstrap, rpm, busybox-static, umoci, jq, crun, runc, and what packaging/tests/units.sh
+# needs.
 #
 # usage: scripts/try-packages.sh [SUITE…]     e.g. bookworm trixie; none: what needs no suite
 #
@@ -72,12 +73,14 @@ try_rpm() {
   rpm2cpio "$rpm" >"$scratch/archive" || true
   (cd "$scratch/cpio" && cpio --quiet -idm <"$scratch/archive") || stop "rpm: rpm2cpio cannot unpack it"
   rpm --root "$root" --initdb
-  rpm --root "$root" --install "$rpm" || stop "rpm: it cannot be installed"
+  # The root has no shell for what makes the services' user.
+  rpm --root "$root" --install --nodeps --noscripts "$rpm" || stop "rpm: it cannot be installed"
   diff --recursive "$scratch/cpio/usr" "$root/usr" || stop "rpm: rpm2cpio unpacks something else"
   rpm --root "$root" --verify looptax || stop "rpm: what is installed is not what was packed"
   mkdir -p "$root/proc"
   unshare --user --map-root-user --root="$root" looptax --version || stop "rpm: the program does not start"
-  rpm --root "$root" --erase looptax
+  rpm -qp --scripts "$rpm" | grep -q 'systemd-sysusers looptax.conf' || stop "rpm: nothing makes the services' user"
+  rpm --root "$root" --erase --noscripts looptax
   [ -z "$(find "$root/usr" -type f)" ] || stop "rpm: it leaves $(find "$root/usr" -type f)"
   echo "rpm: it is checked, unpacked, installed and erased"
 }
@@ -92,6 +95,13 @@ try_busybox() {
     'PATH=/bin HOME=/tmp looptax compare echo --quick --yes --quiet' >"$scratch/busybox-out" 2>&1 ||
     stop "busybox: $(cat "$scratch/busybox-out")"
   echo "busybox: the static binary measures"
+}
+
+# The units with the static binary, under a systemd of their own.
+try_units() {
+  mkdir "$scratch/units"
+  tar -xzf "$artefacts"/looptax-*-linux.tar.gz -C "$scratch/units" --strip-components=1 --wildcards '*/looptax'
+  packaging/tests/units.sh "$scratch/units/looptax"
 }
 
 # Starts the image's program with a runtime: who, network (host or none), runtime, its own arguments.
@@ -138,4 +148,5 @@ for suite in "$@"; do
 done
 try_rpm
 try_busybox
+try_units
 try_image

@@ -18,6 +18,10 @@ const STEPS: [(&str, &str); 18] = [
         "what check says of accounts, and its advice followed",
         "lab oracle accounts",
     ),
+    (
+        "records with one field changed",
+        "lab records --mutants 2000",
+    ),
     ("random programs under looptax run", "lab oracle programs"),
     (
         "statistics, simulated",

@@ -24,6 +24,7 @@ mod oracle;
 mod peers;
 mod process;
 mod recorded;
+mod records;
 mod servers;
 mod trials;
 mod web;
@@ -64,6 +65,8 @@ enum Chore {
     FleetEngines(fleet_engines::Options),
     /// How long `looptax history` takes with thousands of runs
     History(history::Options),
+    /// Records with one field changed, through every command that reads one: no panic, no hang
+    Records(records::Options),
     /// Series of `looptax trial` whose truth is known
     #[command(subcommand)]
     Trials(trials::Chore),
@@ -91,6 +94,7 @@ fn main() -> ExitCode {
         Chore::History(options) => history::run(&options),
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
+        Chore::Records(options) => records::run(&options),
         Chore::Trials(chore) => trials::run(&chore),
         Chore::Web(chore) => web::run(&chore),
         Chore::Why(chore) => why::run(&chore),

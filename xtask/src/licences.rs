@@ -1,32 +1,41 @@
 //! `cargo xtask licences`: licences, bans and sources of the whole tree, by the rules of deny.toml.
 //!
-//! The part of cargo-deny that needs neither network nor installation, for machines that lack it. It
-//! trusts what each package says of itself; texts and advisories are cargo-deny's.
+//! The part of cargo-deny that needs neither network nor installation, for machines that lack it: as strict as it is, with
+//! every feature, wildcards and allowances that nothing needs. It trusts what each package says of itself; texts and
+//! advisories are cargo-deny's.
 
+use std::collections::BTreeSet;
 use std::fs;
 
 use anyhow::{Context, Result};
-use cargo_metadata::Package;
+use cargo_metadata::{DependencyKind, Package};
 use toml::{Table, Value};
 
 use crate::workspace;
 
 struct Policy {
     licences: Vec<String>,
+    /// A package and the licence that it alone may have.
+    exceptions: Vec<(String, String)>,
     banned: Vec<String>,
     registries: Vec<String>,
 }
 
-/// Fails on every package that deny.toml does not let in.
+/// An allowance that a package needs: a licence, or one of its own.
+type Used = BTreeSet<(Option<String>, String)>;
+
+/// Fails on every package that deny.toml does not let in, and on what it allows that nothing needs.
 pub(crate) fn run() -> Result<()> {
     let text = fs::read_to_string(workspace::root()?.join("deny.toml"))?;
     let policy = Policy::parse(&text)?;
-    let metadata = workspace::metadata()?;
-    let found: Vec<String> = metadata
+    let metadata = workspace::metadata_of_all_features()?;
+    let mut used = Used::new();
+    let mut found: Vec<String> = metadata
         .packages
         .iter()
-        .flat_map(|package| policy.judge(package))
+        .flat_map(|package| policy.judge(package, &mut used))
         .collect();
+    found.extend(policy.unused(&used));
     workspace::fail_on(&found)
 }
 
@@ -35,21 +44,26 @@ impl Policy {
         let table: Table = text.parse().context("deny.toml is no TOML")?;
         Ok(Self {
             licences: strings(&table, "licenses", "allow")?,
+            exceptions: exceptions(&table)?,
             banned: strings(&table, "bans", "deny")?,
             registries: strings(&table, "sources", "allow-registry")?,
         })
     }
 
-    fn judge(&self, package: &Package) -> Vec<String> {
+    fn judge(&self, package: &Package, used: &mut Used) -> Vec<String> {
         let name = format!("{} {}", package.name, package.version);
         let mut found = Vec::new();
         match &package.license {
-            Some(licence) => found.extend(self.licence_objection(licence)),
+            Some(licence) => found.extend(self.licence_objection(&package.name, licence, used)),
             None => found.push("states no licence".to_owned()),
         }
         if self.banned.iter().any(|banned| *banned == *package.name) {
             found.push("is banned".to_owned());
         }
+        let wildcards = package.dependencies.iter().filter(|it| {
+            it.kind != DependencyKind::Development && it.path.is_none() && it.req.to_string() == "*"
+        });
+        found.extend(wildcards.map(|it| format!("takes any version of {}", it.name)));
         if let Some(source) = &package.source {
             found.extend(self.source_objection(&source.repr));
         }
@@ -59,7 +73,7 @@ impl Policy {
             .collect()
     }
 
-    fn licence_objection(&self, licence: &str) -> Option<String> {
+    fn licence_objection(&self, name: &str, licence: &str, used: &mut Used) -> Option<String> {
         let Ok(expression) = spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX) else {
             return Some(format!(
                 "states a licence that is no SPDX expression: `{licence}`"
@@ -68,9 +82,33 @@ impl Policy {
         // An exception (`WITH …`) only adds rights, but is not in the list by itself: not accepted.
         let is_allowed = expression.evaluate(|requirement| {
             let text = requirement.to_string();
-            self.licences.contains(&text)
+            let own = (name.to_owned(), text.clone());
+            if self.exceptions.contains(&own) {
+                used.insert((Some(own.0), own.1));
+                return true;
+            }
+            let is_listed = self.licences.contains(&text);
+            if is_listed {
+                used.insert((None, text));
+            }
+            is_listed
         });
         (!is_allowed).then(|| format!("has a licence that deny.toml does not allow: `{licence}`"))
+    }
+
+    /// What is allowed and nothing needs: the next package that comes with it should be looked at.
+    fn unused(&self, used: &Used) -> Vec<String> {
+        let licences = self.licences.iter().map(|it| (None, it.clone()));
+        let exceptions = self.exceptions.iter();
+        let exceptions = exceptions.map(|(name, it)| (Some(name.clone()), it.clone()));
+        licences
+            .chain(exceptions)
+            .filter(|allowed| !used.contains(allowed))
+            .map(|(name, licence)| {
+                let whose = name.map_or_else(String::new, |name| format!(" of {name}"));
+                format!("deny.toml allows `{licence}`{whose}, which nothing needs")
+            })
+            .collect()
     }
 
     fn source_objection(&self, source: &str) -> Option<String> {
@@ -81,6 +119,25 @@ impl Policy {
         (!is_allowed)
             .then(|| format!("comes from a source that deny.toml does not allow: {source}"))
     }
+}
+
+/// The packages with a licence of their own.
+fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
+    let list = table.get("licenses").and_then(|it| it.get("exceptions"));
+    let list = list
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    let mut all = Vec::new();
+    for exception in list {
+        let name = exception.get("crate").and_then(Value::as_str);
+        let allowed = exception.get("allow").and_then(Value::as_array);
+        let (name, allowed) = name
+            .zip(allowed)
+            .context("an exception in deny.toml wants `crate` and `allow`")?;
+        let allowed = allowed.iter().filter_map(Value::as_str);
+        all.extend(allowed.map(|licence| (name.to_owned(), licence.to_owned())));
+    }
+    Ok(all)
 }
 
 /// The strings of a list in a section; of a table in the list, its `name`.
@@ -111,6 +168,7 @@ mod tests {
     const RULES: &str = r#"
         [licenses]
         allow = ["MIT", "Unicode-3.0"]
+        exceptions = [{ crate = "left", allow = ["CC0-1.0"] }]
         [bans]
         deny = ["left-pad", { name = "tokio", reason = "none" }]
         [sources]
@@ -120,7 +178,7 @@ mod tests {
     #[track_caller]
     fn check(licence: &str, is_fine: bool) {
         let policy = Policy::parse(RULES).expect("valid rules");
-        let found = policy.licence_objection(licence);
+        let found = policy.licence_objection("right", licence, &mut Used::new());
         assert_eq!(found.is_none(), is_fine, "{licence}: {found:?}");
     }
 
@@ -134,6 +192,30 @@ mod tests {
         check("MIT AND Zlib", false);
         check("GPL-3.0-only", false);
         check("my own words", false);
+        check("CC0-1.0", false);
+    }
+
+    #[test]
+    fn an_exception_is_one_package_s_alone() {
+        let policy = Policy::parse(RULES).expect("valid rules");
+        let mut used = Used::new();
+        assert_eq!(policy.licence_objection("left", "CC0-1.0", &mut used), None);
+        let whose = Some("left".to_owned());
+        assert!(used.contains(&(whose, "CC0-1.0".to_owned())));
+    }
+
+    #[test]
+    fn what_is_allowed_and_nothing_needs_is_a_finding() {
+        let policy = Policy::parse(RULES).expect("valid rules");
+        let mut used = Used::new();
+        policy.licence_objection("right", "MIT OR Apache-2.0", &mut used);
+        assert_eq!(
+            policy.unused(&used),
+            [
+                "deny.toml allows `Unicode-3.0`, which nothing needs",
+                "deny.toml allows `CC0-1.0` of left, which nothing needs"
+            ]
+        );
     }
 
     #[test]

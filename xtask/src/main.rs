@@ -13,6 +13,7 @@ mod arrows;
 mod check;
 mod circles;
 mod commands;
+mod deny;
 mod docs;
 mod licences;
 mod links;
@@ -60,6 +61,12 @@ enum Chore {
     Arrows,
     /// Licences, bans and sources of the dependencies, as deny.toml says
     Licences,
+    /// The same by cargo-deny, where it is installed
+    Deny {
+        /// What is known to be vulnerable, instead; needs a network
+        #[arg(long)]
+        advisories: bool,
+    },
     /// Write the list of options, the man page, the completions and the results that are data, from code and data
     Docs {
         /// Only compare, and fail when they are stale
@@ -103,6 +110,7 @@ fn main() -> ExitCode {
         Chore::Tidy => tidy::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),
+        Chore::Deny { advisories } => deny::run(advisories),
         Chore::Docs {
             run: true, long, ..
         } => workspace::looptax().and_then(|it| commands::run(&it, long)),

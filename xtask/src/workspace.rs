@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use cargo_metadata::{Metadata, MetadataCommand};
+use cargo_metadata::{CargoOpt, Metadata, MetadataCommand};
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
@@ -21,6 +21,16 @@ pub(crate) fn root() -> Result<PathBuf> {
 pub(crate) fn metadata() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)
+        .other_options(vec!["--locked".to_owned()])
+        .exec()
+        .context("cargo metadata failed")
+}
+
+/// The same with every feature of every package of ours, as deny.toml wants it.
+pub(crate) fn metadata_of_all_features() -> Result<Metadata> {
+    MetadataCommand::new()
+        .current_dir(root()?)
+        .features(CargoOpt::AllFeatures)
         .other_options(vec!["--locked".to_owned()])
         .exec()
         .context("cargo metadata failed")

@@ -4,6 +4,7 @@
 //! Pure: no I/O, no clock. The live run and `analyze` do the same, from the record's counts to
 //! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
 
+mod again;
 mod bill;
 pub mod claim;
 mod client_limits;
@@ -23,6 +24,7 @@ mod waiting;
 mod why;
 mod words;
 
+pub use again::judge_record;
 pub use diff::diff;
 pub use judging::{Ending, compare_slice_lengths, judge, judge_again};
 pub use trial_bill::add_trial_bill;

@@ -1,8 +1,8 @@
 //! Which core each client thread and its server thread get, and the pinning itself.
 
-use std::fs;
 use std::io;
 
+use looptax_host::kernel;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -125,8 +125,7 @@ pub(crate) fn pin_worker(worker: Worker, core: Option<usize>, cores: &[usize]) -
 pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     // Twice: a thread may have been born, with the old mask, while the first round was under way.
     for _ in 0..2 {
-        for task in fs::read_dir(format!("/proc/{pid}/task"))? {
-            let name = task?.file_name();
+        for name in kernel::names(format!("/proc/{pid}/task"))? {
             let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };

@@ -2,8 +2,9 @@
 //!
 //! Reads only. Called for the record's machine, and around each epoch for how often a limit held us up.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use looptax_host::read;
 
 /// The control group of this process that the CPU controller works in, and those above it.
 ///
@@ -22,7 +23,7 @@ impl CpuGroup {
     ///
     /// Where both versions are mounted, the CPU controller is in the one that names it.
     pub fn find(root: &Path) -> Option<Self> {
-        let text = |path: &str| fs::read_to_string(root.join(path)).unwrap_or_default();
+        let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
         let mounts = text("proc/self/mounts");
         let first = first_version(&groups).map(|group| {
@@ -104,7 +105,7 @@ fn mount_point<'a>(mounts: &'a str, kind: &str, option: Option<&str>) -> Option<
 }
 
 fn read(level: &Path, name: &str) -> Option<String> {
-    let text = fs::read_to_string(level.join(name)).ok()?;
+    let text = read::config(&level.join(name)).ok()?;
     Some(text.trim_end().to_owned()).filter(|text| !text.is_empty())
 }
 
@@ -112,6 +113,7 @@ fn read(level: &Path, name: &str) -> Option<String> {
 #[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
 mod tests {
     use super::*;
+    use std::fs;
 
     const HYBRID: &str = "\
 tmpfs /sys/fs/cgroup tmpfs rw,mode=755 0 0

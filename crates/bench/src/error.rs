@@ -199,6 +199,16 @@ pub enum BenchError {
         /// Why.
         source: CommandError,
     },
+    /// Answers take so long that no epoch fits into the time that was promised.
+    #[error(
+        "answers take so long that one epoch needs {epoch:.0?}, and the plan has {planned:.0?} for all of them"
+    )]
+    TooSlow {
+        /// What an epoch of each contrast takes.
+        epoch: Duration,
+        /// The time of the plan.
+        planned: Duration,
+    },
     /// A client thread could not be started or pinned.
     #[error("cannot {action}")]
     Machine {
@@ -225,6 +235,9 @@ impl Explain for BenchError {
                     .to_owned(),
             ),
             Self::Command { source, .. } => Some(source.hint().to_owned()),
+            Self::TooSlow { .. } => {
+                Some("--fixed 6 measures so many epochs, however long they take".to_owned())
+            }
             // Threads are what cannot be started, and nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),
@@ -248,6 +261,7 @@ impl Explain for BenchError {
                     | CommandError::Stopped { .. },
                 ..
             }
+            | Self::TooSlow { .. }
             | Self::Machine { .. } => Severity::Environment,
             Self::Request { .. } | Self::Command { .. } => Severity::Invalid,
         }

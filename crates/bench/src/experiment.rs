@@ -8,10 +8,11 @@ use std::time::Duration;
 
 use looptax_record::METHOD_VERSION;
 use looptax_stats::{
-    Decision, Epoch, Estimate, Input, InterimAnalysis, Rule, StopCause, Verdict, hodges_lehmann,
-    mean, median, primary, rate_per_s,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, Rule, StopCause, Verdict,
+    hodges_lehmann, mean, median, primary, rate_per_s,
 };
 
+use crate::budget::Replanned;
 use crate::clock::now_ns;
 use crate::epoch::MeasuredEpoch;
 use crate::error::BenchError;
@@ -59,6 +60,11 @@ pub(crate) trait EpochSource {
 
     /// Sees an epoch of the warm-up's round `round`, and may make the next ones otherwise.
     fn adapt(&mut self, _round: u64, _epoch: &MeasuredEpoch) {}
+
+    /// What the warm-up has changed of a plan with so many epochs of each contrast.
+    fn replan(&self, _n_epochs: usize) -> Option<Replanned> {
+        None
+    }
 }
 
 /// An experiment under way.
@@ -113,7 +119,33 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
     /// What ended an epoch; the epochs before it are kept.
     pub(crate) fn conduct(&mut self) -> Result<(), BenchError> {
         self.warm_up()?;
+        if !self.is_stopped() {
+            self.replan()?;
+        }
         self.measure()
+    }
+
+    /// Measures as many epochs as keep to the time that was promised, and tells what has changed.
+    ///
+    /// # Errors
+    /// [`BenchError::TooSlow`] where none does.
+    fn replan(&mut self) -> Result<(), BenchError> {
+        let stopping = &mut self.course.stopping;
+        let Some(replanned) = self.source.replan(stopping.analyses.n_max()) else {
+            return Ok(());
+        };
+        let [planned, now] = replanned.n_epochs;
+        if now == 0 {
+            return Err(BenchError::TooSlow {
+                epoch: replanned.all_take.div_f64(planned.max(1) as f64),
+                planned: replanned.planned,
+            });
+        }
+        if now < planned {
+            stopping.analyses = InterimAnalyses::fixed(now);
+        }
+        self.observer.replanned(&replanned);
+        Ok(())
     }
 
     fn is_stopped(&self) -> bool {
@@ -150,7 +182,12 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
             self.n_warm_up_epochs = round as usize + 1;
             let spent = Duration::from_nanos(now_ns() - start_ns);
             let warm_up = self.course.warm_up;
-            let enough = self.n_warm_up_epochs >= warm_up.least_epochs && spent >= warm_up.least;
+            // Of epochs that take seconds, two have to be enough.
+            let is_late = !warm_up.at_most.is_zero() && spent >= warm_up.at_most;
+            let least_epochs = warm_up
+                .least_epochs
+                .min(if is_late { 2 } else { usize::MAX });
+            let enough = self.n_warm_up_epochs >= least_epochs && spent >= warm_up.least;
             if self.is_stopped()
                 || enough && (spent >= warm_up.at_most || rates.iter().all(|it| is_steady(it)))
             {

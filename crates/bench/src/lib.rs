@@ -6,6 +6,7 @@
 //! clock, for others by [`timed`]. Verdicts are the statistics room's; the only question asked of them here is when to stop.
 
 mod arrivals;
+mod budget;
 mod clock;
 mod connect;
 mod cores;
@@ -31,6 +32,7 @@ mod sys;
 mod turns;
 mod whole;
 
+pub use budget::{Budget, Replanned};
 pub use clock::{Timed, timed};
 pub use connect::{
     ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins,

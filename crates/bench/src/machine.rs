@@ -1,8 +1,8 @@
 //! What else the machine did during an epoch: CPU ticks, pressure, throttling.
 
-use std::fs;
 use std::path::Path;
 
+use looptax_host::kernel;
 use looptax_record::CpuTicks;
 
 use crate::cpu_group::CpuGroup;
@@ -31,7 +31,7 @@ impl Snapshot {
     pub(crate) fn read() -> Self {
         Self {
             ticks: ticks(),
-            pressure_us: fs::read_to_string("/proc/pressure/cpu")
+            pressure_us: kernel::text("/proc/pressure/cpu")
                 .ok()
                 .and_then(|text| number_after(&text, "total=")),
             n_throttled: CpuGroup::find(Path::new("/")).and_then(|group| group.n_throttled()),
@@ -54,7 +54,7 @@ impl Snapshot {
 
 /// The counters of the first line of `/proc/stat`.
 fn ticks() -> Option<CpuTicks> {
-    parse(fs::read_to_string("/proc/stat").ok()?.lines().next()?)
+    parse(kernel::text("/proc/stat").ok()?.lines().next()?)
 }
 
 fn parse(line: &str) -> Option<CpuTicks> {

@@ -8,6 +8,7 @@ use looptax_record::Client;
 use looptax_stats::{InterimAnalyses, StopRule};
 
 use crate::Shape;
+use crate::budget::Budget;
 pub use looptax_record::Placement;
 
 /// How the load engine's client waits for an answer: a [`Client`] that is no whole command.
@@ -248,6 +249,8 @@ pub struct Plan {
     pub shape: Shape,
     /// Whether the warm-up may lengthen the slices to fit the latencies seen.
     pub may_adapt_shape: bool,
+    /// What measuring may take, where more epochs than fit are left out; `None`: as long as they take.
+    pub budget: Option<Budget>,
     /// Unmeasured start.
     pub warm_up: WarmUp,
     /// When to end.

@@ -3,8 +3,9 @@
 //! A server with a process per connection has lost that process when a connection has ended; its parent
 //! has inherited the time. Read before and after each whole run, and each slice of one-shot requests.
 
-use std::fs;
+use std::path::Path;
 
+use looptax_host::kernel;
 use looptax_record::TICK_NS;
 
 use crate::sys::process_cpu_ns;
@@ -17,7 +18,7 @@ use crate::sys::process_cpu_ns;
 pub fn cpu_ns(pid: u32) -> Option<u64> {
     let own = process_cpu_ns(pid)?;
     let running = children(pid).filter_map(process_cpu_ns).sum::<u64>();
-    let ended = fs::read_to_string(format!("/proc/{pid}/stat"))
+    let ended = kernel::text(format!("/proc/{pid}/stat"))
         .ok()
         .and_then(|stat| ticks_of_ended(&stat))?;
     Some(own + running + ended * TICK_NS)
@@ -28,7 +29,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 /// An application's workers come and go below its supervisor, which waits for whoever lost its parent; what
 /// [`cpu_ns`] says of ticks holds here, too.
 pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
-    let ended = |pid: u32| ticks_of_ended(&fs::read_to_string(format!("/proc/{pid}/stat")).ok()?);
+    let ended = |pid: u32| ticks_of_ended(&kernel::text(format!("/proc/{pid}/stat")).ok()?);
     let own_ns = ended(pid)? * TICK_NS;
     let cpu_ns = |pid| process_cpu_ns(pid).unwrap_or(0) + ended(pid).unwrap_or(0) * TICK_NS;
     Some(own_ns + descendants(pid).map(cpu_ns).sum::<u64>())
@@ -51,9 +52,10 @@ pub(crate) fn descendants(ancestor: u32) -> impl Iterator<Item = u32> {
 
 /// The children of all threads of a process.
 fn children(pid: u32) -> impl Iterator<Item = u32> {
-    let threads = fs::read_dir(format!("/proc/{pid}/task")).into_iter();
-    let lists = threads.flatten().flatten().map(|thread| {
-        let list = fs::read_to_string(thread.path().join("children"));
+    let tasks = format!("/proc/{pid}/task");
+    let threads = kernel::names(&tasks).into_iter().flatten();
+    let lists = threads.map(|it| {
+        let list = kernel::text(Path::new(&tasks).join(it).join("children"));
         list.unwrap_or_default()
     });
     let lists: Vec<String> = lists.collect();
@@ -78,6 +80,7 @@ fn ticks_of_ended(stat: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn the_time_of_ended_children_stands_behind_any_name() {

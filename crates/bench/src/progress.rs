@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use looptax_stats::Estimate;
 
+use crate::budget::Replanned;
 use crate::epoch::MeasuredEpoch;
 
 /// What is going on.
@@ -47,6 +48,9 @@ pub struct Progress<'a> {
 pub trait Observer {
     /// An epoch has ended.
     fn epoch_ended(&mut self, progress: &Progress<'_>);
+
+    /// The warm-up has shown that the plan does not hold.
+    fn replanned(&mut self, _replanned: &Replanned) {}
 }
 
 /// An observer that shows nothing.

@@ -3,8 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_stats::{Quantile, Side, mean, quantile_of, rate_per_s};
+use looptax_stats::{InterimAnalyses, Quantile, Side, mean, quantile_of, rate_per_s};
 
+use crate::budget::{Replanned, WarmedUp, replan};
 use crate::clock::now_ns;
 use crate::connect::Connector;
 use crate::cores::cores_for;
@@ -25,6 +26,8 @@ pub struct Outcome {
     pub contrasts: Vec<ContrastRun>,
     /// Slices as they were after the warm-up.
     pub shape: Shape,
+    /// The interim analyses as they were after the warm-up.
+    pub analyses: InterimAnalyses,
     /// Warm-up epochs of each contrast.
     pub n_warm_up_epochs: usize,
     /// All requests, those of warm-up, priming and guards too: what the server should have counted.
@@ -60,6 +63,7 @@ pub fn run(
         runner,
         connector,
         shape: plan.shape,
+        beside: Duration::ZERO,
         sent: 0,
     };
     let names = plan.contrasts.iter().map(|it| it.name.clone());
@@ -76,6 +80,7 @@ pub fn run(
     Ok(Outcome {
         contrasts: experiment.contrasts,
         shape: experiment.source.shape,
+        analyses: experiment.course.stopping.analyses,
         n_warm_up_epochs: experiment.n_warm_up_epochs,
         n_requests: experiment.source.sent,
         is_interrupted: stop.load(Ordering::Relaxed),
@@ -88,6 +93,8 @@ struct Requests<'a> {
     runner: EpochRunner<'a>,
     connector: &'a mut dyn Connector,
     shape: Shape,
+    /// What the last epoch took beside its slices.
+    beside: Duration,
     /// Requests of all its epochs.
     sent: u64,
 }
@@ -104,7 +111,10 @@ impl EpochSource for Requests<'_> {
             shape: self.shape,
             n_slices: self.shape.n_slices(),
         };
+        let start_ns = now_ns();
         let data = self.runner.run(&order, self.connector)?;
+        let spent = Duration::from_nanos(now_ns() - start_ns);
+        self.beside = spent.saturating_sub(self.shape.epoch());
         self.sent += data.as_ref().map_or(0, MeasuredEpoch::n_requests);
         Ok(data)
     }
@@ -122,24 +132,39 @@ impl EpochSource for Requests<'_> {
         } else {
             reconnect_us
         };
-        self.shape = adapted(self.shape, epoch, Duration::from_micros(reconnect_us));
+        let p99 = p99(epoch);
+        let reconnect = Duration::from_micros(reconnect_us);
+        let grown = self.shape.adapted(slowest_per_s(epoch), p99, reconnect);
+        let least = plan.shape.slice.max(p99 * 10);
+        self.shape = plan.budget.map_or(grown, |budget| {
+            budget.shortened(grown, plan.contrasts.len(), least)
+        });
+    }
+
+    fn replan(&self, n_epochs: usize) -> Option<Replanned> {
+        let plan = self.runner.plan;
+        let seen = WarmedUp {
+            shape: [plan.shape, self.shape],
+            beside: self.beside,
+            n_contrasts: plan.contrasts.len(),
+            n_epochs,
+        };
+        replan(seen, plan.budget)
     }
 }
 
-/// The shape fitted to what a warm-up epoch saw, and to the time that reconnecting takes.
-fn adapted(shape: Shape, epoch: &MeasuredEpoch, reconnect: Duration) -> Shape {
+/// Requests per second of an epoch's slower side.
+fn slowest_per_s(epoch: &MeasuredEpoch) -> f64 {
     let counts = epoch.raw.counts();
-    let slowest = Side::BOTH
-        .into_iter()
-        .map(|side| mean(&counts.slices_of(side).map(rate_per_s).collect::<Vec<_>>()))
-        .fold(f64::INFINITY, f64::min);
+    let rates = Side::BOTH.into_iter();
+    let rates = rates.map(|side| mean(&counts.slices_of(side).map(rate_per_s).collect::<Vec<_>>()));
+    rates.fold(f64::INFINITY, f64::min)
+}
+
+/// The longer p99 of an epoch's sides.
+fn p99(epoch: &MeasuredEpoch) -> Duration {
     let p99 = epoch.samples.iter();
-    let p99 = p99
-        .filter_map(|samples| quantile_of(&[samples], Quantile::P99))
-        .max();
-    shape.adapted(
-        slowest,
-        p99.map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns))),
-        reconnect,
-    )
+    let p99 = p99.filter_map(|samples| quantile_of(&[samples], Quantile::P99));
+    let p99 = p99.max();
+    p99.map_or(Duration::ZERO, |ns| Duration::from_nanos(u64::from(ns)))
 }

@@ -1,6 +1,6 @@
 //! What the server spent on a slice: CPU of its processes, context switches of its threads.
 
-use std::fs;
+use looptax_host::kernel;
 
 use crate::connect::{Wired, Worker};
 use crate::plan::ServerThreads;
@@ -105,7 +105,7 @@ impl ServerReading {
 
 /// Context switches of thread `tid` (`/proc/<tid>/status` answers for threads too).
 fn switches_of(tid: u32) -> Option<u64> {
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
     let values = status
         .lines()
         .filter_map(|line| line.split_once("voluntary_ctxt_switches:"));

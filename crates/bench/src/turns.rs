@@ -5,7 +5,9 @@
 //! happens, and costs more or less than itself. With real-time priority (`SCHED_FIFO`, the same for
 //! both) it never happens. For positive controls only: programs are not run that way.
 
-use std::{fs, io};
+use std::io;
+
+use looptax_host::kernel;
 
 use crate::sys;
 
@@ -51,11 +53,8 @@ impl Drop for InTurns {
 }
 
 fn threads_of(pid: u32) -> io::Result<Vec<u32>> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task"))?;
-    Ok(tasks
-        .flatten()
-        .filter_map(|task| task.file_name().to_str()?.parse().ok())
-        .collect())
+    let tasks = kernel::names(format!("/proc/{pid}/task"))?;
+    Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
 }
 
 fn ignoring_ended(outcome: io::Result<()>) -> io::Result<()> {
@@ -68,6 +67,7 @@ fn ignoring_ended(outcome: io::Result<()>) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     /// Policy of a thread: field 41 of proc(5)'s `stat`.
     fn policy(tid: u32) -> i32 {

@@ -12,6 +12,7 @@ mod find;
 mod fleet;
 mod history;
 mod json;
+mod peer;
 mod replay;
 mod report;
 mod report_to;
@@ -40,6 +41,7 @@ pub(crate) use fleet::{
 };
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
+pub(crate) use peer::PeerArgs;
 pub(crate) use replay::{ReplayArgs, ReplayName};
 pub(crate) use report::ReportArgs;
 pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
@@ -153,7 +155,9 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
 /// Options that may stand before any command, and their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Options that leave open what is measured, and the groups that they are in.
-const BESIDE_MEASURING: [&str; 27] = [
+const BESIDE_MEASURING: [&str; 29] = [
+    "trusts_peer",
+    "PeerArgs",
     "at",
     "verbose",
     "output",
@@ -397,6 +401,8 @@ pub(crate) struct CompareArgs {
     /// what else proves to be its.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
     /// Rows (keys) of a private server: 100000, 500k, 10M.
     #[arg(long, default_value_t = 100_000, value_name = "N", value_parser = rows)]
     pub(crate) rows: u32,

@@ -3,16 +3,31 @@
 use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
-use looptax_record::{PastRun, Record};
-use looptax_store::{History, Runs, load};
+use looptax_host::{own, read};
+use looptax_record::{PastRun, Record, Samples};
+use looptax_store::{History, Runs, StoreError, load, take_in_samples, unpack};
 
 use crate::terminal::Terminal;
 
+/// More than the accounts of any machine.
+const MOST_PASSWD_BYTES: u64 = 16 << 20;
 /// The name of a record in the folder of its run.
 const RECORD: &str = "record.json";
 
 /// The folder of all that is kept of earlier runs; `None` without a home.
+///
+/// What is there is believed, so a caller with more rights than its user takes no folder that another user could have
+/// made: under `sudo -E` it is root's own.
 pub(crate) fn data_folder() -> Option<PathBuf> {
+    let named = named_data_folder();
+    if named.as_deref().is_some_and(is_ours_to_believe) {
+        return named;
+    }
+    own_data_folder().or(named)
+}
+
+/// What the environment names.
+fn named_data_folder() -> Option<PathBuf> {
     let data = std::env::var_os("XDG_DATA_HOME")
         .map(PathBuf::from)
         .filter(|path| path.is_absolute());
@@ -21,6 +36,37 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
         Some(Path::new(&home).join(".local/share"))
     };
     Some(data.or_else(home)?.join("looptax"))
+}
+
+fn is_ours_to_believe(folder: &Path) -> bool {
+    !looptax_host::is_privileged() || own::is_fit(folder)
+}
+
+/// The one in the home that the system has for this user.
+fn own_data_folder() -> Option<PathBuf> {
+    let passwd = read::text(Path::new("/etc/passwd"), MOST_PASSWD_BYTES).ok()?;
+    let uid = rustix::process::geteuid().as_raw().to_string();
+    let mut lines = passwd.lines().map(|line| line.split(':'));
+    let home = lines.find_map(|fields| {
+        let fields: Vec<&str> = fields.collect();
+        let is_own = fields.get(2) == Some(&&*uid);
+        fields.get(5).filter(|_| is_own).map(PathBuf::from)
+    })?;
+    Some(home.join(".local/share/looptax"))
+}
+
+/// Tells that another folder than the environment's is taken.
+pub(crate) fn tell_of_another_folder(terminal: Terminal) {
+    let (named, taken) = (named_data_folder(), data_folder());
+    if let (Some(named), Some(taken)) = (named, taken)
+        && named != taken
+    {
+        terminal.words(&format!(
+            "another user may write in {}: records and journals are those of {}\n",
+            named.display(),
+            taken.display()
+        ));
+    }
 }
 
 /// Where the history lies; `None` without a home.
@@ -68,7 +114,7 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
 
 /// The latest runs, the newest first; none where there is no history that can be read.
 pub(crate) fn latest_runs(most: u32) -> Vec<PastRun> {
-    let history = history_path().filter(|path| path.exists());
+    let history = history_path().filter(|path| read::exists(path));
     let runs = history.and_then(|path| History::open(&path).and_then(|it| it.latest(most)).ok());
     runs.map_or_else(Vec::new, |(runs, _)| runs)
 }
@@ -84,34 +130,74 @@ pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
 /// Whether a word names a file, or a folder with a record in it.
 pub(crate) fn is_record_file(word: &str) -> bool {
     let path = Path::new(word);
-    path.is_file() || path.join(RECORD).is_file()
+    read::is_file(path) || read::is_file(&path.join(RECORD))
 }
 
 /// Whether a word names a run of the history, or is its label.
 pub(crate) fn is_run(word: &str) -> bool {
-    let history = history_path().filter(|path| path.exists());
+    let history = history_path().filter(|path| read::exists(path));
     let history = history.and_then(|path| History::open(&path).ok());
     history.is_some_and(|it| it.find(word).is_ok())
 }
 
-/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label.
-pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
+/// A record that was read, judged again from its raw counts.
+pub(crate) struct Judged {
+    pub(crate) record: Record,
+    pub(crate) path: PathBuf,
+    /// What the record's own summary said otherwise than its counts, a sentence each.
+    pub(crate) untrue: Vec<String>,
+    /// Why its latencies, or some of them, could not be read: figures that need them are missing.
+    pub(crate) no_samples: Option<StoreError>,
+}
+
+impl Judged {
+    /// Reads the record at `path`.
+    pub(crate) fn load(path: PathBuf) -> Result<Self, StoreError> {
+        let mut record = load(&path)?;
+        let mut no_samples = take_in_samples(&mut record, &path).err();
+        let mut read = |samples: &Samples| {
+            unpack(samples).unwrap_or_else(|error| {
+                no_samples.get_or_insert(error);
+                Vec::new()
+            })
+        };
+        let untrue = looptax_analysis::judge_record(&mut record, &mut read);
+        Ok(Self {
+            record,
+            path,
+            untrue,
+            no_samples,
+        })
+    }
+
+    /// The record, where a word is said of a summary that was not true.
+    pub(crate) fn told(self, terminal: Terminal) -> (Record, PathBuf) {
+        for sentence in &self.untrue {
+            terminal.words(&format!("{sentence}: the counts are believed\n"));
+        }
+        (self.record, self.path)
+    }
+}
+
+/// The record in a file or folder of that name, else the one of a run whose name begins so, or that has this label; judged
+/// again, since a file may say of itself what its counts do not.
+pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
-    if path.is_dir() {
+    if read::is_folder(&path) {
         path.push(RECORD);
-        if !path.is_file() {
+        if !read::is_file(&path) {
             return Err(Failure::usage(
                 format!("`{word}` is a folder, and no `{RECORD}` lies in it"),
                 "give a record's file, or the name of a run: `looptax history` lists them",
             ));
         }
     }
-    if word.contains('/') || path.is_file() {
-        return Ok((load(&path)?, path));
+    if word.contains('/') || read::is_file(&path) {
+        return Ok(Judged::load(path)?);
     }
     let run = match open_history().and_then(|it| Ok(it.find(word)?)) {
         // A name with an ending in it was meant as a file, unless it is a label.
-        Err(_) if path.extension().is_some() => return Ok((load(&path)?, path)),
+        Err(_) if path.extension().is_some() => return Ok(Judged::load(path)?),
         run => run?,
     };
     let Some(path) = run.path.map(PathBuf::from) else {
@@ -120,7 +206,7 @@ pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
             "give a record's file",
         ));
     };
-    if !path.exists() {
+    if !read::exists(&path) {
         return Err(Failure::usage(
             format!(
                 "the record of run `{}` is no longer at `{}`",
@@ -133,17 +219,17 @@ pub(crate) fn record_of(word: &str) -> Result<(Record, PathBuf), Failure> {
             ),
         ));
     }
-    let record = load(&path)?;
-    if record.id != run.id {
+    let judged = Judged::load(path)?;
+    if judged.record.id != run.id {
         return Err(Failure::usage(
             format!(
                 "`{}` holds run `{}` now, not `{}`",
-                path.display(),
-                record.id,
+                judged.path.display(),
+                judged.record.id,
                 run.id
             ),
             format!("looptax history rm {} forgets it", run.id),
         ));
     }
-    Ok((record, path))
+    Ok(judged)
 }

@@ -13,6 +13,7 @@ mod outputs;
 mod page;
 mod record_place;
 mod results;
+mod rights;
 mod settings;
 mod signals;
 mod sys;
@@ -38,6 +39,9 @@ fn main() {
     };
     let exit = done.unwrap_or_else(|failure| {
         terminal::failure(&failure);
+        if signals::has_come() {
+            return Exit::Interrupted;
+        }
         failure.severity().into()
     });
     std::process::exit(exit.code());
@@ -69,9 +73,16 @@ fn tell(error: &clap::Error) -> i32 {
 
 fn run(cli: Cli) -> Result<Exit, Failure> {
     let terminal = Terminal::new(&cli.global);
-    // A program under `run` inherits everything as it is.
+    // A program under `run` inherits everything as it is; what is started inside has signals of its own.
     if !matches!(cli.command, Some(Command::Run(_))) {
         signals::survive_large_files()?;
+        if !matches!(cli.command, Some(Command::Internal(_))) {
+            signals::listen()?;
+        }
+        earlier_runs::tell_of_another_folder(terminal);
+    }
+    if cli.trusts_peer() {
+        looptax_path::trust_peers();
     }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),

@@ -3,13 +3,14 @@
 //! A run must not end with a result that has no place, and no file is written over another one that the
 //! same command reads or writes.
 
-use std::fs::Metadata;
-use std::os::unix::fs::MetadataExt;
+use std::io;
 use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
+use looptax_host::output::Output;
+use looptax_host::{FileId, Links, Walk};
 use looptax_store::save_value;
-use rustix::fs::{Access, access};
+use rustix::fs::{Access, AtFlags, FileType, accessat};
 use serde::Serialize;
 
 use crate::args::JsonArgs;
@@ -86,16 +87,19 @@ pub(crate) fn show(
 }
 
 fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
-    let problem = if path.is_dir() {
-        "it is a folder"
-    } else if path.exists() {
-        return Ok(());
-    } else if !folder(path).is_dir() {
-        "there is no such folder"
-    } else if access(folder(path), Access::WRITE_OK).is_err() {
-        "its folder may not be written"
-    } else {
-        return Ok(());
+    let problem = match Output::find(path) {
+        Ok(output) if output.is_stream() || output.is_there() => return Ok(()),
+        Ok(output) => match accessat(output.folder(), ".", Access::WRITE_OK, AtFlags::EACCESS) {
+            Ok(()) => return Ok(()),
+            Err(_) => "its folder may not be written".to_owned(),
+        },
+        Err(error) => match error.kind() {
+            io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
+                "there is no such folder".to_owned()
+            }
+            _ => error.to_string(),
+        },
     };
     Err(Failure::usage(
         format!(
@@ -106,28 +110,18 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-fn folder(path: &Path) -> &Path {
-    match path.parent() {
-        Some(folder) if !folder.as_os_str().is_empty() => folder,
-        _ => Path::new("."),
-    }
-}
-
 /// Whether both names lead to one file, there or not yet; devices may be written twice.
 fn is_same(one: &Path, other: &Path) -> bool {
-    let known = |path: &Path| path.metadata().ok();
-    match (known(one), known(other)) {
-        (Some(one), Some(other)) => {
-            let id = |it: &Metadata| (it.dev(), it.ino());
-            one.is_file() && id(&one) == id(&other)
+    let end = |path: &Path| Walk::following(Links::All).to(path).ok();
+    let (Some(one), Some(other)) = (end(one), end(other)) else {
+        return false;
+    };
+    match (&one.last, &other.last) {
+        (Some(its), Some(others)) => {
+            let is_file = its.file_type() == FileType::RegularFile;
+            is_file && FileId::from(&its.stat) == FileId::from(&others.stat)
         }
-        (None, None) => {
-            let whole = |path: &Path| {
-                let folder = folder(path).canonicalize().ok()?;
-                Some((folder, path.file_name()?.to_owned()))
-            };
-            whole(one).is_some_and(|it| Some(it) == whole(other))
-        }
+        (None, None) => one.path() == other.path(),
         _ => false,
     }
 }

@@ -127,5 +127,5 @@ fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
 }
 
 fn temporary_path(id: &str) -> PathBuf {
-    std::env::temp_dir().join(format!("looptax-{id}.json"))
+    looptax_host::own::temporary().join(format!("looptax-{id}.json"))
 }

@@ -1,12 +1,10 @@
 //! What no safe library offers: hiding passwords from the process list and from programs that we start, raising
-//! the limit of open files, and signals to our own threads.
+//! the limit of open files, and which signals are switched off.
 //!
 //! The only file of this room with unsafe code.
 
-use std::fs;
-use std::path::Path;
-
 use looptax_failure::Failure;
+use looptax_host::kernel;
 
 /// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
 /// `/proc/<pid>/cmdline` do not show them. The arguments have been read before. Gives those that held one, as
@@ -89,7 +87,7 @@ const ENVIRONMENT_FIELD: usize = 50;
 
 /// Where an area starts and ends.
 fn string_area(field: usize) -> Option<(usize, usize)> {
-    let stat = fs::read_to_string("/proc/self/stat").ok()?;
+    let stat = kernel::text("/proc/self/stat").ok()?;
     // The name is the second field.
     let after_name = stat.rsplit_once(')')?.1;
     let mut fields = after_name.split_whitespace().skip(field - 3);
@@ -103,7 +101,7 @@ pub(crate) const FOUND: &str = "processes and their connections";
 
 /// Refuses to look at a machine that cannot be looked at; `what` is what is read there.
 pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
-    if Path::new("/proc/self/stat").exists() {
+    if kernel::metadata("/proc/self/stat").is_ok() {
         return Ok(());
     }
     Err(Failure::usage(
@@ -117,7 +115,7 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
 /// # Errors
 /// The kernel does not tell.
 pub(crate) fn load_per_processor() -> Result<f64, Failure> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| kernel::text(path).unwrap_or_default();
     load_in(&read("/proc/loadavg"), &read("/proc/stat")).ok_or_else(|| {
         Failure::usage(
             "the machine's load is not known: /proc/loadavg or /proc/stat cannot be read",
@@ -144,7 +142,7 @@ fn load_in(loadavg: &str, stat: &str) -> Option<f64> {
 /// Refuses to measure where servers of our own cannot be started, or nothing can be read of them.
 pub(crate) fn require_measurable() -> Result<(), Failure> {
     require_proc("the figures of this process and of the servers")?;
-    if Path::new("/dev/null").exists() {
+    if kernel::metadata("/dev/null").is_ok() {
         return Ok(());
     }
     Err(Failure::usage(
@@ -160,17 +158,6 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     // SAFETY: nothing is set; where to the old action is written is live.
     let result = unsafe { libc::sigaction(signal, std::ptr::null(), &raw mut action) };
     result == 0 && action.sa_sigaction == libc::SIG_IGN
-}
-
-/// Sends every thread of ours a signal, so that none goes on waiting in a call.
-pub(crate) fn nudge_threads(signal: i32) {
-    let tasks = fs::read_dir("/proc/self/task").into_iter().flatten();
-    let ids = tasks.filter_map(|it| it.ok()?.file_name().to_str()?.parse::<libc::c_long>().ok());
-    let own = libc::c_long::from(std::process::id().cast_signed());
-    for id in ids {
-        // SAFETY: a thread that has ended meanwhile is an error that nobody has to hear of.
-        unsafe { libc::syscall(libc::SYS_tgkill, own, id, libc::c_long::from(signal)) };
-    }
 }
 
 /// Raises the soft limit of open files to the hard one, and gives it.

@@ -3,13 +3,12 @@
 //!
 //! Only a connection shows whether anybody listens; it is closed at once, without a byte.
 
-use std::fs;
 use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 
+use looptax_host::{kernel, read};
 use looptax_redirect::SocketName;
 use rustix::io::Errno;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, sockopt};
@@ -26,8 +25,8 @@ impl Listener {
     /// Connects to it; the words of an error go after its name.
     pub(crate) fn of(to: &SocketName) -> Result<Self, String> {
         if let SocketName::Path(path) = to
-            && let Ok(found) = fs::metadata(path)
-            && !found.file_type().is_socket()
+            && read::exists(path)
+            && !read::is_socket(path)
         {
             return Err("is no socket".to_owned());
         }
@@ -69,19 +68,20 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;
     let process = Path::new("/proc").join(pid.to_string());
-    let network = |folder: &Path| fs::read_link(folder.join("ns/net")).ok();
+    let network = |folder: &Path| kernel::link(folder.join("ns/net")).ok();
     if network(&process) != network(Path::new("/proc/self")) {
         return None;
     }
     let mut wanted = listening("tcp", port.port());
     wanted.extend(listening("tcp6", port.port()));
     let links: Vec<_> = wanted.iter().map(|it| format!("socket:[{it}]")).collect();
-    let mut held = fs::read_dir(process.join("fd")).ok()?.flatten();
+    let fds = process.join("fd");
+    let mut held = kernel::names(&fds).ok()?;
     let holds_it = held.any(|it| {
-        let target = fs::read_link(it.path()).unwrap_or_default();
+        let target = kernel::link(fds.join(it)).unwrap_or_default();
         links.iter().any(|link| target.as_os_str() == link.as_str())
     });
-    let name = fs::read_to_string(process.join("comm")).ok()?;
+    let name = kernel::text(process.join("comm")).ok()?;
     let name = name.trim();
     (!links.is_empty() && !holds_it)
         .then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
@@ -92,7 +92,7 @@ pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
 /// # Source
 /// `proc_pid_net(5)`: local address, state and inode are the second, fourth and tenth column; `0A` listens.
 pub(crate) fn listening(table: &str, port: u16) -> Vec<u64> {
-    let table = fs::read_to_string(format!("/proc/net/{table}")).unwrap_or_default();
+    let table = kernel::text(format!("/proc/net/{table}")).unwrap_or_default();
     let lines = table.lines().skip(1);
     let found = lines.filter_map(|line| {
         let words: Vec<&str> = line.split_ascii_whitespace().collect();

@@ -1,7 +1,8 @@
 //! Whether a host is this machine: a socket ends where the machine does.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
+
+use looptax_host::{kernel, read};
 
 /// The address of `host` on this machine; `None` where it is another one, or not known. Asks no name
 /// server: what it would answer is not where the application looked.
@@ -9,7 +10,7 @@ pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse() {
         Ok(address) => address,
-        Err(_) => in_hosts(&fs::read_to_string("/etc/hosts").unwrap_or_default(), bare)?,
+        Err(_) => in_hosts(&read::system_text("/etc/hosts"), bare)?,
     };
     // Only an own address can be bound to, unless the machine may take over others' (keepalived, HAProxy).
     let is_bound = UdpSocket::bind((found, 0)).is_ok();
@@ -20,11 +21,11 @@ pub fn own_address(host: &str) -> Option<IpAddr> {
 fn may_be_others(address: IpAddr) -> bool {
     let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
     let path = format!("/proc/sys/net/{family}/ip_nonlocal_bind");
-    fs::read_to_string(path).is_ok_and(|it| it.trim() != "0")
+    kernel::text(path).is_ok_and(|it| it.trim() != "0")
 }
 
 fn has_interface(address: IpAddr) -> bool {
-    let read = |path| fs::read_to_string(path).unwrap_or_default();
+    let read = |path| kernel::text(path).unwrap_or_default();
     address.is_loopback()
         || address.is_unspecified()
         || match address {

@@ -4,18 +4,18 @@
 //! to it proves that one server is behind both. Of a socket whose process is not to be seen the owner has to be
 //! the port's, in a folder where nobody else can put one: a password must reach nobody but the server.
 
-use std::fs::{self, Metadata};
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use looptax_dsn::Protocol;
+use looptax_host::read;
+use rustix::fs::Stat;
 
 use crate::candidates::usual;
 use crate::owners::Owners;
 use crate::process::processes;
-use crate::servers::{Place, is_file};
-use crate::sock_diag::{Sockets, UnixName, UnixSocket, sockets};
+use crate::servers::{Place, is_file, is_socket};
+use crate::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
 use crate::usual::is_called;
 
 /// A socket that may lead where a port leads.
@@ -43,7 +43,7 @@ pub enum FoundBy {
 /// # Cost
 /// A netlink dump, and a `readlink` per open file that we may see.
 pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
-    let all = sockets().unwrap_or_default();
+    let all = own_sockets().unwrap_or_default();
     let owners = Owners::from_processes(&processes());
     let mut found = of_listeners(&all, &owners, protocol, tcp);
     let in_usual_places = usual().filter(|path| is_called(path, protocol, tcp.port()));
@@ -103,24 +103,26 @@ fn of_listeners(
 
 /// Whether it is this user's socket, and nobody else's can come into its place.
 fn is_of(path: &Path, uid: u32, socket: &UnixSocket) -> bool {
-    let is_its = |found: &Metadata| found.uid() == uid && is_file(found, socket.file);
-    fs::symlink_metadata(path).is_ok_and(|it| is_its(&it)) && is_out_of_reach(path, Some(uid))
+    let is_its = |found: &Stat| found.st_uid == uid && is_file(found, socket.file);
+    let found = read::look_at_link(path).ok().flatten();
+    found.is_some_and(|it| is_its(&it)) && is_out_of_reach(path, Some(uid))
 }
 
 /// Whether its folder is root's or this user's, and others cannot put a file there in its place.
 fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     const STICKY: u32 = 0o1000;
     const OTHERS_WRITE: u32 = 0o002;
-    let Some(folder) = path.parent().and_then(|it| fs::metadata(it).ok()) else {
+    let folder = path.parent().and_then(|it| read::look(it).ok().flatten());
+    let Some(folder) = folder else {
         return false;
     };
-    let socket = fs::symlink_metadata(path);
-    let is_socket = socket.is_ok_and(|it| it.file_type().is_socket());
-    let is_closed = folder.mode() & OTHERS_WRITE == 0;
+    let socket = read::look_at_link(path).ok().flatten();
+    let is_socket = socket.is_some_and(|it| is_socket(&it));
+    let is_closed = folder.st_mode & OTHERS_WRITE == 0;
     match uid {
         Some(uid) => {
-            let is_trusted = [0, uid].contains(&folder.uid());
-            is_socket && is_trusted && (is_closed || folder.mode() & STICKY != 0)
+            let is_trusted = [0, uid].contains(&folder.st_uid);
+            is_socket && is_trusted && (is_closed || folder.st_mode & STICKY != 0)
         }
         None => is_socket && is_closed,
     }
@@ -131,15 +133,14 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
 /// # Errors
 /// How many sockets are in the folder, where it is not one.
 pub fn socket_named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, usize> {
-    if !path.is_dir() {
+    if !read::is_folder(path) {
         return Ok(path.to_owned());
     }
     if protocol == Protocol::Postgres {
         return Ok(path.join(format!(".s.PGSQL.{port}")));
     }
-    let entries = fs::read_dir(path).into_iter().flatten().flatten();
-    let sockets = entries.filter(|it| it.file_type().is_ok_and(|it| it.is_socket()));
-    let mut sockets: Vec<PathBuf> = sockets.map(|it| it.path()).collect();
+    let mut sockets = read::list(path).unwrap_or_default();
+    sockets.retain(|it| matches!(read::look_at_link(it), Ok(Some(found)) if is_socket(&found)));
     if sockets.len() > 1 {
         sockets.retain(|it| is_called(it, protocol, port));
     }
@@ -177,7 +178,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(".s.PGSQL.7");
         let _unix = UnixListener::bind(&path).unwrap();
-        let all = sockets().unwrap();
+        let all = own_sockets().unwrap();
         let socket = { all.unix.iter() }
             .find(|it| it.name == Some(UnixName::Path(path.clone())))
             .unwrap();

@@ -2,12 +2,12 @@
 //!
 //! Data, and one question to the file system for each.
 
-use std::fs;
-use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
+use looptax_host::read;
+
 use crate::namespaces::Networks;
-use crate::servers::is_file;
+use crate::servers::{is_file, is_socket};
 use crate::sock_diag::UnixName;
 
 /// Sockets by their usual names.
@@ -48,22 +48,18 @@ pub(crate) fn usual() -> impl Iterator<Item = PathBuf> {
 }
 
 fn postgres_in(folder: &str) -> Vec<PathBuf> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    entries
-        .filter_map(|entry| {
-            let name = entry.ok()?.file_name();
-            let port = name.to_str()?.strip_prefix(POSTGRES_PREFIX)?;
-            let is_port = port.bytes().all(|byte| byte.is_ascii_digit());
-            is_port.then(|| Path::new(folder).join(&name))
-        })
-        .collect()
+    let mut paths = read::list(Path::new(folder)).unwrap_or_default();
+    paths.retain(|path| {
+        let name = path.file_name().and_then(|it| it.to_str());
+        let port = name.and_then(|it| it.strip_prefix(POSTGRES_PREFIX));
+        port.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
+    });
+    paths
 }
 
 /// Whether a socket lies there that nobody in any namespace listens on.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
-    let Ok(found) = fs::symlink_metadata(path) else {
+    let Ok(Some(found)) = read::look_at_link(path) else {
         return false;
     };
     let is_listened_on = || {
@@ -78,11 +74,12 @@ fn is_deserted(path: &Path, networks: &Networks) -> bool {
             _ => false,
         })
     };
-    found.file_type().is_socket() && !is_listened_on()
+    is_socket(&found) && !is_listened_on()
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::net::UnixListener;
 
     use super::*;

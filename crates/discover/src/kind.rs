@@ -1,4 +1,4 @@
-//! How servers are known by their programs, and what makes one listen where it does not.
+//! How processes are known as servers, and what makes one listen where it does not.
 //!
 //! Data only.
 
@@ -6,62 +6,15 @@ use looptax_dsn::Kind;
 
 use crate::process::Process;
 
-/// Names of programs, and which server each is until its version says more.
-const PROGRAMS: [(&str, Kind); 17] = [
-    ("mariadbd", Kind::Mariadb),
-    ("mysqld", Kind::Mysql),
-    ("postgres", Kind::Postgres),
-    ("postmaster", Kind::Postgres),
-    ("redis-server", Kind::Redis),
-    ("redis-check-rdb", Kind::Redis),
-    ("valkey-server", Kind::Valkey),
-    ("valkey-check-rdb", Kind::Valkey),
-    ("keydb-server", Kind::Keydb),
-    ("dragonfly", Kind::Dragonfly),
-    ("memcached", Kind::Memcached),
-    ("mongod", Kind::Mongodb),
-    ("ferretdb", Kind::Ferretdb),
-    ("pgbouncer", Kind::Pgbouncer),
-    ("proxysql", Kind::Proxysql),
-    ("uwsgi", Kind::Uwsgi),
-    ("uwsgi-core", Kind::Uwsgi),
-];
-/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
-const PHP_FPM: &str = "php-fpm";
-
-/// The kind that a program of this name is; `redis-check-rdb` is the same file as the server on
-/// Debian.
-pub(crate) fn of_program(name: &str) -> Option<Kind> {
-    let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
-    if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
-        return Some(Kind::PhpFpm);
-    }
-    PROGRAMS
-        .iter()
-        .find(|(program, _)| *program == name)
-        .map(|(_, kind)| *kind)
-}
-
 /// The kind of server that a process is, by its program, else by the title that it has given itself:
 /// `php-fpm: master process (/etc/php-fpm.conf)`.
 pub(crate) fn of_process(process: &Process) -> Option<Kind> {
     let program = process.program_name();
-    of_program(&program).or_else(|| {
+    Kind::of_program(&program).or_else(|| {
         let title = program.starts_with("php").then(|| process.arguments())?;
         let name = title.first()?.split(':').next()?;
-        of_program(name).filter(|it| *it == Kind::PhpFpm)
+        Kind::of_program(name).filter(|it| *it == Kind::PhpFpm)
     })
-}
-
-/// The kind, when the version that the program prints says more than its name: a `mysqld` may be
-/// MariaDB's or Percona's, a `redis-server` Valkey's.
-pub(crate) fn refined(kind: Kind, version: &str) -> Kind {
-    match kind {
-        Kind::Mysql | Kind::Mariadb if version.contains("MariaDB") => Kind::Mariadb,
-        Kind::Mysql if version.contains("Percona") => Kind::Percona,
-        Kind::Redis if version.contains("Valkey") => Kind::Valkey,
-        _ => kind,
-    }
 }
 
 /// What makes its queue of connections longer.
@@ -108,43 +61,5 @@ pub const fn how_to_add_a_socket(kind: Kind) -> &'static str {
         }
         Kind::Http => "bind it to a path, as its server spells that, and restart it",
         Kind::Echo => "start it anew: it always has one",
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn look_alikes_are_told_apart_by_what_they_print() {
-        let mysqld = of_program("mysqld").unwrap();
-        let check = |version, expected| assert_eq!(refined(mysqld, version), expected, "{version}");
-        check(
-            "Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
-            Kind::Mysql,
-        );
-        check(
-            "Ver 8.0.36-28 for Linux (Percona Server (GPL), Release 28)",
-            Kind::Percona,
-        );
-        check(
-            "Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",
-            Kind::Mariadb,
-        );
-        assert_eq!(
-            refined(Kind::Redis, "Valkey server v=8.1.1 sha=00000000:0"),
-            Kind::Valkey
-        );
-        assert_eq!(of_program("redis-cli"), None);
-    }
-
-    #[test]
-    fn php_fpm_is_known_with_and_without_its_version() {
-        for name in ["php-fpm", "php-fpm8.2", "php-fpm7.4", "php-fpm82"] {
-            assert_eq!(of_program(name), Some(Kind::PhpFpm), "{name}");
-        }
-        for name in ["php", "php8.2", "php-fpm-exporter", "my-php-fpm"] {
-            assert_eq!(of_program(name), None, "{name}");
-        }
     }
 }

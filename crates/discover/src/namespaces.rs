@@ -1,14 +1,14 @@
 //! Sockets of every network namespace that has a process in it.
 //!
-//! A namespace is entered by a thread of its own, which ends with the question: no other thread ever
-//! leaves its namespace. That takes `CAP_SYS_ADMIN`; without it there is the caller's own alone.
+//! No thread of the program leaves its namespace: a process of [`entrance`] enters the others and hands back a socket that
+//! lists what is there. That takes `CAP_SYS_ADMIN`; without it only the caller's own is seen.
 
 use std::collections::BTreeMap;
-use std::fs::File;
+use std::io;
 use std::os::fd::AsFd;
-use std::thread;
+use std::os::unix::fs::MetadataExt;
 
-use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+use looptax_host::{entrance, kernel};
 
 use crate::DiscoverError;
 use crate::namespace_id::NamespaceId;
@@ -35,7 +35,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     let mut found = Networks::default();
     // Where not even our own namespace has a number, there is still the one we are in.
     let here = own.unwrap_or(NamespaceId(0));
-    match sock_diag::sockets() {
+    match sock_diag::own_sockets() {
         Ok(sockets) => {
             found.sockets.insert(here, sockets);
         }
@@ -43,7 +43,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     }
     members.remove(&here);
     for (network, pid) in members {
-        match sockets_at(pid) {
+        match sockets_of(network, pid) {
             Ok(sockets) => {
                 found.sockets.insert(network, sockets);
             }
@@ -53,20 +53,16 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     found
 }
 
-/// Lists the sockets of a process's network namespace, from a thread that goes there and ends.
-fn sockets_at(pid: u32) -> Result<Sockets, DiscoverError> {
-    let enter = move || {
-        let namespace = File::open(format!("/proc/{pid}/ns/net"))?;
-        move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?;
-        Ok(())
+/// Lists the sockets of a process's network namespace.
+fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> {
+    let lister = || {
+        let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
+        // The process may have moved, or another may have its number by now.
+        if namespace.metadata()?.ino() != network.0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        entrance::socket_lister(namespace.as_fd())
     };
-    let look = move || {
-        enter().map_err(|source| DiscoverError::Namespace { pid, source })?;
-        sock_diag::sockets()
-    };
-    let gone = || DiscoverError::Namespace {
-        pid,
-        source: std::io::ErrorKind::Other.into(),
-    };
-    thread::spawn(look).join().map_err(|_| gone())?
+    let lister = lister().map_err(|source| DiscoverError::Namespace { pid, source })?;
+    sock_diag::sockets(&lister)
 }

@@ -4,9 +4,10 @@
 //! users cannot be looked into without root; they are counted.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+
+use looptax_host::kernel;
 
 use crate::process::Process;
 
@@ -27,7 +28,8 @@ impl Owners {
         let mut owners = Self::default();
         let may_follow = may_follow();
         for process in processes {
-            let files = match fs::read_dir(process.file("fd")) {
+            let folder = process.file("fd");
+            let files = match kernel::names(&folder) {
                 Ok(files) => files,
                 Err(error) => {
                     // One that has ended meanwhile hides nothing.
@@ -37,8 +39,8 @@ impl Owners {
                     continue;
                 }
             };
-            for file in files.flatten() {
-                let target = fs::read_link(file.path());
+            for file in files {
+                let target = kernel::link(folder.join(file));
                 // Listing files takes other rights than following them.
                 if let Err(error) = &target
                     && error.kind() == ErrorKind::PermissionDenied
@@ -76,7 +78,7 @@ impl Owners {
 /// capabilities(7); `proc_pid_status(5)`, `CapEff`.
 fn may_follow() -> bool {
     const SYS_PTRACE: u32 = 19;
-    let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let status = kernel::text("/proc/self/status").unwrap_or_default();
     let line = status.lines().find_map(|it| it.strip_prefix("CapEff:"));
     let rights = line.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
     rights.is_some_and(|it| it >> SYS_PTRACE & 1 == 1)

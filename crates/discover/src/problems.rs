@@ -1,7 +1,8 @@
 //! What is wrong with what was seen, and what could not be seen.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use looptax_host::{FileId, kernel};
 
 use crate::Home;
 use crate::candidates::deserted;
@@ -125,7 +126,7 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
         });
     }
     // Everybody may read the status of the first process, unless `/proc` is mounted with `hidepid`.
-    let is_unlisted = fs::read("/proc/1/status").is_err();
+    let is_unlisted = kernel::read("/proc/1/status").is_err();
     if is_unlisted {
         problems.push(Problem::UnlistedProcesses);
     }
@@ -171,7 +172,7 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
 /// # Source
 /// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
 fn is_contained() -> bool {
-    let ours = fs::read_link("/proc/self/ns/pid");
+    let ours = kernel::link("/proc/self/ns/pid");
     ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
 }
 
@@ -247,15 +248,9 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
 /// What hides the server's `path` from `client`; `None` when it sees the same file, or when we may not
 /// look.
 fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
-    use std::os::unix::fs::MetadataExt;
-    let theirs = fs::metadata(server.outside(path)).ok()?;
-    let seen = fs::metadata(client.outside(path));
-    if let Err(error) = &seen
-        && error.kind() != std::io::ErrorKind::NotFound
-    {
-        return None;
-    }
-    let is_same = seen.is_ok_and(|it| (it.dev(), it.ino()) == (theirs.dev(), theirs.ino()));
+    let theirs = server.view().ok()?.look(path).ok()??;
+    let seen = client.view().ok()?.look(path).ok()?;
+    let is_same = seen.is_some_and(|it| FileId::from(&it) == FileId::from(&theirs));
     if is_same {
         return None;
     }

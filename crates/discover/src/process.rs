@@ -2,11 +2,11 @@
 //!
 //! What another process may fill with anything is read up to a limit.
 
-use std::fs::{self, File};
-use std::io::Read;
+use std::io;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
+use looptax_host::{View, Viewer, kernel};
 use procfs::process::Status;
 
 use crate::home::{Home, home_of};
@@ -58,7 +58,8 @@ impl Process {
 
     /// Its command line, lossily; empty where we may not look.
     pub fn arguments(&self) -> Vec<String> {
-        let bytes = read_up_to(&self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
+        let bytes =
+            kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
         bytes
             .split(|byte| *byte == 0)
             .filter(|word| !word.is_empty())
@@ -66,10 +67,21 @@ impl Process {
             .collect()
     }
 
-    /// Where `path` of this process lies for us.
-    pub fn outside(&self, path: &Path) -> PathBuf {
-        let inside = path.strip_prefix("/").unwrap_or(path);
-        self.file("root").join(inside)
+    /// Its files as it sees them, as far as its user could read them.
+    ///
+    /// # Errors
+    /// That it is gone, or not ours to look into.
+    pub fn view(&self) -> io::Result<View> {
+        View::of_process(self.pid, self.viewer())
+    }
+
+    /// The user on whose behalf its files are read.
+    pub fn viewer(&self) -> Viewer {
+        Viewer {
+            uid: self.uid,
+            gid: self.gid,
+            groups: self.groups.clone(),
+        }
     }
 
     /// A file of its folder in `/proc`.
@@ -80,12 +92,10 @@ impl Process {
 
 /// All processes that can be seen, in rising order of their numbers.
 pub(crate) fn processes() -> Vec<Process> {
-    let Ok(entries) = fs::read_dir("/proc") else {
+    let Ok(names) = kernel::names("/proc") else {
         return Vec::new();
     };
-    let mut pids: Vec<u32> = entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect();
+    let mut pids: Vec<u32> = names.filter_map(|it| it.to_str()?.parse().ok()).collect();
     pids.sort_unstable();
     pids.into_iter().filter_map(process).collect()
 }
@@ -102,35 +112,28 @@ pub fn process(pid: u32) -> Option<Process> {
     // A thread of the kernel has no memory of its own.
     status.vmsize?;
     let folder = PathBuf::from(format!("/proc/{pid}"));
-    let cgroup = read_up_to(&folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();
+    let cgroup = kernel::read_up_to(folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();
     Some(Process {
         pid,
         parent: u32::try_from(status.ppid).unwrap_or(0),
         name: status.name,
-        program: fs::read_link(folder.join("exe")).ok(),
+        program: kernel::link(folder.join("exe")).ok(),
         uid: status.euid,
         gid: status.egid,
         groups: status.groups,
         network: namespace(&folder.join("ns/net")),
         mounts: namespace(&folder.join("ns/mnt")),
         home: home_of(&String::from_utf8_lossy(&cgroup)),
-        is_in_chroot: fs::read_link(folder.join("root")).is_ok_and(|root| root != Path::new("/")),
+        is_in_chroot: kernel::link(folder.join("root")).is_ok_and(|root| root != Path::new("/")),
     })
 }
 
 /// The number in `net:[4026531840]`.
 fn namespace(link: &Path) -> Option<NamespaceId> {
-    let target = fs::read_link(link).ok()?;
+    let target = kernel::link(link).ok()?;
     let text = target.to_str()?;
     let number = text.split_once(":[")?.1.strip_suffix(']')?;
     number.parse().ok().map(NamespaceId)
-}
-
-fn read_up_to(path: &Path, most_bytes: u64) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(most_bytes).read_to_end(&mut bytes).ok()?;
-    Some(bytes)
 }
 
 #[cfg(test)]
@@ -147,7 +150,8 @@ mod tests {
         assert!(own.network.is_some() && own.mounts.is_some());
         let first = own.arguments().into_iter().next().unwrap();
         assert_eq!(Some(first), std::env::args().next());
-        assert!(own.outside(Path::new("/proc")).is_dir());
+        let view = own.view().unwrap();
+        assert!(view.look(Path::new("/proc")).unwrap().is_some());
     }
 
     #[test]

@@ -4,8 +4,9 @@
 //! A port counts only where exactly one server that is known listens on that address and port in a network
 //! namespace that has the address, and where nobody's connection through the proxy was seen to go elsewhere.
 
-use std::fs;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use looptax_host::kernel;
 
 use crate::connections::Client;
 use crate::namespaces::Networks;
@@ -93,7 +94,7 @@ fn only_server(servers: &[Server], target: SocketAddr) -> Option<usize> {
 }
 
 fn has_address(process: &Process, ip: IpAddr) -> bool {
-    let table = fs::read_to_string(process.file("net/fib_trie")).unwrap_or_default();
+    let table = kernel::text(process.file("net/fib_trie")).unwrap_or_default();
     is_local(&table, ip)
 }
 

@@ -1,28 +1,28 @@
 //! Processes that are servers, and what each listens on.
 
 use std::collections::{BTreeSet, HashMap};
-use std::fs;
 use std::net::SocketAddr;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use looptax_dsn::Kind;
+use looptax_host::read;
 use looptax_record::HowKnown;
+use rustix::fs::{FileType, Stat};
 
-use crate::kind::{of_process, of_program, refined};
+use crate::kind::of_process;
 use crate::namespace_id::NamespaceId;
 use crate::namespaces::{Networks, networks};
 use crate::owners::Owners;
 use crate::process::Process;
 use crate::sock_diag::{FileId, Queue, UnixName};
-use crate::version::{version_in, version_text};
+use crate::version::Versions;
 
 /// A server that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
     /// What it is.
     pub kind: Kind,
-    /// Its version, where its program tells.
+    /// Its version, if its program or its package shows it.
     pub version: Option<String>,
     /// What people call it: `mariadbd`, `gunicorn`.
     pub name: String,
@@ -162,6 +162,7 @@ pub(crate) fn servers(
         .collect();
     let listening = listening_of(networks, owners);
     let sockets_of = |process: &Process| listening.get(&process.pid).cloned().unwrap_or_default();
+    let mut versions = Versions::new();
     named
         .iter()
         // A worker of PostgreSQL or a saving Redis is no server of its own; one that uWSGI's emperor has
@@ -177,7 +178,7 @@ pub(crate) fn servers(
             let same = known.iter().find(|it| it.process == **process);
             let (kind, version) = match same {
                 Some(same) => (same.kind, same.version.clone()),
-                None => kind_and_version(*kind, process),
+                None => versions.of(*kind, process),
             };
             Server {
                 kind,
@@ -194,7 +195,7 @@ pub(crate) fn servers(
 /// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
 /// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
 fn name_of(process: &Process) -> String {
-    if of_program(&process.name).is_some() {
+    if Kind::of_program(&process.name).is_some() {
         process.name.clone()
     } else {
         process.program_name()
@@ -214,13 +215,6 @@ pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32,
         }
     }
     found
-}
-
-/// Kind and version by what the program says of itself.
-fn kind_and_version(kind: Kind, process: &Process) -> (Kind, Option<String>) {
-    let text = version_text(kind, process);
-    let refined = text.as_deref().map_or(kind, |text| refined(kind, text));
-    (refined, text.as_deref().and_then(version_in))
 }
 
 /// What one process listens on now, TCP first, whatever its program is; nothing where it may not be looked into.
@@ -315,38 +309,37 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
 /// What lies at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
 /// path counts from is not known, so another file there, or none, says nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
-    let found = fs::symlink_metadata(path).ok();
-    let found = found.filter(|it| path.is_absolute() && it.file_type().is_socket());
+    let found = read::look_at_link(path).ok().flatten();
+    let found = found.filter(|it| path.is_absolute() && is_socket(it));
     let same = found.filter(|it| bound.is_some() && is_file(it, bound));
     same.map_or(SocketFile::Unknown, |it| present(&it))
 }
 
-fn present(found: &fs::Metadata) -> SocketFile {
+fn present(found: &Stat) -> SocketFile {
     SocketFile::Present {
-        uid: found.uid(),
-        gid: found.gid(),
-        mode: found.mode() & 0o7777,
+        uid: found.st_uid,
+        gid: found.st_gid,
+        mode: found.st_mode & 0o7777,
     }
+}
+
+pub(crate) fn is_socket(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
 /// What lies at `path` for `process`, held against the file that its socket was bound to. A relative
 /// path counts from the folder that the process is in now.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
-    let outside = if path.is_absolute() {
-        process.outside(path)
-    } else {
-        process.file("cwd").join(path)
-    };
-    match fs::symlink_metadata(outside) {
-        Ok(found) if found.file_type().is_socket() && is_file(&found, bound) => present(&found),
-        Ok(_) => SocketFile::Replaced,
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => SocketFile::Missing,
+    match process.view().and_then(|it| it.look_at_link(path)) {
+        Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),
+        Ok(Some(_)) => SocketFile::Replaced,
+        Ok(None) => SocketFile::Missing,
         Err(_) => SocketFile::Unknown,
     }
 }
 
 /// Whether the file is the one that a socket was bound to, as far as the kernel told which that is.
 /// It tells the lower half of the inode's number.
-pub(crate) fn is_file(found: &fs::Metadata, bound: Option<FileId>) -> bool {
-    bound.is_none_or(|(inode, _)| found.ino() as u32 == inode)
+pub(crate) fn is_file(found: &Stat, bound: Option<FileId>) -> bool {
+    bound.is_none_or(|(inode, _)| found.st_ino as u32 == inode)
 }

@@ -1,6 +1,6 @@
 //! The kernel's own list of stream sockets, over netlink: what `ss` reads.
 //!
-//! One dump per address family, of the calling thread's network namespace. A message that cannot be
+//! One dump per address family, of the network namespace that the socket was opened in. A message that cannot be
 //! read is counted and passed over. Called for each namespace by `namespaces`.
 //!
 //! # Source
@@ -10,6 +10,7 @@ use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::io;
 use std::net::{IpAddr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
@@ -23,8 +24,10 @@ use netlink_packet_sock_diag::constants::{
 };
 use netlink_packet_sock_diag::inet::{self, ExtensionFlags, InetRequest, InetResponse, SocketId};
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
-use netlink_sys::Socket;
-use netlink_sys::protocols::NETLINK_SOCK_DIAG;
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
+};
 
 use crate::DiscoverError;
 
@@ -108,8 +111,22 @@ pub(crate) struct Sockets {
 /// Lists the sockets of the calling thread's network namespace.
 ///
 /// # Errors
+/// As [`sockets`].
+pub(crate) fn own_sockets() -> Result<Sockets, DiscoverError> {
+    let opened = socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    );
+    sockets(&opened.map_err(|errno| failed("TCP")(errno.into()))?)
+}
+
+/// Lists the sockets of the network namespace that `lister` was opened in.
+///
+/// # Errors
 /// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no sockets there, which is none.
-pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
+pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
     let mut found = Sockets::default();
     for (family, id) in [
         (AF_INET, SocketId::new_v4()),
@@ -124,7 +141,7 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
                 | inet::StateFlags::TIME_WAIT,
             socket_id: id,
         });
-        found.n_unread += dump(request, |message| {
+        found.n_unread += dump(lister, request, |message| {
             let SockDiagMessage::InetResponse(response) = message else {
                 return;
             };
@@ -138,7 +155,7 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
         })
         .map_err(failed("TCP"))?;
     }
-    found.n_unread += unix(&mut found.unix).map_err(failed("Unix"))?;
+    found.n_unread += unix(lister, &mut found.unix).map_err(failed("Unix"))?;
     Ok(found)
 }
 
@@ -146,7 +163,7 @@ pub(crate) fn sockets() -> Result<Sockets, DiscoverError> {
 ///
 /// Who waits to be accepted is asked for first: a client that is accepted meanwhile is in both lists,
 /// not in none, and counts once. A list of its own, because a queue too long for one message ends it.
-fn unix(found: &mut Vec<UnixSocket>) -> io::Result<usize> {
+fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest {
             state_flags,
@@ -157,7 +174,7 @@ fn unix(found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     };
     let mut waiting = HashMap::new();
     let queues = request(unix::StateFlags::LISTEN, ShowFlags::ICONS);
-    let mut n_unread = dump(queues, |message| {
+    let mut n_unread = dump(lister, queues, |message| {
         if let SockDiagMessage::UnixResponse(response) = message {
             waiting.insert(u64::from(response.header.inode), in_queue(&response));
         }
@@ -165,7 +182,7 @@ fn unix(found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let states = unix::StateFlags::ESTABLISHED | unix::StateFlags::LISTEN;
     let show = ShowFlags::NAME | ShowFlags::VFS | ShowFlags::PEER | ShowFlags::RQLEN;
     let all = request(states, show | ShowFlags::from_bits_retain(SHOW_UID));
-    n_unread += dump(all, |message| {
+    n_unread += dump(lister, all, |message| {
         if let SockDiagMessage::UnixResponse(response) = message
             && response.header.kind == STREAM
         {
@@ -196,24 +213,30 @@ fn failed(family: &'static str) -> impl Fn(io::Error) -> DiscoverError {
 }
 
 /// Sends one request for a list and hands on what comes; tells how many messages were unreadable.
-fn dump(request: SockDiagMessage, mut take: impl FnMut(SockDiagMessage)) -> io::Result<usize> {
-    let socket = Socket::new(NETLINK_SOCK_DIAG)?;
+fn dump(
+    lister: &OwnedFd,
+    request: SockDiagMessage,
+    mut take: impl FnMut(SockDiagMessage),
+) -> io::Result<usize> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
     let mut packet = NetlinkMessage::new(header, request.into());
     packet.finalize();
     let mut bytes = vec![0; packet.buffer_len()];
     packet.serialize(&mut bytes);
-    socket.send(&bytes, 0)?;
+    send(lister, &bytes, SendFlags::empty())?;
 
     let mut n_unread = 0;
-    let mut answer = Vec::with_capacity(ANSWER_BYTES);
+    let mut answer = vec![0; ANSWER_BYTES];
     loop {
-        answer.clear();
-        if socket.recv(&mut answer, 0)? == 0 {
+        let n_bytes = match recv(lister, &mut answer[..], RecvFlags::empty()) {
+            Err(Errno::INTR) => continue,
+            received => received?.0,
+        };
+        if n_bytes == 0 {
             return Err(io::ErrorKind::UnexpectedEof.into());
         }
-        let mut rest = &answer[..];
+        let mut rest = &answer[..n_bytes];
         while let Ok(header) = NetlinkBuffer::new_checked(rest) {
             // Each message is padded to four bytes; `new_checked` has seen that it is all there.
             let length = (header.length() as usize).max(1);
@@ -359,7 +382,7 @@ mod tests {
             client.write_all(b"ping").unwrap();
             server.read_exact(&mut [0; 4]).unwrap();
         }
-        let found = sockets().unwrap();
+        let found = own_sockets().unwrap();
         let listening = found
             .tcp
             .iter()
@@ -385,9 +408,9 @@ mod tests {
         let listener = UnixListener::bind(&path).unwrap();
         let inode = fs::metadata(&path).unwrap().ino();
         let client = UnixStream::connect(&path).unwrap();
-        let waiting = sockets().unwrap();
+        let waiting = own_sockets().unwrap();
         let (server, _) = listener.accept().unwrap();
-        let accepted = sockets().unwrap();
+        let accepted = own_sockets().unwrap();
         fs::remove_dir_all(&folder).unwrap();
 
         let name = Some(UnixName::Path(path));

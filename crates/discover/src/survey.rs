@@ -1,5 +1,7 @@
 //! One look at the whole machine: servers, clients, and what is wrong or could not be seen.
 
+use looptax_host::{entrance, rights};
+
 use crate::connections::{Client, OtherConnections, clients, others};
 use crate::ends::{Ends, Peers};
 use crate::glimpses::Glimpses;
@@ -56,6 +58,9 @@ pub fn survey_after(earlier: &Survey, glimpses: &Glimpses) -> Survey {
 }
 
 fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>) -> Survey {
+    // Without the right to enter namespaces, they are reported as not seen.
+    entrance::start().ok();
+    let _lowered = rights::lowered_to(rights::LOOKING);
     let processes = processes();
     let own = process::process(std::process::id()).and_then(|own| own.network);
     let at_ns = monotonic_ns();

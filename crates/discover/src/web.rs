@@ -5,7 +5,6 @@
 
 use looptax_dsn::Kind;
 
-use crate::kind::of_program;
 use crate::process::Process;
 
 /// Web servers, and proxies that speak HTTP.
@@ -74,7 +73,7 @@ pub fn known_as(process: &Process) -> String {
 /// environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();
-    let kind = of_program(&program).or_else(|| of_program(&process.name));
+    let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));
     let is_between = is_web_server(&program) || is_proxy(&program);
     is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }

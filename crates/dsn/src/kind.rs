@@ -6,6 +6,30 @@ use std::fmt;
 
 use serde::Deserialize;
 
+/// Names of programs, and which server each is until its version says more. `redis-check-rdb` is the same file as the
+/// server on Debian.
+const PROGRAMS: [(&str, Kind); 17] = [
+    ("mariadbd", Kind::Mariadb),
+    ("mysqld", Kind::Mysql),
+    ("postgres", Kind::Postgres),
+    ("postmaster", Kind::Postgres),
+    ("redis-server", Kind::Redis),
+    ("redis-check-rdb", Kind::Redis),
+    ("valkey-server", Kind::Valkey),
+    ("valkey-check-rdb", Kind::Valkey),
+    ("keydb-server", Kind::Keydb),
+    ("dragonfly", Kind::Dragonfly),
+    ("memcached", Kind::Memcached),
+    ("mongod", Kind::Mongodb),
+    ("ferretdb", Kind::Ferretdb),
+    ("pgbouncer", Kind::Pgbouncer),
+    ("proxysql", Kind::Proxysql),
+    ("uwsgi", Kind::Uwsgi),
+    ("uwsgi-core", Kind::Uwsgi),
+];
+/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
+const PHP_FPM: &str = "php-fpm";
+
 /// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
@@ -69,6 +93,16 @@ impl Kind {
             Self::Http => "http",
             Self::Echo => "echo",
         }
+    }
+
+    /// The kind that a program of this name is.
+    pub fn of_program(name: &str) -> Option<Self> {
+        let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+        if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
+            return Some(Self::PhpFpm);
+        }
+        let mut programs = PROGRAMS.iter();
+        programs.find(|it| it.0 == name).map(|it| it.1)
     }
 
     /// What its clients speak with it; `None` where looptax does not.
@@ -180,5 +214,26 @@ impl Protocol {
 impl fmt::Display for Protocol {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_known_by_their_programs() {
+        assert_eq!(Kind::of_program("mysqld"), Some(Kind::Mysql));
+        assert_eq!(Kind::of_program("redis-cli"), None);
+    }
+
+    #[test]
+    fn php_fpm_is_known_with_and_without_its_version() {
+        for name in ["php-fpm", "php-fpm8.2", "php-fpm7.4", "php-fpm82"] {
+            assert_eq!(Kind::of_program(name), Some(Kind::PhpFpm), "{name}");
+        }
+        for name in ["php", "php8.2", "php-fpm-exporter", "my-php-fpm"] {
+            assert_eq!(Kind::of_program(name), None, "{name}");
+        }
     }
 }

@@ -3,13 +3,14 @@
 //! A name in the abstract namespace of sockets: the kernel forgets it with us, however we end, and
 //! nothing lies about on a disk. Seen only within one network namespace.
 
-use std::fs;
 use std::io;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixListener};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread;
 use std::time::Duration;
+
+use looptax_host::kernel;
+use looptax_host::waiting;
 
 /// What the first is called; those that measure beside it have a number after it.
 const NAME: &str = "looptax is measuring";
@@ -73,7 +74,7 @@ impl Claim {
                     has_other: false,
                 };
             }
-            thread::sleep(PAUSE);
+            waiting::pause(PAUSE);
             first = first.or_else(|| hold(name, 0).ok());
         }
         drop(first);
@@ -94,7 +95,7 @@ fn hold(name: &str, idx: usize) -> io::Result<UnixListener> {
 /// # Source
 /// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
 fn n_held(name: &str) -> usize {
-    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let table = kernel::text("/proc/net/unix").unwrap_or_default();
     let names = table.lines().filter_map(|line| line.split_once(" @"));
     let is_one = |its: &str| {
         let rest = its.strip_prefix(name);
@@ -105,6 +106,8 @@ fn n_held(name: &str) -> usize {
 
 #[cfg(test)]
 mod tests {
+    use std::thread;
+
     use super::*;
 
     fn name(of: &str) -> String {

@@ -3,7 +3,6 @@
 mod one_shots;
 mod sessions;
 
-use std::fs;
 use std::io;
 
 use looptax_bench::{
@@ -11,6 +10,7 @@ use looptax_bench::{
 };
 use looptax_dsn::{Arm, Protocol};
 use looptax_failure::{Explain, Failure};
+use looptax_host::kernel;
 use looptax_path::{
     Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
 };
@@ -404,11 +404,11 @@ fn picked(coins: u64, side: Side, n: usize) -> usize {
 }
 
 /// Queries of others that run now; an error when they have doubled since we came.
-fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, CrowdedError> {
-    let now = others_running(observer);
+fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, Failure> {
+    let now = others_running(observer).map_err(Failure::new)?;
     match (at_first, now) {
-        (Some(then), Some(now)) if now > 2 * then.max(LEAST_DOUBLED) => {
-            Err(CrowdedError { then, now })
+        (Some(then), Some(now)) if now > then.max(LEAST_DOUBLED).saturating_mul(2) => {
+            Err(CrowdedError { then, now }.into())
         }
         _ => Ok(now),
     }
@@ -428,7 +428,7 @@ impl Explain for CrowdedError {}
 /// from another pid namespace would point at a stranger.
 fn worker_of(proof: &Proof, server_pids: &[u32]) -> Option<Worker> {
     let tid = proof.worker?;
-    let status = fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
+    let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
     let field = |name: &str| -> Option<u32> {
         status
             .lines()

@@ -4,10 +4,10 @@
 //! per run.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_bench::CpuGroup;
+use looptax_host::read;
 use looptax_record::Host;
 
 /// System controls that change what loopback TCP does.
@@ -77,7 +77,7 @@ impl Files {
 
     /// A file without its last line break; `None` when it cannot be read or is empty.
     fn text(&self, path: &str) -> Option<String> {
-        let text = fs::read_to_string(self.root.join(path)).ok()?;
+        let text = read::config(&self.root.join(path)).ok()?;
         let text = text.trim_end();
         (!text.is_empty()).then(|| text.to_owned())
     }
@@ -90,10 +90,8 @@ impl Files {
 
     fn mitigations(&self) -> BTreeMap<String, String> {
         let folder = "sys/devices/system/cpu/vulnerabilities";
-        let Ok(entries) = fs::read_dir(self.root.join(folder)) else {
-            return BTreeMap::new();
-        };
-        let names = entries.filter_map(|entry| entry.ok()?.file_name().into_string().ok());
+        let paths = read::list(&self.root.join(folder)).unwrap_or_default();
+        let names = { paths.iter() }.filter_map(|it| Some(it.file_name()?.to_str()?.to_owned()));
         names
             .filter_map(|name| Some((self.text(&format!("{folder}/{name}"))?, name)))
             .map(|(state, name)| (name, state))
@@ -142,6 +140,7 @@ fn chosen(modes: &str) -> Option<String> {
 #[allow(clippy::disallowed_methods, reason = "files in a scratch folder")]
 mod tests {
     use super::*;
+    use std::fs;
 
     fn host_of(files: &[(&str, &str)]) -> Host {
         let root = tempfile::tempdir().unwrap();

@@ -4,9 +4,13 @@
 //! so that it counts once.
 
 use std::collections::HashSet;
-use std::fs;
+use std::ffi::{OsStr, OsString};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
+
+use looptax_host::output::{Existing, Output};
+use looptax_host::{Folder, own};
+use rustix::fs::FileType;
 
 use crate::FleetError;
 use crate::batch::Batch;
@@ -14,6 +18,8 @@ use crate::lines::{from_lines, to_lines};
 
 /// Most bytes that wait: a report an hour of a large machine for a month.
 const MOST_BYTES: u64 = 64 << 20;
+/// Only the owner reads what waits.
+const PRIVATE: u32 = 0o600;
 /// Files of reports end in this; whatever else lies in the folder is left alone.
 const ENDING: &str = "jsonl";
 /// A file that could not be read as a report is put aside under this ending, and not tried again.
@@ -57,13 +63,16 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Spool`].
     pub fn make(&self) -> Result<(), FleetError> {
-        use std::os::unix::fs::DirBuilderExt;
-        let mut builder = fs::DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(&self.folder);
-        made.map_err(|source| FleetError::Spool {
+        let made = own::make_folder(&self.folder);
+        made.map(drop).map_err(|source| FleetError::Spool {
             path: self.folder.clone(),
             source,
         })
+    }
+
+    /// The folder, held; it is believed only where it is the caller's own.
+    fn open(&self) -> io::Result<Folder> {
+        own::folder(&self.folder)
     }
 
     /// Keeps a report until it is removed: it is on disk when this comes back.
@@ -88,13 +97,11 @@ impl Spool {
     }
 
     fn write(&self, name: &str, lines: &str) -> io::Result<()> {
-        let mut file = tempfile::Builder::new()
-            .prefix(".new-")
-            .tempfile_in(&self.folder)?;
-        file.write_all(lines.as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(self.folder.join(name))?;
-        fs::File::open(&self.folder)?.sync_all()
+        let output = Output::within(self.open()?, OsStr::new(name))?;
+        let begun = output.begin(Some(PRIVATE))?;
+        begun.file().write_all(lines.as_bytes())?;
+        begun.file().sync_all()?;
+        begun.finish(Existing::Replace)
     }
 
     /// The reports that wait, the oldest first.
@@ -104,7 +111,8 @@ impl Spool {
     pub fn waiting(&self) -> Result<Vec<PathBuf>, FleetError> {
         let mut files = self.files()?;
         files.sort();
-        Ok(files.into_iter().map(|(_, path)| path).collect())
+        let paths = files.into_iter().map(|(_, name, _)| self.folder.join(name));
+        Ok(paths.collect())
     }
 
     /// Reads a report that waits; `None` where it is none and was put aside, or is gone.
@@ -116,13 +124,15 @@ impl Spool {
             path: path.to_owned(),
             source,
         };
-        let text = match fs::read(path) {
+        let folder = self.open().map_err(failed)?;
+        let name = path.file_name().unwrap_or_default();
+        let text = match folder.read_own(name, self.most_bytes) {
             Ok(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
             Err(error) => return Err(failed(error)),
         };
         let Ok(batch) = from_lines(&text) else {
-            fs::rename(path, path.with_extension(BROKEN)).map_err(failed)?;
+            put_aside(&folder, path, BROKEN).map_err(failed)?;
             return Ok(None);
         };
         let path = path.to_owned();
@@ -134,13 +144,11 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Take`].
     pub fn put_refused_aside(&self, path: &Path) -> Result<PathBuf, FleetError> {
-        let aside = path.with_extension(REFUSED);
-        let moved = fs::rename(path, &aside);
+        let moved = self.open().and_then(|it| put_aside(&it, path, REFUSED));
         moved.map_err(|source| FleetError::Take {
             path: path.to_owned(),
             source,
-        })?;
-        Ok(aside)
+        })
     }
 
     /// Removes a report that has arrived.
@@ -148,7 +156,8 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Take`].
     pub fn remove(&self, path: &Path) -> Result<(), FleetError> {
-        match fs::remove_file(path) {
+        let name = path.file_name().unwrap_or_default();
+        match self.open().and_then(|it| it.remove(name)) {
             Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FleetError::Take {
                 path: path.to_owned(),
                 source,
@@ -163,15 +172,19 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Take`].
     pub fn told_records(&self) -> Result<HashSet<String>, FleetError> {
-        let path = self.folder.join(TOLD);
-        match fs::read_to_string(&path) {
-            Ok(text) => {
+        let read = |it: Folder| it.read_own(TOLD, self.most_bytes);
+        match self.open().and_then(read) {
+            Ok(bytes) => {
+                let text = String::from_utf8_lossy(&bytes);
                 let mut lines = text.lines();
                 let is_its = lines.next() == Some(&*self.collector);
                 Ok({ lines.filter(|_| is_its) }.map(str::to_owned).collect())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
-            Err(source) => Err(FleetError::Take { path, source }),
+            Err(source) => Err(FleetError::Take {
+                path: self.folder.join(TOLD),
+                source,
+            }),
         }
     }
 
@@ -196,37 +209,48 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Spool`].
     pub fn n_broken(&self) -> Result<usize, FleetError> {
-        let entries = fs::read_dir(&self.folder).map_err(|source| FleetError::Spool {
+        let names = self.open().and_then(|it| it.names());
+        let names = names.map_err(|source| FleetError::Spool {
             path: self.folder.clone(),
             source,
         })?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        Ok(paths
-            .filter(|it| it.extension().is_some_and(|it| it == BROKEN))
-            .count())
+        Ok(names.iter().filter(|it| has_ending(it, BROKEN)).count())
     }
 
     fn n_bytes(&self) -> Result<u64, FleetError> {
-        let lengths = self.files()?.into_iter().map(|(_, path)| path);
-        Ok(lengths
-            .filter_map(|it| fs::metadata(it).ok())
-            .map(|it| it.len())
-            .sum())
+        let files = self.files()?;
+        Ok(files.into_iter().map(|(_, _, n_bytes)| n_bytes).sum())
     }
 
-    /// Files of reports, each with when it was kept.
-    fn files(&self) -> Result<Vec<(std::time::SystemTime, PathBuf)>, FleetError> {
+    /// Files of reports, each with when it was kept, in nanoseconds since 1970, and its bytes.
+    fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
         let failed = |source| FleetError::Spool {
             path: self.folder.clone(),
             source,
         };
-        let entries = fs::read_dir(&self.folder).map_err(failed)?;
-        let paths = entries.flatten().map(|entry| entry.path());
-        let ours = paths.filter(|it| it.extension().is_some_and(|it| it == ENDING));
-        let dated = ours.filter_map(|path| {
-            let kept = fs::metadata(&path).and_then(|it| it.modified()).ok()?;
-            Some((kept, path))
-        });
+        let folder = self.open().map_err(failed)?;
+        let names = folder.names().map_err(failed)?.into_iter();
+        let dated = names
+            .filter(|it| has_ending(it, ENDING))
+            .filter_map(|name| {
+                let stat = folder.look(&name).ok()??;
+                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+                let kept_ns =
+                    i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+                is_file.then(|| (kept_ns, name, u64::try_from(stat.st_size).unwrap_or(0)))
+            });
         Ok(dated.collect())
     }
+}
+
+fn has_ending(name: &OsStr, ending: &str) -> bool {
+    Path::new(name).extension().is_some_and(|it| it == ending)
+}
+
+/// Gives a report another ending; gives its path then.
+fn put_aside(folder: &Folder, path: &Path, ending: &str) -> io::Result<PathBuf> {
+    let aside = path.with_extension(ending);
+    let [from, to] = [path, &aside].map(|it| it.file_name().unwrap_or_default());
+    folder.rename(from, to)?;
+    Ok(aside)
 }

@@ -4,3 +4,27 @@
 //! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
+//! [`waiting`] is the one way to wait: a signal ends it.
+
+mod control;
+pub mod entrance;
+mod folder;
+pub mod kernel;
+pub mod output;
+pub mod own;
+pub mod program;
+pub mod read;
+mod refusal;
+pub mod rights;
+pub mod seccomp;
+mod view;
+mod viewer;
+pub mod waiting;
+mod walk;
+
+pub use control::{Stranger, is_ours, is_privileged, is_writable_by_us_alone};
+pub use folder::{FileId, Folder, plain, read_whole};
+pub use refusal::{Refusal, refusal};
+pub use view::View;
+pub use viewer::Viewer;
+pub use walk::{Last, Link, Links, Walk, Walked};

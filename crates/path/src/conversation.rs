@@ -9,12 +9,13 @@ use std::time::Duration;
 
 use looptax_dsn::Protocol;
 use looptax_wire::{
-    Channel, Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site,
-    upstream,
+    Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream,
 };
 
+use crate::answers::{Row, only, table, unfit};
 use crate::error::LOG_IN;
-use crate::{Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
+use crate::peer::{admit, admit_sealed};
+use crate::{Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
 pub(crate) use protocol::ProtocolConnection;
 
 /// When a login is made over TLS.
@@ -33,13 +34,15 @@ pub struct Conversation {
     pub(crate) connection: ProtocolConnection,
     pub(crate) facts: LinkFacts,
     endpoint: Endpoint,
+    admitted: Admitted,
 }
 
 impl Conversation {
     /// Connects and logs in; with the echo server as [`Echo::default`] says.
     ///
     /// # Errors
-    /// Those of [`Link::open`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    /// Those of [`Link::open`]; [`PathError::Stranger`] where nothing proves that the server is there;
+    /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
     pub fn open(
         protocol: Protocol,
         endpoint: &Endpoint,
@@ -52,7 +55,7 @@ impl Conversation {
     /// The same over a connection that is open already.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
     pub fn over(
         link: Link,
         protocol: Protocol,
@@ -61,15 +64,17 @@ impl Conversation {
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let is_logged_in = link.is_logged_in();
-        let connection = log_in(protocol, link, login, limits.io);
+        let admitted = admit(protocol, &link, login)?;
+        let connection = log_in(protocol, link, login, admitted, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
-        Self::from_login(connection, facts, &endpoint).map_err(|error| error.named_for(protocol))
+        Self::from_login(connection, facts, &endpoint, admitted)
+            .map_err(|error| error.named_for(protocol))
     }
 
     /// The same over TLS.
     ///
     /// # Errors
-    /// [`PathError::Protocol`] when the server refuses, offers no TLS, or speaks otherwise.
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses, offers no TLS, or speaks otherwise.
     pub fn over_tls(
         link: Link,
         protocol: Protocol,
@@ -79,9 +84,10 @@ impl Conversation {
     ) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let is_logged_in = link.is_logged_in();
-        let connection = sealed::log_in(protocol, link, login, tls, limits.io, false);
+        let admitted = admit_sealed(protocol, &link, login)?;
+        let connection = sealed::log_in(protocol, link, login, admitted, tls, limits.io, false);
         is_logged_in.store(true, Ordering::Relaxed);
-        Self::from_sealed_login(connection, facts, &endpoint)
+        Self::from_sealed_login(connection, facts, &endpoint, admitted)
     }
 
     /// Logs in plainly, or over TLS where `sealing` or the server wants it; [`LinkFacts::tls`] says which it was.
@@ -136,34 +142,43 @@ impl Conversation {
         }
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         link.is_logged_in().store(true, Ordering::Relaxed);
+        let admitted = admit(Protocol::Echo, &link, &Login::default())?;
         let connection =
             echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
-        Self::from_login(connection, facts, &endpoint)
+        Self::from_login(connection, facts, &endpoint, admitted)
     }
 
     pub(crate) fn from_sealed_login(
         connection: Result<(ProtocolConnection, TlsFacts), WireError>,
         mut facts: LinkFacts,
         endpoint: &Endpoint,
+        admitted: Admitted,
     ) -> Result<Self, PathError> {
         let connection = connection.map(|(connection, tls)| {
             facts.tls = Some(tls);
             connection
         });
-        Self::from_login(connection, facts, endpoint)
+        Self::from_login(connection, facts, endpoint, admitted)
     }
 
     pub(crate) fn from_login(
         connection: Result<ProtocolConnection, WireError>,
         facts: LinkFacts,
         endpoint: &Endpoint,
+        admitted: Admitted,
     ) -> Result<Self, PathError> {
         let connection = connection.map_err(|source| login_failed(endpoint, source))?;
         Ok(Self {
             connection,
             facts,
             endpoint: endpoint.clone(),
+            admitted,
         })
+    }
+
+    /// That its peer was looked at before it logged in: for one-shot connections that go the same way.
+    pub fn admitted(&self) -> Admitted {
+        self.admitted
     }
 
     /// The server's version as it states it.
@@ -221,8 +236,13 @@ impl Conversation {
         match &mut self.connection {
             ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
             ProtocolConnection::Postgres(it) => {
-                let rows = it.query("SHOW ssl").ok()?;
-                Some(rows.first()?.first()?.as_deref() == Some(b"on"))
+                let title = Protocol::Postgres.title();
+                let rows = table::<1>(title, it.query("SHOW ssl").ok()?).ok()?;
+                match only(title, rows).ok()? {
+                    [Some(value)] if value == "on" => Some(true),
+                    [Some(value)] if value == "off" => Some(false),
+                    _ => None,
+                }
             }
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
@@ -264,21 +284,26 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL query; gives its rows as the server writes them.
-    ///
-    /// # Errors
-    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
-    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
-        let rows = match &mut self.connection {
-            ProtocolConnection::Mysql(it) => it.query(sql)?,
-            ProtocolConnection::Postgres(it) => it.query(sql)?,
+    pub(crate) fn raw_rows(&mut self, sql: &str) -> Result<Vec<Row>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.query(sql),
+            ProtocolConnection::Postgres(it) => it.query(sql),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
-            | ProtocolConnection::Echo(_) => return Err(no_sql()),
-        };
+            | ProtocolConnection::Echo(_) => Err(no_sql()),
+        }
+    }
+
+    /// Runs one SQL query in the session's own search path; gives its rows as the server writes them, whatever they are: see
+    /// [`Self::rows`].
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
+        let rows = self.raw_rows(sql)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(rows
             .into_iter()
@@ -411,25 +436,35 @@ pub(crate) fn log_in(
     protocol: Protocol,
     link: Link,
     login: &Login,
+    admitted: Admitted,
     limit: Duration,
 ) -> Result<ProtocolConnection, WireError> {
-    let channel = match link.endpoint() {
-        Endpoint::Unix(_) | Endpoint::Abstract(_) => Channel::Local,
-        Endpoint::Tcp(_) => Channel::PlainTcp,
-    };
     Ok(match protocol {
         Protocol::Mysql => {
-            ProtocolConnection::Mysql(mysql::Connection::login(link, login, channel, limit)?)
+            let (login, channel) = (admitted.with(login), admitted.channel);
+            ProtocolConnection::Mysql(mysql::Connection::login(link, &login, channel, limit)?)
         }
-        Protocol::Postgres => {
-            ProtocolConnection::Postgres(postgres::Connection::login(link, login, limit)?)
-        }
+        Protocol::Postgres => ProtocolConnection::Postgres(postgres::Connection::login_over(
+            link,
+            login,
+            admitted.clear(),
+            limit,
+        )?),
         Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
         Protocol::Memcached => {
             ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
         }
         Protocol::Mongodb => {
-            ProtocolConnection::Mongodb(mongodb::Connection::login(link, login, limit)?)
+            let is_tcp = link.facts().local.is_some();
+            let connection = mongodb::Connection::login(link, login, limit)?;
+            if is_tcp && connection.peer().is_none() {
+                return Err(unfit(
+                    protocol.title(),
+                    "the address that we come from",
+                    &[],
+                ));
+            }
+            ProtocolConnection::Mongodb(connection)
         }
         // Where its scripts lie stands for the database.
         Protocol::Fastcgi => {

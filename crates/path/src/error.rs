@@ -68,6 +68,14 @@ pub enum PathError {
         /// Why.
         source: WireError,
     },
+    /// Nobody logs in, since nothing proves that the server is at the other end.
+    #[error("nobody was logged in over {endpoint}: {why}")]
+    Stranger {
+        /// Where.
+        endpoint: String,
+        /// Whose it is, as far as that is seen.
+        why: String,
+    },
     /// A connection is not what its arm says.
     #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
     Unproved {
@@ -121,6 +129,11 @@ impl PathError {
             } => Some((code, message)),
             _ => None,
         }
+    }
+
+    /// Whether nobody logged in for want of a proof of who is there.
+    pub fn is_of_stranger(&self) -> bool {
+        matches!(self, Self::Stranger { .. })
     }
 
     /// Whether a login was refused that the server may take over TLS. MariaDB says the same of a wrong password.
@@ -221,6 +234,7 @@ impl Explain for PathError {
                  nothing was measured"
                     .to_owned(),
             ),
+            Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
             Self::Unproved { .. } => Some(
                 "a proxy, a port forward or a second server may sit behind that address".to_owned(),
             ),
@@ -242,8 +256,14 @@ impl Explain for PathError {
     }
 }
 
+/// What to do where nothing proves who is there.
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust-peer logs in all the same, and whoever is there may have the password";
+
 /// What a login is called.
 pub(crate) const LOG_IN: &str = "log in";
+
+/// What any other question is called.
+pub(crate) const ASK: &str = "ask the server";
 
 /// The question by which both arms are proved to lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
@@ -320,6 +340,10 @@ fn wire_hint(source: &WireError) -> Option<String> {
         WireError::EndsConnection { .. } => Some(
             "a way is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
              its sync workers have none)"
+                .to_owned(),
+        ),
+        WireError::ClearNotEnabled => Some(
+            "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 enables it, as it does for MySQL's own clients"
                 .to_owned(),
         ),
         WireError::NoTls => {

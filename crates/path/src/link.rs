@@ -19,11 +19,13 @@ use rustix::net::{Shutdown, shutdown, sockopt};
 use rustls::ClientConnection;
 
 use crate::tls::{Seal, TlsClient, TlsFacts, invalid};
-use crate::{Endpoint, PathError};
+use crate::{Endpoint, PathError, silence};
 pub use calls::Calls;
 pub use facts::{Limits, LinkFacts};
 use patience::Patience;
+pub(crate) use patience::{part_of, patiently};
 use raw::Raw;
+pub(crate) use socket::connect_tcp;
 use socket::{brief_facts, connect, facts, no_facts};
 
 /// So often a server that closes may still be heard: last words fit into a read or two.
@@ -34,7 +36,6 @@ const MOST_LAST_READS: usize = 64;
 pub struct Link {
     raw: Raw,
     facts: LinkFacts,
-    endpoint: Endpoint,
     io_limit: Duration,
     /// What seals the bytes, once TLS has started.
     tls: Option<Box<ClientConnection>>,
@@ -84,6 +85,7 @@ impl Link {
         limits: Limits,
         facts: fn(BorrowedFd<'_>) -> Result<LinkFacts, Errno>,
     ) -> Result<Self, PathError> {
+        silence::refuse(endpoint)?;
         let fd = connect(endpoint, limits)?;
         let option = |action| {
             move |source: Errno| PathError::Option {
@@ -92,14 +94,13 @@ impl Link {
             }
         };
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            sockopt::set_socket_timeout(&fd, timeout, Some(limits.io))
+            sockopt::set_socket_timeout(&fd, timeout, Some(part_of(limits.io)))
                 .map_err(option("set a time limit"))?;
         }
         let facts = facts(fd.as_fd()).map_err(option("read the properties"))?;
         Ok(Self {
-            raw: Raw::new(fd, limits.io),
+            raw: Raw::new(fd, endpoint.clone(), limits.io),
             facts,
-            endpoint: endpoint.clone(),
             io_limit: limits.io,
             tls: None,
         })
@@ -143,7 +144,7 @@ impl Link {
 
     /// Where it leads.
     pub fn endpoint(&self) -> &Endpoint {
-        &self.endpoint
+        &self.raw.endpoint
     }
 
     /// Gathers small packets again, as TCP does unless told otherwise (Nagle's algorithm). Does nothing
@@ -246,6 +247,12 @@ impl Link {
             fd,
             seal: self.tls.map(Seal::new),
         })
+    }
+}
+
+impl AsFd for Link {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.raw.fd.as_fd()
     }
 }
 

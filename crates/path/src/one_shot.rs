@@ -15,7 +15,7 @@ use looptax_wire::{Login, WireError, fastcgi, mysql, postgres, redis, upstream};
 use crate::conversation::{ProtocolConnection, log_in, sealed};
 use crate::endpoint::has_family;
 use crate::workload::{PING_BYTES, ping};
-use crate::{Calls, Conversation, Endpoint, Limits, Link, PathError, TlsClient};
+use crate::{Admitted, Calls, Conversation, Endpoint, Limits, Link, PathError, TlsClient};
 
 /// A key that no server has.
 const MISSING_KEY: &[u8] = b"looptax:missing";
@@ -31,6 +31,8 @@ pub struct OneShot {
     pub endpoint: Endpoint,
     /// As whom.
     pub login: Login,
+    /// That the peer was looked at, on a connection of the same kind: to look again each time would be measured, too.
+    pub admitted: Admitted,
     /// How long anything may take.
     pub limits: Limits,
     /// How it is sealed, if it is.
@@ -93,6 +95,7 @@ impl Conversation {
             protocol,
             endpoint,
             login,
+            admitted,
             limits,
             tls,
             ..
@@ -100,8 +103,9 @@ impl Conversation {
         let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
         if let Some(tls) = tls {
-            let connection = sealed::log_in(*protocol, link, login, tls, limits.io, true);
-            return Self::from_sealed_login(connection, facts, endpoint);
+            let connection =
+                sealed::log_in(*protocol, link, login, *admitted, tls, limits.io, true);
+            return Self::from_sealed_login(connection, facts, endpoint, *admitted);
         }
         let connection = match protocol {
             Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
@@ -114,9 +118,9 @@ impl Conversation {
                 let silent = upstream::Connection::silent(link, login.place());
                 Ok(ProtocolConnection::Http(silent))
             }
-            _ => log_in(*protocol, link, login, limits.io),
+            _ => log_in(*protocol, link, login, *admitted, limits.io),
         };
-        Self::from_login(connection, facts, endpoint)
+        Self::from_login(connection, facts, endpoint, *admitted)
     }
 
     /// One round trip that reads no table, and holds the answer against what it must be.

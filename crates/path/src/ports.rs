@@ -2,7 +2,7 @@
 //!
 //! Reads the host, changes nothing. For records, and for the hint when the ports run out.
 
-use std::fs;
+use looptax_host::kernel;
 
 const SYSCTL: &str = "/proc/sys/net/ipv4";
 
@@ -24,9 +24,9 @@ impl LocalPorts {
     /// `/proc/net/sockstat`; Linux documentation, "IP Sysctl", `ip_local_port_range` and
     /// `tcp_tw_reuse`.
     pub fn read() -> Option<Self> {
-        let sockets = fs::read_to_string("/proc/net/sockstat").ok()?;
-        let range = fs::read_to_string(format!("{SYSCTL}/ip_local_port_range")).ok()?;
-        let reuse = fs::read_to_string(format!("{SYSCTL}/tcp_tw_reuse")).ok()?;
+        let sockets = kernel::text("/proc/net/sockstat").ok()?;
+        let range = kernel::text(format!("{SYSCTL}/ip_local_port_range")).ok()?;
+        let reuse = kernel::text(format!("{SYSCTL}/tcp_tw_reuse")).ok()?;
         Some(Self {
             n_time_wait: time_wait_of(&sockets)?,
             n_ports: ports_of(&range)?,

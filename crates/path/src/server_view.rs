@@ -16,8 +16,9 @@ use std::net::{IpAddr, SocketAddr};
 use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 
+use crate::answers::{number, only, parsed, table, unfit, value};
 use crate::conversation::ProtocolConnection;
-use crate::error::ASK_CONNECTIONS;
+use crate::error::{ASK, ASK_CONNECTIONS};
 use crate::{Conversation, Link, PathError};
 pub use activity::ServerCounts;
 pub use seen::{ClientSeen, SeenAs, ServerView};
@@ -65,21 +66,16 @@ impl Conversation {
     /// # Errors
     /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
     pub fn backend(&mut self) -> Result<(u32, SeenAs), PathError> {
-        let rows = match &mut self.connection {
-            ProtocolConnection::Postgres(it) => it.query(
+        let told = if self.protocol() == Protocol::Postgres {
+            self.row(
                 "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid = pg_backend_pid()",
-            ),
-            _ => Err(WireError::Unsupported {
+            )
+            .and_then(postgres_session)
+        } else {
+            Err(WireError::Unsupported {
                 what: "a backend process".to_owned(),
-            }),
-        };
-        let told = rows.and_then(|rows| {
-            let row = rows.first();
-            let pid = row.and_then(|row| number(row, 0));
-            pid.zip(row.map(postgres_client)).ok_or_else(|| {
-                WireError::malformed("PostgreSQL", ASK_CONNECTIONS, "a row of its own", &[])
             })
-        });
+        };
         told.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,
             endpoint: self.endpoint().to_string(),
@@ -99,36 +95,25 @@ impl Conversation {
         let own = std::process::id();
         let id = other.connection_id();
         let name = format!("looptax_{own}_{id}_{}", self.connection_id());
-        let held = other.first_cell(&format!("SELECT GET_LOCK('{name}', 0)"))?;
-        let holder = self.first_cell(&format!("SELECT IS_USED_LOCK('{name}')"))?;
-        other.first_cell(&format!("SELECT RELEASE_LOCK('{name}')"))?;
+        let held = other.ask_lock(&format!("SELECT GET_LOCK('{name}', 0)"))?;
+        let holder = self.ask_lock(&format!("SELECT IS_USED_LOCK('{name}')"))?;
+        other.ask_lock(&format!("SELECT RELEASE_LOCK('{name}')"))?;
         Ok(held.as_deref() == Some("1") && holder == Some(id.to_string()))
     }
 
-    fn first_cell(&mut self, sql: &str) -> Result<Option<String>, PathError> {
-        let rows = self.query(sql).map_err(|source| PathError::Protocol {
+    fn ask_lock(&mut self, sql: &str) -> Result<Option<String>, PathError> {
+        let told = self.cell_or_null(sql);
+        told.map_err(|source| PathError::Protocol {
             action: "ask whether one server is behind both",
             endpoint: self.endpoint().to_string(),
             source,
-        })?;
-        Ok(rows
-            .into_iter()
-            .next()
-            .and_then(|row| row.into_iter().next()?))
+        })
     }
 }
 
-type Row = Vec<Option<Vec<u8>>>;
-
-fn text(row: &Row, column: usize) -> Option<String> {
-    row.get(column)?
-        .as_ref()
-        .map(|bytes| String::from_utf8_lossy(bytes).into_owned())
-}
-
-fn number<T: std::str::FromStr>(row: &Row, column: usize) -> Option<T> {
-    text(row, column)?.parse().ok()
-}
+const MYSQL: &str = Protocol::Mysql.title();
+const POSTGRES: &str = Protocol::Postgres.title();
+const REDIS: &str = Protocol::Redis.title();
 
 fn list(ids: &[u64]) -> String {
     ids.iter().map(u64::to_string).collect::<Vec<_>>().join(",")
@@ -139,21 +124,11 @@ fn mysql(
     connection: &mut looptax_wire::mysql::Connection<Link>,
     ids: &[u64],
 ) -> Result<ServerView, WireError> {
-    let identity = connection
-        .query(
-            "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
-             ('server_uuid','server_uid','datadir','hostname','pid_file','port','socket')",
-        )?
-        .iter()
-        .map(|row| {
-            format!(
-                "{}={}",
-                text(row, 0).unwrap_or_default(),
-                text(row, 1).unwrap_or_default()
-            )
-        })
-        .collect::<Vec<_>>()
-        .join(" ");
+    let variables = connection.query(
+        "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
+         ('server_uuid','server_uid','datadir','hostname','pid_file','port','socket')",
+    )?;
+    let identity = mysql_identity(table(MYSQL, variables)?)?;
     let ids = list(ids);
     let of_ids = format!("FROM information_schema.PROCESSLIST p WHERE p.ID IN ({ids})");
     let rows = if connection.is_mariadb() {
@@ -172,23 +147,51 @@ fn mysql(
             asked => asked?,
         }
     };
-    let clients = rows
-        .iter()
-        .filter_map(|row| {
-            Some(ClientSeen {
-                connection_id: number(row, 0)?,
-                seen_as: mysql_host(&text(row, 1)?),
-                // A thread pool gives 0: no thread belongs to one connection then.
-                worker: number(row, 2).filter(|tid| *tid != 0),
-                behind: None,
-            })
+    let client = |[id, host, thread]: [Option<String>; 3]| -> Result<ClientSeen, WireError> {
+        let thread = thread.map(|it| parsed::<u32>(MYSQL, &it)).transpose()?;
+        Ok(ClientSeen {
+            connection_id: number(MYSQL, id)?,
+            seen_as: mysql_host(&value(MYSQL, host)?),
+            // A thread pool gives 0: no thread belongs to one connection then.
+            worker: thread.filter(|tid| *tid != 0),
+            behind: None,
         })
-        .collect();
+    };
+    let rows = table(MYSQL, rows)?.into_iter();
     Ok(ServerView {
         identity,
         server_pid: None,
-        clients,
+        clients: rows.map(client).collect::<Result<_, _>>()?,
     })
+}
+
+/// What tells a server from others: where its data lie, and a name or number of its own.
+fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireError> {
+    const OWN: [&str; 3] = ["server_uuid", "server_uid", "hostname"];
+    let pair = |[name, told]: [Option<String>; 2]| {
+        // The only one that may be without a value.
+        Ok((value(MYSQL, name)?, told.unwrap_or_default()))
+    };
+    let variables: Vec<(String, String)> = { variables.into_iter() }
+        .map(pair)
+        .collect::<Result<_, WireError>>()?;
+    let told = |name: &str| {
+        let mut named = variables
+            .iter()
+            .filter(|it| it.0.eq_ignore_ascii_case(name));
+        let value = named.next().map_or("", |it| it.1.as_str());
+        // Twice is no answer.
+        if named.next().is_some() { "" } else { value }
+    };
+    parsed::<u16>(MYSQL, told("port"))?;
+    let has_data = told("datadir").starts_with('/');
+    if !has_data || OWN.iter().all(|name| told(name).is_empty()) {
+        return Err(unfit(MYSQL, "variables that name the server", &[]));
+    }
+    let shown = variables
+        .iter()
+        .map(|(name, value)| format!("{name}={value}"));
+    Ok(shown.collect::<Vec<_>>().join(" "))
 }
 
 /// `localhost` alone is the socket; `127.0.0.1:40000` or `localhost:40000` is TCP from that port.
@@ -221,40 +224,49 @@ fn postgres(
             .query("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?,
         Err(other) => return Err(other),
     };
-    let identity = identity.first().map_or_else(String::new, |row| {
-        format!(
-            "started={} data={} port={}",
-            text(row, 0).unwrap_or_default(),
-            text(row, 1).unwrap_or_default(),
-            text(row, 2).unwrap_or_default()
-        )
-    });
+    let identity = postgres_identity(only(POSTGRES, table(POSTGRES, identity)?)?)?;
     let rows = connection.query(&format!(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid IN ({})",
         list(ids)
     ))?;
-    let clients = rows
-        .iter()
-        .filter_map(|row| {
-            let pid = number(row, 0)?;
-            Some(ClientSeen {
-                connection_id: u64::from(pid),
-                seen_as: postgres_client(row),
-                worker: Some(pid),
-                behind: None,
-            })
+    let client = |row| {
+        let (pid, seen_as) = postgres_session(row)?;
+        Ok(ClientSeen {
+            connection_id: u64::from(pid),
+            seen_as,
+            worker: Some(pid),
+            behind: None,
         })
-        .collect();
+    };
+    let rows = table(POSTGRES, rows)?.into_iter();
     Ok(ServerView {
         identity,
         server_pid: None,
-        clients,
+        clients: rows.map(client).collect::<Result<_, WireError>>()?,
     })
 }
 
+/// The start's time begins with its year.
+fn postgres_identity([started, data, port]: [Option<String>; 3]) -> Result<String, WireError> {
+    let started = value(POSTGRES, started)?;
+    let has_year = started.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
+    if !has_year {
+        return Err(unfit(POSTGRES, "a time", started.as_bytes()));
+    }
+    let port: u16 = number(POSTGRES, port)?;
+    let data = data.unwrap_or_default();
+    Ok(format!("started={started} data={data} port={port}"))
+}
+
+/// Process, address and port of a session.
+fn postgres_session([pid, address, port]: [Option<String>; 3]) -> Result<(u32, SeenAs), WireError> {
+    let port = port.map(|it| parsed::<i32>(POSTGRES, &it)).transpose()?;
+    Ok((number(POSTGRES, pid)?, postgres_client(address, port)))
+}
+
 /// No address and port -1 is the socket.
-fn postgres_client(row: &Row) -> SeenAs {
-    match (text(row, 1), number::<i32>(row, 2)) {
+fn postgres_client(address: Option<String>, port: Option<i32>) -> SeenAs {
+    match (address, port) {
         (None, Some(-1)) => SeenAs::Socket,
         (Some(address), Some(port)) => match (address.parse::<IpAddr>(), u16::try_from(port)) {
             (Ok(address), Ok(port)) => SeenAs::Tcp(SocketAddr::new(address, port)),
@@ -274,11 +286,20 @@ fn redis(
             .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
             .map(|it| it.trim().to_owned())
     };
-    let server_pid = field("process_id").and_then(|pid| pid.parse().ok());
-    let identity = format!("run_id={}", field("run_id").unwrap_or_default());
-    let clients = redis_text(connection, &[b"CLIENT", b"LIST"])?
-        .lines()
-        .filter_map(|line| redis_client(line, server_pid))
+    // Servers that are like Redis say its version as well.
+    if field("redis_version").is_none() {
+        return Err(unfit(REDIS, "a text with `redis_version`", info.as_bytes()));
+    }
+    let server_pid = field("process_id");
+    let server_pid = server_pid.map(|it| parsed(REDIS, &it)).transpose()?;
+    // Without one nothing tells it from another.
+    let run_id = field("run_id").filter(|it| !it.is_empty());
+    let run_id = run_id.ok_or_else(|| WireError::Unsupported {
+        what: "a number of the server's own".to_owned(),
+    })?;
+    let identity = format!("run_id={run_id}");
+    let list = redis_clients(connection, server_pid)?.into_iter();
+    let clients = list
         .filter(|client| ids.contains(&client.connection_id))
         .collect();
     Ok(ServerView {
@@ -300,12 +321,30 @@ fn redis_text(
             Err(WireError::Server { code, message })
         }
         _ => Err(WireError::Malformed {
-            protocol: "Redis",
-            action: ASK_CONNECTIONS,
+            protocol: REDIS,
+            action: ASK,
             expected: "a bulk string",
             found: "another type".to_owned(),
         }),
     }
+}
+
+/// All clients, of whom we are one.
+fn redis_clients(
+    connection: &mut looptax_wire::redis::Connection<Link>,
+    server_pid: Option<u32>,
+) -> Result<Vec<ClientSeen>, WireError> {
+    let own = connection.connection_id();
+    let list = redis_text(connection, &[b"CLIENT", b"LIST"])?;
+    let client = |line: &str| {
+        let client = redis_client(line, server_pid);
+        client.ok_or_else(|| unfit(REDIS, "a line of a client", line.as_bytes()))
+    };
+    let clients: Vec<ClientSeen> = list.lines().map(client).collect::<Result<_, _>>()?;
+    if own != 0 && !clients.iter().any(|it| it.connection_id == own) {
+        return Err(unfit(REDIS, "a list with ourselves in it", list.as_bytes()));
+    }
+    Ok(clients)
 }
 
 /// One line of `CLIENT LIST`: flag `U` and an address with port 0 is the socket.
@@ -390,21 +429,49 @@ mod tests {
 
     #[test]
     fn postgres_rows_tell_socket_from_tcp() {
-        let row = |address: Option<&str>, port: &str| -> Row {
-            vec![
-                Some(b"9".to_vec()),
-                address.map(|it| it.as_bytes().to_vec()),
-                Some(port.as_bytes().to_vec()),
-            ]
+        let session = |address: Option<&str>, port: &str| {
+            let cell = |text: &str| Some(text.to_owned());
+            postgres_session([cell("9"), address.and_then(cell), cell(port)])
         };
-        assert_eq!(postgres_client(&row(None, "-1")), SeenAs::Socket);
+        let seen = |address, port| session(address, port).unwrap().1;
+        assert_eq!(seen(None, "-1"), SeenAs::Socket);
         assert_eq!(
-            postgres_client(&row(Some("127.0.0.1"), "40003")),
+            seen(Some("127.0.0.1"), "40003"),
             SeenAs::Tcp("127.0.0.1:40003".parse().unwrap())
         );
         assert_eq!(
-            postgres_client(&row(Some("::1"), "1")),
+            seen(Some("::1"), "1"),
             SeenAs::Tcp("[::1]:1".parse().unwrap())
         );
+        assert!(session(None, "abc").is_err());
+        assert!(postgres_session([None, None, None]).is_err());
+    }
+
+    #[test]
+    fn r44_a_server_without_names_of_its_own_is_not_known() {
+        let cell = |text: &str| Some(text.to_owned());
+        let pair = |name: &str, value: &str| [cell(name), cell(value)];
+        let named = || {
+            vec![
+                pair("datadir", "/var/lib/mysql/"),
+                pair("port", "3306"),
+                pair("hostname", "db"),
+            ]
+        };
+        assert!(mysql_identity(named()).unwrap().contains("hostname=db"));
+        for lost in 0..3 {
+            let mut some = named();
+            some.remove(lost);
+            assert!(mysql_identity(some).is_err(), "{lost}");
+        }
+        let twice = [named(), named()].concat();
+        assert!(mysql_identity(twice).is_err());
+        assert!(mysql_identity(vec![pair("abc", "abc")]).is_err());
+        assert!(mysql_identity(vec![[None, None]]).is_err());
+        let told = |started: &str, port: &str| postgres_identity([cell(started), None, cell(port)]);
+        assert!(told("2026-11-01 10:00:00.1+00", "5432").is_ok());
+        for (started, port) in [("abc", "5432"), ("", "5432"), ("2026-11-01", "-1")] {
+            assert!(told(started, port).is_err(), "{started} {port}");
+        }
     }
 }

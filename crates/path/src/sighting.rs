@@ -5,12 +5,12 @@
 //! connections looptax does not make itself. Whatever cannot be looked at is simply not seen.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
+use looptax_host::kernel;
 use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
@@ -73,9 +73,9 @@ pub(crate) fn family_of(pid: u32) -> Vec<u32> {
 /// The processes that `pid` has started and that run, as far as the kernel tells.
 pub fn children(pid: u32) -> Vec<u32> {
     let threads = entries(&format!("/proc/{pid}/task"));
-    let lists = threads.into_iter().filter_map(|thread| {
-        fs::read_to_string(format!("/proc/{pid}/task/{thread}/children")).ok()
-    });
+    let lists = threads
+        .into_iter()
+        .filter_map(|thread| kernel::text(format!("/proc/{pid}/task/{thread}/children")).ok());
     let words: Vec<String> = lists
         .flat_map(|list| {
             list.split_whitespace()
@@ -88,12 +88,8 @@ pub fn children(pid: u32) -> Vec<u32> {
 
 /// The numbers that are names in a folder.
 fn entries(folder: &str) -> Vec<u32> {
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    entries
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .collect()
+    let names = kernel::names(folder).into_iter().flatten();
+    names.filter_map(|it| it.to_str()?.parse().ok()).collect()
 }
 
 /// What `look` finds out about each socket of a process.
@@ -105,7 +101,7 @@ fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
     };
     let folder = format!("/proc/{pid}/fd");
     let is_socket = |number: &u32| {
-        fs::read_link(format!("{folder}/{number}"))
+        kernel::link(format!("{folder}/{number}"))
             .is_ok_and(|target| target.as_os_str().as_bytes().starts_with(b"socket:"))
     };
     entries(&folder)
@@ -147,6 +143,7 @@ fn peer_of(socket: &OwnedFd) -> Option<Peer> {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::net::{TcpListener, TcpStream};
     use std::os::unix::net::{UnixListener, UnixStream};
 

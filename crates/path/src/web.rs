@@ -3,14 +3,18 @@
 //! Names are the caller's to resolve; what a name server says is nobody's business here. Called by the proof of
 //! `switch` and by the trial.
 
-use std::io;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::io::{self, Read, Write};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::os::fd::OwnedFd;
 use std::time::Duration;
 
 use looptax_wire::Stream;
+use rustix::net::sockopt::{Timeout, set_socket_timeout};
+use rustix::net::{RecvFlags, SendFlags, recv, send};
 use url::{Host, Position, Url};
 
 use crate::TlsClient;
+use crate::link::{connect_tcp, part_of, patiently};
 use crate::tls::invalid;
 
 /// Gives the address of a host that is this machine.
@@ -37,21 +41,53 @@ pub struct WebPage {
 }
 
 impl WebAddress {
-    /// Connects; no single wait is longer than `limit`: neither for the connection nor for bytes of either direction.
+    /// Connects; no single wait is longer than `limit`: neither for the connection nor for bytes of either direction. A
+    /// signal ends each of them.
     ///
     /// # Errors
     /// Whatever the system says. What is wrong with TLS comes with the first bytes, as
     /// [`io::ErrorKind::InvalidData`].
     pub fn open(&self, tls: &TlsClient, limit: Duration) -> io::Result<Box<dyn Stream + Send>> {
-        let stream = TcpStream::connect_timeout(&self.at, limit)?;
-        stream.set_read_timeout(Some(limit))?;
-        stream.set_write_timeout(Some(limit))?;
-        // A request goes out at once, whatever the answer before it was.
-        stream.set_nodelay(true)?;
+        let stream = WebStream::open(self.at, limit)?;
         Ok(match &self.tls_name {
             Some(name) => Box::new(tls.stream(stream, name).map_err(invalid)?),
             None => Box::new(stream),
         })
+    }
+}
+
+/// A connection to a web server.
+struct WebStream {
+    fd: OwnedFd,
+    limit: Duration,
+}
+
+impl WebStream {
+    fn open(at: SocketAddr, limit: Duration) -> io::Result<Self> {
+        // A request goes out at once, whatever the answer before it was.
+        let fd = connect_tcp(at, limit)?;
+        for timeout in [Timeout::Recv, Timeout::Send] {
+            set_socket_timeout(&fd, timeout, Some(part_of(limit)))?;
+        }
+        Ok(Self { fd, limit })
+    }
+}
+
+impl Read for WebStream {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let receive = || recv(&self.fd, &mut *buffer, RecvFlags::empty());
+        patiently(self.limit, receive, || Ok(())).map(|(n_bytes, _)| n_bytes)
+    }
+}
+
+impl Write for WebStream {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        let send = || send(&self.fd, buffer, SendFlags::NOSIGNAL);
+        patiently(self.limit, send, || Ok(()))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! The figures stand for the arm alone; what it costs over another stands in [`crate::Tax`].
 
+use looptax_stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -40,6 +41,8 @@ pub struct Proof {
     /// Address family as the kernel states it: `unix`, `inet`, `inet6`.
     pub family: String,
     /// The process at the other end, where the kernel tells.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
     pub peer_pid: Option<u32>,
     /// How the server itself sees the connection.
     pub server_view: Option<String>,
@@ -51,13 +54,22 @@ pub struct Proof {
     /// Whether `TCP_NODELAY` is on; `null` where it does not apply.
     pub nodelay: Option<bool>,
     /// Send buffer as the kernel states it.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub sndbuf_bytes: Option<u64>,
     /// Receive buffer as the kernel states it.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace, as `net:[…]`.
     pub netns: Option<String>,
     /// Messages that the kernel handed from socket to socket (arm `sockmap`).
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Count::read"
+    )]
+    #[schemars(with = "Option<Count>")]
     pub redirected_messages: Option<u64>,
     /// What was seen of a whole command's own connections; `null` where looptax made them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -70,10 +82,16 @@ pub struct Proof {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Sightings {
     /// Runs, those of the warm-up included.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_runs: u64,
     /// Of these, seen on a Unix socket.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_unix: u64,
     /// Of these, seen on TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_tcp: u64,
 }
 
@@ -119,9 +137,15 @@ pub struct Cpu {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Syscalls {
     /// Calls that send.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub send: f64,
     /// Calls that receive, those that found nothing included.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub receive: f64,
     /// Calls that wait: poll, epoll.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub wait: f64,
 }

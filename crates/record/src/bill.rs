@@ -1,5 +1,6 @@
 //! What each part of a way adds to a request, in steps.
 
+use looptax_stats::range::Real;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -34,5 +35,7 @@ pub struct BillStep {
     /// Added time over the root, measured as a whole, µs.
     pub in_all_us: Figure,
     /// What is left of that when the steps on the way are taken off, µs; `null` for the first step.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub left_over_us: Option<f64>,
 }

@@ -3,6 +3,7 @@
 //! Its own JSON, apart from records of runs: the points of one address, or every connection of a file or a process
 //! with points of its own.
 
+use looptax_stats::range::Count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -125,6 +126,8 @@ pub struct CheckedConnection {
     /// Where it goes now, for a person.
     pub place: String,
     /// Line of the file.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
     /// How it stands.
     pub verdict: SwitchVerdict,
@@ -171,6 +174,8 @@ pub struct Change {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
     /// Its line; `null` in an environment.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,
     /// As it is; `null` for one that is added below that line.
     pub before: Option<String>,

@@ -98,6 +98,10 @@ codes! {
         CredentialsUnknown,
         /// Nobody could log in over the socket, for it was not reached.
         LoginNotTried,
+        /// Nobody logged in, for nothing shows that it is the server who listens there.
+        PeerUnproved,
+        /// The server lets one in and does not answer what it is asked, so that nothing is known of the account.
+        AnswersUnfit,
         /// The login works over both.
         LoginWorks,
         /// The login works over TCP and fails over the socket.

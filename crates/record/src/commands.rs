@@ -3,6 +3,7 @@
 //! Command lines as they were run, with the passwords that looptax knows blotted out. Variables stand
 //! by name alone, because their values may be secret.
 
+use looptax_stats::range::Count;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ pub struct Commands {
     /// What ran, one for each arm, in their order.
     pub lines: Vec<CommandLine>,
     /// How long a run was allowed to take.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub timeout_s: u64,
 }
 

@@ -4,6 +4,9 @@
 
 use std::collections::BTreeMap;
 
+use looptax_stats::range::{
+    Amount, AtLeastOne, Count, Index, Positive, ProcessId, Real, SmallCount,
+};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +17,16 @@ use crate::{
 
 /// Some arms of one server, held against each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+// What serde derives is a function of the type; the trait's own checks what was read: see `consistent`.
+#[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
     pub target: Target,
     /// What it was asked to do.
     pub workload: Workload,
     /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     /// Which cores the ends ran on.
     pub placement: PlacementUsed,
@@ -134,10 +141,13 @@ pub struct Target {
     #[serde(default)]
     pub settings: BTreeMap<String, String>,
     /// Its process, where known and where there is one.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
     /// Processes that serve one arm alone, alike but for the address, of which a coin picks one per
     /// epoch (memcached listens on a socket or on TCP); `null` where one server is behind all arms.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Option<SmallCount>")]
     pub processes_per_arm: Option<u32>,
     /// When it started, RFC 3339, where known.
     pub started_at: Option<String>,
@@ -155,19 +165,27 @@ pub struct Workload {
     /// How a request is put: `prepared` or `text`; `null` where there is only one way.
     pub protocol: Option<String>,
     /// Statements that one request runs in turn.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub statements: u32,
     /// Commands that one request sends at once.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub pipeline: u32,
     /// How often each key is asked for, where not all alike: `zipf:0.99`.
     #[serde(default)]
     pub distribution: Option<String>,
     /// Rows or keys that requests choose from.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
     /// Typical size of a request on the wire.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub request_bytes: Option<u64>,
     /// Typical size of an answer on the wire.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub response_bytes: Option<u64>,
     /// What one request moves, where it is a stream.
     #[serde(default)]
@@ -178,8 +196,12 @@ pub struct Workload {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Stream {
     /// Bytes that one request moves.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub bytes: u64,
     /// Size of one write, where the client writes them.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub write_bytes: Option<u64>,
 }
 
@@ -194,19 +216,28 @@ fn one() -> u32 {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Requests per second that were due, over all connections of an arm; `null` in a closed loop.
+    #[serde(default, deserialize_with = "Positive::read")]
+    #[schemars(with = "Option<Positive>")]
     pub rate_per_s: Option<f64>,
     /// What the slower arm served in a closed loop just before, where the rate is a share of it.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub capacity_per_s: Option<f64>,
     /// That share in percent.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub share_pct: Option<f64>,
     /// Gaps between the requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
     /// Whether client threads spun through waits under 60 µs, to send on time.
     pub spins: bool,
     /// Pause between an answer and the connection's next request, µs; `null` for none.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub think_us: Option<f64>,
     /// Requests after which a connection was closed and another opened; `null` for never.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "Option<AtLeastOne>")]
     pub reconnect_every: Option<u32>,
 }
 
@@ -223,8 +254,12 @@ pub struct ServerCount {
     /// What the server counts: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
     pub counter: String,
     /// What looptax sent by its own count, warm-up included.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub sent: u64,
     /// By how much the server's counter grew meanwhile.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub counted: u64,
 }
 
@@ -232,12 +267,20 @@ pub struct ServerCount {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWait {
     /// Before it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub before: u64,
     /// After it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub after: u64,
     /// Local ports that the kernel chooses from.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub local_ports: u64,
     /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback after a second.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub reuse: u64,
 }
 
@@ -256,9 +299,15 @@ pub struct Stall {
     /// The arm that was waited for.
     pub arm: String,
     /// Epoch, from 0.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
     pub epoch_idx: u32,
     /// Slice in the epoch, from 0.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
     pub slice_idx: u32,
     /// How long the last answer took to come.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub drain_ms: f64,
 }

@@ -1,5 +1,6 @@
 //! Two runs held against each other, as `looptax diff` shows and prints it.
 
+use looptax_stats::range::{AtLeastOne, Probability};
 use serde::{Deserialize, Serialize};
 
 use crate::{Client, Figure, Placement};
@@ -41,6 +42,7 @@ pub struct DiffPair {
     /// The workload's name.
     pub workload: String,
     /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
     pub connections: u32,
     /// The placement asked for.
     pub placement: Placement,
@@ -79,7 +81,11 @@ pub struct DiffLayer {
     /// Later minus earlier.
     pub change_us: Figure,
     /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Probability::read"
+    )]
     pub p: Option<f64>,
 }
 

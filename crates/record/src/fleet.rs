@@ -2,6 +2,7 @@
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else, and came through a collector.
 
+use looptax_stats::range::{Amount, Count, Probability, Real, UnixTime, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,16 +15,24 @@ pub const FLEET_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Fleet {
     /// Version of this form: [`FLEET_SCHEMA_VERSION`].
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub schema_version: u32,
     /// looptax that asked.
     pub looptax_version: String,
     /// When, with the offset to UTC.
     pub at: String,
     /// Machines that reported within a week.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub hosts: u64,
     /// Machines with clients over TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub hosts_over_tcp: u64,
     /// Requests per second over TCP.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub tcp_requests_per_s: f64,
     /// CPU time that they cost more than over the socket; `null` where too little was measured.
     pub lost: Option<FleetLost>,
@@ -51,6 +60,8 @@ pub struct FleetList<T> {
     /// The rows.
     pub rows: Vec<T>,
     /// How many there are in all, in `rows` or not; of a very long list, how many were looked at.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n: u64,
     /// Whether there are more than `n`, which were not looked at.
     pub has_more_than_n: bool,
@@ -62,14 +73,24 @@ pub struct FleetLost {
     /// Cores, at 95 %; `n` the machines' servers that it is a sum over.
     pub cores: Estimate,
     /// Servers of machines with a measurement of their own.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_measured: u64,
     /// Servers that take what others of their kind predict.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_predicted: u64,
     /// Standard error from the measured ones' own errors, in cores.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub error_of_measured: f64,
     /// Standard error from differences between those that were not measured, in cores.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub error_of_predicted: f64,
     /// Standard error from the kinds' means, in cores.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub error_of_means: f64,
 }
 
@@ -81,10 +102,16 @@ pub struct FleetPair {
     /// The server's kind.
     pub server: String,
     /// Machines on which it goes over TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub hosts: u64,
     /// Of these, with a socket of that server.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub hosts_with_socket: u64,
     /// Requests per second over TCP.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub requests_per_s: f64,
     /// Cores lost, at 95 %.
     pub cores: Option<Estimate>,
@@ -100,8 +127,12 @@ pub struct FleetMove {
     /// The server's kind.
     pub server: String,
     /// Requests per second over TCP.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub requests_per_s: f64,
     /// Connections over TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub connections: u64,
     /// Whether the server has a socket.
     pub has_socket: bool,
@@ -110,6 +141,8 @@ pub struct FleetMove {
     /// Whether this machine measured it itself.
     pub is_measured: bool,
     /// How probably it is among the first twenty.
+    #[serde(default, deserialize_with = "Probability::read")]
+    #[schemars(with = "Option<Probability>")]
     pub top_probability: Option<f64>,
 }
 
@@ -121,8 +154,12 @@ pub struct FleetEffects {
     /// The groups, the largest first.
     pub groups: Vec<FleetGroup>,
     /// Groups that are left out: the smallest.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_more: u64,
     /// How often groups of the same mean are as far apart, adjusted for all conditions (Benjamini and Hochberg).
+    #[serde(default, deserialize_with = "Probability::read")]
+    #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }
 
@@ -137,8 +174,12 @@ pub struct FleetGroup {
     /// The same of one more such machine; without ends below three.
     pub one_more: Estimate,
     /// τ: how much true effects differ, in µs; `null` of one machine alone.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub tau_us: Option<f64>,
     /// I²: the share of what measurements differ by that is not their error, 0 to 1; `null` of one machine alone.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub i_squared: Option<f64>,
 }
 
@@ -152,8 +193,12 @@ pub struct FleetUnlike {
     /// What it measured, in µs of CPU time per request.
     pub cpu_us: Estimate,
     /// The mean of its kind.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub mean_us: f64,
     /// The share of such machines in this list that is there by chance, at most (Benjamini and Hochberg).
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub q: f64,
 }
 
@@ -167,8 +212,12 @@ pub struct FleetCondition {
     /// `yes`, `no`, or empty.
     pub virtualised: String,
     /// Machines.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub hosts: u64,
     /// Requests per second over TCP.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub tcp_requests_per_s: f64,
 }
 
@@ -182,10 +231,16 @@ pub struct FleetFallen {
     /// The server's kind.
     pub server: String,
     /// When it was seen, by the machine's own clock: seconds since 1970.
+    #[serde(deserialize_with = "UnixTime::read")]
+    #[schemars(with = "UnixTime")]
     pub at_s: i64,
     /// Connections over TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub connections: u64,
     /// Requests per second.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
 }
 
@@ -205,6 +260,8 @@ pub struct FleetMover {
     /// `to socket` or `to tcp`.
     pub direction: String,
     /// Requests per second now.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
 }
 
@@ -214,6 +271,8 @@ pub struct FleetSilent {
     /// The machine's name.
     pub host: String,
     /// Whole days since its last report arrived.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub days: u64,
 }
 
@@ -223,10 +282,16 @@ pub struct FleetHost {
     /// Its name.
     pub host: String,
     /// Pairs of a program and a kind of server over TCP.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub pairs: u64,
     /// Their connections.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub connections: u64,
     /// Their requests per second.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub requests_per_s: f64,
     /// Cores lost, at 95 %.
     pub cores: Option<Estimate>,
@@ -240,8 +305,12 @@ pub struct FleetMachine {
     /// Its number, which it keeps when it is renamed.
     pub host_id: String,
     /// When it was looked at, by its own clock: seconds since 1970.
+    #[serde(deserialize_with = "UnixTime::read")]
+    #[schemars(with = "UnixTime")]
     pub at_s: i64,
     /// When the report arrived, by the collector's clock.
+    #[serde(deserialize_with = "UnixTime::read")]
+    #[schemars(with = "UnixTime")]
     pub received_s: i64,
     /// looptax that looked.
     pub looptax: String,
@@ -250,6 +319,8 @@ pub struct FleetMachine {
     /// CPU model.
     pub cpu_model: String,
     /// CPUs.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub cpus: u64,
     /// Whether every process could be looked into; else clients are missing.
     pub sees_all: bool,
@@ -271,8 +342,12 @@ pub struct FleetFinding {
     /// `unix`, `loopback`, and so on.
     pub way: String,
     /// Connections.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub connections: u64,
     /// Requests per second.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
     /// Whether the server has a socket.
     pub has_socket: bool,

@@ -2,6 +2,7 @@
 //!
 //! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
 
+use looptax_stats::range::{Amount, Count, ProcessId, SmallCount, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,12 +15,16 @@ pub const FOUND_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Found {
     /// Version of this form: [`FOUND_SCHEMA_VERSION`].
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub schema_version: u32,
     /// looptax that looked.
     pub looptax_version: String,
     /// When, with the offset to UTC.
     pub at: String,
     /// Seconds between the two looks that rates were made of; `null` without rates.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub rates_over_s: Option<f64>,
     /// Where the costs come from, a line per kind of server.
     pub cost_sources: Vec<CostSource>,
@@ -70,6 +75,8 @@ pub struct FoundServer {
     /// Its version, where its program tells.
     pub version: Option<String>,
     /// Its process.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "ProcessId")]
     pub pid: u32,
     /// Its program's name.
     pub program: String,
@@ -85,8 +92,12 @@ pub struct FoundServer {
     /// The network namespace that it listens in, where that is not the one of who looked.
     pub network: Option<String>,
     /// Connections from other machines, or whose addresses were rewritten on the way.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_remote: u64,
     /// TCP connections of this machine that were closed within the last minute.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_closed_last_minute: u64,
 }
 
@@ -107,8 +118,12 @@ pub struct FoundEndpoint {
     /// The file of a socket with a path: `mysql:mysql 0777`, or one of [`FILE_GONE`], [`FILE_REPLACED`], [`FILE_UNSEEN`].
     pub file: Option<String>,
     /// Connections that wait to be accepted.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub n_waiting: u32,
     /// Most that may wait.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub backlog: u32,
     /// How it is known to be this server's.
     #[serde(default)]
@@ -127,17 +142,22 @@ pub struct FoundListener {
     /// What usually listens there: `mysql or mariadb`.
     pub likely: Option<String>,
     /// Servers of that user which it may belong to.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Vec<ProcessId>")]
     pub server_pids: Vec<u32>,
     /// Web servers and proxies of that user whose it may be as well: `nginx 812`.
     #[serde(default)]
     pub web_servers: Vec<String>,
     /// Connections to it from this machine.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_connections: u64,
     /// Whose they are.
     #[serde(default)]
     pub clients: Vec<FoundPeer>,
     /// TCP connections of this machine that were closed within the last minute.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_closed_last_minute: u64,
 }
 
@@ -145,6 +165,8 @@ pub struct FoundListener {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundPeer {
     /// The process; `null` where we may not see whose they are.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
     /// Its program's name.
     pub program: Option<String>,
@@ -159,9 +181,13 @@ pub struct FoundPeer {
     /// How they reach it.
     pub way: Way,
     /// How many connections.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_connections: u64,
     /// Requests per second over all of them, counted as segments with data: several in one segment
     /// count as one.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
 }
 
@@ -201,6 +227,8 @@ pub struct FoundClient {
     #[serde(flatten)]
     pub peer: FoundPeer,
     /// The server's process.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "ProcessId")]
     pub server_pid: u32,
     /// What they lead through: `docker-proxy 991`.
     pub via: Option<String>,
@@ -210,7 +238,8 @@ pub struct FoundClient {
     /// machine: an estimate.
     pub cpu_ms_per_s: Option<Figure>,
     /// The places of what that was made of, in the list of cost sources.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Vec<Count>")]
     pub cost_from: Vec<usize>,
 }
 

@@ -1,5 +1,6 @@
 //! A line of the history: what is remembered of a record, wherever it lies.
 
+use looptax_stats::range::{AtLeastOne, Version};
 use serde::{Deserialize, Serialize};
 
 use crate::{Client, Comparison, Direction, Estimate, Placement, Record, Verdict};
@@ -19,6 +20,7 @@ pub struct PastRun {
     /// looptax that measured.
     pub looptax_version: String,
     /// Its method.
+    #[serde(deserialize_with = "Version::read")]
     pub method_version: u32,
     /// The kernel.
     pub kernel: String,
@@ -40,6 +42,7 @@ pub struct PastVerdict {
     /// The workload's name; of an application the page that was asked for.
     pub workload: String,
     /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
     pub connections: u32,
     /// The placement asked for.
     pub placement: Placement,

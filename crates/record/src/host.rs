@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use looptax_stats::range::SmallCount;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub struct Host {
     /// CPU model.
     pub cpu_model: Option<String>,
     /// CPUs that looptax may use.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub cpus: u32,
     /// The kernel's current clock source.
     pub clocksource: Option<String>,
@@ -37,6 +40,8 @@ pub struct Host {
     #[serde(default)]
     pub sysctls: BTreeMap<String, String>,
     /// MTU of the loopback interface, in bytes.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Option<SmallCount>")]
     pub lo_mtu: Option<u32>,
     /// Transparent huge pages: the setting in force.
     pub thp: Option<String>,

@@ -12,6 +12,7 @@ mod client_like;
 mod code;
 mod commands;
 mod comparison;
+mod consistent;
 mod counts;
 mod diagnostics;
 mod diff;
@@ -51,6 +52,7 @@ pub use commands::{CommandLine, Commands};
 pub use comparison::{
     Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
 };
+pub use consistent::MOST_SAMPLES;
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};

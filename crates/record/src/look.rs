@@ -2,6 +2,7 @@
 //!
 //! A range that was seen has no interval, and nothing here is an estimate.
 
+use looptax_stats::range::{Amount, AtLeastOne};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -15,6 +16,8 @@ pub struct Look {
     /// What it was asked to do.
     pub workload: Workload,
     /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     /// Which cores the ends ran on.
     pub placement: PlacementUsed,
@@ -24,6 +27,8 @@ pub struct Look {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub client_like: Option<ClientLike>,
     /// How long all arms together were looked at.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub seconds: f64,
     /// What was seen of each.
     pub arms: Vec<LookArm>,
@@ -39,7 +44,8 @@ pub struct LookArm {
     /// The range of its rates over 100 ms.
     pub rate_100ms_per_s: RateRange,
     /// Levels between which the rate jumps; empty when it does not.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Vec<Amount>")]
     pub modes_per_s: Vec<f64>,
 }
 
@@ -47,9 +53,15 @@ pub struct LookArm {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct RateRange {
     /// The smallest.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub min: f64,
     /// The median.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub median: f64,
     /// The largest.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub max: f64,
 }

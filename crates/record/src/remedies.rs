@@ -1,5 +1,6 @@
 //! What would help, ranked: the remedies of `looptax compare --remedies`.
 
+use looptax_stats::range::AtLeastOne;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,6 +12,8 @@ pub struct Remedies {
     /// How the server was named.
     pub target: String,
     /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     /// The arm that programs use today.
     pub today: String,
@@ -30,7 +33,12 @@ pub struct Remedy {
     /// The arm with it.
     pub to: String,
     /// Requests that go out at once, where that is the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "AtLeastOne::read"
+    )]
+    #[schemars(with = "Option<AtLeastOne>")]
     pub pipeline: Option<u32>,
     /// Requests gained, percent of those before.
     pub gain_pct: Figure,

@@ -3,6 +3,7 @@
 //! Its own JSON, apart from records of runs, which it names. Holds what was said there, what was found
 //! here, and why the two differ.
 
+use looptax_stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -16,6 +17,8 @@ pub const REPLAY_SCHEMA_VERSION: u32 = 2;
 pub struct Replay {
     /// The version of this form: [`REPLAY_SCHEMA_VERSION`].
     #[schemars(extend("const" = REPLAY_SCHEMA_VERSION))]
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub schema_version: u32,
     /// The version of looptax that measured.
     pub looptax_version: String,
@@ -28,6 +31,8 @@ pub struct Replay {
     /// Whether epochs and points were fewer than usual.
     pub quick: bool,
     /// Share of the published amounts of data that was asked for; `null` for what fits the time.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub scale: Option<f64>,
     /// The machine.
     pub host: Host,
@@ -118,6 +123,8 @@ pub struct ReplayRow {
     /// Why the two differ.
     pub reasons: Vec<ReplayReason>,
     /// The step that it comes from, as index into the part's.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
     pub step_idx: u32,
 }
 
@@ -127,10 +134,16 @@ pub struct Published {
     /// As it was stated.
     pub words: String,
     /// In the row's unit.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub value: f64,
     /// The least that rounds to what was stated.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub lo: f64,
     /// The most that does.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub hi: f64,
 }
 
@@ -195,14 +208,22 @@ pub enum SideUnit {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayProof {
     /// Rows or keys that requests chose from.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub rows: Option<u64>,
     /// Requests that were answered, over both ways.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub requests: u64,
     /// The server's own count beside looptax's, over all ways and the warm-up.
     pub server_count: Option<ServerCount>,
     /// Bytes that were streamed, over both ways.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub streamed_bytes: Option<u64>,
     /// Whole commands that ran, over both ways.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub runs: Option<u64>,
     /// Pages of a web site that were loaded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -213,8 +234,12 @@ pub struct ReplayProof {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayPages {
     /// How many, over all ways.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n: u64,
     /// Queries of one, the least and the most.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "[SmallCount; 2]")]
     pub queries: [u32; 2],
 }
 
@@ -222,6 +247,8 @@ pub struct ReplayPages {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReplayPoint {
     /// Connections per way.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
     pub connections: u32,
     /// Requests per second of each way, baseline first.
     pub per_s: [Figure; 2],
@@ -240,6 +267,8 @@ pub struct HotFunction {
     /// Whether it is the kernel's.
     pub is_kernel: bool,
     /// Per cent, both ways together.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub share_pct: f64,
 }
 
@@ -251,6 +280,8 @@ pub struct ReplayTrial {
     /// Mean time per message on the socket and over TCP, µs.
     pub mean_us: [Figure; 2],
     /// Messages on both ways together.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_messages: u64,
     /// Whether TCP's figure is within a factor of two of the published one.
     pub is_near: bool,

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 
+use looptax_stats::range::{AtLeastOne, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -18,7 +19,12 @@ pub enum ReplayReason {
         /// The sentence, with names of figures in braces: `{rate_per_s}`.
         words: String,
         /// Those figures, by name.
-        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        #[serde(
+            default,
+            skip_serializing_if = "BTreeMap::is_empty",
+            deserialize_with = "Real::read"
+        )]
+        #[schemars(with = "BTreeMap<String, Real>")]
         figures: BTreeMap<String, f64>,
     },
     /// The interval holds the published figure and no difference at all.
@@ -42,8 +48,12 @@ pub enum ReplayReason {
         /// Whether somebody broke it off; else its time was over.
         interrupted: bool,
         /// Epochs there are.
+        #[serde(deserialize_with = "SmallCount::read")]
+        #[schemars(with = "SmallCount")]
         n_epochs: u32,
         /// Epochs that were planned.
+        #[serde(deserialize_with = "SmallCount::read")]
+        #[schemars(with = "SmallCount")]
         planned: u32,
     },
     /// What goes between the published port and the server.
@@ -74,8 +84,12 @@ pub enum ReplayFinding {
     /// The most that each way served in a sweep, baseline first.
     MostServed {
         /// Requests per second.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "[Real; 2]")]
         per_s: [f64; 2],
         /// Connections at which that was.
+        #[serde(deserialize_with = "AtLeastOne::read")]
+        #[schemars(with = "[AtLeastOne; 2]")]
         connections: [u32; 2],
     },
     /// Where the ways differ most in a sweep, of the points at which they do.
@@ -83,6 +97,8 @@ pub enum ReplayFinding {
         /// Percent of throughput that TCP loses there.
         tax_pct: Estimate,
         /// Connections at which that was.
+        #[serde(deserialize_with = "AtLeastOne::read")]
+        #[schemars(with = "AtLeastOne")]
         connections: u32,
     },
     /// Functions were sampled by a timer, not by a counter of cycles.
@@ -99,6 +115,8 @@ pub enum ReplayFinding {
     /// Attempts that come near a published time.
     Near {
         /// What was published, µs per message over TCP.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         published_us: f64,
         /// The attempts; empty where none does.
         trials: Vec<String>,
@@ -106,10 +124,16 @@ pub enum ReplayFinding {
     /// What a transport means for a page of a web site.
     Page {
         /// Its queries.
+        #[serde(deserialize_with = "SmallCount::read")]
+        #[schemars(with = "SmallCount")]
         queries: u32,
         /// What it takes over TCP, µs.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         page_us: f64,
         /// Percent of that in queries.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         share_pct: f64,
         /// Percent that TCP adds to the whole page.
         added_pct: Estimate,
@@ -122,5 +146,7 @@ pub struct PortShare {
     /// Its time, µs.
     pub us: Estimate,
     /// Percent of the whole.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub pct: f64,
 }

@@ -2,6 +2,7 @@
 //!
 //! See the crate's own page for what is deliberately absent.
 
+use looptax_stats::range::{Count, Version};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -12,8 +13,12 @@ use crate::{Comparison, Hex64, Host, Look, METHOD_VERSION, Remedies, SCHEMA_VERS
 pub struct Record {
     /// The version of this form: [`SCHEMA_VERSION`].
     #[schemars(extend("const" = SCHEMA_VERSION))]
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub schema_version: u32,
     /// The version of the method; records of different ones are not compared.
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
     pub method_version: u32,
     /// The version of looptax that measured.
     pub looptax_version: String,
@@ -33,6 +38,7 @@ pub struct Record {
     /// The machine.
     pub host: Host,
     /// What was judged, in the order of measuring.
+    #[serde(deserialize_with = "crate::consistent::read")]
     pub comparisons: Vec<Comparison>,
     /// What was looked at and not judged.
     #[serde(default)]
@@ -80,6 +86,8 @@ pub struct SamplesFile {
     /// Its name; it lies beside the record.
     pub name: String,
     /// Its size so far.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub size_bytes: u64,
     /// Whether it holds all samples; `false` when it would have grown beyond the cap.
     pub complete: bool,

@@ -2,6 +2,7 @@
 //!
 //! The plan, not what came of it: that stands in the epochs.
 
+use looptax_stats::range::{Amount, Level, ProperPercent, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -11,10 +12,16 @@ use crate::Hex64;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
     /// Length of a slice's active window; 0 for whole commands, which are as long as they are.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub slice_ms: f64,
     /// Time after each change of arm that is not counted.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub guard_ms: f64,
     /// Groups of eight slices in an epoch; 0 for whole commands, with four runs in an epoch.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub octets_per_epoch: u32,
     /// Planned looks at the data, in rising order.
     pub looks: Vec<PlannedLook>,
@@ -23,8 +30,12 @@ pub struct Schedule {
     /// Whether the run goes on until the interval is narrow.
     pub precise: bool,
     /// The smallest tax worth naming; the fraction used is this number divided by 100.
+    #[serde(deserialize_with = "ProperPercent::read")]
+    #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
     /// Epochs thrown away before the first counted one.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub warmup_epochs: u32,
     /// The seed of this comparison's coin flips.
     pub seed: Hex64,
@@ -34,7 +45,11 @@ pub struct Schedule {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLook {
     /// Epochs there must be.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub epochs: u32,
     /// The two-sided level of every interval made at this look.
+    #[serde(deserialize_with = "Level::read")]
+    #[schemars(with = "Level")]
     pub alpha: f64,
 }

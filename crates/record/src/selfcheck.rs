@@ -2,6 +2,7 @@
 //!
 //! Its own JSON, apart from records of runs.
 
+use looptax_stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,14 +18,22 @@ pub struct Selfcheck {
     /// Seed of the first run.
     pub seed: Hex64,
     /// Epochs of each run.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub epochs_per_run: u32,
     /// Runs that were asked for of each check.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub runs: u32,
     /// How the client waited.
     pub client: String,
     /// CPU time that other processes took meanwhile, percent; `null` where unknown.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
     /// CPU time that the hypervisor took meanwhile, percent; `null` where unknown.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub steal_pct: Option<f64>,
     /// Whether that is too much.
     pub is_busy: bool,
@@ -83,22 +92,38 @@ pub struct AaCheck {
     /// Whether it passed; `null`: no answer.
     pub passed: Option<bool>,
     /// Runs that were made.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub runs: u64,
     /// Runs that say the arm differs from itself.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub alarms: u64,
     /// How many of these are chance.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub accepted: u64,
     /// Alarms with a verdict of difference.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub of_which_difference: u64,
     /// Mean tax, percent.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub mean_tax_pct: f64,
     /// Mean θ in standard errors; `null` below two runs.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub mean_theta_z: Option<f64>,
     /// How many p-values lie below some levels.
     pub p_values_below: PValuesBelow,
     /// Half the width of the widest interval, points; `null` where that is unbounded.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
     /// θ of each run.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Vec<Real>")]
     pub thetas: Vec<f64>,
 }
 
@@ -106,16 +131,20 @@ pub struct AaCheck {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PValuesBelow {
     /// Below 0.01.
-    #[serde(rename = "0.01")]
+    #[serde(rename = "0.01", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub p01: u64,
     /// Below 0.05.
-    #[serde(rename = "0.05")]
+    #[serde(rename = "0.05", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub p05: u64,
     /// Below 0.25.
-    #[serde(rename = "0.25")]
+    #[serde(rename = "0.25", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub p25: u64,
     /// Below 0.5.
-    #[serde(rename = "0.5")]
+    #[serde(rename = "0.5", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub p50: u64,
 }
 
@@ -138,16 +167,28 @@ pub struct InjectCheck {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedDelay {
     /// The delay as a part of a request, percent.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub part_pct: f64,
     /// The delay, ns.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub delay_ns: f64,
     /// Runs that were made.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub runs: u64,
     /// Intervals that cover the delay.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub covered: u64,
     /// How many have to.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub least: u64,
     /// Half the width of the typical interval, points; `null` without runs.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub half_width_points: Option<f64>,
     /// Run by run.
     pub intervals: Vec<InjectedRun>,
@@ -159,10 +200,16 @@ pub struct InjectedDelay {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedRun {
     /// The tax as it must come out, percent.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub truth_pct: f64,
     /// The tax as it came out, percent: value and interval.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "[Option<Real>; 3]")]
     pub tax_pct: [Option<f64>; 3],
     /// How often per request the client lost the core to others: without and with the delay.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "[Option<Real>; 2]")]
     pub client_switches_forced_per_request: [Option<f64>; 2],
 }
 
@@ -183,9 +230,15 @@ pub struct SlicesCheck {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SliceTaxes {
     /// The tax with slices of 50 ms, percent: value and interval.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "[Option<Real>; 3]")]
     pub tax_50ms_pct: [Option<f64>; 3],
     /// The tax with slices of 500 ms, percent: value and interval.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "[Option<Real>; 3]")]
     pub tax_500ms_pct: [Option<f64>; 3],
     /// How far they are apart, points: value and interval.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "[Option<Real>; 3]")]
     pub difference_points: [Option<f64>; 3],
 }

@@ -2,6 +2,7 @@
 //!
 //! Its own JSON, apart from records of runs.
 
+use looptax_stats::range::{Amount, Count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -32,6 +33,8 @@ pub struct Switched {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct SwitchConnection {
     /// Its number for `--only`, from 1.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub number: usize,
     /// The account; `null` where the file names none.
     pub user: Option<String>,
@@ -42,6 +45,8 @@ pub struct SwitchConnection {
     /// The applications of which one has to be named; empty where none is known, or none has to be.
     pub may_be: Vec<String>,
     /// Of `check.changes` the one that is made.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
     pub change_idx: Option<usize>,
     /// What `looptax check` says of it.
     pub check: CheckedConnection,
@@ -125,6 +130,8 @@ pub struct SwitchProof {
     /// The page that is asked before and after.
     pub url: Option<String>,
     /// So long connections are waited for, in seconds.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub within_s: f64,
 }
 
@@ -215,4 +222,6 @@ pub enum FileHolds {
     Other,
     /// Nothing that could be read.
     Nothing,
+    /// What the switch cannot have written: a link, or another user's file.
+    Foreign,
 }

@@ -2,6 +2,7 @@
 //!
 //! Positive is a loss everywhere: less throughput, more time, more CPU.
 
+use looptax_stats::range::{Index, Level, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -41,10 +42,16 @@ pub struct Tax {
     #[serde(default)]
     pub starred: Vec<String>,
     /// Epochs it rests on.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub n_epochs: u32,
     /// The look at which it was judged, from 0; `null` when it was broken off before one.
+    #[serde(default, deserialize_with = "Index::read")]
+    #[schemars(with = "Option<Index>")]
     pub look: Option<u32>,
     /// The two-sided level of every interval of this object.
+    #[serde(deserialize_with = "Level::read")]
+    #[schemars(with = "Level")]
     pub alpha: f64,
     /// Whether it ended before the last planned look.
     pub stopped_early: bool,
@@ -56,13 +63,19 @@ pub struct Tax {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {
     /// How many.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub n_epochs: u32,
     /// Whether there were too few others to hold them against: the verdict is one under this
     /// disturbance.
     pub is_throughout: bool,
     /// CPU time that the hypervisor gave to others in these epochs, percent of all.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub steal_pct: f64,
     /// CPU time of processes that are neither ours nor the server in these epochs, percent of all.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub foreign_pct: f64,
 }
 

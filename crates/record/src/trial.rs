@@ -2,6 +2,7 @@
 //!
 //! The figures are those of any comparison, with a page where others have a request.
 
+use looptax_stats::range::{Amount, Count, HttpStatus, Index, ProcessId, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,6 +18,8 @@ pub struct Trial {
     /// The pages that were asked for, as they were in the first look; the first of them where there are many.
     pub pages: Vec<TrialPage>,
     /// How many different pages there are.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_pages: u64,
     /// The command that made the load, passwords hidden; `null` where looptax asked for the pages.
     #[serde(default)]
@@ -25,7 +28,8 @@ pub struct Trial {
     pub servers: Vec<TrialServer>,
     /// The server whose way alone differs between the arms, as index into `servers`, where each was tried by itself: the
     /// others' ways were drawn anew in each epoch. `null` where all are moved together.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Index::read")]
+    #[schemars(with = "Option<Index>")]
     pub only: Option<u32>,
     /// What was seen of each arm, `[baseline, other]`.
     pub arms: [TrialArm; 2],
@@ -66,6 +70,8 @@ pub struct TrialBill {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialPart {
     /// The server, as index into `servers`.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
     pub server: u32,
     /// Added time, µs per page.
     pub time_us: Figure,
@@ -89,8 +95,12 @@ pub struct TrialPage {
     /// Its address, passwords hidden.
     pub url: String,
     /// The status of its answer.
+    #[serde(deserialize_with = "HttpStatus::read")]
+    #[schemars(with = "HttpStatus")]
     pub status: u16,
     /// The least and the most bytes that its body had.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Count; 2]")]
     pub body_bytes: [u64; 2],
 }
 
@@ -104,6 +114,8 @@ pub struct TrialServer {
     /// The socket that they are moved to.
     pub socket: String,
     /// Its process, where known; of one that the application's command starts none, since each start has its own.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
 }
 
@@ -111,15 +123,23 @@ pub struct TrialServer {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrialArm {
     /// Slices.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_slices: u64,
     /// Pages that were answered as they should be.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_pages: u64,
     /// Pages that failed: no answer, another status, another class of size.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_failed: u64,
     /// The application's connections, by server.
     pub connections: Vec<TrialConnections>,
     /// Time that the supervisor spent on them, µs per page: within the pages' time, and no part of what an application
     /// whose configuration names the socket pays.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub supervisor_us_per_page: f64,
 }
 
@@ -127,12 +147,20 @@ pub struct TrialArm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct TrialConnections {
     /// Moved to the socket.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_moved: u64,
     /// Left on TCP, as this arm's turn was.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_left: u64,
     /// On TCP although they should have been moved.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_not_moved: u64,
     /// Slices in which there was any.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_slices: u64,
 }
 
@@ -140,11 +168,17 @@ pub struct TrialConnections {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialCount {
     /// The server, as index into `servers`.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
     pub server: u32,
     /// The counter's own name: `Questions`, `total_commands_processed`.
     pub counter: String,
     /// Requests per page.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub requests_per_page: f64,
     /// Time in them by the server's own clock, µs per page, where it tells.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
     pub us_per_page: Option<f64>,
 }

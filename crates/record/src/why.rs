@@ -2,6 +2,7 @@
 //!
 //! Filled by the experiment and by the analysis. Times are CPU time, all processes that a request needs together.
 
+use looptax_stats::range::{Count, Index, Probability, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,8 @@ pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Why {
     /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "[Index; 2]")]
     pub pair: [u32; 2],
     /// How it was sampled.
     pub sampling: Sampling,
@@ -101,16 +104,26 @@ pub struct Sampling {
     /// The kernel's event: `cpu-clock`.
     pub event: String,
     /// CPU time between two samples of a core, on average: each epoch has another.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub period_ns: u64,
     /// Cores.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
     pub cores: u32,
     /// Whether the kernel's own functions were seen.
     pub sees_kernel: bool,
     /// Samples taken in slices, of processes that a request needs.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_samples: u64,
     /// Samples in slices of processes that it does not need.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_of_others: u64,
     /// Samples that found no room.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_lost: u64,
     /// What could not be seen and how it could, a sentence each.
     #[serde(default)]
@@ -123,9 +136,12 @@ pub struct SampledEpoch {
     /// Its slices as they were counted.
     pub raw: Epoch,
     /// CPU time by layer, `[baseline, other]`, in the order of `layers`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Vec<Count>; 2]")]
     pub layer_ns: [Vec<u64>; 2],
     /// What was counted, `[baseline, other]`, in the order of `counters`.
-    #[serde(default)]
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "[Vec<Count>; 2]")]
     pub counts: [Vec<u64>; 2],
 }
 
@@ -141,6 +157,8 @@ pub struct SampledPart {
     #[serde(default)]
     pub is_kernel: bool,
     /// CPU time in each of `epochs`, `[baseline, other]`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Vec<[Count; 2]>")]
     pub ns: Vec<[u64; 2]>,
     /// What it comes to per request.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -151,8 +169,12 @@ pub struct SampledPart {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct CountedEpoch {
     /// Requests of its slices, `[baseline, other]`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
     /// Counts, `[baseline, other]`, in the order of `counters_of_warm_up`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Vec<Count>; 2]")]
     pub counts: [Vec<u64>; 2],
 }
 
@@ -163,8 +185,12 @@ pub struct Stacks {
     /// between them, then the baseline's and the other arm's nanoseconds, each after a space.
     pub packed: String,
     /// Requests that they are of, `[baseline, other]`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Count; 2]")]
     pub requests: [u64; 2],
     /// CPU time of rare chains that were left out for want of room, `[baseline, other]`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "[Count; 2]")]
     pub left_out_ns: [u64; 2],
 }
 
@@ -178,6 +204,11 @@ pub struct WhyRow {
     /// The other arm's less the baseline's.
     pub difference: Figure,
     /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows of its kind.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Probability::read"
+    )]
+    #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }

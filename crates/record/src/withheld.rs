@@ -1,5 +1,6 @@
 //! What a sentence needs about a verdict that nobody should believe.
 
+use looptax_stats::range::{Amount, Count, ProperPercent};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -17,11 +18,16 @@ pub struct Withheld {
     /// Who would lose.
     pub direction: Option<Direction>,
     /// The smallest tax worth naming.
+    #[serde(deserialize_with = "ProperPercent::read")]
+    #[schemars(with = "ProperPercent")]
     pub delta_pct: f64,
     /// How long an epoch of every pair of arms takes.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
     pub epoch_ms: f64,
     /// Epochs that are run for each one that the verdict comes from.
-    #[serde(default = "one")]
+    #[serde(default = "one", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
     pub n_run_per_counted: u64,
     /// Whether both ends on one core would help, where they are not there.
     pub same_helps: bool,

@@ -4,8 +4,10 @@
 //! what addresses write as `%71` is read both ways. A demand is its words with anything but a harmless value
 //! behind them. Where the words cannot be read, everything is demanded.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::os::unix::fs::FileExt;
+
+use looptax_host::kernel;
 
 use crate::{Demand, Mapping};
 
@@ -23,8 +25,8 @@ pub(crate) struct Demands {
 impl Demands {
     /// Reads the words of a thread's process.
     pub(crate) fn read(tid: i32, mapping: &Mapping) -> Self {
-        let environment = File::open(format!("/proc/{tid}/environ")).ok();
-        let words = ["cmdline", "environ"].map(|name| fs::read(format!("/proc/{tid}/{name}")));
+        let environment = kernel::open(format!("/proc/{tid}/environ")).ok();
+        let words = ["cmdline", "environ"].map(|name| kernel::read(format!("/proc/{tid}/{name}")));
         let routes = mapping.routes.iter();
         let by_route = match words {
             [Ok(arguments), Ok(variables)] if environment.is_some() => {

@@ -5,8 +5,9 @@
 //! the next time. Used by whoever has to leave nothing behind.
 
 use std::collections::HashMap;
-use std::fs;
 use std::os::fd::AsFd;
+
+use looptax_host::kernel;
 
 use crate::sys::{process, wait};
 
@@ -71,8 +72,8 @@ fn send(seen: Seen, signal: i32) {
 
 fn look(roots: &[i32]) -> Vec<Seen> {
     let mut children: HashMap<i32, Vec<Seen>> = HashMap::new();
-    let names = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = names.filter_map(|it| it.file_name().to_str()?.parse().ok());
+    let names = kernel::names("/proc").into_iter().flatten();
+    let pids = names.filter_map(|it| it.to_str()?.parse().ok());
     for seen in pids.filter_map(read) {
         children.entry(seen.parent).or_default().push(seen);
     }
@@ -90,7 +91,7 @@ fn look(roots: &[i32]) -> Vec<Seen> {
 }
 
 fn read(pid: i32) -> Option<Seen> {
-    parse(pid, &fs::read(format!("/proc/{pid}/stat")).ok()?)
+    parse(pid, &kernel::read(format!("/proc/{pid}/stat")).ok()?)
 }
 
 /// # Source

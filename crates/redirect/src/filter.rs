@@ -11,22 +11,11 @@
 
 use std::ffi::c_long;
 
-use libc::sock_filter;
+use looptax_host::seccomp::bpf::{
+    ARCH, AT_ARCH, AT_NUMBER, X32_BIT, assemble, at_argument, sock_filter,
+};
 
-/// Offsets in `seccomp_data`; the lower half of an argument, on a machine of this byte order.
-const AT_NUMBER: u32 = 0;
-const AT_ARCH: u32 = 4;
-const fn at_argument(idx: u32) -> u32 {
-    16 + 8 * idx + if cfg!(target_endian = "big") { 4 } else { 0 }
-}
-
-/// Source: linux/audit.h, `AUDIT_ARCH_X86_64`, `AUDIT_ARCH_AARCH64`.
-#[cfg(target_arch = "x86_64")]
-const ARCH: u32 = 0xc000_003e;
-#[cfg(target_arch = "aarch64")]
-const ARCH: u32 = 0xc000_00b7;
-#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-const ARCH: u32 = 0;
+type Step = looptax_host::seccomp::bpf::Step<Goal>;
 
 /// The architecture of 32-bit programs here. Source: linux/audit.h, `AUDIT_ARCH_I386`, `AUDIT_ARCH_ARM`.
 #[cfg(target_arch = "aarch64")]
@@ -49,34 +38,12 @@ const SMALL_CONFINING: [u32; 2] = [383, 446];
 const SMALL_CONFINING: [u32; 2] = [354, 446];
 const SMALL_PRCTL: u32 = 172;
 
-/// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
-const X32_BIT: u32 = 0x4000_0000;
-
 /// A family alone, as `AF_UNSPEC` wants it; everything shorter is no address.
 const MIN_ADDRESS_BYTES: u32 = 2;
 /// A whole `sockaddr_un`, as most programs pass it.
 const UNIX_BYTES: u32 = 110;
 
-const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
-const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
-
-/// A step whose jumps still have names.
-#[derive(Clone, Copy)]
-enum Step {
-    /// Names the next step.
-    Here(Goal),
-    Load(u32),
-    Equal(u32, Goal),
-    NotEqual(u32, Goal),
-    AtLeast(u32, Goal),
-    AnyBit(u32, Goal),
-    Return(u32),
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Connect,
     Options,
@@ -260,62 +227,12 @@ const ENDS: [Step; 4] = [
     Step::Return(libc::SECCOMP_RET_USER_NOTIF),
 ];
 
-/// Turns names into distances. Every jump goes forward, and the program is far shorter than 256 steps.
-fn assemble(steps: &[Step]) -> Vec<sock_filter> {
-    let is_code = |step: &&Step| !matches!(step, Step::Here(_));
-    let place = |goal: Goal| {
-        let before = steps
-            .iter()
-            .take_while(|step| !matches!(step, Step::Here(it) if *it == goal));
-        before.filter(is_code).count()
-    };
-    let code = steps.iter().filter(is_code).enumerate();
-    code.map(|(idx, step)| {
-        let distance = |goal| (place(goal) - idx - 1) as u8;
-        let (code, k, jt, jf) = match *step {
-            Step::Here(_) => (0, 0, 0, 0),
-            Step::Load(offset) => (LOAD, offset, 0, 0),
-            Step::Equal(k, goal) => (IF_EQUAL, k, distance(goal), 0),
-            Step::NotEqual(k, goal) => (IF_EQUAL, k, 0, distance(goal)),
-            Step::AtLeast(k, goal) => (IF_AT_LEAST, k, distance(goal), 0),
-            Step::AnyBit(k, goal) => (IF_ANY_BIT, k, distance(goal), 0),
-            Step::Return(action) => (RETURN, action, 0, 0),
-        };
-        sock_filter { code, jt, jf, k }
-    })
-    .collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Runs the program as the kernel does.
     fn action(arch: u32, number: c_long, args: [u64; 6]) -> u32 {
-        let mut data = Vec::new();
-        data.extend_from_slice(&(number as u32).to_ne_bytes());
-        data.extend_from_slice(&arch.to_ne_bytes());
-        data.extend_from_slice(&[0; 8]);
-        data.extend(args.iter().flat_map(|it| it.to_ne_bytes()));
-        let program = program();
-        let (mut at, mut value) = (0, 0);
-        loop {
-            let step = program[at];
-            at += 1;
-            let is_true = match step.code {
-                LOAD => {
-                    let bytes = data[step.k as usize..].first_chunk().unwrap();
-                    value = u32::from_ne_bytes(*bytes);
-                    continue;
-                }
-                RETURN => return step.k,
-                IF_EQUAL => value == step.k,
-                IF_AT_LEAST => value >= step.k,
-                IF_ANY_BIT => value & step.k != 0,
-                code => panic!("{code}"),
-            };
-            at += usize::from(if is_true { step.jt } else { step.jf });
-        }
+        looptax_host::seccomp::bpf::decide(&program(), arch, number, args)
     }
 
     #[track_caller]

@@ -6,7 +6,6 @@
 //! and output, folder, terminal, process group and signals are those that it would have had.
 
 use std::ffi::{CString, OsString};
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::ffi::OsStrExt;
@@ -21,11 +20,12 @@ use crate::page::{Helper, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
-use crate::sys::notify::Listener;
 use crate::sys::timers::Timers;
 use crate::sys::wait::{self, Change, SignalSet};
 use crate::sys::{errno, identity, inherited, own_pid, pass, process};
 use crate::watchdog::{Config, FORWARDED};
+use looptax_host::kernel;
+use looptax_host::seccomp::Listener;
 
 /// What is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -160,7 +160,7 @@ pub(crate) fn start(
 
 /// A forked process has one thread, whatever its parent had. One that was joined already is listed a moment longer.
 pub(crate) fn only_thread() -> Result<(), RedirectError> {
-    let count = || fs::read_dir("/proc/self/task").map_or(1, Iterator::count);
+    let count = || kernel::names("/proc/self/task").map_or(1, Iterator::count);
     for _ in 0..MOST_LOOKS_FOR_THREADS {
         if count() == 1 {
             return Ok(());

@@ -11,8 +11,8 @@ use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, Ordering};
 
 use crate::caller::Changes;
 use crate::sys::memory;
-use crate::sys::notify::Call;
 use crate::{FallbackReason, Stats};
+use looptax_host::seccomp::Call;
 
 /// Counters are made for so many; a machine has a handful of database servers.
 pub(crate) const MAX_ROUTES: usize = 64;

@@ -9,9 +9,9 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::page::Page;
 use crate::sys::fork::{self, Never};
-use crate::sys::notify::{Answer, Listener};
-use crate::sys::{errno, notify, own_pid, pass, process, socket, wait};
+use crate::sys::{errno, own_pid, pass, process, socket, wait};
 use crate::{Switches, filter, page};
+use looptax_host::seccomp::{self, Answer, Listener};
 
 /// What there is beside the necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -87,7 +87,7 @@ pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
             libc::ENOSYS,
         )));
     }
-    let n_bytes = notify::call_bytes().map_err(Obstacle::NoNotification)?;
+    let n_bytes = seccomp::call_bytes().map_err(Obstacle::NoNotification)?;
     if n_bytes > page::call_bytes() {
         return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(
             libc::E2BIG,
@@ -153,12 +153,12 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     };
     if wants_wait_killable {
         let flag = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
-        match notify::install(&program, flag) {
+        match seccomp::install(&program, flag) {
             Err(error) if errno(&error) == libc::EINVAL => {}
             other => return other.map(installed(true)),
         }
     }
-    notify::install(&program, 0).map(installed(false))
+    seccomp::install(&program, 0).map(installed(false))
 }
 
 /// The child: filter, listener, one call.

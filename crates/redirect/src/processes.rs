@@ -5,9 +5,10 @@
 //! copied) is found when the memory is old.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::sync::{Mutex, PoisonError};
+
+use looptax_host::kernel;
 
 use crate::caller::Caller;
 use crate::demands::Demands;
@@ -127,8 +128,8 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
 
 fn look_for(tid: i32) -> io::Result<Descriptors> {
     let mut found = Descriptors::default();
-    for entry in fs::read_dir(format!("/proc/{tid}/fd"))?.flatten() {
-        let Some(fd) = entry.file_name().to_str().and_then(|it| it.parse().ok()) else {
+    for name in kernel::names(format!("/proc/{tid}/fd"))? {
+        let Some(fd) = name.to_str().and_then(|it| it.parse().ok()) else {
             continue;
         };
         let target = process::link(&format!("/proc/{tid}/fd/{fd}"));
@@ -147,7 +148,7 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
 /// # Source
 /// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.
 pub(crate) fn holds_files(tid: i32, ring: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{tid}/fdinfo/{ring}")).unwrap_or_default();
+    let text = kernel::text(format!("/proc/{tid}/fdinfo/{ring}")).unwrap_or_default();
     let mut after_list = text
         .lines()
         .skip_while(|line| !line.starts_with("PollList:"));

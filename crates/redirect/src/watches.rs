@@ -4,10 +4,11 @@
 //! number, so that its later changes find it: that takes a thread with a table of descriptors of its own,
 //! where the number is free for this.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::thread;
+
+use looptax_host::kernel;
 
 use crate::caller::Caller;
 use crate::sys::{epoll, fork, process};
@@ -39,7 +40,7 @@ pub(crate) fn find(tid: i32, queues: &[i32], fd: i32, inode: u64, has_kcmp: bool
         if has_kcmp && !process::does_watch(tid, *queue, fd).unwrap_or_default() {
             continue;
         }
-        let Ok(text) = fs::read_to_string(format!("/proc/{tid}/fdinfo/{queue}")) else {
+        let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
         found.extend(

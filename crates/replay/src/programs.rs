@@ -2,8 +2,10 @@
 
 use std::env;
 
+use looptax_host::read;
+
 /// Whether a program of that name is on PATH.
 pub(crate) fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
-    env::split_paths(&path).any(|folder| folder.join(program).is_file())
+    env::split_paths(&path).any(|folder| read::is_file(&folder.join(program)))
 }

@@ -3,9 +3,9 @@
 //! Reads `/etc/passwd`; changes nothing.
 
 use std::fmt::Write as _;
-use std::fs;
 
 use looptax_dsn::{Kind, Secret};
+use looptax_host::read;
 
 use crate::ServerError;
 use crate::kind::accounts;
@@ -27,7 +27,7 @@ pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
     if !rustix::process::geteuid().is_root() || accounts(kind).is_empty() {
         return Ok(None);
     }
-    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    let passwd = read::system_text("/etc/passwd");
     accounts(kind)
         .iter()
         .find_map(|name| find_account(&passwd, name))

@@ -1,15 +1,17 @@
 //! Finding a server's program and asking it for its version.
 //!
-//! Looks into PATH and the usual folders; runs nothing but `--version`.
+//! Looks into PATH and the usual folders; runs nothing but `--version`, and as root nothing that others than root can
+//! change.
 
 use std::env;
-use std::fs;
 use std::io;
-use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use looptax_dsn::Kind;
+use looptax_host::program::trusted_program;
+use looptax_host::read;
+use rustix::fs::FileType;
 
 use crate::ServerError;
 use crate::kind::{prints_version, program_is_its_own, programs};
@@ -62,6 +64,10 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
         return env::current_exe().map_err(|_| missing);
     }
     for path in paths.filter(|path| is_executable(path)) {
+        if let Err(why) = trusted_program(&path) {
+            missing = ServerError::PassedOver { path, why };
+            continue;
+        }
         match version_text(&path) {
             Ok(text) if prints_version(kind, &text) => return Ok(path),
             Ok(_) => {}
@@ -104,13 +110,12 @@ fn search_folders(kind: Kind) -> Vec<PathBuf> {
 fn versioned_folders() -> Vec<PathBuf> {
     let mut found: Vec<(u32, PathBuf)> = Vec::new();
     for (root, prefix) in POSTGRES_FOLDERS {
-        for entry in fs::read_dir(root).into_iter().flatten().flatten() {
-            let name = entry.file_name();
+        for path in read::list(Path::new(root)).unwrap_or_default() {
+            let name = path.file_name().and_then(|it| it.to_str());
             let version = name
-                .to_str()
                 .and_then(|name| name.strip_prefix(prefix))
                 .and_then(|rest| rest.parse().ok());
-            found.extend(version.map(|version| (version, entry.path().join("bin"))));
+            found.extend(version.map(|version| (version, path.join("bin"))));
         }
     }
     found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
@@ -118,7 +123,10 @@ fn versioned_folders() -> Vec<PathBuf> {
 }
 
 pub(crate) fn is_executable(path: &Path) -> bool {
-    fs::metadata(path).is_ok_and(|meta| meta.is_file() && meta.permissions().mode() & 0o111 != 0)
+    let found = read::look(path).ok().flatten();
+    found.is_some_and(|it| {
+        FileType::from_raw_mode(it.st_mode) == FileType::RegularFile && it.st_mode & 0o111 != 0
+    })
 }
 
 fn version_text(binary: &Path) -> io::Result<String> {

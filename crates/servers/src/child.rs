@@ -3,16 +3,29 @@
 //! `server` holds one while it prepares and launches, and ends its server here.
 
 use std::process::{Child, ExitStatus};
+use std::thread;
 use std::time::Duration;
 
 use crate::ServerError;
 use crate::account::Account;
+use crate::deadline::Deadline;
 use crate::process::{self, Process, StopSignal};
 use crate::scratch::Scratch;
 use crate::spawn::{Program, spawn};
+use looptax_host::waiting;
 
 /// How long a server may take to end when we are in a hurry.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
+
+/// Pause between two looks at a starting server: short beside the second that starting takes.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Why the wait for a child is over.
+pub(crate) enum Waited {
+    Ready,
+    Ended(ExitStatus),
+    TooLong,
+}
 
 /// A child that is ended when dropped, until somebody else takes the duty over.
 pub(crate) struct ChildGuard<'a> {
@@ -52,8 +65,42 @@ impl<'a> ChildGuard<'a> {
         })
     }
 
+    /// Waits until the child is ready, has ended, or `limit` is over.
+    ///
+    /// # Errors
+    /// [`ServerError::Stopped`] when a signal asks the program to stop.
+    pub(crate) fn wait(
+        &mut self,
+        limit: Duration,
+        mut is_ready: impl FnMut(u32) -> bool,
+    ) -> Result<Waited, ServerError> {
+        let deadline = Deadline::after(limit);
+        loop {
+            if waiting::has_stopped() {
+                return Err(ServerError::Stopped);
+            }
+            if let Some(status) = self.ended() {
+                return Ok(Waited::Ended(status));
+            }
+            if is_ready(self.pid()) {
+                return Ok(Waited::Ready);
+            }
+            if deadline.has_passed() {
+                return Ok(Waited::TooLong);
+            }
+            thread::sleep(LOOK_PAUSE);
+        }
+    }
+
+    /// Kills the child and its process group at once.
+    pub(crate) fn kill_group(&mut self) {
+        if let Some((_, process)) = &self.parts {
+            process::kill_group(*process);
+        }
+    }
+
     /// The status, when the child has ended.
-    pub(crate) fn ended(&mut self) -> Option<ExitStatus> {
+    fn ended(&mut self) -> Option<ExitStatus> {
         self.parts
             .as_mut()
             .and_then(|(child, _)| child.try_wait().ok().flatten())

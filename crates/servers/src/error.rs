@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use looptax_dsn::Kind;
 use looptax_failure::Explain;
+use looptax_host::program::Distrust;
 use looptax_wire::WireError;
 
 use crate::find_binary;
@@ -85,6 +86,14 @@ pub enum ServerError {
         looked_for: String,
         /// Folders, joined by commas.
         looked_in: String,
+    },
+    /// A program is not started as root.
+    #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
+    PassedOver {
+        /// The program.
+        path: PathBuf,
+        /// What others can change.
+        why: Distrust,
     },
     /// A program with the server's name could not be run, so that nobody knows what it is.
     #[error("cannot run `{} --version`", path.display())]
@@ -182,6 +191,9 @@ pub enum ServerError {
         /// The log's last lines.
         log_tail: String,
     },
+    /// The program was asked to stop while the server started.
+    #[error("stopped by a signal while a private server started")]
+    Stopped,
     /// The server outlived SIGKILL.
     #[error("{kind} (pid {pid}) is still there after SIGKILL")]
     Immortal {
@@ -230,6 +242,9 @@ impl Explain for ServerError {
             Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
                 Some("the server installed here is MariaDB: `private:mariadb`".to_owned())
             }
+            Self::PassedOver { .. } => Some(
+                "let root own it and each folder on the way to it, or run looptax as the user whose it is".to_owned(),
+            ),
             Self::BinaryMissing { kind: Kind::Memcached, .. } => {
                 Some("install the package `memcached` in version 1.6.18 or newer, or put the binary's folder into PATH".to_owned())
             }

@@ -3,9 +3,10 @@
 //! Never touches a folder of another user, one without our lock file, or one whose lock is held.
 //! cli calls it once at the start.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
+
+use looptax_host::read;
 
 use crate::ServerError;
 use crate::process;
@@ -29,13 +30,8 @@ pub struct Leftover {
 ///
 /// A root that cannot be read holds nothing that we could remove.
 pub fn sweep(scratch_root: &Path) -> Vec<Leftover> {
-    let Ok(entries) = fs::read_dir(scratch_root) else {
-        return Vec::new();
-    };
-    entries
-        .flatten()
-        .filter_map(|entry| sweep_folder(entry.path()))
-        .collect()
+    let paths = read::list(scratch_root).unwrap_or_default().into_iter();
+    paths.filter_map(sweep_folder).collect()
 }
 
 /// Removes one folder; `None` when it is not ours to touch.
@@ -72,7 +68,7 @@ fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
+    use std::fs::{self, File};
     use std::process::{Command, Stdio};
 
     use super::*;

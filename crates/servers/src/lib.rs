@@ -27,6 +27,7 @@ mod ready;
 mod scratch;
 mod server;
 mod spawn;
+mod stopping;
 mod sys;
 
 pub use binary::find_binary;

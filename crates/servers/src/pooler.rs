@@ -11,17 +11,16 @@ use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol};
 use looptax_wire::{Login, WireError, postgres};
 
-use crate::child::ChildGuard;
-use crate::deadline::Deadline;
+use crate::child::{ChildGuard, Waited};
 use crate::process::{Process, StopSignal};
 use crate::scratch::Scratch;
 use crate::spawn::Program;
+use crate::stopping::Stoppable;
 use crate::{ServerError, binary, ready};
 
 /// The database that leads to PostgreSQL's port; its own name leads to the socket.
@@ -35,7 +34,6 @@ const USERS_FILE: &str = "pgbouncer.users";
 
 /// It reads two files, and connects to nobody before it is asked.
 const READY_LIMIT: Duration = Duration::from_secs(10);
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// Starts with a new port after "address in use".
 const TRIES: usize = 3;
 
@@ -156,7 +154,9 @@ fn verifier(behind: &Behind<'_>) -> Result<String, ServerError> {
             action: "connect",
             source,
         })?;
-        let mut session = postgres::Connection::login(stream, &login, READY_LIMIT)?;
+        let limit = READY_LIMIT;
+        let stream = Stoppable { stream, limit };
+        let mut session = postgres::Connection::login(stream, &login, limit)?;
         let kept = session.query(sql)?.into_iter().flatten().flatten().next();
         let kept = String::from_utf8(kept.unwrap_or_default()).unwrap_or_default();
         if kept.starts_with("SCRAM-SHA-256$") {
@@ -188,7 +188,7 @@ fn start_once(
     tcp: SocketAddr,
     scratch: &Scratch,
 ) -> Result<Pooler, ServerError> {
-    if scratch.path(CONFIG_FILE).exists() {
+    if scratch.has(CONFIG_FILE) {
         scratch.remove_file(CONFIG_FILE)?;
     }
     let version = binary::version_of(path);
@@ -203,33 +203,26 @@ fn start_once(
     };
     let socket = scratch.socket_path(&format!(".s.PGSQL.{}", tcp.port()))?;
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
-    let deadline = Deadline::after(READY_LIMIT);
-    loop {
-        if let Some(status) = guard.ended() {
+    let waited = guard.wait(READY_LIMIT, |pid| {
+        let postgres = Protocol::Postgres;
+        ready::is_ready(postgres, behind.login, Some(&socket), Some(tcp), pid)
+    })?;
+    match waited {
+        Waited::Ready => {}
+        Waited::Ended(status) => {
             return Err(ServerError::Exited {
                 kind: Kind::Pgbouncer,
                 status: status.to_string(),
                 log_tail: scratch.log_tail(),
             });
         }
-        let is_ready = ready::is_ready(
-            Protocol::Postgres,
-            behind.login,
-            Some(&socket),
-            Some(tcp),
-            guard.pid(),
-        );
-        if is_ready {
-            break;
-        }
-        if deadline.has_passed() {
+        Waited::TooLong => {
             return Err(ServerError::NotReady {
                 kind: Kind::Pgbouncer,
                 after: READY_LIMIT,
                 log_tail: scratch.log_tail(),
             });
         }
-        thread::sleep(LOOK_PAUSE);
     }
     let named = |(name, value): (&str, &str)| (format!("pgbouncer {name}"), value.to_owned());
     Ok(Pooler {

@@ -5,12 +5,14 @@
 
 use std::collections::HashSet;
 use std::fmt;
+use std::io;
 use std::os::fd::OwnedFd;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use procfs::process::{Process as ProcEntry, Stat};
+use looptax_host::Folder;
+use procfs::process::{MMapPath, Process as ProcEntry, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
@@ -140,6 +142,55 @@ pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
         }
     }
     alive.into_iter().map(|(process, _)| process.pid).collect()
+}
+
+/// Kills the process group that a child of ours leads. The child must not have been waited for: until
+/// then nobody else can have its number.
+///
+/// Removes the shared memory files of PostgreSQL that the group has mapped: `initdb` is killed here, and
+/// nobody else removes them.
+pub(crate) fn kill_group(leader: Process) {
+    let Some(group) = Pid::from_raw(leader.pid.cast_signed()) else {
+        return;
+    };
+    // Stopped first: what is seen of them stays so.
+    rustix::process::kill_process_group(group, Signal::STOP).ok();
+    let is_member = |it: &ProcEntry| {
+        it.stat()
+            .is_ok_and(|it| it.pgrp == leader.pid.cast_signed())
+    };
+    let members: Vec<ProcEntry> = entries().into_iter().filter(is_member).collect();
+    let files: HashSet<PathBuf> = members.iter().flat_map(shared_memory).collect();
+    let handles = { members.iter() }.filter_map(|it| open_pid(it.pid.cast_unsigned()));
+    let handles: Vec<OwnedFd> = handles.collect();
+    rustix::process::kill_process_group(group, Signal::KILL).ok();
+    let deadline = Deadline::after(KILL_LIMIT);
+    for handle in &handles {
+        has_ended_by(handle, deadline);
+    }
+    for file in files {
+        remove_shared(&file).ok();
+    }
+}
+
+fn remove_shared(file: &Path) -> io::Result<()> {
+    let name = file.file_name().unwrap_or_default();
+    Folder::open(Path::new("/dev/shm"))?.remove(name)
+}
+
+/// Files of `/dev/shm` that PostgreSQL made and this process has mapped.
+fn shared_memory(process: &ProcEntry) -> Vec<PathBuf> {
+    let maps = process.maps().into_iter().flatten();
+    let files = maps.filter_map(|it| match it.pathname {
+        MMapPath::Path(path) if path.starts_with("/dev/shm") => Some(path),
+        _ => None,
+    });
+    let is_made_by_postgres = |it: &PathBuf| {
+        let name = it.file_name().and_then(|name| name.to_str());
+        let digits = name.and_then(|name| name.strip_prefix("PostgreSQL."));
+        digits.is_some_and(|it| it.bytes().all(|byte| byte.is_ascii_digit()))
+    };
+    files.filter(is_made_by_postgres).collect()
 }
 
 /// Kills every server process that still works inside `folder`: what a killed server left orphaned,

@@ -8,13 +8,11 @@ use std::env;
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 pub use copy::serve;
 
-use crate::child::ChildGuard;
-use crate::deadline::Deadline;
+use crate::child::{ChildGuard, Waited};
 use crate::process::StopSignal;
 use crate::scratch::Scratch;
 use crate::spawn::Program;
@@ -29,7 +27,6 @@ const WITH_STATUS_FILE: &str = "status=$1; shift; exec 3>\"$status\"; exec \"$@\
 
 /// How long a proxy may take to listen.
 const READY_LIMIT: Duration = Duration::from_secs(10);
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
 /// How long one connection may take to be made.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
@@ -79,24 +76,15 @@ pub(crate) fn start<'a>(
         },
     };
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
-    let deadline = Deadline::after(READY_LIMIT);
-    loop {
-        if let Some(status) = guard.ended() {
-            return Err(ServerError::Proxy {
-                how: format!("ended ({status})"),
-                log_tail: scratch.log_tail(),
-            });
-        }
-        if TcpStream::connect_timeout(&published.on, ANSWER_LIMIT).is_ok() {
-            return Ok(guard);
-        }
-        if deadline.has_passed() {
-            return Err(ServerError::Proxy {
-                how: format!("does not listen after {READY_LIMIT:?}"),
-                log_tail: scratch.log_tail(),
-            });
-        }
-        thread::sleep(LOOK_PAUSE);
+    let failed = |how| ServerError::Proxy {
+        how,
+        log_tail: scratch.log_tail(),
+    };
+    let listens = |_| TcpStream::connect_timeout(&published.on, ANSWER_LIMIT).is_ok();
+    match guard.wait(READY_LIMIT, listens)? {
+        Waited::Ready => Ok(guard),
+        Waited::Ended(status) => Err(failed(format!("ended ({status})"))),
+        Waited::TooLong => Err(failed(format!("does not listen after {READY_LIMIT:?}"))),
     }
 }
 

@@ -5,14 +5,13 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::process::Child;
-use std::thread;
 use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol};
+use looptax_host::waiting;
 use looptax_wire::Login;
 
-use crate::child::{ChildGuard, DROP_GRACE, end_child};
-use crate::deadline::Deadline;
+use crate::child::{ChildGuard, DROP_GRACE, Waited, end_child};
 use crate::engine::{self, Launch, Ports, Site};
 use crate::pooler::{self, Behind, PoolMode};
 use crate::process::Process;
@@ -31,9 +30,6 @@ const LAUNCH_TRIES: usize = 3;
 /// How long preparing the data folder may take: MySQL's takes 5 to 20 s on a slow disk, the others
 /// one to two.
 const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
-
-/// Pause between two looks at a starting server: short beside the second that starting takes.
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// How long a server may take to end when asked to.
 const STOP_GRACE: Duration = Duration::from_secs(10);
@@ -128,8 +124,8 @@ impl PrivateServer {
     /// # Errors
     /// [`ServerError::BinaryMissing`] when it is not installed; [`ServerError::Initialise`],
     /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
-    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder. Nothing is left
-    /// behind in any case.
+    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder;
+    /// [`ServerError::Stopped`] after [`crate::stop_starting`]. Nothing is left behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
@@ -248,7 +244,8 @@ impl PrivateServer {
     /// [`ServerError::Immortal`] when it outlives even that, [`ServerError::Scratch`] when the folder
     /// cannot be removed. The reaper then tries again when we end.
     pub fn stop(mut self) -> Result<(), ServerError> {
-        self.end(STOP_GRACE)?;
+        let is_hurried = waiting::has_stopped();
+        self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
         // The destructor finds the server stopped and the folder removed.
         self.scratch.remove()
     }
@@ -347,6 +344,7 @@ fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerEr
 fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
     let mut login = Login {
         user: engine::user(protocol).to_owned(),
+        is_for_own_server: true,
         ..Login::default()
     };
     if engine::has_password(protocol) {
@@ -363,15 +361,16 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         log_tail: site.scratch.log_tail(),
     };
     let mut guard = ChildGuard::spawn(program, engine::stop_signal(site.protocol), site.scratch)?;
-    let deadline = Deadline::after(PREPARE_LIMIT);
-    loop {
-        match guard.ended() {
-            Some(status) if status.success() => return Ok(()),
-            Some(status) => return Err(failed(status.to_string())),
-            None if deadline.has_passed() => {
-                return Err(failed(format!("still running after {PREPARE_LIMIT:?}")));
-            }
-            None => thread::sleep(LOOK_PAUSE),
+    match guard.wait(PREPARE_LIMIT, |_| false) {
+        Ok(Waited::Ended(status)) if status.success() => Ok(()),
+        Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
+        Ok(Waited::Ready | Waited::TooLong) => {
+            Err(failed(format!("still running after {PREPARE_LIMIT:?}")))
+        }
+        Err(stopped) => {
+            // Asked politely, `initdb` and `mariadb-install-db` end when the step that they wait for ends.
+            guard.kill_group();
+            Err(stopped)
         }
     }
 }
@@ -405,32 +404,22 @@ fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<
         site.scratch,
     )?;
     let limit = engine::ready_limit(site.protocol);
-    let deadline = Deadline::after(limit);
-    loop {
-        if let Some(status) = guard.ended() {
-            return Err(ServerError::Exited {
-                kind,
-                status: status.to_string(),
-                log_tail: site.scratch.log_tail(),
-            });
-        }
-        if ready::is_ready(
-            site.protocol,
-            &site.login,
-            launch.socket.as_deref(),
-            launch.tcp,
-            guard.pid(),
-        ) {
-            return Ok(Running { guard, launch });
-        }
-        if deadline.has_passed() {
-            return Err(ServerError::NotReady {
-                kind,
-                after: limit,
-                log_tail: site.scratch.log_tail(),
-            });
-        }
-        thread::sleep(LOOK_PAUSE);
+    let waited = guard.wait(limit, |pid| {
+        let (socket, tcp) = (launch.socket.as_deref(), launch.tcp);
+        ready::is_ready(site.protocol, &site.login, socket, tcp, pid)
+    })?;
+    match waited {
+        Waited::Ready => Ok(Running { guard, launch }),
+        Waited::Ended(status) => Err(ServerError::Exited {
+            kind,
+            status: status.to_string(),
+            log_tail: site.scratch.log_tail(),
+        }),
+        Waited::TooLong => Err(ServerError::NotReady {
+            kind,
+            after: limit,
+            log_tail: site.scratch.log_tail(),
+        }),
     }
 }
 

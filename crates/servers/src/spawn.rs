@@ -4,10 +4,11 @@
 
 use std::io::Write;
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 use looptax_dsn::Secret;
+use looptax_host::program::trusted_program;
 
 use crate::ServerError;
 use crate::account::Account;
@@ -41,6 +42,13 @@ pub(crate) fn spawn(
         program: program.path.clone(),
         source,
     };
+    // initdb and its like lie beside a program that was judged when it was found, or elsewhere.
+    if program.path.is_absolute() && !is_own(&program.path) {
+        trusted_program(&program.path).map_err(|why| ServerError::PassedOver {
+            path: program.path.clone(),
+            why,
+        })?;
+    }
     let log = scratch.open_log()?;
     let mut command = Command::new(&program.path);
     command
@@ -85,6 +93,11 @@ pub(crate) fn spawn(
             Err(error)
         }
     }
+}
+
+/// Whether it is looptax itself, which runs already.
+fn is_own(path: &Path) -> bool {
+    std::env::current_exe().is_ok_and(|it| it == path)
 }
 
 /// Writes the child down before it is fed or waited for.

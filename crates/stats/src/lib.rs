@@ -19,6 +19,7 @@ pub mod meta;
 mod moments;
 mod per_request;
 mod quantile;
+pub mod range;
 pub mod rank_sum;
 pub mod selfcheck;
 mod sequential;

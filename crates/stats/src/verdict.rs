@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::estimate::{Estimate, tax_pct};
+use crate::range::{Count, MOST_COUNT, Probability, Real};
 
 /// What a comparison comes to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -52,8 +53,12 @@ pub struct UncertainSize {
     /// What makes it uncertain.
     pub cause: SizeCause,
     /// The least tax that is possible, percent; of the sign of [`Self::hi_pct`].
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub lo_pct: f64,
     /// The largest tax that is possible, percent.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
     pub hi_pct: f64,
 }
 
@@ -90,19 +95,31 @@ pub enum Reason {
     /// The interval is too wide to say.
     TooWide {
         /// Half the interval of the tax, in points.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         half_width_pct: f64,
         /// The least tax that cannot be excluded.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         lo_pct: f64,
         /// The largest tax that cannot be excluded.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
         hi_pct: f64,
         /// Epochs after which the interval would be as narrow as ±δ.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
         n_epochs_needed: u64,
     },
     /// Too few epochs for any interval at this level.
     TooFewEpochs {
         /// Epochs there are.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
         have: u64,
         /// Epochs the level needs.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
         need: u64,
     },
     /// θ differs between two parts of the run, and they do not both say what the run says.
@@ -110,14 +127,20 @@ pub enum Reason {
         /// Which parts.
         parts: Parts,
         /// Epochs of each.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "[Count; 2]")]
         n_epochs: [u64; 2],
         /// The tax of each in percent.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "[Real; 2]")]
         tax_pct: [f64; 2],
         /// The verdict of each, at a level of 5 %.
         verdicts: [Verdict; 2],
         /// Who loses in each.
         directions: [Option<Direction>; 2],
         /// p-value of "no difference between the parts", by ranks.
+        #[serde(deserialize_with = "Probability::read")]
+        #[schemars(with = "Probability")]
         p_value: f64,
         /// The verdict before this objection.
         verdict: Verdict,
@@ -125,8 +148,12 @@ pub enum Reason {
     /// Without the noisy epochs the verdict would be another (methods 1 and 2).
     NoisyEpochs {
         /// Epochs in windows with too much steal or foreign CPU.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
         n_noisy: u64,
         /// All epochs.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
         n_epochs: u64,
         /// The verdict before this objection.
         verdict: Verdict,
@@ -136,6 +163,8 @@ pub enum Reason {
     /// The effect drifted, and without the first quarter the verdict would be another (methods 1 and 2).
     Trend {
         /// p-value of the trend.
+        #[serde(deserialize_with = "Probability::read")]
+        #[schemars(with = "Probability")]
         p_value: f64,
         /// The verdict before this objection.
         verdict: Verdict,
@@ -145,6 +174,8 @@ pub enum Reason {
     /// The first 10 ms of the windows could make more than a quarter of the effect.
     GuardTransient {
         /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "[Real; 2]")]
         ratios: [f64; 2],
         /// The verdict before this objection.
         verdict: Verdict,
@@ -216,7 +247,7 @@ pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need:
                 half_width_pct: tax.half_width(),
                 lo_pct: tax.lo,
                 hi_pct: tax.hi,
-                n_epochs_needed: (theta.n as f64 * widths * widths).ceil() as u64,
+                n_epochs_needed: (theta.n as f64 * widths * widths).ceil().min(MOST_COUNT) as u64,
             }
         }
     }

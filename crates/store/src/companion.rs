@@ -32,7 +32,11 @@ pub fn take_in_samples(record: &mut Record, path: &Path) -> Result<(), StoreErro
     let Some(file) = &record.samples else {
         return Ok(());
     };
-    let companion = Companion::open(&path.with_file_name(&file.name), file.size_bytes)?;
+    let beside = path.with_file_name(&file.name);
+    if looptax_host::plain(file.name.as_ref()).is_err() {
+        return Err(StoreError::NotSamples { path: beside });
+    }
+    let companion = Companion::open(&beside, file.size_bytes)?;
     let mut whole = record.clone();
     let epochs = whole
         .comparisons
@@ -59,7 +63,7 @@ impl Companion {
     fn open(path: &Path, size_bytes: u64) -> Result<Self, StoreError> {
         let path = path.to_owned();
         let mut head = [0; HEADER_BYTES as usize];
-        let opened = File::open(&path).and_then(|mut file| {
+        let opened = looptax_host::read::open(&path).and_then(|mut file| {
             let found_bytes = file.metadata()?.len();
             file.read_exact(&mut head)?;
             Ok((file, found_bytes))

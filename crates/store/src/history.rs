@@ -40,7 +40,7 @@ impl History {
     /// that a newer looptax made.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent() {
-            std::fs::create_dir_all(folder).map_err(|source| StoreError::CreateFolder {
+            looptax_host::own::make_folder(folder).map_err(|source| StoreError::CreateFolder {
                 path: folder.to_owned(),
                 source,
             })?;

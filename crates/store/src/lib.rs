@@ -6,7 +6,6 @@
 mod companion;
 mod error;
 mod history;
-mod json_path;
 mod load;
 mod older;
 mod place;

@@ -2,15 +2,17 @@
 //!
 //! The file may come from anybody: cut off, edited by hand, or saved by another looptax.
 
-use std::fs;
 use std::path::Path;
 
+use looptax_host::read;
 use looptax_record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;
-use crate::json_path::path_at;
 use crate::older::name_remedies;
+
+/// More than any record has.
+const MOST_BYTES: u64 = 4 << 30;
 
 /// The one field that every generation of records has.
 #[derive(Deserialize)]
@@ -24,7 +26,7 @@ struct Head {
 /// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version
 /// that this looptax does not know; `Broken`, with the field, for anything else.
 pub fn load(path: &Path) -> Result<Record, StoreError> {
-    let text = fs::read(path).map_err(|source| StoreError::ReadFile {
+    let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile {
         path: path.to_owned(),
         source,
     })?;
@@ -49,12 +51,26 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
 }
 
 fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
-    let read = serde_json::from_slice(text);
-    let mut record: Record = read.map_err(|source| StoreError::Broken {
+    let broken = |field: &str, source| StoreError::Broken {
         path: path.to_owned(),
-        field: path_at(text, source.line(), source.column()),
+        // A name that is cut off is nobody's: the object is told that it belongs to.
+        field: field.strip_suffix('?').map_or_else(
+            || field.to_owned(),
+            |it| {
+                if it.is_empty() {
+                    ".".to_owned()
+                } else {
+                    it.trim_end_matches('.').to_owned()
+                }
+            },
+        ),
         source,
-    })?;
+    };
+    let mut json = serde_json::Deserializer::from_slice(text);
+    let read = serde_path_to_error::deserialize(&mut json);
+    let mut record: Record =
+        read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
+    json.end().map_err(|source| broken("the end", source))?;
     name_remedies(&mut record);
     record.schema_version = SCHEMA_VERSION;
     Ok(record)

@@ -3,9 +3,10 @@
 //! The folder is made before anything is measured, so that two runs never want the same one, and a place
 //! that cannot be written to is known at the start.
 
-use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
+
+use looptax_host::{Folder, own};
 
 use crate::StoreError;
 
@@ -25,7 +26,7 @@ pub struct Runs {
 pub struct RunFolder {
     /// The name of the run: the one that was wanted, or one that no other has.
     pub id: String,
-    folder: PathBuf,
+    all: Folder,
 }
 
 impl Runs {
@@ -43,14 +44,13 @@ impl Runs {
             let path = path.to_owned();
             |source| StoreError::CreateFolder { path, source }
         };
-        fs::create_dir_all(&self.folder).map_err(failed(&self.folder))?;
+        let all = own::make_folder(&self.folder).map_err(failed(&self.folder))?;
         let names = (2..MOST_OF_A_NAME).map(|n| format!("{id}-{n}"));
         for id in std::iter::once(id.to_owned()).chain(names) {
-            let folder = self.folder.join(&id);
-            match fs::create_dir(&folder) {
-                Ok(()) => return Ok(RunFolder { id, folder }),
+            match all.make_folder(&id, 0o777) {
+                Ok(()) => return Ok(RunFolder { id, all }),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
-                Err(error) => return Err(failed(&folder)(error)),
+                Err(error) => return Err(failed(&self.folder.join(&id))(error)),
             }
         }
         Err(failed(&self.folder.join(id))(
@@ -69,36 +69,50 @@ impl Runs {
     /// [`StoreError::RemoveRun`]. A folder that is gone already is none, and one that holds something
     /// else as well stays.
     pub fn remove(&self, record: &Path) -> Result<(), StoreError> {
-        let removed = match fs::remove_file(record) {
+        let removed = match self.remove_from(record) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
         removed.map_err(|source| StoreError::RemoveRun {
             path: record.to_owned(),
             source,
-        })?;
+        })
+    }
+
+    fn remove_from(&self, record: &Path) -> io::Result<()> {
+        let id = record
+            .parent()
+            .and_then(Path::file_name)
+            .unwrap_or_default();
+        let all = own::folder(&self.folder)?;
+        let removed = match all.folder(id)?.remove(RECORD) {
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        };
         // What somebody put beside the record is not ours.
-        let _ = record.parent().map(fs::remove_dir);
-        Ok(())
+        let _kept = all.remove_folder(id);
+        removed
     }
 }
 
 impl RunFolder {
     /// Where its record goes.
     pub fn record(&self) -> PathBuf {
-        self.folder.join(RECORD)
+        self.all.path().join(&self.id).join(RECORD)
     }
 }
 
 impl Drop for RunFolder {
     fn drop(&mut self) {
         // Only an empty folder can be removed so.
-        let _ = fs::remove_dir(&self.folder);
+        let _kept = self.all.remove_folder(&self.id);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[test]

@@ -3,10 +3,9 @@
 //! A crash or a full disk at any moment leaves either the record saved before or the new one.
 //! Called after each comparison; never while a slice runs.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{BufWriter, Write};
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::Path;
 
 use looptax_record::Record;
 use serde::Serialize;
@@ -53,8 +52,7 @@ pub fn save_bytes(bytes: &[u8], path: &Path, existing: Existing) -> Result<(), S
 /// As [`save_value`].
 pub fn save_for_all(text: &[u8], path: &Path) -> Result<(), StoreError> {
     let place = Place::find(path, Existing::Replace)?;
-    let readable = fs::Permissions::from_mode(0o644);
-    write_with(&place, Some(readable), |file| file.write_all(text))
+    write_with(&place, Some(0o644), |file| file.write_all(text))
 }
 
 /// Saves a record again and again while it grows.
@@ -96,9 +94,8 @@ impl Saver {
             self.lost.get_or_insert(full);
             *record = smaller;
         }
-        if let Place::File { existing, .. } = &mut self.place {
-            *existing = Existing::Replace; // From now on the file there is our own.
-        }
+        // From now on the file there is our own.
+        self.place.existing = Existing::Replace;
         Ok(())
     }
 
@@ -144,62 +141,36 @@ fn write(record: &impl Serialize, place: &Place) -> Result<(), StoreError> {
 /// Without permissions, a new file has what the umask leaves. A device keeps its own.
 fn write_with(
     place: &Place,
-    permissions: Option<fs::Permissions>,
-    content: impl Fn(&mut BufWriter<&File>) -> std::io::Result<()>,
+    permissions: Option<u32>,
+    content: impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), StoreError> {
-    let write = |file: &File, path: &Path| {
+    let path = || place.path().to_owned();
+    let failed = |source| StoreError::WriteFile {
+        path: path(),
+        source,
+    };
+    let not_made = |source| StoreError::CreateFile {
+        path: path(),
+        source,
+    };
+    let write = |file: &File| {
         let mut buffered = BufWriter::with_capacity(1 << 16, file);
-        content(&mut buffered)
-            .and_then(|()| buffered.flush())
-            .map_err(|source| StoreError::WriteFile {
-                path: path.to_owned(),
-                source,
-            })
+        content(&mut buffered).and_then(|()| buffered.flush())
     };
-    match place {
-        Place::Stream(path) => {
-            let opened = OpenOptions::new().write(true).open(path);
-            let stream = opened.map_err(|source| StoreError::CreateFile {
-                path: path.clone(),
-                source,
-            })?;
-            write(&stream, path)
-        }
-        Place::File { path, existing } => {
-            let temp = place.new_temp()?;
-            write(temp.as_file(), path)?;
-            let allowed = permissions.map_or(Ok(()), |it| temp.as_file().set_permissions(it));
-            let synced = allowed.and_then(|()| temp.as_file().sync_all());
-            synced.map_err(|source| StoreError::WriteFile {
-                path: path.clone(),
-                source,
-            })?;
-            move_to(temp, path, *existing)
-        }
+    if place.output.is_stream() {
+        let stream = place.output.open_stream().map_err(not_made)?;
+        return write(&stream).map_err(failed);
     }
-}
-
-fn move_to(
-    temp: tempfile::NamedTempFile,
-    path: &PathBuf,
-    existing: Existing,
-) -> Result<(), StoreError> {
-    let moved = match existing {
-        Existing::Keep => temp.persist_noclobber(path),
-        Existing::Replace => temp.persist(path),
-    };
-    moved.map_err(|failed| match failed.error.kind() {
-        std::io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path.clone() },
-        _ => StoreError::RenameFile {
-            path: path.clone(),
-            source: failed.error,
-        },
-    })?;
-    // The name itself is on disk only when the folder is. Some file systems cannot sync a folder,
-    // and the record is complete either way: no reason to fail.
-    let parent = path
-        .parent()
-        .filter(|parent| !parent.as_os_str().is_empty());
-    let _ = File::open(parent.unwrap_or(Path::new("."))).and_then(|folder| folder.sync_all());
-    Ok(())
+    let begun = place.output.begin(permissions).map_err(not_made)?;
+    write(begun.file()).map_err(failed)?;
+    begun.file().sync_all().map_err(failed)?;
+    begun
+        .finish(place.existing)
+        .map_err(|source| match source.kind() {
+            io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path() },
+            _ => StoreError::RenameFile {
+                path: path(),
+                source,
+            },
+        })
 }

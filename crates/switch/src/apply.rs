@@ -6,6 +6,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_failure::with_causes;
+use looptax_host::waiting;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
@@ -13,7 +14,7 @@ use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, MovedFrom, Step};
 use crate::proof::{Judgement, Page, Watch};
-use crate::reload::{self, Command};
+use crate::reload::{self, Line};
 use crate::work::{Edited, Work};
 
 /// Shortest pause between two looks.
@@ -26,6 +27,8 @@ const PAGE_PAUSE: Duration = Duration::from_millis(500);
 pub(crate) const STUBBORN: Duration = Duration::from_secs(5);
 /// So long the application is waited for after the old files are back.
 pub(crate) const AGAIN: Duration = Duration::from_secs(15);
+/// The same where somebody wants to end: nobody waits for a peer that is silent, as it may have been before.
+pub(crate) const AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// What is to be done.
 #[derive(Debug)]
@@ -41,7 +44,7 @@ pub struct Order<'a> {
     /// The files.
     pub edited: &'a [Edited],
     /// What tests files before anything reads them: [`pool_tests`](crate::pool_tests).
-    pub tests: &'a [String],
+    pub tests: &'a [Line],
     /// What has the application read them.
     pub reload: Option<&'a str>,
     /// A page of the application, as it was before.
@@ -115,7 +118,7 @@ pub fn undo(
 ) -> Result<(), SwitchError> {
     put_back(&mut work, "somebody asked", End::Undone, tell)?;
     if let Some(command) = reload {
-        let said = run(Command::from(command), within, stop);
+        let said = run(&Line::from(command), within, stop);
         tell(said.unwrap_or_else(|failed| failed));
     }
     Ok(())
@@ -153,16 +156,11 @@ struct Carrying<'a, 'b> {
 impl Carrying<'_, '_> {
     /// Runs the tests, then the command, if there is one.
     fn reload(&mut self) -> Result<(), SwitchStep> {
-        let tests = self.order.tests.iter().map(|it| &**it);
-        for command in tests.chain(self.order.reload) {
-            let command_of = command.to_owned();
-            note(
-                &mut self.work,
-                Step::Running {
-                    command: command_of,
-                },
-            )?;
-            let said = run(Command::from(command), self.order.within, self.order.stop);
+        let reload = self.order.reload.map(Line::from);
+        for line in self.order.tests.iter().chain(&reload) {
+            let command = line.text().to_owned();
+            note(&mut self.work, Step::Running { command })?;
+            let said = run(line, self.order.within, self.order.stop);
             let code = said.is_ok().then_some(0);
             note(&mut self.work, Step::Ran { code })?;
             (self.tell)(said?);
@@ -216,11 +214,17 @@ impl Carrying<'_, '_> {
         }
         // Who wanted to end has had the files put back; the application is still to read them.
         let go_on = AtomicBool::new(false);
+        waiting::allow_again();
+        if self.order.stop.load(Ordering::Relaxed) {
+            for watch in &mut *watches {
+                watch.hurry(AGAIN_WHEN_STOPPED);
+            }
+        }
         for watch in &mut *watches {
             watch.restart();
         }
         if let Some(command) = self.order.reload {
-            let said = run(Command::from(command), self.order.within, &go_on);
+            let said = run(&Line::from(command), self.order.within, &go_on);
             (self.tell)(said.unwrap_or_else(|failed| failed));
         }
         let seen = self.works_as_before(watches);
@@ -232,7 +236,14 @@ impl Carrying<'_, '_> {
         let start = Since::now();
         let mut differs = None;
         let mut page = self.order.page.clone();
-        while start.elapsed() < AGAIN.min(self.order.within) {
+        let mut limit = AGAIN.min(self.order.within);
+        if self.order.stop.load(Ordering::Relaxed) {
+            limit = limit.min(AGAIN_WHEN_STOPPED);
+            if let Some(page) = &mut page {
+                page.hurry(limit);
+            }
+        }
+        while start.elapsed() < limit {
             if let Some(page) = &mut page {
                 differs = page.differs();
                 if differs.is_none() {
@@ -317,7 +328,9 @@ pub(crate) fn ask_again(
                 }
             }
         }
-        thread::sleep(PAGE_PAUSE);
+        if !waiting::pause(PAGE_PAUSE) {
+            return;
+        }
     }
 }
 
@@ -339,7 +352,7 @@ fn look_until_decided(
         if let Some(judged) = decide(order, watches, &page, start.elapsed(), is_last) {
             return judged;
         }
-        thread::sleep(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+        waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
     }
 }
 
@@ -415,13 +428,13 @@ fn server_gone(watch: &mut Watch) -> Option<SwitchStep> {
 
 /// Runs the command; the step that says how it went, as an error where it failed.
 pub(crate) fn run(
-    command: Command<'_>,
+    line: &Line,
     within: Duration,
     stop: &AtomicBool,
 ) -> Result<SwitchStep, SwitchStep> {
     let failed = |words| Err(step(StepCode::ReloadFailed, words));
-    let text = command.text;
-    match reload::run(command, within, stop) {
+    let text = line.text();
+    match reload::run(line, within, stop) {
         Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {text}"))),
         Ok(ran) if ran.code.is_none() && stop.load(Ordering::Relaxed) => {
             let words = format!("stopped while `{text}` ran");

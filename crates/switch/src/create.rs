@@ -4,26 +4,23 @@
 //! somebody wrote in the very instant can be given it back.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
-use rustix::fs::{
-    AtFlags, Gid, Mode, OFlags, RenameFlags, Uid, fchmod, fchown, linkat, openat, renameat,
-    renameat_with,
-};
-use rustix::io::Errno;
+use looptax_host::{Folder, plain};
+use rustix::fs::{Gid, Mode, Uid, fchmod, fchown};
 
 use crate::SwitchError;
 use crate::digest::Digest;
-use crate::file::{Created, read_at};
-use crate::folder::{folder_of, open_folder, part_of, remove, sync_folder};
+use crate::file::{Created, MOST_BYTES, part_of};
 
-/// Makes a file of that path, and its folder where that is missing too.
+/// Only its owner may read a file until it is as it is to be.
+const PRIVATE: u32 = 0o600;
+
+/// Makes a file of that path, and its folder where that is missing too. `above` is its folder, or the one that its
+/// folder is to be made in.
 pub(crate) fn create(
-    path: &Path,
+    (above, path): (&Folder, &Path),
     created: &Created,
     new: &[u8],
     staged: &OsStr,
@@ -35,23 +32,28 @@ pub(crate) fn create(
             source,
         }
     };
-    let above = path.parent().unwrap_or(path);
-    if created.with_folder {
-        make_folder(above).map_err(failed("its folder cannot be made"))?;
-    }
-    let folder = open_folder(above).map_err(failed("its folder cannot be opened"))?;
+    let made;
+    let folder = if created.with_folder {
+        made = make_folder(above, path).map_err(failed("its folder cannot be made"))?;
+        &made
+    } else {
+        above
+    };
     let part = part_of(staged);
-    let done = stage(&folder, &part, created, new);
+    let done = stage(folder, &part, created, new);
     let done = done.map_err(failed("it cannot be written there"));
-    let named = done.and_then(|()| match give_name(&folder, &part, path) {
+    let name = path.file_name().unwrap_or_default();
+    let named = done.and_then(|()| match folder.rename_new(&part, name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SwitchError::Exists {
             path: path.to_owned(),
         }),
-        named => named.map_err(failed("it cannot be given its name")),
+        named => {
+            { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be given its name"))
+        }
     });
     if named.is_err() {
         // Ours: no other program makes such names.
-        let _gone = remove(&folder, &part);
+        let _gone = folder.remove(&part);
         remove_folder(path, created);
     }
     named
@@ -59,80 +61,66 @@ pub(crate) fn create(
 
 /// Takes away what [`create`] made, where it still holds that, and the folder where it is empty then.
 pub(crate) fn uncreate(
-    path: &Path,
+    (folder, path): (&Folder, &Path),
     created: &Created,
     new: &Digest,
     staged: &OsStr,
 ) -> io::Result<()> {
-    let folder = folder_of(path)?;
     let name = path.file_name().unwrap_or_default();
     // Nobody else makes names like that one.
-    renameat(&folder, name, &folder, staged)?;
-    settle(&folder, name, new, staged)?;
+    folder.rename(name, staged)?;
+    settle(folder, name, new, staged)?;
     remove_folder(path, created);
     Ok(())
 }
 
 /// Ends what was begun with the name that a file has while it is taken away: ours goes, another's gets its name back.
 pub(crate) fn settle(
-    folder: &OwnedFd,
+    folder: &Folder,
     name: &OsStr,
     new: &Digest,
     staged: &OsStr,
 ) -> io::Result<()> {
-    match read_at(folder, staged) {
+    match folder.read(staged, MOST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Ok((_, bytes)) if Digest::of_bytes(&bytes) == *new => remove(folder, staged)?,
+        Ok((_, bytes)) if Digest::of_bytes(&bytes) == *new => folder.remove(staged)?,
         // Where somebody wrote once more since, both are theirs.
-        _ => match renameat_with(folder, staged, folder, name, RenameFlags::NOREPLACE) {
-            Ok(()) | Err(Errno::EXIST) => {}
-            Err(error) => return Err(error.into()),
+        _ => match folder.rename_new(staged, name) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+            named => named?,
         },
     }
-    sync_folder(folder)
+    folder.sync()
 }
 
 /// Removes the folder that was made with the file, where nothing else is in it.
 pub(crate) fn remove_folder(path: &Path, created: &Created) {
-    let Some(folder) = path.parent().filter(|_| created.with_folder) else {
+    let folder = path.parent().filter(|_| created.with_folder);
+    let Some((above, name)) = folder.and_then(|it| it.parent().zip(it.file_name())) else {
         return;
     };
-    if fs::remove_dir(folder).is_ok()
-        && let Some(above) = folder.parent()
+    if let Ok(above) = Folder::open(above)
+        && above.remove_folder(name).is_ok()
     {
-        let _synced = File::open(above).and_then(|it| it.sync_all());
+        let _synced = above.sync();
     }
 }
 
-fn make_folder(folder: &Path) -> io::Result<()> {
-    match DirBuilder::new().mode(0o755).create(folder) {
+fn make_folder(above: &Folder, path: &Path) -> io::Result<Folder> {
+    let name = path.parent().and_then(Path::file_name).unwrap_or_default();
+    match above.make_folder(plain(name)?, 0o755) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
         made => made?,
     }
-    folder
-        .parent()
-        .map_or(Ok(()), |above| File::open(above)?.sync_all())
+    above.sync()?;
+    above.folder(name)
 }
 
-fn stage(folder: &OwnedFd, part: &OsStr, created: &Created, new: &[u8]) -> io::Result<()> {
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, part, flags, Mode::RUSR | Mode::WUSR)?);
+fn stage(folder: &Folder, part: &OsStr, created: &Created, new: &[u8]) -> io::Result<()> {
+    let mut file = folder.create(part, PRIVATE)?;
     file.write_all(new)?;
     let (owner, group) = (Uid::from_raw(created.owner), Gid::from_raw(created.group));
     fchown(&file, Some(owner), Some(group))?;
-    fchmod(&file, Mode::from_raw_mode(created.mode))?;
+    fchmod(&file, Mode::from_raw_mode(created.mode & 0o777))?;
     file.sync_all()
-}
-
-fn give_name(folder: &OwnedFd, part: &OsStr, path: &Path) -> io::Result<()> {
-    let name = path.file_name().unwrap_or_default();
-    match renameat_with(folder, part, folder, name, RenameFlags::NOREPLACE) {
-        // A file system that cannot do that can give a second name.
-        Err(Errno::INVAL | Errno::NOSYS) => {
-            linkat(folder, part, folder, name, AtFlags::empty())?;
-            remove(folder, part)?;
-        }
-        named => named?,
-    }
-    sync_folder(folder)
 }

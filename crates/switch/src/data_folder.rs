@@ -1,10 +1,10 @@
 //! Where switches are kept: a folder each, with the journal, and old and new files.
 
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::File;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use looptax_host::{Folder, own};
 use rustix::fs::{FlockOperation, flock};
 use rustix::io::Errno;
 
@@ -13,7 +13,8 @@ use crate::SwitchError;
 /// Held by whoever carries a switch out.
 const LOCK: &str = "lock";
 
-/// The folder of all switches: it is private, since configuration files hold passwords.
+/// The folder of all switches: it is private, since configuration files hold passwords. It is believed only where it and
+/// what is in it belong to the caller.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub(crate) folder: PathBuf,
@@ -27,13 +28,25 @@ impl Kept {
         }
     }
 
-    pub(crate) fn folder_of(&self, id: &str) -> PathBuf {
-        self.folder.join(id)
+    /// The folder, held.
+    ///
+    /// # Errors
+    /// That it is not there, or not the caller's own.
+    pub(crate) fn open(&self) -> io::Result<Folder> {
+        own::folder(&self.folder)
+    }
+
+    /// The same, made where it is missing.
+    pub(crate) fn make(&self) -> Result<Folder, SwitchError> {
+        own::make_folder(&self.folder).map_err(|source| SwitchError::Journal {
+            path: self.folder.clone(),
+            source,
+        })
     }
 
     /// Whether another switch of this user is under way: its logins and ours would look like the application's.
     pub fn is_busy(&self) -> bool {
-        let opened = File::open(self.folder.join(LOCK));
+        let opened = self.open().and_then(|folder| folder.open_own(LOCK));
         opened.is_ok_and(|file| {
             flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
         })
@@ -41,18 +54,11 @@ impl Kept {
 
     /// Has others wait for the end of this switch; held as long as the file is.
     pub(crate) fn lock(&self) -> Result<File, SwitchError> {
-        let failed = |source: io::Error| SwitchError::Journal {
+        let file = self.make()?.open_or_create_own(LOCK);
+        let file = file.map_err(|source| SwitchError::Journal {
             path: self.folder.clone(),
             source,
-        };
-        let made = DirBuilder::new()
-            .mode(0o700)
-            .recursive(true)
-            .create(&self.folder);
-        made.map_err(failed)?;
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let file = options.open(self.folder.join(LOCK)).map_err(failed)?;
+        })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Err(Errno::WOULDBLOCK) => Err(SwitchError::Busy {
                 id: "another switch".to_owned(),

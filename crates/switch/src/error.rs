@@ -46,6 +46,14 @@ pub enum SwitchError {
         /// Which.
         path: PathBuf,
     },
+    /// What is there now is not what the switch wrote; it stays.
+    #[error("{path} is not the file that the switch wrote: {found}")]
+    Foreign {
+        /// Which.
+        path: PathBuf,
+        /// What is there now.
+        found: String,
+    },
     /// It was to be made, and is there.
     #[error("there is {path} already, and it stays")]
     Exists {
@@ -128,6 +136,7 @@ impl Explain for SwitchError {
             Self::Changed { .. } => {
                 "run the same command again: it reads the file as it is now".to_owned()
             }
+            Self::Foreign { .. } => "nothing was written there; `looptax switch --list` names the folder that keeps the old file".to_owned(),
             Self::Exists { .. } => {
                 "look what it says: it may be looptax's own of another switch (`looptax switch --list`)".to_owned()
             }

@@ -1,19 +1,18 @@
 //! A file as it was found: its bytes, and what tells whether it is still the same.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
-use std::io::{self, Read};
-use std::os::fd::OwnedFd;
+use std::fs::File;
+use std::io;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{Mode, OFlags, Stat, fstat, openat};
+use looptax_host::{Folder, Link, Links, Walk};
+use rustix::fs::{FileType, Stat, fstat};
 use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
-use crate::folder::open_folder;
 
 /// Largest file that is read. Configuration that people write has some kilobytes.
-const MOST_BYTES: u64 = 1 << 20;
+pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// An ordinary file with what it holds, or that there is none yet.
 #[derive(Debug)]
@@ -22,6 +21,7 @@ pub struct Original {
     pub(crate) name: OsString,
     pub(crate) bytes: Vec<u8>,
     pub(crate) state: State,
+    links: Vec<Link>,
 }
 
 /// Whether a file is there.
@@ -31,12 +31,17 @@ pub(crate) enum State {
     /// nothing.
     There {
         /// The folder.
-        folder: OwnedFd,
+        folder: Folder,
         /// The file.
         file: File,
     },
     /// It is to be made.
-    Absent(Created),
+    Absent {
+        /// Its folder, or the one that its folder is to be made in.
+        above: Folder,
+        /// How it is made.
+        created: Created,
+    },
 }
 
 /// How a file is made that was not there.
@@ -53,28 +58,43 @@ impl Original {
     /// Reads the file that `path` leads to, links followed.
     ///
     /// # Errors
-    /// [`SwitchError::Read`], or [`SwitchError::NoFile`] for a folder, a device or a pipe.
+    /// [`SwitchError::Read`], also for a link with which another user leads root to a file that is not hers;
+    /// [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read {
             path: path.to_owned(),
             source,
         };
-        let real = fs::canonicalize(path).map_err(failed)?;
-        let no_file = || SwitchError::NoFile {
-            path: path.to_owned(),
-        };
-        let (folder, name) = real.parent().zip(real.file_name()).ok_or_else(no_file)?;
-        let folder = open_folder(folder).map_err(failed)?;
-        if !fs::metadata(&real).map_err(failed)?.is_file() {
-            return Err(no_file());
+        let walked = Walk::following(Links::All).to(path).map_err(failed)?;
+        let last = walked.last.as_ref();
+        let last = last.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
+        if last.file_type() != FileType::RegularFile {
+            return Err(SwitchError::NoFile {
+                path: path.to_owned(),
+            });
         }
-        let (file, bytes) = read_at(&folder, name).map_err(failed)?;
-        Ok(Self {
-            name: name.to_owned(),
-            path: real,
+        let owner = last.stat.st_uid;
+        walked.refuse_lent(|uid| uid == owner).map_err(failed)?;
+        let (path, links) = (walked.path(), walked.links);
+        let (file, bytes) = { walked.folder.read(&walked.name, MOST_BYTES) }.map_err(failed)?;
+        Ok(Self::held(path, walked.folder, file, bytes, links))
+    }
+
+    /// The file of that path, which is held open with its folder.
+    pub(crate) fn held(
+        path: PathBuf,
+        folder: Folder,
+        file: File,
+        bytes: Vec<u8>,
+        links: Vec<Link>,
+    ) -> Self {
+        Self {
+            name: path.file_name().unwrap_or_default().to_owned(),
+            path,
             bytes,
             state: State::There { folder, file },
-        })
+            links,
+        }
     }
 
     /// A file that is not there and is to be made like another one: with its owner and permissions. Its folder may be
@@ -92,47 +112,50 @@ impl Original {
         };
         let stat = like.stat().map_err(failed)?.ok_or_else(no_file)?;
         let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(no_file)?;
-        match fs::symlink_metadata(path) {
-            Ok(_) => {
-                return Err(SwitchError::Exists {
-                    path: path.to_owned(),
-                });
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
-            Err(_) => {}
+        let walked = Walk::following(Links::All).to(folder).map_err(failed)?;
+        walked
+            .refuse_lent(|uid| uid == stat.st_uid)
+            .map_err(failed)?;
+        let real = walked.path();
+        let (above, with_folder) = match walked.last {
+            None => (walked.folder, true),
+            Some(_) => (Folder::at_end(walked).map_err(failed)?, false),
+        };
+        if !with_folder && above.look(name).map_err(failed)?.is_some() {
+            return Err(SwitchError::Exists {
+                path: path.to_owned(),
+            });
         }
-        let with_folder = !folder.is_dir();
-        let above = if with_folder {
-            folder.parent()
-        } else {
-            Some(folder)
-        };
-        let above = fs::canonicalize(above.ok_or_else(no_file)?).map_err(failed)?;
-        let folder = match folder.file_name().filter(|_| with_folder) {
-            Some(own) => above.join(own),
-            None => above,
-        };
         Ok(Self {
-            path: folder.join(name),
+            path: real.join(name),
             name: name.to_owned(),
             bytes: Vec::new(),
-            state: State::Absent(Created {
-                mode: stat.st_mode & 0o777,
-                owner: stat.st_uid,
-                group: stat.st_gid,
-                with_folder,
-            }),
+            state: State::Absent {
+                above,
+                created: Created {
+                    mode: stat.st_mode & 0o777,
+                    owner: stat.st_uid,
+                    group: stat.st_gid,
+                    with_folder,
+                },
+            },
+            links: Vec::new(),
         })
     }
 
     /// Whether there is no such file yet.
     pub fn is_absent(&self) -> bool {
-        matches!(self.state, State::Absent(_))
+        matches!(self.state, State::Absent { .. })
     }
 
     /// Where it lies, links followed.
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The links that were followed to it.
+    pub fn links(&self) -> &[Link] {
+        &self.links
     }
 
     /// What it holds; nothing where there is none.
@@ -144,20 +167,14 @@ impl Original {
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
         match &self.state {
             State::There { file, .. } => Ok(Some(fstat(file)?)),
-            State::Absent(_) => Ok(None),
+            State::Absent { .. } => Ok(None),
         }
     }
 }
 
-/// Opens and reads what is called `name` in the folder now; a link there is not followed.
-pub(crate) fn read_at(folder: &OwnedFd, name: &OsStr) -> io::Result<(File, Vec<u8>)> {
-    let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-    let mut file = File::from(openat(folder, name, flags, Mode::empty())?);
-    let mut bytes = Vec::new();
-    (&mut file).take(MOST_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MOST_BYTES {
-        let words = "it is larger than a megabyte, which no configuration is";
-        return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
-    }
-    Ok((file, bytes))
+/// What a neighbour is called until it is whole, so that whatever has its own name is.
+pub(crate) fn part_of(staged: &OsStr) -> OsString {
+    let mut name = staged.to_owned();
+    name.push(".part");
+    name
 }

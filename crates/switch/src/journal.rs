@@ -2,14 +2,15 @@
 //!
 //! Where looptax was killed, the last line may be a part of one; it stands for a step that was not begun.
 
-use std::fs::{File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::File;
 use std::io::{self, Read, Write};
 use std::net::SocketAddr;
-use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, PathBuf};
 use std::time::Duration;
 
-use rustix::fs::FlockOperation;
+use looptax_host::{FileId, Folder, plain};
+use rustix::fs::{FlockOperation, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
@@ -21,6 +22,8 @@ use crate::proof::Kin;
 pub(crate) const NAME: &str = "journal";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
+/// More than the steps of any switch.
+const MOST_BYTES: u64 = 64 << 20;
 /// Form of the lines; a newer one is not touched.
 pub(crate) const VERSION: u32 = 1;
 
@@ -184,9 +187,30 @@ pub struct PlannedFile {
     pub(crate) staged: String,
     pub(crate) old: Digest,
     pub(crate) new: Digest,
+    /// What its folder is known by; `None` where that is made with it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub(crate) folder: Option<Identity>,
+    /// Whose it is: user and group.
+    pub(crate) owner: [u32; 2],
     /// How it is made, where it was not there before.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) created: Option<Created>,
+}
+
+/// What a file or folder is known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Identity {
+    /// The file system's device number.
+    dev: u64,
+    /// The inode's number there.
+    ino: u64,
+}
+
+impl From<&Stat> for Identity {
+    fn from(stat: &Stat) -> Self {
+        let FileId { dev, ino } = FileId::from(stat);
+        Self { dev, ino }
+    }
 }
 
 /// An open journal that nobody else works on.
@@ -199,37 +223,33 @@ pub(crate) struct Journal {
 
 impl Journal {
     /// Makes one in a folder that has none.
-    pub(crate) fn create(folder: &Path) -> Result<Self, SwitchError> {
-        let mut options = OpenOptions::new();
-        options.read(true).append(true).create_new(true).mode(0o600);
-        Self::open_with(folder, &options)
+    pub(crate) fn create(folder: &Folder) -> Result<Self, SwitchError> {
+        Self::locked(folder, folder.create(NAME, 0o600))
     }
 
     /// Opens that of a switch which was begun earlier.
-    pub(crate) fn open(folder: &Path) -> Result<Self, SwitchError> {
-        let mut journal = Self::open_with(folder, OpenOptions::new().read(true).append(true))?;
+    pub(crate) fn open(folder: &Folder) -> Result<Self, SwitchError> {
+        let mut journal = Self::locked(folder, folder.append_own(NAME))?;
         journal.steps = read(folder)?;
         journal.close_last_line()?;
         Ok(journal)
     }
 
-    fn open_with(folder: &Path, options: &OpenOptions) -> Result<Self, SwitchError> {
-        let file = options
-            .open(folder.join(NAME))
-            .map_err(|source| SwitchError::Journal {
-                path: folder.to_owned(),
-                source,
-            })?;
+    fn locked(folder: &Folder, opened: io::Result<File>) -> Result<Self, SwitchError> {
+        let file = opened.map_err(|source| SwitchError::Journal {
+            path: folder.path().to_owned(),
+            source,
+        })?;
         match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
-                let id = folder.file_name().unwrap_or_default();
+                let id = folder.path().file_name().unwrap_or_default();
                 Err(SwitchError::Busy {
                     id: id.to_string_lossy().into_owned(),
                 })
             }
             // A file system without locks has them all free.
             _ => Ok(Self {
-                folder: folder.to_owned(),
+                folder: folder.path().to_owned(),
                 file,
                 steps: Vec::new(),
             }),
@@ -287,8 +307,8 @@ fn lock(file: &File) -> rustix::io::Result<()> {
 }
 
 /// Whether a looptax works on it just now.
-pub(crate) fn is_busy(folder: &Path) -> bool {
-    let Ok(file) = File::open(folder.join(NAME)) else {
+pub(crate) fn is_busy(folder: &Folder) -> bool {
+    let Ok(file) = folder.open_own(NAME) else {
         return false;
     };
     let locked = rustix::fs::flock(&file, FlockOperation::NonBlockingLockShared);
@@ -296,25 +316,48 @@ pub(crate) fn is_busy(folder: &Path) -> bool {
 }
 
 /// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
-pub(crate) fn read(folder: &Path) -> Result<Vec<Step>, SwitchError> {
+pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable {
-        path: folder.to_owned(),
+        path: folder.path().to_owned(),
         why,
     };
-    let text = match std::fs::read_to_string(folder.join(NAME)) {
+    let bytes = match folder.read_own(NAME, MOST_BYTES) {
         // Killed before there was one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|error| unreadable(error.to_string()))?,
     };
-    let steps: Vec<Step> = text
-        .lines()
-        .filter_map(|line| serde_json::from_slice(line.as_bytes()).ok())
+    let steps: Vec<Step> = bytes
+        .split(|byte| *byte == b'\n')
+        .filter_map(|line| serde_json::from_slice(line).ok())
         .collect();
     match steps.first() {
         Some(Step::Planned { version, .. }) if *version > VERSION => {
             Err(unreadable("a newer looptax wrote it".to_owned()))
         }
-        None | Some(Step::Planned { .. }) => Ok(steps),
+        Some(Step::Planned { files, .. }) => match files.iter().find_map(PlannedFile::objection) {
+            Some(objection) => Err(unreadable(objection)),
+            None => Ok(steps),
+        },
+        None => Ok(steps),
         Some(_) => Err(unreadable("it does not begin with a plan".to_owned())),
+    }
+}
+
+impl PlannedFile {
+    /// Why no looptax planned that.
+    fn objection(&self) -> Option<String> {
+        let is_whole = self.path.is_absolute() && self.path.file_name().is_some() && {
+            self.path.components()
+        }
+        .all(|it| matches!(it, Component::RootDir | Component::Normal(_)));
+        if !is_whole {
+            return Some(format!(
+                "`{}` is not the path of a file",
+                self.path.display()
+            ));
+        }
+        plain(OsStr::new(&self.staged))
+            .err()
+            .map(|it| it.to_string())
     }
 }

@@ -14,7 +14,6 @@ mod error;
 mod fallen;
 mod file;
 pub mod fix;
-mod folder;
 mod follow;
 mod journal;
 mod list;
@@ -40,7 +39,7 @@ pub use journal::{End, Fix, MovedFrom, ProgramOf, StackOf, Step};
 pub use list::{Switch, list, open};
 pub use plan::{Fate, Lines, Plan, Planned, Wish, plan};
 pub use proof::{Application, Judgement, Kin, Page, Watch, Watched};
-pub use reload::usual_reload;
+pub use reload::{Line, usual_reload};
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
 pub use stack::{

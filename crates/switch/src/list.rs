@@ -1,7 +1,8 @@
 //! The switches of this user: a folder each, with the journal, and old and new files.
 
-use std::fs;
 use std::path::PathBuf;
+
+use looptax_host::Folder;
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
@@ -33,18 +34,21 @@ pub struct Switch {
 /// # Errors
 /// [`SwitchError::Read`] where their folder cannot be.
 pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
-    let entries = match fs::read_dir(&kept.folder) {
+    let failed = |source| SwitchError::Read {
+        path: kept.folder.clone(),
+        source,
+    };
+    let folder = match kept.open() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
-        found => found.map_err(|source| SwitchError::Read {
-            path: kept.folder.clone(),
-            source,
-        })?,
+        found => found.map_err(failed)?,
     };
     let (mut found, mut unread) = (Vec::new(), Vec::new());
-    let folders = entries.flatten().filter(|it| it.path().is_dir());
-    for entry in folders {
-        let id = entry.file_name().to_string_lossy().into_owned();
-        match read(kept, &id) {
+    for name in folder.names().map_err(failed)? {
+        // What is not a folder is not a switch: the lock is beside them.
+        let Ok(own) = folder.folder(&name) else {
+            continue;
+        };
+        match read(&own, &name.to_string_lossy()) {
             // Killed before it had a plan: nothing was touched.
             Ok(None) => {}
             Ok(Some(switch)) => found.push(switch),
@@ -55,8 +59,8 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     Ok((found, unread))
 }
 
-fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
-    let steps = journal::read(&kept.folder_of(id))?;
+fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
+    let steps = journal::read(folder)?;
     let Some(Step::Planned {
         at,
         title,
@@ -73,7 +77,7 @@ fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
         at: at.clone(),
         title: title.clone(),
         standing: match Standing::after(&steps) {
-            Standing::Interrupted | Standing::Planned if journal::is_busy(&kept.folder_of(id)) => {
+            Standing::Interrupted | Standing::Planned if journal::is_busy(folder) => {
                 Standing::UnderWay
             }
             standing => standing,
@@ -91,9 +95,16 @@ fn read(kept: &Kept, id: &str) -> Result<Option<Switch>, SwitchError> {
 /// [`SwitchError::Unknown`], [`SwitchError::Busy`], `Unreadable` or `Journal`.
 pub fn open(kept: &Kept, id: &str) -> Result<Work, SwitchError> {
     let is_name = !id.is_empty() && id.chars().all(|c| c.is_ascii_alphanumeric() || c == '-');
-    let folder = kept.folder_of(id);
-    if !is_name || !folder.join(journal::NAME).is_file() {
-        return Err(SwitchError::Unknown { id: id.to_owned() });
+    let unknown = || SwitchError::Unknown { id: id.to_owned() };
+    if !is_name {
+        return Err(unknown());
     }
-    Work::resume(id, &folder)
+    let folder = match kept.open().and_then(|all| all.folder(id)) {
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(unknown()),
+        found => found.map_err(|source| SwitchError::Read {
+            path: kept.folder.join(id),
+            source,
+        })?,
+    };
+    Work::resume(id, folder)
 }

@@ -1,17 +1,18 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
 use std::ffi::{OsStr, OsString};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{self, Read, Seek};
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
-use std::process::{self, Child, Stdio};
+use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_diagnose::check::Rights;
 use looptax_discover::{Home, Process};
+use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables, find_program};
+use looptax_host::{kernel, read};
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::clock::Since;
@@ -40,7 +41,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
-    let is_service = Path::new("/run/systemd/system").is_dir() && unit.ends_with(".service");
+    let is_service =
+        read::is_folder(Path::new("/run/systemd/system")) && unit.ends_with(".service");
     is_service.then_some(&**unit)
 }
 
@@ -51,7 +53,7 @@ pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
 }
 
 fn main_pid(unit: &str) -> Option<u32> {
-    let output = process::Command::new("systemctl")
+    let output = process::Command::new(find_program("systemctl").ok()?)
         .args(["show", "-p", "MainPID", "--value", "--", unit])
         .stdin(Stdio::null())
         .output()
@@ -64,32 +66,76 @@ pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// A command for a shell.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Command<'a> {
-    /// As it is shown.
-    pub(crate) text: &'a str,
-    /// Whose user, folder and environment it is run with; ours where there is nobody.
-    pub(crate) like: Option<&'a Process>,
+/// Something that is run to its end: a line of a shell, or a question for the program of a process.
+#[derive(Debug, Clone)]
+pub struct Line {
+    text: String,
+    question: Option<Question>,
 }
 
-impl<'a> From<&'a str> for Command<'a> {
-    fn from(text: &'a str) -> Self {
-        Self { text, like: None }
+impl From<&str> for Line {
+    /// A line of a shell, which runs with our rights: only for what the caller of looptax ordered, and for programs of
+    /// the system.
+    fn from(text: &str) -> Self {
+        let text = text.to_owned();
+        let question = None;
+        Self { text, question }
     }
 }
 
-impl Command<'_> {
-    fn shell(self) -> io::Result<process::Command> {
-        let mut shell = process::Command::new("/bin/sh");
-        shell.args(["-c", self.text]);
-        let Some(like) = self.like else {
-            return Ok(shell);
-        };
-        // By its path: of a process that gave up rights no other one of its user may follow the link itself.
-        shell.current_dir(fs::read_link(like.file("cwd"))?);
-        shell.env_clear().envs(environment(like)?);
-        Ok(shell)
+impl Line {
+    /// As it is typed and shown.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+}
+
+impl From<Question> for Line {
+    fn from(question: Question) -> Self {
+        Self {
+            text: question.text(),
+            question: Some(question),
+        }
+    }
+}
+
+/// A question for the program of a process, which is asked as the owner of the process.
+#[derive(Debug, Clone)]
+pub(crate) struct Question {
+    /// The process.
+    pub(crate) process: Process,
+    /// What the program is called by; its path where nothing else is wanted.
+    pub(crate) name: Option<String>,
+    /// Its words.
+    pub(crate) words: Vec<String>,
+    /// Its variables.
+    pub(crate) variables: Variables,
+}
+
+impl Question {
+    fn text(&self) -> String {
+        let path = crate::stack::file_of(&self.process);
+        let name = self.name.clone();
+        let name = name.unwrap_or_else(|| path.to_string_lossy().into_owned());
+        crate::stack::line(&name, &self.words)
+    }
+
+    /// Asks it.
+    ///
+    /// # Errors
+    /// Why it was not asked, or gave no answer.
+    pub(crate) fn answer(
+        &self,
+        within: Duration,
+        stop: Option<&AtomicBool>,
+    ) -> Result<Answer, ProgramError> {
+        Subject::hold(self.process.pid)?.ask(&Ask {
+            name: self.name.as_ref().map(OsString::from),
+            words: self.words.iter().map(OsString::from).collect(),
+            variables: self.variables,
+            within,
+            stop,
+        })
     }
 }
 
@@ -98,7 +144,7 @@ impl Command<'_> {
 /// # Errors
 /// That they are not ours to read.
 pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsString)>> {
-    let bytes = fs::read(process.file("environ"))?;
+    let bytes = kernel::read(process.file("environ"))?;
     let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
     let pairs = bytes.split(|byte| *byte == 0).filter_map(|it| {
         let at = it.iter().position(|byte| *byte == b'=')?;
@@ -107,45 +153,46 @@ pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsStri
     Ok(pairs.collect())
 }
 
-/// Starts it as whom it is like.
-fn spawn(command: Command<'_>, shell: &mut process::Command) -> io::Result<Child> {
-    // Only root may, and only root needs to: others see no process but their own.
-    let like = command
-        .like
-        .filter(|_| rustix::process::geteuid().is_root());
-    let Some(like) = like else {
-        return shell.spawn();
-    };
-    let rights = Rights {
-        uid: like.uid,
-        gid: like.gid,
-        groups: like.groups.clone(),
-    };
-    // Rights are a thread's, and a child has those of the thread that starts it.
-    let spawned = thread::scope(|scope| {
-        let started = scope.spawn(|| {
-            rights.take()?;
-            let folder = shell.get_current_dir().map(|it| it.join("."));
-            if folder.is_some_and(|it| fs::metadata(it).is_err()) {
-                // It was entered before rights were given up.
-                shell.current_dir("/");
-            }
-            shell.spawn()
-        });
-        started.join()
-    });
-    spawned.unwrap_or_else(|_| Err(io::Error::other("the thread that starts it ended")))
-}
-
-/// Runs a command in a shell. What it leaves in the background goes on.
+/// Runs it. What a shell leaves in the background goes on.
 ///
 /// # Errors
-/// That no shell can be started.
-pub(crate) fn run(command: Command<'_>, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
+/// That no shell can be started, or why the program was not asked.
+pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
+    match &line.question {
+        Some(question) => answer(question, within, stop),
+        None => shell(&line.text, within, stop),
+    }
+}
+
+fn answer(question: &Question, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
+    match question.answer(within, Some(stop)) {
+        Ok(answer) => {
+            let said = format!("{}{}", answer.output, answer.errors).into_bytes();
+            let start = said.len().saturating_sub(MOST_BYTES as usize);
+            Ok(Ran {
+                code: answer.code,
+                said: String::from_utf8_lossy(&said[start..]).trim().to_owned(),
+            })
+        }
+        Err(error @ (ProgramError::TooLong { .. } | ProgramError::Stopped { .. })) => Ok(Ran {
+            code: None,
+            said: error.to_string(),
+        }),
+        Err(error) => Err(io::Error::other(error)),
+    }
+}
+
+fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
-    let mut shell = command.shell()?;
-    { shell.stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
-    let mut child = spawn(command, &mut shell)?;
+    let mut shell = process::Command::new("/bin/sh");
+    {
+        shell
+            .args(["-c", text])
+            .stdin(Stdio::null())
+            .stdout(output.try_clone()?)
+    }
+    .stderr(output.try_clone()?);
+    let mut child = shell.spawn()?;
     let start = Since::now();
     let code = loop {
         if let Some(status) = child.try_wait()? {
@@ -173,7 +220,7 @@ mod tests {
     use super::*;
 
     fn ran(command: &str, within: Duration) -> Ran {
-        run(Command::from(command), within, &AtomicBool::new(false)).unwrap()
+        run(&Line::from(command), within, &AtomicBool::new(false)).unwrap()
     }
 
     #[test]

@@ -2,13 +2,11 @@
 //!
 //! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
 
-use std::fs;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use rustix::fs::{
-    Access, AtFlags, CWD, IFlags, StatVfsMountFlags, accessat, fstatvfs, ioctl_getflags,
-};
+use looptax_host::read;
+use rustix::fs::{Access, AtFlags, IFlags, StatVfsMountFlags, accessat, fstatvfs, ioctl_getflags};
 
 use crate::file::{Original, State};
 
@@ -25,6 +23,9 @@ const MANAGERS: [(&str, &str); 8] = [
     ("managed by cfengine", "CFEngine"),
     ("managed by terraform", "Terraform"),
 ];
+
+/// More than the list of any package's conffiles.
+const MOST_LIST_BYTES: u64 = 1 << 20;
 
 /// Something about a file.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -91,12 +92,11 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<Remark> {
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
         found.push(Remark::ReadOnly);
     }
-    let folder = original.path.parent().unwrap_or(&original.path);
     let is_read_only = found.contains(&Remark::ReadOnly);
     if !is_read_only
         && accessat(
-            CWD,
             folder,
+            ".",
             Access::WRITE_OK | Access::EXEC_OK,
             AtFlags::EACCESS,
         )
@@ -124,10 +124,9 @@ fn package_of(info: &Path, path: &Path) -> Option<String> {
     // Only there may conffiles lie.
     path.starts_with("/etc").then_some(())?;
     let path = path.to_str()?;
-    fs::read_dir(info).ok()?.flatten().find_map(|entry| {
-        let name = entry.file_name().into_string().ok()?;
-        let package = name.strip_suffix(".conffiles")?;
-        let list = fs::read_to_string(entry.path()).ok()?;
+    read::list(info).ok()?.into_iter().find_map(|list| {
+        let package = list.file_name()?.to_str()?.strip_suffix(".conffiles")?;
+        let list = read::text(&list, MOST_LIST_BYTES).ok()?;
         list.lines()
             .any(|line| line == path)
             .then(|| package.to_owned())
@@ -137,6 +136,6 @@ fn package_of(info: &Path, path: &Path) -> Option<String> {
 fn git_tree(path: &Path) -> Option<PathBuf> {
     let mut folders = path.ancestors().skip(1);
     folders
-        .find(|it| it.join(".git").exists())
+        .find(|it| read::exists(&it.join(".git")))
         .map(Path::to_owned)
 }

@@ -7,19 +7,18 @@
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStringExt;
 
+use looptax_host::Folder;
 use rustix::fs::{
-    Gid, Mode, OFlags, RenameFlags, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr,
-    fremovexattr, fsetxattr, fstat, openat, renameat, renameat_with,
+    Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr,
+    fstat,
 };
 use rustix::io::Errno;
 
 use crate::SwitchError;
 use crate::create::create;
-use crate::file::{Original, State, read_at};
-use crate::folder::{part_of, remove, sync_folder};
+use crate::file::{MOST_BYTES, Original, State, part_of};
 
 /// The kernel's own limits: names of all attributes together, and the value of one.
 const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
@@ -34,11 +33,13 @@ pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result
     let part = part_of(staged);
     let (folder, file) = match &original.state {
         State::There { folder, file } => (folder, file),
-        State::Absent(created) => return create(&original.path, created, new, staged),
+        State::Absent { above, created } => {
+            return create((above, &original.path), created, new, staged);
+        }
     };
     if let Err(error) = stage(original, (folder, file), new, &part) {
         // It is ours: no other program makes such names. Without it nothing has happened.
-        let _gone = remove(folder, &part);
+        let _gone = folder.remove(&part);
         return Err(error);
     }
     take_place(original, folder, &part, staged)
@@ -47,7 +48,7 @@ pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result
 /// Makes the neighbour, and has it on the disk.
 fn stage(
     original: &Original,
-    (folder, old): (&OwnedFd, &File),
+    (folder, old): (&Folder, &File),
     new: &[u8],
     staged: &OsStr,
 ) -> Result<(), SwitchError> {
@@ -58,11 +59,8 @@ fn stage(
             source,
         }
     };
-    let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-    let private = Mode::RUSR | Mode::WUSR;
-    let made = openat(folder, staged, flags, private);
-    let made = made.map_err(|error| failed("its folder takes no new file")(error.into()))?;
-    let mut file = File::from(made);
+    let made = folder.create(staged, 0o600);
+    let mut file = made.map_err(failed("its folder takes no new file"))?;
     file.write_all(new)
         .map_err(failed("not all of it was written"))?;
     let stat =
@@ -70,12 +68,15 @@ fn stage(
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| failed("it cannot be given to the old one's owner")(error.into()))?;
-    fchmod(&file, Mode::from_raw_mode(stat.st_mode))
+    // What changes a user or group on execution is for no file that is configured by.
+    fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| failed("its permissions cannot be set")(error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
     file.sync_all()
         .map_err(failed("it did not get to the disk"))?;
-    sync_folder(folder).map_err(failed("its folder did not get to the disk"))
+    folder
+        .sync()
+        .map_err(failed("its folder did not get to the disk"))
 }
 
 /// Gives `to` the attributes of `from` (access lists, labels, one's own), and takes away what its folder gave it.
@@ -104,6 +105,8 @@ fn attribute_names(file: &File) -> io::Result<Vec<OsString>> {
     let names = names[..n_bytes].split(|byte| *byte == 0);
     let names = names.filter(|name| !name.is_empty());
     Ok(names
+        // Rights of a program that is executed are for no file that is configured by.
+        .filter(|name| *name != b"security.capability")
         .map(|name| OsString::from_vec(name.to_vec()))
         .collect())
 }
@@ -117,7 +120,7 @@ fn attribute(file: &File, name: &OsStr) -> io::Result<Vec<u8>> {
 
 fn take_place(
     original: &Original,
-    folder: &OwnedFd,
+    folder: &Folder,
     part: &OsStr,
     staged: &OsStr,
 ) -> Result<(), SwitchError> {
@@ -126,28 +129,26 @@ fn take_place(
         source,
     };
     let name = &*original.name;
-    let is_same = |at: &OsStr| match read_at(folder, at) {
+    let is_same = |at: &OsStr| match folder.read(at, MOST_BYTES) {
         Ok((_, bytes)) => bytes == original.bytes,
         Err(_) => false,
     };
-    if let Err(error) = renameat(folder, part, folder, staged) {
-        let _ours = remove(folder, part);
-        return Err(failed(error.into()));
+    if let Err(error) = folder.rename(part, staged) {
+        let _ours = folder.remove(part);
+        return Err(failed(error));
     }
-    let outcome = match renameat_with(folder, staged, folder, name, RenameFlags::EXCHANGE) {
-        Ok(()) if is_same(staged) => remove(folder, staged),
+    let outcome = match folder.exchange(staged, name) {
+        Ok(()) if is_same(staged) => folder.remove(staged),
         Ok(()) => {
             exchange_back(folder, staged, name).map_err(failed)?;
             return Err(SwitchError::Changed {
                 path: original.path.clone(),
             });
         }
-        Err(Errno::INVAL | Errno::NOSYS) if is_same(name) => {
-            renameat(folder, staged, folder, name).map_err(io::Error::from)
-        }
+        Err(Errno::INVAL | Errno::NOSYS) if is_same(name) => folder.rename(staged, name),
         Err(error) => {
             let is_gone = error == Errno::NOENT || !is_same(name);
-            let _ours = remove(folder, staged);
+            let _ours = folder.remove(staged);
             if is_gone {
                 return Err(SwitchError::Changed {
                     path: original.path.clone(),
@@ -156,12 +157,12 @@ fn take_place(
             return Err(failed(error.into()));
         }
     };
-    outcome.and_then(|()| sync_folder(folder)).map_err(failed)
+    outcome.and_then(|()| folder.sync()).map_err(failed)
 }
 
 /// Gives the file its name back, and removes what had it meanwhile: ours.
-pub(crate) fn exchange_back(folder: &OwnedFd, staged: &OsStr, name: &OsStr) -> io::Result<()> {
-    renameat_with(folder, staged, folder, name, RenameFlags::EXCHANGE)?;
-    remove(folder, staged)?;
-    sync_folder(folder)
+pub(crate) fn exchange_back(folder: &Folder, staged: &OsStr, name: &OsStr) -> io::Result<()> {
+    folder.exchange(staged, name)?;
+    folder.remove(staged)?;
+    folder.sync()
 }

@@ -2,13 +2,15 @@
 
 use std::ffi::OsStr;
 use std::io;
-use std::os::fd::OwnedFd;
 
+use looptax_host::Folder;
+use rustix::fs::{FileType, Stat, fstat};
+
+use crate::SwitchError;
 use crate::create;
 use crate::digest::Digest;
-use crate::file::read_at;
-use crate::folder::{folder_of, part_of, remove};
-use crate::journal::{End, PlannedFile, Step};
+use crate::file::{MOST_BYTES, Original, part_of};
+use crate::journal::{End, Identity, PlannedFile, Step};
 use crate::replace::exchange_back;
 
 /// What lies at the place of a file.
@@ -22,6 +24,8 @@ pub enum Lies {
     Other,
     /// Nothing that could be read.
     Nothing,
+    /// What the switch cannot have written: a link, a folder, another user's file, or another folder than the switch's.
+    Foreign,
 }
 
 /// How a switch stands, as its journal says.
@@ -48,11 +52,84 @@ impl Standing {
     }
 }
 
+/// The folder of a file: the very one that the switch wrote in.
+///
+/// # Errors
+/// What the kernel reports, also for a link on the way, and `InvalidData` for another folder of that path.
+pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
+    let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
+    let found = Identity::from(&folder.stat()?);
+    if file.folder.is_some_and(|it| it != found) {
+        let words = format!(
+            "`{}` is another folder than the one that the switch wrote in",
+            folder.path().display()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidData, words));
+    }
+    Ok(folder)
+}
+
+/// Why something cannot be a file of the switch's; `None` where it can.
+fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
+    match FileType::from_raw_mode(stat.st_mode) {
+        FileType::RegularFile => {}
+        FileType::Symlink => return Some("a link".to_owned()),
+        FileType::Directory => return Some("a folder".to_owned()),
+        _ => return Some("not an ordinary file".to_owned()),
+    }
+    let (found, [user, group]) = ([stat.st_uid, stat.st_gid], file.owner);
+    (found != file.owner).then(|| {
+        let [its_user, its_group] = found;
+        format!("a file of user {its_user} and group {its_group}, not of {user} and {group}")
+    })
+}
+
+/// Why a file of a switch was not read or replaced: what is there is not the switch's, or the kernel's reason.
+pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
+    let path = file.path.clone();
+    let found = looptax_host::refusal(&source).map(ToString::to_string);
+    let found = match source.kind() {
+        io::ErrorKind::InvalidData => Some(source.to_string()),
+        _ => found,
+    };
+    match found {
+        Some(found) => SwitchError::Foreign { path, found },
+        None => SwitchError::Read { path, source },
+    }
+}
+
+/// A file of a switch as it is now, held with its folder, to be replaced.
+///
+/// # Errors
+/// [`SwitchError::Foreign`] for what the switch cannot have written; [`SwitchError::Read`].
+pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
+    let path = || file.path.clone();
+    let foreign = |found: String| SwitchError::Foreign {
+        path: path(),
+        found,
+    };
+    let failed = |source| not_read(file, source);
+    let folder = folder_of(file).map_err(failed)?;
+    let name = file.path.file_name().unwrap_or_default();
+    if let Some(stat) = folder.look(name).map_err(failed)?
+        && let Some(found) = objection(file, &stat)
+    {
+        return Err(foreign(found));
+    }
+    let (held, bytes) = folder.read(name, MOST_BYTES).map_err(failed)?;
+    let stat = fstat(&held).map_err(|error| failed(error.into()))?;
+    if let Some(found) = objection(file, &stat) {
+        return Err(foreign(found));
+    }
+    Ok(Original::held(path(), folder, held, bytes, Vec::new()))
+}
+
 /// Says what lies at a file's place now.
 pub(crate) fn look(file: &PlannedFile) -> Lies {
-    let folder = match folder_of(&file.path) {
+    let folder = match folder_of(file) {
         Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
-        Err(_) => return Lies::Nothing,
+        Err(error) if is_missing(&error) => return Lies::Nothing,
+        Err(_) => return Lies::Foreign,
         Ok(folder) => folder,
     };
     lies(&folder, file.path.file_name().unwrap_or_default(), file)
@@ -62,8 +139,14 @@ fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-fn lies(folder: &OwnedFd, name: &OsStr, file: &PlannedFile) -> Lies {
-    let bytes = match read_at(folder, name) {
+fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> Lies {
+    match folder.look(name) {
+        Ok(None) if file.created.is_some() => return Lies::Old,
+        Ok(Some(stat)) if objection(file, &stat).is_some() => return Lies::Foreign,
+        Ok(Some(_)) => {}
+        Ok(None) | Err(_) => return Lies::Nothing,
+    }
+    let bytes = match folder.read(name, MOST_BYTES) {
         Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
         Err(_) if file.created.is_some() => return Lies::Other,
         Err(_) => return Lies::Nothing,
@@ -79,13 +162,13 @@ fn lies(folder: &OwnedFd, name: &OsStr, file: &PlannedFile) -> Lies {
 /// Takes away the neighbour that a killed looptax left. Where it holds what somebody else wrote in the very instant of
 /// the exchange, that is put back into its place instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
-    let folder = match folder_of(&file.path) {
+    let folder = match folder_of(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         found => found?,
     };
     let staged = OsStr::new(&file.staged);
     let name = file.path.file_name().unwrap_or_default();
-    match remove(&folder, &part_of(staged)) {
+    match folder.remove(part_of(staged)) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
         _ => {}
     }
@@ -93,9 +176,10 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
         return create::settle(&folder, name, &file.new, staged);
     }
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
-        (_, Lies::Old | Lies::New) => remove(&folder, staged),
+        (_, Lies::Old | Lies::New) => folder.remove(staged),
         (Lies::Old | Lies::New, Lies::Other) => exchange_back(&folder, staged, name),
         // Somebody wrote again since: both are theirs, and neither is taken away.
-        (_, Lies::Nothing) | (Lies::Other | Lies::Nothing, Lies::Other) => Ok(()),
+        (_, Lies::Nothing | Lies::Foreign)
+        | (Lies::Other | Lies::Nothing | Lies::Foreign, Lies::Other) => Ok(()),
     }
 }

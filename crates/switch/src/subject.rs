@@ -1,12 +1,12 @@
 //! What is switched: the file, whose it is, and the watches over its connections.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app;
 use looptax_diagnose::check::{Around, Client};
 use looptax_discover::{Process, Survey, process};
 use looptax_failure::Failure;
+use looptax_host::kernel;
 
 use crate::plan::{Fate, Plan, Planned, Wish, plan};
 use crate::proof::{Watch, Watched};
@@ -41,12 +41,14 @@ impl Subject {
 
 /// The files of a process's working folder that name connections.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
-    let Ok(folder) = fs::read_link(format!("/proc/{pid}/cwd")) else {
+    let Ok(folder) = kernel::link(format!("/proc/{pid}/cwd")) else {
         return Vec::new();
     };
-    let inside = PathBuf::from(format!("/proc/{pid}/cwd"));
+    let Some(view) = process(pid).and_then(|it| it.view().ok()) else {
+        return Vec::new();
+    };
     let names = app::usual_files().into_iter();
-    let there = names.filter(|name| inside.join(name).is_file());
+    let there = names.filter(|name| view.is_file(Path::new(name)));
     there.map(|name| folder.join(name)).collect()
 }
 

@@ -172,6 +172,7 @@ fn holds(lies: Lies) -> FileHolds {
         Lies::New => FileHolds::New,
         Lies::Other => FileHolds::Other,
         Lies::Nothing => FileHolds::Nothing,
+        Lies::Foreign => FileHolds::Foreign,
     }
 }
 

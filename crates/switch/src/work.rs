@@ -1,22 +1,24 @@
 //! A switch under way: all its files become new, or all stay as they were.
 
 use std::ffi::OsStr;
-use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::ops::RangeBounds;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+
+use looptax_host::Folder;
 
 use crate::SwitchError;
 use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::{Created, Original, State};
-use crate::journal::{End, Fix, Journal, PlannedFile, Step, VERSION};
+use crate::journal::{End, Fix, Identity, Journal, PlannedFile, Step, VERSION};
 use crate::replace::replace;
-use crate::settle::{Lies, Standing, look, settle};
+use crate::settle::{Lies, Standing, folder_of, look, not_read, original_of, settle};
 use crate::taken_out::take_out;
 
+/// More than any file of a switch has, or what a fix keeps.
+const MOST_KEPT_BYTES: u64 = 16 << 20;
 /// What a fix keeps beside the journal: it may hold passwords' hashes.
 const FIX_FILE: &str = "fix";
 
@@ -51,7 +53,8 @@ pub(crate) struct FixPlan<'a> {
 #[derive(Debug)]
 pub struct Work {
     id: String,
-    folder: PathBuf,
+    /// Its own, with journal, old and new files.
+    folder: Folder,
     journal: Journal,
     files: Vec<PlannedFile>,
     /// Those that somebody else had written meanwhile, as they were put back.
@@ -104,28 +107,31 @@ impl Work {
             path: kept.folder.clone(),
             source,
         };
-        let (id, folder) = make_folder(&kept.folder, named.day).map_err(failed)?;
-        let planned = Self::lay_down(&id, &folder, named, edited, fix);
+        let all = kept.make()?;
+        let (id, folder) = make_folder(&all, named.day).map_err(failed)?;
+        let planned = Self::lay_down(&id, folder, named, edited, fix);
         if planned.is_err() {
-            let _nothing_kept = fs::remove_dir_all(&folder);
+            let _nothing_kept = all.remove_all(&id);
         }
-        planned
+        let planned = planned?;
+        all.sync().map_err(failed)?;
+        Ok(planned)
     }
 
     fn lay_down(
         id: &str,
-        folder: &Path,
+        folder: Folder,
         named: Named<'_>,
         edited: &[Edited],
         fix: Option<FixPlan<'_>>,
     ) -> Result<Self, SwitchError> {
+        let path = folder.path().to_owned();
         let failed = |source| SwitchError::Journal {
-            path: folder.to_owned(),
+            path: path.clone(),
             source,
         };
-        let keep =
-            |name: &str, bytes: &[u8]| write_private(&folder.join(name), bytes).map_err(failed);
-        let mut journal = Journal::create(folder)?;
+        let keep = |name: &str, bytes: &[u8]| write_private(&folder, name, bytes).map_err(failed);
+        let mut journal = Journal::create(&folder)?;
         if let Some(fix) = &fix {
             keep(FIX_FILE, fix.kept)?;
         }
@@ -134,15 +140,30 @@ impl Work {
             for (side, bytes) in [(Side::Old, &original.bytes), (Side::New, new)] {
                 keep(&side.file_name(idx), bytes)?;
             }
+            let read = |source| SwitchError::Read {
+                path: original.path.clone(),
+                source,
+            };
+            let stat = original.stat().map_err(read)?;
+            let (folder, created) = match &original.state {
+                State::There { folder, .. } => (Some(folder), None),
+                State::Absent { above, created } => {
+                    (Some(above).filter(|_| !created.with_folder), Some(created))
+                }
+            };
+            let folder = folder.map(Folder::stat).transpose().map_err(read)?;
             files.push(PlannedFile {
                 path: original.path.clone(),
                 staged: format!(".{}.looptax-{id}", short(&original.name)),
                 old: Digest::of_bytes(&original.bytes),
                 new: Digest::of_bytes(new),
-                created: match &original.state {
-                    State::There { .. } => None,
-                    State::Absent(created) => Some(created.clone()),
+                folder: folder.as_ref().map(Identity::from),
+                owner: match (&stat, created) {
+                    (Some(stat), _) => [stat.st_uid, stat.st_gid],
+                    (None, Some(created)) => [created.owner, created.group],
+                    (None, None) => unreachable!("a file is there, or is to be made"),
                 },
+                created: created.cloned(),
             });
         }
         journal.add(Step::Planned {
@@ -152,31 +173,28 @@ impl Work {
             files: files.clone(),
             fix: fix.map(|it| it.fix),
         })?;
-        sync_folders(folder).map_err(failed)?;
+        folder.sync().map_err(failed)?;
         Ok(Self {
             id: id.to_owned(),
-            folder: folder.to_owned(),
+            folder,
             journal,
             files,
             shared: Vec::new(),
         })
     }
 
-    pub(crate) fn resume(id: &str, folder: &Path) -> Result<Self, SwitchError> {
-        let journal = Journal::open(folder)?;
+    pub(crate) fn resume(id: &str, folder: Folder) -> Result<Self, SwitchError> {
+        let journal = Journal::open(&folder)?;
         let Some(Step::Planned { files, .. }) = journal.steps.first() else {
             return Err(SwitchError::Unknown { id: id.to_owned() });
         };
         let files = files.clone();
         for file in &files {
-            settle(file).map_err(|source| SwitchError::Exchange {
-                path: file.path.clone(),
-                source,
-            })?;
+            settle(file).map_err(|source| not_read(file, source))?;
         }
         Ok(Self {
             id: id.to_owned(),
-            folder: folder.to_owned(),
+            folder,
             journal,
             files,
             shared: Vec::new(),
@@ -198,8 +216,7 @@ impl Work {
 
     /// What its fix keeps for itself.
     pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
-        let path = self.folder.join(FIX_FILE);
-        fs::read(&path).map_err(|source| SwitchError::Read { path, source })
+        self.read(FIX_FILE)
     }
 
     pub(crate) fn steps(&self) -> &[Step] {
@@ -208,7 +225,7 @@ impl Work {
 
     /// Where its journal, its old and its new files lie.
     pub(crate) fn folder(&self) -> &Path {
-        &self.folder
+        self.folder.path()
     }
 
     /// How it stands.
@@ -248,9 +265,15 @@ impl Work {
     /// As [`Work::write`].
     pub fn finish(&mut self) -> Result<(), SwitchError> {
         self.refuse_fix()?;
-        if let Some(file) = self.files.iter().find(|file| look(file) == Lies::Other) {
-            let path = file.path.clone();
-            return Err(SwitchError::Changed { path });
+        for file in &self.files {
+            match look(file) {
+                Lies::Other => {
+                    let path = file.path.clone();
+                    return Err(SwitchError::Changed { path });
+                }
+                Lies::Foreign => return Err(foreign(file)),
+                Lies::Old | Lies::New | Lies::Nothing => {}
+            }
         }
         self.journal.add(Step::Writing)?;
         for (idx, file) in self.files.iter().enumerate() {
@@ -315,18 +338,19 @@ impl Work {
                 let path = file.path.clone();
                 return Err(SwitchError::Changed { path });
             }
+            Lies::Foreign => return Err(foreign(file)),
             // It is taken away, and held nothing.
             _ if file.created.is_some() => return Ok(None),
             Lies::Old => return Ok(None),
             Lies::New | Lies::Nothing => return self.kept(idx, Side::Old).map(Some),
             Lies::Other => {}
         }
-        let now = Original::read(&file.path)?;
+        let now = original_of(file)?;
         let [old, new] = [Side::Old, Side::New].map(|side| self.kept(idx, side));
         let text = take_out(&old?, &new?, now.bytes());
         let text = text.ok_or_else(|| SwitchError::Rewritten {
             path: file.path.clone(),
-            kept: self.folder.join(Side::Old.file_name(idx)),
+            kept: self.folder.path().join(Side::Old.file_name(idx)),
         })?;
         Ok(Some(text).filter(|text| text != now.bytes()))
     }
@@ -352,8 +376,15 @@ impl Work {
 
     /// One of the texts that were laid down.
     fn kept(&self, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
-        let path = self.folder.join(side.file_name(idx));
-        fs::read(&path).map_err(|source| SwitchError::Read { path, source })
+        self.read(&side.file_name(idx))
+    }
+
+    fn read(&self, name: &str) -> Result<Vec<u8>, SwitchError> {
+        let bytes = self.folder.read_own(name, MOST_KEPT_BYTES);
+        bytes.map_err(|source| SwitchError::Read {
+            path: self.folder.path().join(name),
+            source,
+        })
     }
 
     /// Notes what is about to be done, or was, beside the files.
@@ -373,13 +404,34 @@ impl Work {
     }
 }
 
+/// What the switch cannot have written, as an error.
+fn foreign(file: &PlannedFile) -> SwitchError {
+    match original_of(file) {
+        Err(error) => error,
+        // It was exchanged once more in this instant.
+        Ok(original) => SwitchError::Changed {
+            path: original.path().to_owned(),
+        },
+    }
+}
+
 /// Writes a file as it was planned.
 fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     let staged = OsStr::new(&file.staged);
-    match &file.created {
-        Some(created) => create(&file.path, created, text, staged),
-        None => replace(&Original::read(&file.path)?, text, staged),
-    }
+    let Some(created) = &file.created else {
+        return replace(&original_of(file)?, text, staged);
+    };
+    let read = |source| SwitchError::Read {
+        path: file.path.clone(),
+        source,
+    };
+    let above = if created.with_folder {
+        let folder = file.path.parent().and_then(Path::parent);
+        Folder::open(folder.unwrap_or(&file.path))
+    } else {
+        folder_of(file)
+    };
+    create((&above.map_err(read)?, &file.path), created, text, staged)
 }
 
 /// Takes a file away that a switch made, and its folder where it made that.
@@ -389,45 +441,34 @@ fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
             path: file.path.clone(),
             source,
         };
-        uncreate(&file.path, created, &file.new, OsStr::new(&file.staged)).map_err(failed)?;
+        let folder = folder_of(file).map_err(failed)?;
+        let staged = OsStr::new(&file.staged);
+        uncreate((&folder, &file.path), created, &file.new, staged).map_err(failed)?;
     }
     remove_folder(&file.path, created);
     Ok(())
 }
 
 /// Makes a private folder with the first free name of the day.
-fn make_folder(all: &Path, day: &str) -> io::Result<(String, PathBuf)> {
-    let mut builder = DirBuilder::new();
-    builder.mode(0o700);
-    builder.recursive(true).create(all)?;
-    builder.recursive(false);
+fn make_folder(all: &Folder, day: &str) -> io::Result<(String, Folder)> {
     let mut number = 1_u32;
     loop {
         let id = format!("{day}-{number}");
-        let folder = all.join(&id);
-        match builder.create(&folder) {
+        match all.make_folder(&id, 0o700) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => number += 1,
-            made => return made.map(|()| (id, folder)),
+            made => {
+                made?;
+                let folder = all.folder(&id)?;
+                return Ok((id, folder));
+            }
         }
     }
 }
 
-fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(path)?;
+fn write_private(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut file = folder.create(name, 0o600)?;
     file.write_all(bytes)?;
     file.sync_all()
-}
-
-/// Has the names in the folder, and its own, on the disk.
-fn sync_folders(folder: &Path) -> io::Result<()> {
-    File::open(folder)?.sync_all()?;
-    folder
-        .parent()
-        .map_or(Ok(()), |all| File::open(all)?.sync_all())
 }
 
 /// The name, short enough for what is put around it.

@@ -1,6 +1,7 @@
 //! For tests only: fake servers, scratch folders, a runner for the command line.
 
 pub mod dice;
+pub mod fake;
 pub mod fake_redis;
 pub mod hba;
 pub mod patience;

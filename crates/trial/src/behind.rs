@@ -1,9 +1,9 @@
 //! Who listens on the sockets of servers that nobody knew before the application started: its own, as PHP-FPM behind nginx.
 
-use std::fs;
 use std::os::linux::net::SocketAddrExt;
 use std::os::unix::net::{SocketAddr, UnixStream};
 
+use looptax_host::kernel;
 use looptax_redirect::SocketName;
 use rustix::net::sockopt;
 
@@ -45,6 +45,6 @@ fn listener(to: &SocketName) -> Option<(u32, String)> {
     let pid = u32::try_from(pid.as_raw_pid())
         .ok()
         .filter(|pid| *pid > 0)?;
-    let name = fs::read_to_string(format!("/proc/{pid}/comm")).ok()?;
+    let name = kernel::text(format!("/proc/{pid}/comm")).ok()?;
     Some((pid, name.trim_end().to_owned()))
 }

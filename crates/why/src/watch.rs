@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::io;
 use std::ops::Range;
 
-use looptax_bench::{ContrastRun, Phase, Progress};
+use looptax_bench::{ContrastRun, Phase, Progress, Replanned};
 use looptax_experiment::observer::{Doer, Observer, Scene};
 use looptax_failure::Failure;
 use looptax_record::Comparison;
@@ -180,6 +180,10 @@ impl looptax_bench::Observer for Watch<'_> {
             }
         }
         self.shown.epoch_ended(progress);
+    }
+
+    fn replanned(&mut self, replanned: &Replanned) {
+        self.shown.replanned(replanned);
     }
 }
 

@@ -97,6 +97,11 @@ pub enum WireError {
         /// What was being done.
         action: &'static str,
     },
+    /// The server asks for the password as it is, by MySQL's plugin for that.
+    #[error(
+        "the server asks for the password in clear (`mysql_clear_password`), which nobody has enabled"
+    )]
+    ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
     Unsupported {
@@ -104,6 +109,9 @@ pub enum WireError {
         what: String,
     },
 }
+
+/// What is asked for where a password would not stay a secret.
+pub(crate) const READABLE: &str = "a password that others could read on the way";
 
 /// Most characters of the peer's text that we repeat: a line or two on a terminal.
 const PRINTABLE_CHARS: usize = 200;

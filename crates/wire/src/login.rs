@@ -24,6 +24,10 @@ pub struct Login {
     pub accounts: Option<String>,
     /// What is kept for the next login.
     pub salted: Salted,
+    /// Whether somebody has said that MySQL's `mysql_clear_password` may be answered, as its own clients want it said.
+    pub enables_clear: bool,
+    /// Whether the server is one that we started: nobody else knows its password, and it opens nothing else.
+    pub is_for_own_server: bool,
 }
 
 impl Login {
@@ -38,8 +42,10 @@ impl Login {
 pub enum Channel {
     /// A Unix domain socket: nobody can listen in, so clear text is safe.
     Local,
-    /// TCP without TLS.
+    /// TCP without TLS, within this machine.
     PlainTcp,
+    /// TCP without TLS, to another machine: anybody may answer.
+    Foreign,
     /// TLS, over whatever transport.
     Tls,
 }
@@ -47,7 +53,7 @@ pub enum Channel {
 impl Channel {
     /// Whether nobody can listen in.
     pub(crate) fn is_private(self) -> bool {
-        self != Self::PlainTcp
+        matches!(self, Self::Local | Self::Tls)
     }
 }
 

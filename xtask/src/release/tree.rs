@@ -10,7 +10,7 @@ use super::place::{Place, ask};
 use crate::workspace::run_to_success;
 
 /// Files of the checkout, and what they are called in the folder.
-const FILES: [(&str, &str); 8] = [
+const FILES: [(&str, &str); 9] = [
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -22,9 +22,17 @@ const FILES: [(&str, &str); 8] = [
         "packaging/looptax-find.service",
         "examples/looptax-find.service",
     ),
+    (
+        "packaging/looptax-containers.conf",
+        "examples/looptax-containers.conf",
+    ),
 ];
 /// Folders of the checkout, and where their files lie in the folder.
-const FOLDERS: [(&str, &str); 2] = [("docs/man", "man"), ("packaging/systemd", "systemd")];
+const FOLDERS: [(&str, &str); 3] = [
+    ("docs/man", "man"),
+    ("packaging/systemd", "systemd"),
+    ("packaging/sysusers.d", "sysusers.d"),
+];
 /// Files of the folder, and what their compressed copies are called before the ending.
 const COMPRESSED: [(&str, &str); 3] = [
     ("CHANGELOG.md", "changelog"),
@@ -34,7 +42,7 @@ const COMPRESSED: [(&str, &str); 3] = [
 
 /// Copies what is no step's own product.
 pub(super) fn fill(place: &Place) -> Result<()> {
-    for folder in ["completions", "examples", "man", "systemd"] {
+    for folder in ["completions", "examples", "man", "systemd", "sysusers.d"] {
         fs::create_dir_all(place.tree.join(folder))?;
     }
     for (from, to) in FILES {

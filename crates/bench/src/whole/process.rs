@@ -3,7 +3,6 @@
 //! The command has a process group of its own, so that all of it can be ended. Reads the measuring
 //! clock right before the start and right after the end; nothing is printed or saved in between.
 
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::process::{CommandExt, ExitStatusExt};
@@ -11,6 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use looptax_host::kernel;
 use looptax_stats::Side;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -220,7 +220,7 @@ impl Running {
 
     /// Whether somebody has stopped it. It has no terminal: who reads from one is stopped for good.
     fn is_stopped(&self) -> bool {
-        let stat = fs::read_to_string(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
+        let stat = kernel::text(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
         stat.rsplit_once(')')
             .is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
     }

@@ -57,6 +57,7 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
             ..Shape::short()
         },
         may_adapt_shape: false,
+        budget: None,
         warm_up: WarmUp {
             least_epochs: 1,
             least: Duration::ZERO,

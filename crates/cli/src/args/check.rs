@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::JsonArgs;
+use super::{JsonArgs, PeerArgs};
 
 /// Options of `check`.
 #[derive(Debug, Clone, Args)]
@@ -32,6 +32,8 @@ pub(crate) struct CheckArgs {
     /// DSN's port here.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
     /// Connections that come at once when the client starts: PHP-FPM's `pm.max_children`, workers times
     /// pool size.
     #[arg(short, long, default_value_t = 16, value_name = "N")]

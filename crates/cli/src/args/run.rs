@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use clap::Args;
 use looptax_diagnose::moving::Wanted;
 
+use super::PeerArgs;
+
 /// Exit codes of `run`, for the end of its help.
 pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
 
@@ -36,6 +38,8 @@ pub(crate) struct MovingArgs {
     /// Log in nowhere beforehand, also where the command's arguments or environment name a connection.
     #[arg(long, conflicts_with = "check")]
     pub(crate) no_check: bool,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
     /// Leave a port on TCP where only a login could tell whether the socket leads to the same account
     /// (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command's
     /// arguments or environment.

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::JsonArgs;
+use super::{JsonArgs, PeerArgs};
 
 /// Exit codes of `switch`, for the end of its help.
 pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not, and the old file is back; 2 wrong usage or environment, nothing was changed; 3 moved, and not proved because nothing connected.";
@@ -47,6 +47,8 @@ pub(crate) struct SwitchArgs {
     /// here.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
+    #[command(flatten)]
+    pub(crate) peer: PeerArgs,
     /// Connections that come at once when the application starts: PHP-FPM's `pm.max_children`, workers times
     /// pool size.
     #[arg(short, long, default_value_t = 16, value_name = "N")]

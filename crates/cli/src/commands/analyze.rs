@@ -2,11 +2,10 @@
 
 use std::path::Path;
 
-use looptax_analysis::remedies;
 use looptax_failure::Failure;
-use looptax_record::{Record, Samples};
+use looptax_record::Record;
 use looptax_report::terminal as report;
-use looptax_store::{Existing, save, take_in_samples, unpack};
+use looptax_store::{Existing, save};
 
 use crate::args::AnalyzeArgs;
 use crate::earlier_runs::record_of;
@@ -17,30 +16,15 @@ use crate::terminal::{self, Terminal};
 
 /// Runs `analyze`.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let (mut record, path) = record_of(&args.record)?;
+    let mut judged = record_of(&args.record)?;
     let outputs = Outputs::default()
-        .reads(&path)
+        .reads(&judged.path)
         .writes("--json", args.json.path())?;
     formats::announce(&args.formats, outputs)?;
-    take_in_samples(&mut record, &path)?;
-    let mut problem = None;
-    let mut read = |samples: &Samples| {
-        unpack(samples).unwrap_or_else(|error| {
-            problem.get_or_insert(error);
-            Vec::new()
-        })
-    };
-    for comparison in &mut record.comparisons {
-        looptax_analysis::judge_again(comparison, record.method_version, &mut read);
-    }
-    looptax_analysis::compare_slice_lengths(&mut record.comparisons);
-    looptax_analysis::add_trial_bill(&mut record.comparisons);
-    if let Some(first) = record.remedies.first() {
-        record.remedies = remedies::rank_remedies(&record.comparisons, &first.today);
-    }
-    if let Some(error) = problem {
+    if let Some(error) = judged.no_samples.take() {
         return Err(error.into());
     }
+    let (record, path) = judged.told(terminal);
     show(args, &record, &path, terminal)?;
     Ok(Exit::for_record(&record))
 }

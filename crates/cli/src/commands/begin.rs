@@ -1,5 +1,6 @@
 //! When a comparison may begin: refuses at another time, on a machine that is not quiet and while a file forbids it, or waits.
 
+use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
@@ -7,6 +8,7 @@ use jiff::Zoned;
 use jiff::civil::Time;
 use looptax_experiment::Claim;
 use looptax_failure::Failure;
+use looptax_host::own;
 
 use crate::args::BeginArgs;
 use crate::signals::has_paused;
@@ -66,8 +68,26 @@ fn turn(
     })
 }
 
+/// Whether a stop file is there.
+///
+/// # Errors
+/// That this cannot be known, or that another user put it there.
+pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
+    own::has_file(file).map_err(|error| {
+        Failure::usage(
+            format!(
+                "cannot tell whether `{}` stops this: {error}",
+                file.display()
+            ),
+            "name a stop file in a folder that only this user and root may write",
+        )
+    })
+}
+
 fn objection_now(args: &BeginArgs) -> Result<Option<String>, Failure> {
-    if let Some(file) = args.stop_file().filter(|it| it.exists()) {
+    if let Some(file) = args.stop_file()
+        && is_stopped_by(file)?
+    {
         let file = file.display();
         return Ok(Some(format!("nobody measures while `{file}` is there")));
     }

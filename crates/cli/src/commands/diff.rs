@@ -12,8 +12,8 @@ use crate::terminal::Terminal;
 
 /// Runs `diff`.
 pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let (before, _) = record_of(&args.before)?;
-    let (after, _) = record_of(&args.after)?;
+    let (before, _) = record_of(&args.before)?.told(terminal);
+    let (after, _) = record_of(&args.after)?.told(terminal);
     let diff = diff(&before, &after)?;
     show(&diff, &args.json, || report::diff(&diff, terminal.style()))?;
     Ok(Exit::Done)

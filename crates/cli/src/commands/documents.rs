@@ -3,18 +3,19 @@
 //! Only `internal` calls it. What is shipped is built without it: nobody asks there, and the program is smaller without.
 
 use std::fmt::Write as _;
-use std::fs;
-use std::io::{self, Write as _};
+use std::io;
 use std::path::Path;
 
 use clap::CommandFactory;
 use clap_complete::Shell;
 use looptax_failure::Failure;
 use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
+use looptax_host::output::make_folder;
 use looptax_record::{
     Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
     Spelling, StepCode, Switched, schema_of,
 };
+use looptax_store::{Existing, save_text};
 use serde::Serialize;
 
 use crate::args::{Cli, EXIT_CODES, SavedForm};
@@ -42,13 +43,21 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
 pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     let [book, man, completions] = ["src", "man", "completions"].map(|part| folder.join(part));
     for folder in [&book, &man, &completions] {
-        fs::create_dir_all(folder)?;
+        make_folder(folder)?;
     }
     let mut command = Cli::command();
     command.build();
-    fs::File::create(book.join("cli.md"))?.write_all(reference(&command).as_bytes())?;
-    fs::File::create(book.join("codes.md"))?.write_all(codes()?.as_bytes())?;
-    fs::File::create(book.join("fleet-tables.md"))?.write_all(fleet_tables().as_bytes())?;
+    save_text(
+        &reference(&command),
+        &book.join("cli.md"),
+        Existing::Replace,
+    )?;
+    save_text(&codes()?, &book.join("codes.md"), Existing::Replace)?;
+    save_text(
+        &fleet_tables(),
+        &book.join("fleet-tables.md"),
+        Existing::Replace,
+    )?;
     clap_mangen::generate_to(Cli::command(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;

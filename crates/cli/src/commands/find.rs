@@ -17,6 +17,7 @@ use crate::args::FindArgs;
 use crate::earlier_runs::{data_folder, latest_records};
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
+use crate::rights::keep_what_looking_needs;
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
 use crate::terminal::screen::Screen;
@@ -34,6 +35,9 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
         .writes("--json", args.json.path())?
         .writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
+    if !args.measure {
+        keep_what_looking_needs()?;
+    }
     let stop = stop_flag()?;
     let costs = costs(args, terminal, &stop)?;
     let switches = switches();

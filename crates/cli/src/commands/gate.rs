@@ -63,7 +63,8 @@ impl Limit {
 
 /// Runs `gate`.
 pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let (record, _) = record_of(&args.record)?;
+    let judged = record_of(&args.record)?;
+    let record = &judged.record;
     let mut worst = None;
     let mut text = String::new();
     let limit = Limit::of_args(args);
@@ -73,7 +74,12 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             if args.arm.as_ref().is_some_and(|arm| *arm != tax.arm) {
                 continue;
             }
-            let answer = answer(tax, limit);
+            // Where summary and counts differ somebody changed one of them, and nobody knows which.
+            let answer = if judged.untrue.is_empty() {
+                answer(tax, limit)
+            } else {
+                Answer::Open
+            };
             worst = worst.max(Some(answer));
             let _ = writeln!(
                 text,
@@ -93,6 +99,9 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
         ));
     };
     terminal::data(&cleaned(&text, terminal.style()))?;
+    for sentence in &judged.untrue {
+        terminal.words(&format!("{sentence}: nothing is known of this record\n"));
+    }
     Ok(match worst {
         Answer::Within => Exit::Done,
         Answer::Open => Exit::Invalid,

@@ -38,7 +38,7 @@ fn list(args: &ListArgs, terminal: Terminal) -> Result<(), Failure> {
 fn show(run: &str, terminal: Terminal) -> Result<(), Failure> {
     // By its name alone: `analyze` takes files.
     let run = open_history()?.find(run)?;
-    let (record, path) = record_of(&run.id)?;
+    let (record, path) = record_of(&run.id)?.told(terminal);
     let beside = report::Beside {
         record: path.to_str(),
         is_verbose: true,

@@ -1,6 +1,5 @@
 //! `replay`: published comparisons again, from the plan to published beside measured.
 
-use std::fs::{File, create_dir_all};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use looptax_experiment::Observer;
 use looptax_experiment::host;
 use looptax_failure::Failure;
+use looptax_host::output::Output;
 use looptax_path::get_right;
 use looptax_record::{REPLAY_SCHEMA_VERSION, Record, Replay};
 use looptax_replay::{Amounts, Onlooker, Part, Runner, Surroundings, plan};
@@ -108,9 +108,9 @@ fn make(folder: &Path) -> Result<(), Failure> {
             "--output names another one",
         )
     };
-    create_dir_all(folder).map_err(cannot)?;
-    File::create_new(folder.join(RESULT)).map_err(cannot)?;
-    Ok(())
+    let output = Output::find_or_make(&folder.join(RESULT)).map_err(cannot)?;
+    let begun = output.begin(None).map_err(cannot)?;
+    begun.finish(Existing::Keep).map_err(cannot)
 }
 
 fn surroundings(

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_record::Record;
-use looptax_store::{Existing, StoreError, save_text, take_in_samples};
+use looptax_store::{Existing, StoreError, save_text};
 
 use crate::args::ReportArgs;
 use crate::earlier_runs::{record_of, runs};
@@ -15,19 +15,17 @@ use crate::terminal::{self, Terminal};
 
 /// Runs `report`.
 pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let mut records: Vec<(Record, PathBuf)> = Vec::new();
+    let (mut records, mut no_samples) = (Vec::new(), Vec::new());
     for word in &args.records {
-        records.push(record_of(word)?);
+        let mut judged = record_of(word)?;
+        no_samples.push(judged.no_samples.take().map(|it| it.to_string()));
+        records.push(judged.told(terminal));
     }
     let outputs = records
         .iter()
         .fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
     outputs.writes("--output", args.output.as_deref())?;
-    let taken_in: Vec<Option<String>> = records
-        .iter_mut()
-        .map(|(record, path)| take_in_samples(record, path).err().map(|it| it.to_string()))
-        .collect();
-    let sources: Vec<Source> = { records.iter().zip(taken_in) }
+    let sources: Vec<Source> = { records.iter().zip(no_samples) }
         .map(|((record, path), no_samples)| Source {
             record,
             path: Some(path),

@@ -1,14 +1,16 @@
 //! `trial`: what the socket would bring an application: plan, turns, record, next step.
 
-use std::io;
+use std::io::{self, Read};
 use std::sync::atomic::Ordering;
 
 use looptax_diagnose::check::Client;
 use looptax_diagnose::moving::{self, Candidate, words};
 use looptax_experiment::comparison::record_begun;
 use looptax_failure::Failure;
+use looptax_host::waiting;
 use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
 use looptax_trial::{Ask, Begun, Program, Server, measure};
+use rustix::event::PollFlags;
 
 use super::program::check_name;
 use crate::args::TrialArgs;
@@ -57,8 +59,17 @@ fn hold(ask: &Ask, begun: Begun) -> Result<Exit, Failure> {
     let mut program = begun.follow();
     program.hold(ask, &stop)?;
     terminal::data("ready\n")?;
-    io::copy(&mut io::stdin(), &mut io::sink())?;
-    Ok(Exit::Done)
+    let mut input = io::stdin().lock();
+    let mut bytes = [0; 4 << 10];
+    loop {
+        match waiting::until_ready(io::stdin(), PollFlags::IN, None) {
+            Err(_) if waiting::has_stopped() => return Ok(Exit::Interrupted),
+            ready => ready?,
+        };
+        if input.read(&mut bytes)? == 0 {
+            return Ok(Exit::Done);
+        }
+    }
 }
 
 fn try_it(args: &TrialArgs, ask: &Ask, begun: Begun, terminal: Terminal) -> Result<Exit, Failure> {

@@ -1,7 +1,6 @@
 //! What the typed arguments of `trial` mean, and what is said before and after it.
 
 use std::fmt::Write;
-use std::fs;
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::time::Duration;
@@ -12,6 +11,7 @@ use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::tool::without_passwords;
 use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_path::Resolve;
 use looptax_record::{Comparison, Direction, Record, TrialDesign, Verdict};
 use looptax_trial::pages::{Page, from_list, from_log};
@@ -19,6 +19,9 @@ use looptax_trial::{Account, Ask, Load, Server, Way};
 use looptax_wire::Login;
 
 use crate::args::TrialArgs;
+
+/// More than a list of pages has.
+const MOST_LIST_BYTES: u64 = 64 << 20;
 
 /// Pages that a log may give.
 const MOST_OF_LOG: usize = 1_000;
@@ -75,7 +78,8 @@ fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
     let parsed: Result<Vec<Page>, String> = parsed.collect();
     let mut pages = parsed.map_err(wrong)?;
     if let Some(path) = &args.urls {
-        let bytes = fs::read(path).map_err(|source| cannot_read(path, source))?;
+        let bytes =
+            read::read(path, MOST_LIST_BYTES).map_err(|source| cannot_read(path, source))?;
         let (found, problems) = from_list(&String::from_utf8_lossy(&bytes), resolve);
         if let Some(problem) = problems.first() {
             return Err(wrong(format!("{}: {problem}", path.display())));
@@ -83,7 +87,7 @@ fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
         pages.extend(found);
     }
     if let (Some(path), Some(base)) = (&args.from_log, pages.first().cloned()) {
-        let log = fs::File::open(path).map_err(|source| cannot_read(path, source))?;
+        let log = read::open(path).map_err(|source| cannot_read(path, source))?;
         let (found, problems) = from_log(BufReader::new(log), &base, MOST_OF_LOG, seed);
         if found.is_empty() {
             let why = problems

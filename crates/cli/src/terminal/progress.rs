@@ -37,6 +37,11 @@ impl Line {
         }
     }
 
+    /// Prints other words above it.
+    pub(crate) fn above(&self, print: impl FnOnce()) {
+        self.bar.suspend(print);
+    }
+
     /// Says something else behind the label.
     pub(crate) fn say(&self, words: &str) {
         self.bar.set_message(format!("{}: {words}", self.label));

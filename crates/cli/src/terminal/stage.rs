@@ -6,12 +6,17 @@ use std::io::{self, IsTerminal};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
-use looptax_bench::Progress;
+use looptax_bench::{Progress, Replanned};
 use looptax_experiment::observer::{Observer, PlannedStep, Scene};
+use looptax_experiment::plan::minutes;
+use looptax_stats::signed_rank::least_n;
 
 use super::Terminal;
 use super::live::Live;
 use super::progress::Line;
+
+/// The level of the one interim analysis of a plan that was cut.
+const LEVEL: f64 = 0.05;
 
 /// Where it is shown.
 pub(crate) enum Stage {
@@ -83,5 +88,69 @@ impl looptax_bench::Observer for Stage {
             Self::Line { line: None, .. } => {}
             Self::Live(live) => live.epoch_ended(progress),
         }
+    }
+
+    fn replanned(&mut self, replanned: &Replanned) {
+        let words = replanned_words(replanned);
+        match self {
+            Self::Line { terminal, line } => match line {
+                Some(line) => line.above(|| terminal.words(&words)),
+                None => terminal.words(&words),
+            },
+            Self::Live(live) => live.say(words.trim_end()),
+        }
+    }
+}
+
+/// What the warm-up has changed of the plan.
+fn replanned_words(replanned: &Replanned) -> String {
+    let [planned_slice, slice] = replanned.slice.map(|it| it.as_millis());
+    let [planned_n, n] = replanned.n_epochs;
+    let (planned, takes) = (minutes(replanned.planned), minutes(replanned.takes));
+    let grow = format!("answers take long, and slices grow from {planned_slice} to {slice} ms");
+    if n == planned_n {
+        return format!("{grow}: measuring takes {takes} at most, not {planned}\n");
+    }
+    let s = if n == 1 { "" } else { "s" };
+    let need = least_n(LEVEL);
+    let warning = if n < need {
+        format!("; an interval needs {need} epochs")
+    } else {
+        String::new()
+    };
+    let all = minutes(replanned.all_take);
+    format!(
+        "{grow}: {n} epoch{s} of at most {planned_n} keep to the plan's {planned}{warning}; --fixed {planned_n} measures all of them in about {all}\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+
+    #[test]
+    fn what_the_warm_up_changes_of_the_plan_is_said() {
+        let seconds = Duration::from_secs;
+        let replanned = |n| Replanned {
+            planned: seconds(20),
+            takes: seconds(3 * n as u64),
+            n_epochs: [40, n],
+            slice: [Duration::from_millis(50), Duration::from_millis(300)],
+            all_take: seconds(120),
+        };
+        let words = replanned_words(&replanned(6));
+        assert_eq!(
+            words,
+            "answers take long, and slices grow from 50 to 300 ms: 6 epochs of at most 40 keep to the plan's 20 s; \
+             --fixed 40 measures all of them in about 2 min\n"
+        );
+        assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
+        let all = replanned_words(&replanned(40));
+        assert!(
+            all.ends_with("measuring takes 2 min at most, not 20 s\n"),
+            "{all}"
+        );
     }
 }

@@ -69,39 +69,76 @@ fn a_history_that_cannot_be_written_costs_no_record() {
     assert!(scratch.work().join("a.json").exists());
 }
 
-/// A saved record with its first tax made up.
-fn with_tax(scratch: &Scratch, name: &str, verdict: &str, figure: Value) {
-    with_sized_tax(scratch, name, verdict, figure, Value::Null);
+/// The record in a file.
+fn read(scratch: &Scratch, name: &str) -> Value {
+    serde_json::from_slice(&fs::read(scratch.work().join(name)).unwrap()).unwrap()
 }
 
-/// The same, with what is known of the size.
-fn with_sized_tax(scratch: &Scratch, name: &str, verdict: &str, figure: Value, size: Value) {
-    let path = scratch.work().join("real.json");
-    if !path.exists() {
-        measure(scratch, "real.json", &[]);
-    }
-    let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    let tax = &mut record["comparisons"][0]["tax"][0];
-    tax["throughput_pct"] = figure;
-    tax["verdict"] = json!(verdict);
-    tax["uncertain_size"] = size;
-    let text = serde_json::to_vec(&record).unwrap();
+fn write(scratch: &Scratch, name: &str, record: &Value) {
+    let text = serde_json::to_vec(record).unwrap();
     fs::File::create(scratch.work().join(name))
         .and_then(|mut file| std::io::Write::write_all(&mut file, &text))
         .unwrap();
 }
 
-fn pct(value: f64, lo: f64, hi: f64) -> Value {
-    json!({"value": value, "lo": lo, "hi": hi, "n": 20})
+/// A saved record of as many epochs, in each of which TCP loses so many percent of the throughput; judged.
+fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut Value)) {
+    if !scratch.work().join("real.json").exists() {
+        measure(scratch, "real.json", &[]);
+    }
+    let mut record = read(scratch, "real.json");
+    let comparison = &mut record["comparisons"][0];
+    let epoch = |tax_pct: &f64| {
+        let slice = |letter: char| {
+            let is_other = letter == 'o';
+            let kept = if is_other { 1.0 - tax_pct / 100.0 } else { 1.0 };
+            let n = (1e6 * kept).round() as u64;
+            let mut slice = comparison["raw"]["epochs"][0]["slices"][0].clone();
+            for (field, number) in [
+                ("arm_idx", u64::from(is_other)),
+                ("guard_ns", 10_000_000),
+                ("active_ns", 50_000_000),
+                ("drain_ns", 0),
+                ("completions", n),
+                ("early", 0),
+                ("drained", 0),
+                ("requests", n),
+                ("errors", 0),
+                ("latency_sum_ns", 50_000_000),
+            ] {
+                slice[field] = json!(number);
+            }
+            slice
+        };
+        let mut epoch = comparison["raw"]["epochs"][0].clone();
+        let order = "obboboob";
+        epoch["order"] = json!(order);
+        epoch["slices"] = order.chars().map(slice).collect();
+        epoch["cpu_ticks"] = Value::Null;
+        epoch["samples"] = json!([null, null]);
+        epoch
+    };
+    let epochs: Vec<Value> = taxes_pct.iter().map(epoch).collect();
+    comparison["raw"]["epochs"] = json!(epochs);
+    comparison["schedule"]["looks"] = json!([{"epochs": epochs.len(), "alpha": 0.05}]);
+    comparison["tax"][0]["look"] = json!(0);
+    comparison["tax"][0]["alpha"] = json!(0.05);
+    comparison["server_count"] = Value::Null;
+    change(comparison);
+    write(scratch, "counted.json", &record);
+    let made = looptax(scratch, &["analyze", "counted.json", "--json", name]);
+    assert!(matches!(made.status.code(), Some(0 | 3)), "{}", made.stderr);
 }
+
+const ABOUT_26: [f64; 6] = [25.0, 25.5, 26.0, 26.0, 26.5, 27.0];
 
 #[test]
 fn a_gate_says_yes_no_or_that_it_cannot_say() {
     let scratch = Scratch::new();
-    with_tax(&scratch, "a.json", "difference", pct(26.0, 25.0, 27.0));
+    with_taxes(&scratch, "a.json", &ABOUT_26, |_| ());
     let gate = |limit: &str| looptax(&scratch, &["gate", "a.json", "--max-tax", limit]);
     gate("24%").expect_code(1);
-    gate("27%").expect_code(0);
+    gate("27.1%").expect_code(0);
     let open = gate("26%");
     open.expect_code(3);
     assert!(
@@ -111,23 +148,20 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
         open.stdout
     );
     // Of an uncertain size all that is possible counts, not the figure.
-    let size = json!({"cause": "disturbed", "lo_pct": 12.0, "hi_pct": 31.0});
-    let figure = pct(26.0, 25.0, 27.0);
-    with_sized_tax(&scratch, "u.json", "inconclusive", figure, size);
+    let drifted: Vec<f64> = (0..6).map(|n| 12.0 + 0.2 * f64::from(n)).collect();
+    let drifted = [&drifted[..], &[30.0, 30.2, 30.4, 30.6, 30.8, 31.0]].concat();
+    with_taxes(&scratch, "u.json", &drifted, |_| ());
     for (limit, code) in [("11%", 1), ("27%", 3), ("32%", 0)] {
         let found = looptax(&scratch, &["gate", "u.json", "--max-tax", limit]);
         found.expect_code(code);
         let words = "tcp loses something between 12.0 and 31.0 % of unix's throughput";
         assert!(found.stdout.contains(words), "{}", found.stdout);
     }
-    with_tax(&scratch, "b.json", "invalid", pct(26.0, 25.0, 27.0));
+    with_taxes(&scratch, "b.json", &ABOUT_26, |comparison| {
+        comparison["raw"]["epochs"][3]["slices"][2]["errors"] = json!(1);
+    });
     looptax(&scratch, &["gate", "b.json", "--max-tax", "50%"]).expect_code(3);
-    with_tax(
-        &scratch,
-        "c.json",
-        "inconclusive",
-        json!({"na": "one epoch"}),
-    );
+    with_taxes(&scratch, "c.json", &[26.0], |_| ());
     looptax(&scratch, &["gate", "c.json", "--max-tax", "50%"]).expect_code(3);
     looptax(
         &scratch,
@@ -136,25 +170,61 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     .expect_error(2, &["no comparison of that arm"]);
 }
 
+/// A forged summary let a gate pass that the record's own counts do not: every reader goes by the counts.
+#[test]
+fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
+    let scratch = Scratch::new();
+    measure(&scratch, "real.json", &[]);
+    with_taxes(&scratch, "true.json", &ABOUT_26, |_| ());
+    let mut forged = read(&scratch, "true.json");
+    let tax = &mut forged["comparisons"][0]["tax"][0];
+    tax["throughput_pct"] = json!({"value": 5.0, "lo": 4.5, "hi": 5.5, "n": 6});
+    tax["theta"] = json!({"value": 0.051, "lo": 0.046, "hi": 0.057, "n": 6});
+    write(&scratch, "forged.json", &forged);
+    // The history knows the run by its own record, which is another one now.
+    write(&scratch, "real.json", &forged);
+    let said =
+        "the record's summary (difference, 5.0 %) is not what its counts give (difference, 26.0 %)";
+    for (limit, code) in [("20%", 3), ("50%", 3)] {
+        let gate = looptax(&scratch, &["gate", "forged.json", "--max-tax", limit]);
+        gate.expect_code(code);
+        assert!(gate.stderr.contains(said), "{}", gate.stderr);
+        assert!(gate.stdout.contains("loses 26.0 %"), "{}", gate.stdout);
+    }
+    for args in [
+        &["analyze", "forged.json"][..],
+        &["history", "show", "last"],
+        &["analyze", "forged.json", "--openmetrics", "-"],
+        &["analyze", "forged.json", "--csv", "-"],
+        &["report", "forged.json", "-o", "-"],
+        &["diff", "forged.json", "true.json"],
+    ] {
+        let run = looptax(&scratch, args);
+        run.expect_code(0);
+        assert!(run.stderr.contains(said), "{args:?}: {}", run.stderr);
+        let is_there = |words: &str| run.stdout.contains(words);
+        assert!(!is_there("5.0 %") || args[0] == "diff", "{args:?}");
+        assert!(!is_there("4.5,"), "{args:?}: {}", run.stdout);
+    }
+    let diff = looptax(&scratch, &["diff", "forged.json", "true.json"]);
+    assert!(diff.stdout.contains("0.0 points"), "{}", diff.stdout);
+}
+
 #[test]
 fn two_runs_are_held_against_each_other_and_what_differs_is_listed() {
     let scratch = Scratch::new();
-    with_tax(&scratch, "a.json", "difference", pct(26.0, 25.7, 26.3));
-    with_tax(&scratch, "b.json", "difference", pct(20.0, 19.6, 20.4));
+    let about_20 = [19.6, 19.8, 20.0, 20.0, 20.2, 20.4];
+    let about_26 = [25.7, 25.8, 26.0, 26.0, 26.2, 26.3];
+    with_taxes(&scratch, "a.json", &about_26, |_| ());
+    with_taxes(&scratch, "b.json", &about_20, |_| ());
     let run = looptax(&scratch, &["diff", "a.json", "b.json"]);
     run.expect_code(0);
     let text = &run.stdout;
     assert!(text.contains("-6.0 points [-6.5, -5.5]"), "{text}");
     assert!(text.contains("lower"), "{text}");
-    let path = scratch.work().join("b.json");
-    let changed =
-        fs::read_to_string(&path)
-            .unwrap()
-            .replacen("\"kernel\":\"", "\"kernel\":\"99 ", 1);
-    fs::remove_file(&path).unwrap();
-    fs::File::create(&path)
-        .and_then(|mut file| std::io::Write::write_all(&mut file, changed.as_bytes()))
-        .unwrap();
+    let mut other = read(&scratch, "b.json");
+    other["host"]["kernel"] = json!("99");
+    write(&scratch, "b.json", &other);
     let run = looptax(&scratch, &["diff", "a.json", "b.json"]);
     assert!(run.stdout.contains("kernel: "), "{}", run.stdout);
     let run = looptax(&scratch, &["diff", "a.json", "a.json"]);

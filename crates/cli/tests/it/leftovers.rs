@@ -64,31 +64,67 @@ fn two_interrupts_at_once_are_one_wish() {
     assert_eq!(saved(&scratch)["interrupted"], true);
 }
 
-/// A server that starts and never listens.
-#[test]
-fn r20_an_interrupt_while_a_server_starts_is_answered_and_the_second_ends_it() {
+/// Starts `compare` on a private server whose programs are these scripts, and signals it once `sleep` runs.
+#[track_caller]
+fn interrupted_while_scripts_run(kind: Kind, scripts: &[(&str, &str)]) {
+    // Shorter than what looptax gives a server's data folder to be prepared.
+    const AT_MOST: Duration = Duration::from_secs(60);
     let scratch = Scratch::new();
     let folder = scratch.file("programs");
     fs::create_dir(&folder).unwrap();
-    let path = folder.join("redis-server");
-    let script = "#!/bin/sh\n[ \"$1\" = --version ] && echo 'Redis server v=7.2.4 sha=0:0' && exit\nexec sleep 60\n";
-    programs::write(&path, script);
+    for (name, text) in scripts {
+        programs::write(folder.join(name), &format!("#!/bin/sh\n{text}\n"));
+    }
     let all = format!("{}:{}", folder.display(), std::env::var("PATH").unwrap());
     let mut run = Looptax::new(exe(), &scratch)
-        .args(["compare", "private:redis", "-c", "1", "-o", "r.json"])
+        .args(["compare", &format!("private:{kind}"), "-c", "1"])
+        .args(["-o", "r.json"])
         .env("PATH", all)
-        .on_terminal()
         .spawn();
-    run.wait_for_stderr("starting private:redis");
+    run.wait_for("the start of the script", || {
+        (!scratch.processes_of("sleep").is_empty()).then_some(())
+    });
     run.signal(Signal::INT);
-    run.wait_for_stderr("stopping: ");
-    // Two within a second are one wish.
-    thread::sleep(Duration::from_secs(2));
-    run.signal(Signal::INT);
-    let run = run.wait();
-    run.expect_code(130);
+    patience::wait_for("the end of the script", AT_MOST, || {
+        scratch.processes_of("sleep").is_empty().then_some(())
+    });
+    run.wait().expect_code(130);
     fs::remove_dir_all(&folder).unwrap();
-    scratch.check_nothing_left_after(REAPING);
+    scratch.check_nothing_left();
+}
+
+#[test]
+fn r20_an_interrupt_ends_a_server_that_starts_and_never_listens() {
+    let version = "[ \"$1\" = --version ] && echo 'Redis server v=7.2.4 sha=0:0' && exit";
+    let script = format!("{version}\nexec sleep 600");
+    interrupted_while_scripts_run(Kind::Redis, &[("redis-server", &script)]);
+}
+
+/// What takes its time, and does not end when it is asked to: nor does what it started.
+const SLOW_SET_UP: &str = "trap '' TERM INT HUP QUIT\nsleep 600\nsleep 600";
+
+#[test]
+fn r44_an_interrupt_kills_initdb_with_all_that_it_started() {
+    if !is_installed(Kind::Postgres) {
+        return;
+    }
+    let server = ("postgres", "echo 'postgres (PostgreSQL) 15.18'");
+    interrupted_while_scripts_run(Kind::Postgres, &[server, ("initdb", SLOW_SET_UP)]);
+}
+
+#[test]
+fn r44_an_interrupt_kills_mariadb_install_db_with_all_that_it_started() {
+    if !is_installed(Kind::Mariadb) {
+        return;
+    }
+    let server = (
+        "mariadbd",
+        "echo 'mariadbd  Ver 10.11.19-MariaDB-0+deb12u1'",
+    );
+    interrupted_while_scripts_run(
+        Kind::Mariadb,
+        &[server, ("mariadb-install-db", SLOW_SET_UP)],
+    );
 }
 
 /// As `nohup` starts it.

@@ -157,7 +157,10 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
         return;
     };
     let scratch = Scratch::new();
-    server.column("CREATE USER 'tcponly'@'127.0.0.1' IDENTIFIED BY 'secret'");
+    server
+        .talk()
+        .execute("CREATE USER 'tcponly'@'127.0.0.1' IDENTIFIED BY 'secret'")
+        .unwrap();
     let url = format!(
         "jdbc:mariadb://{}/?user=tcponly&password=secret",
         server.it.tcp
@@ -194,7 +197,10 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
         return;
     };
     let scratch = Scratch::new();
-    server.column("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL");
+    server
+        .talk()
+        .execute("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
+        .unwrap();
     let dry = |login: &str| {
         run_for(&scratch, &server)
             .env(

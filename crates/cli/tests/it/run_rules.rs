@@ -39,6 +39,10 @@ impl Ruled {
         rows.into_iter().find_map(|row| row.into_iter().next()?)
     }
 
+    pub(crate) fn execute(&mut self, sql: &str) {
+        self.admin.execute(sql).unwrap();
+    }
+
     /// Puts rules into force.
     pub(crate) fn rule(&mut self, rules: &str) {
         fs::write(&self.hba, rules).unwrap();
@@ -84,7 +88,7 @@ fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
     let Some(mut ruled) = Ruled::start() else {
         return;
     };
-    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    ruled.execute("CREATE ROLE bob LOGIN PASSWORD 'right'");
     let host = "host all all 127.0.0.1/32 scram-sha-256\n";
     for (rules, words) in [
         (
@@ -135,7 +139,7 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     let Some(mut ruled) = Ruled::start() else {
         return;
     };
-    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    ruled.execute("CREATE ROLE bob LOGIN PASSWORD 'right'");
     let scram = "all all 127.0.0.1/32 scram-sha-256";
     let cases = [
         (format!("host {scram}\n"), "right", true),
@@ -185,7 +189,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let Some(mut ruled) = Ruled::start() else {
         return;
     };
-    ruled.ask("CREATE ROLE bob LOGIN PASSWORD 'right'");
+    ruled.execute("CREATE ROLE bob LOGIN PASSWORD 'right'");
     ruled.rule(
         "local all bob scram-sha-256\nlocal all all trust\nhost all all samehost scram-sha-256\n",
     );
@@ -259,7 +263,7 @@ fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     let Some(mut ruled) = Ruled::start() else {
         return;
     };
-    ruled.ask("CREATE ROLE eve LOGIN PASSWORD 'right'");
+    ruled.execute("CREATE ROLE eve LOGIN PASSWORD 'right'");
     ruled.rule("local all all trust\nhost all all samehost scram-sha-256\n");
     let url = format!("postgres://eve:wrong@{}/postgres", ruled.server.it.tcp);
     let dry = ruled.run().args(["--dry-run", "--check", &url]).run();

@@ -2,16 +2,61 @@
 //!
 //! Called by what looks for connections in files and processes.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::path::Path;
 
+use looptax_host::{View, read};
+
+/// Names in a folder that are looked at: they tell whose `.env` it is.
+const MOST_NAMES: usize = 4096;
 /// One byte more than is read as configuration, so that more is seen as too much.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
-/// Reads a file up to the bound.
-pub(super) fn read_bounded(path: &Path) -> io::Result<Vec<u8>> {
-    let mut bytes = Vec::new();
-    File::open(path)?.take(MOST_BYTES).read_to_end(&mut bytes)?;
-    Ok(bytes)
+/// Whose files are read.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Files<'a> {
+    /// Those that we see.
+    Ours,
+    /// Those that a process sees, as far as its user may read them.
+    Of(&'a View),
+}
+
+impl Files<'_> {
+    /// Reads a file up to the bound.
+    pub(super) fn read(self, path: &Path) -> io::Result<Vec<u8>> {
+        let file = match self {
+            Self::Ours => read::open(path)?,
+            Self::Of(view) => view.open(path)?,
+        };
+        let mut bytes = Vec::new();
+        file.take(MOST_BYTES).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    }
+
+    /// Whether a path leads to an ordinary file.
+    pub(super) fn has(self, path: &Path) -> bool {
+        match self {
+            Self::Ours => read::is_file(path),
+            Self::Of(view) => view.is_file(path),
+        }
+    }
+
+    /// The names in a folder.
+    pub(super) fn names(self, folder: &Path) -> Vec<String> {
+        let folder = if folder.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            folder
+        };
+        let names: Vec<_> = match self {
+            Self::Ours => read::list(folder)
+                .unwrap_or_default()
+                .into_iter()
+                .filter_map(|it| Some(it.file_name()?.to_owned()))
+                .collect(),
+            Self::Of(view) => view.names(folder).unwrap_or_default(),
+        };
+        let names = names.into_iter().take(MOST_NAMES);
+        names.map(|it| it.to_string_lossy().into_owned()).collect()
+    }
 }

@@ -1,10 +1,10 @@
 //! Who the client is: a process, a user, or we ourselves.
 
-use std::fs;
-
 use looptax_advise::check::Confinement;
 use looptax_discover::{NamespaceId, Server, process};
 use looptax_failure::Failure;
+use looptax_host::kernel;
+use looptax_host::read::system_text as read;
 
 use super::rights::Rights;
 use crate::socket_of::Near;
@@ -111,12 +111,6 @@ fn own_network() -> Option<NamespaceId> {
     process(std::process::id()).and_then(|own| own.network)
 }
 
-fn read(path: &str) -> String {
-    fs::read(path)
-        .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        .unwrap_or_default()
-}
-
 /// A user's name, else the number.
 pub(super) fn user_name(uid: u32) -> String {
     name_of(&read("/etc/passwd"), uid)
@@ -150,7 +144,7 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
 
 /// The label of a process; `unconfined` is none.
 fn confinement(process: &str) -> Confinement {
-    match fs::read_to_string(format!("/proc/{process}/attr/current")) {
+    match kernel::text(format!("/proc/{process}/attr/current")) {
         Ok(label) => {
             let label = label.trim_end_matches(['\0', '\n']).to_owned();
             // SELinux names the unconfined domain in its third part.

@@ -9,7 +9,7 @@ use looptax_advise::app;
 use looptax_dsn::{Address, Protocol};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
-use super::bounded_read::read_bounded;
+use super::bounded_read::Files;
 
 /// What Compose looks for in a folder.
 const COMPOSE_FILES: [&str; 4] = [
@@ -28,7 +28,7 @@ pub(super) struct Service {
 }
 
 /// The services of a file and of the Compose files beside it; what cannot be read has none.
-pub(super) fn services(path: &Path, neighbours: &[String]) -> Vec<Service> {
+pub(super) fn services(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     let own = path.file_name().map(|name| name.to_string_lossy());
     let compose = COMPOSE_FILES
         .into_iter()
@@ -37,12 +37,8 @@ pub(super) fn services(path: &Path, neighbours: &[String]) -> Vec<Service> {
     names.dedup();
     let of_file = |name: &str| {
         let path = path.with_file_name(name);
-        let bytes = Some(path)
-            .filter(|it| it.is_file())
-            .map(|it| read_bounded(&it));
-        let found = bytes
-            .and_then(Result::ok)
-            .map(|bytes| app::services(&bytes));
+        let bytes = files.read(&path).ok();
+        let found = bytes.map(|bytes| app::services(&bytes));
         let file = name.to_owned();
         let service = move |name| Service {
             name,

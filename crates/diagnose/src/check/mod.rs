@@ -26,6 +26,8 @@ use looptax_advise::check::{self, Burst};
 use looptax_discover::{Place, Server, listener_at};
 use looptax_dsn::{Address, Kind};
 use looptax_failure::Failure;
+use looptax_host::kernel;
+use looptax_path::WaitOnce;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use crate::local::own_address;
@@ -63,6 +65,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question {
         address, client, ..
     } = question;
+    let _remembering = WaitOnce::begin();
     let ip = match own_ip(address, question.socket.is_some()) {
         Ok(ip) => ip,
         Err(elsewhere) => return Ok(vec![*elsewhere]),
@@ -302,7 +305,7 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
     let burst = Burst {
         backlog: endpoint.queue.backlog,
         n_connections,
-        somaxconn: std::fs::read_to_string("/proc/sys/net/core/somaxconn")
+        somaxconn: kernel::text("/proc/sys/net/core/somaxconn")
             .ok()
             .and_then(|text| text.trim().parse().ok()),
     };

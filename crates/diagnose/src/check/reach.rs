@@ -4,16 +4,15 @@
 //! security modules all have their say in what the kernel answers. The child has one thread, since
 //! rights and views belong to threads.
 
-use std::fs::{self, File};
 use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use looptax_advise::check::{End, Reach, Step};
-use rustix::fs::{Access, AtFlags, CWD, accessat};
+use looptax_host::{kernel, read};
+use rustix::fs::{Access, AtFlags, CWD, FileType, Stat, accessat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{chroot, fchdir};
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
@@ -40,6 +39,8 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
 
 fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
     let mut command = Command::new(std::env::current_exe()?);
+    // It gives up its rights: nothing of ours is for the user whose way it goes.
+    command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
     if let Some(pid) = client.pid {
         command.args(["--view", &pid.to_string()]);
@@ -107,14 +108,14 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
 /// The folders as a process sees them; nothing to do where it sees ours.
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
-    let link = |name: &str| fs::read_link(format!("{folder}/{name}"));
-    let is_ours = link("ns/mnt")? == fs::read_link("/proc/self/ns/mnt")?
-        && link("root")? == fs::read_link("/proc/self/root")?;
+    let link = |name: &str| kernel::link(format!("{folder}/{name}"));
+    let is_ours = link("ns/mnt")? == kernel::link("/proc/self/ns/mnt")?
+        && link("root")? == kernel::link("/proc/self/root")?;
     if is_ours {
         return Ok(());
     }
-    let mounts = File::open(format!("{folder}/ns/mnt"))?;
-    let root = File::open(format!("{folder}/root"))?;
+    let mounts = kernel::open(format!("{folder}/ns/mnt"))?;
+    let root = kernel::open(format!("{folder}/root"))?;
     move_into_link_name_space(mounts.as_fd(), Some(LinkNameSpaceType::Mount))?;
     fchdir(&root)?;
     chroot(".")?;
@@ -132,9 +133,9 @@ fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
     let mut ancestors: Vec<&Path> = socket.ancestors().collect();
     ancestors.reverse();
     for path in ancestors {
-        let found = match fs::metadata(path) {
-            Ok(found) => found,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+        let found = match read::look(path) {
+            Ok(Some(found)) => found,
+            Ok(None) => {
                 return End::Missing {
                     path: path.to_string_lossy().into_owned(),
                 };
@@ -144,7 +145,7 @@ fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
         };
         steps.push(step(path, &found));
         let is_last = path == socket;
-        if is_last && !found.file_type().is_socket() {
+        if is_last && FileType::from_raw_mode(found.st_mode) != FileType::Socket {
             return End::NotASocket;
         }
         let wanted = if is_last {
@@ -187,13 +188,12 @@ fn failed(error: &io::Error) -> End {
     }
 }
 
-fn step(path: &Path, found: &fs::Metadata) -> Step {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+fn step(path: &Path, found: &Stat) -> Step {
     Step {
         path: path.to_string_lossy().into_owned(),
-        owner: name_of(&read("/etc/passwd"), found.uid()),
-        group: name_of(&read("/etc/group"), found.gid()),
-        mode: found.mode() & 0o7777,
+        owner: name_of(&read::system_text("/etc/passwd"), found.st_uid),
+        group: name_of(&read::system_text("/etc/group"), found.st_gid),
+        mode: found.st_mode & 0o7777,
     }
 }
 

@@ -4,10 +4,11 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
+use looptax_discover::process;
+use looptax_host::{Links, Walk};
 use looptax_path::Endpoint;
-use rustix::fs::{self, Mode, OFlags};
 
 use super::client::Client;
 
@@ -21,12 +22,12 @@ impl SocketHandle {
     /// # Errors
     /// What the kernel says of the path.
     pub(super) fn open(path: &Path, client: Option<&Client>) -> io::Result<Self> {
-        let seen = match client.and_then(|client| client.pid) {
-            Some(pid) => in_view_of(pid, path),
-            None => path.to_owned(),
+        let walked = match client.and_then(|client| client.pid).and_then(process) {
+            Some(process) => process.view()?.walk_to(path)?,
+            None => Walk::following(Links::All).to(path)?,
         };
-        let file = fs::open(seen, OFlags::PATH | OFlags::CLOEXEC, Mode::empty())?;
-        Ok(Self(file))
+        let last = walked.last.ok_or(io::ErrorKind::NotFound)?;
+        Ok(Self(last.fd))
     }
 
     /// Where to connect, for as long as this lives.
@@ -42,9 +43,4 @@ impl SocketHandle {
     fn place(&self) -> String {
         format!("/proc/self/fd/{}", self.0.as_raw_fd())
     }
-}
-
-fn in_view_of(pid: u32, path: &Path) -> PathBuf {
-    let below = path.strip_prefix("/").unwrap_or(path);
-    Path::new(&format!("/proc/{pid}/root")).join(below)
 }

@@ -3,24 +3,23 @@
 //! Reads only; what is read is bounded, since anybody may have written it.
 
 use std::collections::BTreeMap;
-use std::fs;
+use std::io;
 use std::net::SocketAddr;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{self, Found, Included, Reading, Source};
 use looptax_discover::{Process, Survey};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
+use looptax_host::{kernel, read};
 use looptax_record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
+use rustix::fs::FileType;
 
-use super::bounded_read::read_bounded;
+use super::bounded_read::Files;
 use super::client::user_name;
 use super::container::{Service, services};
 use crate::find::may_be;
 
-/// Names in a folder that are looked at: they tell whose `.env` it is.
-const MOST_NAMES: usize = 4096;
 /// Files that are read beside a program's own.
 const MOST_INCLUDED: usize = 16;
 
@@ -82,26 +81,28 @@ pub(super) fn file(
     application: Option<&str>,
 ) -> Result<Looked, Failure> {
     let shown = path.display();
-    let found = fs::metadata(path).map_err(|error| {
+    let found = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let found = found.map_err(|error| {
         Failure::usage(
             format!("cannot read `{shown}`: {error}"),
             "--app takes a configuration file",
         )
     })?;
-    if found.is_dir() {
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if kind == FileType::Directory {
         return Err(Failure::usage(
             format!("`{shown}` is a folder"),
             in_folder(path),
         ));
     }
-    if !found.is_file() {
+    if kind != FileType::RegularFile {
         return Err(Failure::usage(
             format!("`{shown}` is no ordinary file"),
             "--app takes a configuration file",
         ));
     }
     let environment = pid.map(environment).transpose()?;
-    let bytes = read_bounded(path).map_err(|error| {
+    let bytes = Files::Ours.read(path).map_err(|error| {
         let hint = "run it as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
@@ -110,7 +111,7 @@ pub(super) fn file(
         application,
         by_service: false,
     };
-    looked((path, path), &bytes, manner)
+    looked((path, path), &bytes, manner, Files::Ours)
 }
 
 /// A file whose text is known already.
@@ -124,13 +125,14 @@ pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
         application: file.application,
         by_service: file.by_service,
     };
-    looked((file.path, file.path), file.text.as_bytes(), manner)
+    let both = (file.path, file.path);
+    looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
 /// Which file of a folder may be meant.
 fn in_folder(folder: &Path) -> String {
     let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
-    match names.find(|path| path.is_file()) {
+    match names.find(|path| read::is_file(path)) {
         Some(path) => format!("it holds one that is known: --app {}", path.display()),
         None => {
             "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned()
@@ -140,7 +142,7 @@ fn in_folder(folder: &Path) -> String {
 
 /// Whose file it is, where that is neither root nor we: a hint for `--user`.
 pub fn owner(path: &Path) -> Option<String> {
-    let uid = fs::metadata(path).ok()?.uid();
+    let uid = read::look(path).ok()??.st_uid;
     let is_ours = uid == rustix::process::geteuid().as_raw();
     (uid != 0 && !is_ours).then(|| user_name(uid))
 }
@@ -150,12 +152,13 @@ fn looked(
     (path, seen): (&Path, &Path),
     bytes: &[u8],
     manner: Manner<'_>,
+    files: Files<'_>,
 ) -> Result<Looked, Failure> {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
-    let neighbours = names_in(path.parent().unwrap_or(path));
-    let of_laravel = laravel_environment(path, manner.environment);
-    let included = included(path, bytes);
+    let neighbours = files.names(path.parent().unwrap_or(path));
+    let of_laravel = laravel_environment(path, manner.environment, files);
+    let included = included(path, bytes, files);
     let source = Source {
         path: Some(&whole.to_string_lossy()),
         bytes,
@@ -179,17 +182,17 @@ fn looked(
     Ok(Looked {
         name: seen.display().to_string(),
         reading,
-        services: services(path, &neighbours),
+        services: services(path, &neighbours, files),
         neighbours,
     })
 }
 
 /// What a program reads beside its own file, one level deep.
-fn included(path: &Path, bytes: &[u8]) -> Vec<Included> {
+fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
-    let files = app::included(&path.to_string_lossy(), &text).into_iter();
-    let read = files.take(MOST_INCLUDED).filter_map(|(words, file)| {
-        let bytes = read_bounded(&path.parent()?.join(file)).ok()?;
+    let named = app::included(&path.to_string_lossy(), &text).into_iter();
+    let read = named.take(MOST_INCLUDED).filter_map(|(words, file)| {
+        let bytes = files.read(&path.parent()?.join(file)).ok()?;
         Some(Included {
             words,
             text: String::from_utf8_lossy(&bytes).into_owned(),
@@ -226,27 +229,16 @@ fn unknown_application(name: &str) -> Failure {
 fn laravel_environment(
     path: &Path,
     environment: Option<&BTreeMap<String, String>>,
+    files: Files<'_>,
 ) -> Option<BTreeMap<String, String>> {
     let folder = std::path::absolute(path).ok()?;
     let folder = folder.parent().filter(|it| it.ends_with("config"))?;
-    let root = folder.parent().filter(|it| it.join("artisan").is_file())?;
-    let mut variables = app::variables(&read_bounded(&root.join(".env")).ok()?);
+    let root = folder
+        .parent()
+        .filter(|it| files.has(&it.join("artisan")))?;
+    let mut variables = app::variables(&files.read(&root.join(".env")).ok()?);
     variables.extend(environment.cloned().unwrap_or_default());
     Some(variables)
-}
-
-fn names_in(folder: &Path) -> Vec<String> {
-    let folder = if folder.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        folder
-    };
-    let Ok(entries) = fs::read_dir(folder) else {
-        return Vec::new();
-    };
-    let names =
-        entries.filter_map(|entry| Some(entry.ok()?.file_name().to_string_lossy().into_owned()));
-    names.take(MOST_NAMES).collect()
 }
 
 /// What a process was started with; later changes of its own are not seen there.
@@ -254,8 +246,7 @@ fn names_in(folder: &Path) -> Vec<String> {
 /// # Errors
 /// That it cannot be read.
 pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
-    let path = format!("/proc/{pid}/environ");
-    let bytes = read_bounded(Path::new(&path)).map_err(|error| {
+    let bytes = kernel::read(format!("/proc/{pid}/environ")).map_err(|error| {
         Failure::usage(
             format!("cannot read the environment of process {pid}: {error}"),
             "run it as root, or as the process' user",
@@ -271,9 +262,10 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
 /// What a process has: its environment and the known files of its working folder.
 pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
-    let cwd = fs::read_link(process.file("cwd")).unwrap_or_default();
-    let inside = process.file("cwd");
-    let neighbours = names_in(&inside);
+    let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
+    let view = process.view();
+    let files = view.as_ref().ok().map(Files::Of);
+    let neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
     // A value of several lines would look like several settings.
     let lines = environment
         .iter()
@@ -298,16 +290,17 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         neighbours: Vec::new(),
     }];
     for name in app::usual_files() {
-        let path: PathBuf = inside.join(name);
+        let path = PathBuf::from(name);
         let manner = Manner {
             environment: Some(&environment),
             application: None,
             by_service: false,
         };
-        if path.is_file()
-            && let Ok(bytes) = read_bounded(&path)
+        if let Some(files) = files
+            && let Ok(bytes) = files.read(&path)
         {
-            looked.push(self::looked((&path, &cwd.join(name)), &bytes, manner)?);
+            let both = (&*path, &*cwd.join(name));
+            looked.push(self::looked(both, &bytes, manner, files)?);
         }
     }
     Ok(looked)

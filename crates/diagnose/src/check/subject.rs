@@ -9,6 +9,7 @@ use looptax_advise::{Fields, Takes};
 use looptax_discover::Survey;
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::Failure;
+use looptax_path::WaitOnce;
 use looptax_record::{CheckedConnection, SwitchVerdict};
 
 use super::answer::{self, Around};
@@ -134,6 +135,8 @@ impl Sources {
 
     /// Checks each connection; one that is only seen where no file or environment names it.
     pub fn check(&self, around: Around<'_>) -> Result<Vec<CheckedConnection>, Failure> {
+        // Several of them may name one server.
+        let _remembering = WaitOnce::begin();
         let mut answers = Vec::new();
         let mut known: Vec<&Address> = Vec::new();
         for place in &self.looked {
@@ -158,6 +161,7 @@ impl Sources {
         file: &FileText<'_>,
         around: Around<'_>,
     ) -> Result<(Vec<Switchable>, Self), Failure> {
+        let _remembering = WaitOnce::begin();
         let looked = sources::text(file)?;
         let mut all = Vec::new();
         let shares = if file.by_service {

@@ -4,13 +4,14 @@
 //! of another kind of server is not used: how much of a request is the transport differs little, but
 //! nobody has measured that it does not.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
+use looptax_analysis::judge_again;
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
-use looptax_store::load;
+use looptax_store::{StoreError, load};
 
 /// Records that are read at most, the newest first.
 pub const MOST_RECORDS: u32 = 20;
@@ -19,7 +20,7 @@ const MOST_RECORD_BYTES: u64 = 32 << 20;
 
 /// The costs of one record, an entry per kind of server.
 pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
-    let record = load(path)?;
+    let record = judged(path)?;
     let sources = cost_sources(&record, &path.display().to_string());
     if sources.is_empty() {
         let kind = record.comparisons.first().map(|it| &*it.target.kind);
@@ -37,6 +38,16 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
         ));
     }
     Ok(sources)
+}
+
+/// The record at `path`, of which what a cost may come from is judged again from its raw counts: its own summary may say
+/// what they do not. CPU time needs no latencies.
+fn judged(path: &Path) -> Result<Record, StoreError> {
+    let mut record = load(path)?;
+    for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
+        judge_again(comparison, record.method_version, &mut |_| Vec::new());
+    }
+    Ok(record)
 }
 
 /// Why no cost can be taken from a record.
@@ -63,10 +74,12 @@ pub fn why_none(record: &Record) -> String {
 /// where there is no other. One that is gone, or too large to be worth the time, is passed over.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
-    let is_small =
-        |path: &&PathBuf| fs::metadata(path).is_ok_and(|it| it.len() <= MOST_RECORD_BYTES);
+    let is_small = |path: &&PathBuf| {
+        let found = read::look(path).ok().flatten();
+        found.is_some_and(|it| it.st_size.cast_unsigned() <= MOST_RECORD_BYTES)
+    };
     for path in records.iter().filter(is_small) {
-        let Ok(record) = load(path) else { continue };
+        let Ok(record) = judged(path) else { continue };
         for source in cost_sources(&record, &format!("run {}", record.id)) {
             match found.iter_mut().find(|it| is_same(it, &source)) {
                 Some(known) if known.is_undecided && !source.is_undecided => *known = source,

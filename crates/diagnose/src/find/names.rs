@@ -4,9 +4,9 @@
 //! shown.
 
 use std::collections::HashMap;
-use std::fs;
 
 use looptax_discover::{Home, Process};
+use looptax_host::read;
 
 /// Names by number.
 #[derive(Debug, Default)]
@@ -48,9 +48,9 @@ fn named(names: &HashMap<u32, String>, id: u32, home: &Home) -> String {
 
 /// `name:x:number:…`, a line each; the first name of a number wins.
 fn table(path: &str) -> HashMap<u32, String> {
-    let text = fs::read(path).unwrap_or_default();
+    let text = read::system_text(path);
     let mut names = HashMap::new();
-    for line in String::from_utf8_lossy(&text).lines() {
+    for line in text.lines() {
         let mut fields = line.split(':');
         if let (Some(name), Some(Ok(id))) = (fields.next(), fields.nth(1).map(str::parse)) {
             names.entry(id).or_insert_with(|| name.to_owned());

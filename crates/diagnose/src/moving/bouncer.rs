@@ -3,11 +3,10 @@
 //! # Source
 //! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_host::kernel;
 
 /// More than any configuration that people wrote.
 const MOST_BYTES: u64 = 1 << 20;
@@ -38,14 +37,11 @@ fn configuration(process: &Process) -> Option<String> {
     let path = if path.is_absolute() {
         path
     } else {
-        let folder = fs::read_link(process.file("cwd")).ok()?;
+        let folder = kernel::link(process.file("cwd")).ok()?;
         (folder != Path::new("/")).then(|| folder.join(path))?
     };
-    let path = process.outside(&path);
-    let mut text = String::new();
-    let file = File::open(path).ok()?;
-    file.take(MOST_BYTES + 1).read_to_string(&mut text).ok()?;
-    (text.len() as u64 <= MOST_BYTES).then_some(text)
+    let bytes = process.view().ok()?.read(&path, MOST_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
 }
 
 /// The last method that it says, or the usual one; `None` where another file may say it.

@@ -3,7 +3,6 @@
 //! The program logs in as over TCP and does not know that it is on a socket. Where that may end otherwise
 //! and nobody knows which account it has, its connections stay on TCP.
 
-use std::fs;
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::Path;
@@ -17,6 +16,9 @@ use looptax_redirect::Demand;
 use super::bouncer;
 use super::candidate::Candidate;
 use crate::check::hba_file;
+
+/// More than a list of hosts has.
+const MOST_HOSTS_BYTES: u64 = 1 << 20;
 
 /// A server on this machine answers at once; one that does not is left alone.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -197,8 +199,10 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
 /// # Source
 /// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.
 fn is_localhost(server: &Server, ip: IpAddr) -> bool {
-    let hosts = fs::read_to_string(server.process.outside(Path::new("/etc/hosts")));
+    let view = server.process.view();
+    let hosts = view.and_then(|it| it.read(Path::new("/etc/hosts"), MOST_HOSTS_BYTES));
     let hosts = hosts.unwrap_or_default();
+    let hosts = String::from_utf8_lossy(&hosts);
     let mut lines = hosts.lines().filter_map(|line| {
         let line = line.split('#').next()?;
         let (address, names) = line.trim().split_once([' ', '\t'])?;

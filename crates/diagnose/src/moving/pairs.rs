@@ -3,12 +3,12 @@
 //! Both have to belong to the same process. A server with several of either has them for several
 //! protocols (MySQL's X, an administrator's port): only names that say so pair them then, else the user.
 
-use std::fs;
+use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use looptax_discover::{Endpoint, NamespaceId, Place, Server, SocketFile};
+use looptax_host::{FileId, read};
 use looptax_redirect::SocketName;
 
 use super::candidate::{Candidate, named};
@@ -148,7 +148,8 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
         }
         SocketFile::Present { .. } | SocketFile::Unknown => {}
     }
-    let own = match fs::metadata(path) {
+    let own = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let own = match own {
         Ok(own) => own,
         Err(error) => {
             return Some(format!(
@@ -157,8 +158,9 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
         }
     };
     // In another view of the folders the same path may be another server's.
-    if let Ok(its) = fs::metadata(server.process.outside(path))
-        && (its.dev(), its.ino()) != (own.dev(), own.ino())
+    let its = server.process.view().and_then(|it| it.look(path));
+    if let Ok(Some(its)) = its
+        && FileId::from(&its) != FileId::from(&own)
     {
         return Some(format!("{shown} is another file here than for the server"));
     }

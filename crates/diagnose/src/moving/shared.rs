@@ -4,12 +4,11 @@
 //! which; that it is the same file has to be seen at the file itself.
 
 use std::ffi::OsString;
-use std::fs;
 use std::os::unix::ffi::OsStringExt;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_host::{FileId, kernel, read};
 
 /// A line of `mountinfo`.
 ///
@@ -25,13 +24,13 @@ struct Mount {
 
 /// Our path of a process's file; `None` where no folder of ours holds it.
 pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
-    let wanted = fs::metadata(process.outside(path)).ok()?;
+    let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
-        let found = fs::metadata(it);
-        found.is_ok_and(|it| (it.dev(), it.ino()) == (wanted.dev(), wanted.ino()))
+        let found = read::look(it).ok().flatten();
+        found.is_some_and(|it| FileId::from(&it) == FileId::from(&wanted))
     };
-    let theirs = mounts(&fs::read(process.file("mountinfo")).ok()?);
-    let ours = mounts(&fs::read("/proc/self/mountinfo").ok()?);
+    let theirs = mounts(&kernel::read(process.file("mountinfo")).ok()?);
+    let ours = mounts(&kernel::read("/proc/self/mountinfo").ok()?);
     let same_path = std::iter::once(path.to_owned());
     same_path.chain(paths(&theirs, &ours, path)).find(is_same)
 }

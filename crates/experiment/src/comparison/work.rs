@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
+use looptax_path::WaitOnce;
 
 use super::parts::Part;
 use crate::arms::Machine;
@@ -48,6 +49,8 @@ fn measure_part(
             break;
         }
         stage.say(&spec.before_measuring());
+        // A server that is silent once is not waited for again: not for another question, and not to clean up.
+        let _remembering = WaitOnce::begin();
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
         let opened = Target::open(spec, arms, settings, host);

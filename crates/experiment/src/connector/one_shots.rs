@@ -6,7 +6,7 @@ use std::sync::Arc;
 use looptax_bench::{ConnectError, OneShotCalls, OneShotClient, OneShotClients};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
-use looptax_path::{OneShot, PathError};
+use looptax_path::{Admitted, OneShot, PathError};
 use looptax_stats::Side;
 use looptax_wire::{Draws, Login, Salted};
 
@@ -52,10 +52,11 @@ impl TargetConnector<'_> {
             }
         }
         let [baseline, other] = self.pairs[contrast_idx];
+        let admitted = conversations.each_ref().map(|side| side[0].admitted());
         Ok(Some(OneShotClients {
             sides: [
-                self.clients_of_arm(baseline, n)?,
-                self.clients_of_arm(other, n)?,
+                self.clients_of_arm(baseline, admitted[0], n)?,
+                self.clients_of_arm(other, admitted[1], n)?,
             ],
             server_pid: self.target.pid(),
             standing_pids: self.target.standing_pids(),
@@ -63,7 +64,12 @@ impl TargetConnector<'_> {
         }))
     }
 
-    fn clients_of_arm(&self, arm: Arm, n: usize) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
+    fn clients_of_arm(
+        &self,
+        arm: Arm,
+        admitted: Admitted,
+        n: usize,
+    ) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
         let one_shot = OneShot {
             arm,
             protocol: self.target.protocol,
@@ -76,6 +82,7 @@ impl TargetConnector<'_> {
                 salted: Salted::default(),
                 ..self.target.login_of(arm).into_owned()
             },
+            admitted,
             limits: self.limits,
             tls: self.target.arms.tls(arm).cloned(),
             n_begun: { self.target.arms.redirect(arm) }

@@ -7,6 +7,7 @@ use std::process::{Command, Stdio};
 use looptax_bench::CommandPlan;
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
+use looptax_host::program::find_program;
 use looptax_path::Endpoint;
 
 use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
@@ -69,11 +70,16 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
         return Ok(Flavor::Mariadb);
     }
     let words = &template.words[..=template.program_idx];
-    let asked = Command::new(&words[0])
-        .args(&words[1..])
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output();
+    // A path is an order; a name is looked for.
+    let program = match &*words[0] {
+        path if path.contains('/') => Ok(path.into()),
+        name => find_program(name),
+    };
+    let asked = program.and_then(|it| {
+        let mut command = Command::new(it);
+        command.args(&words[1..]).arg("--version");
+        command.stdin(Stdio::null()).output()
+    });
     let answer = asked.map_err(|source| {
         Failure::from(source)
             .context(format!("cannot start `{}`", joined(words)))

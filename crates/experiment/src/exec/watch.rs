@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use looptax_bench::{Sight, Tally, Watcher};
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_path::{Endpoint, Peer, peers_of};
 use looptax_stats::Side;
 
@@ -96,9 +97,7 @@ impl Watcher for Onlooker {
 /// The server may have been given a shorter or longer name for its socket.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two
-        || one
-            .canonicalize()
-            .is_ok_and(|one| two.canonicalize().is_ok_and(|two| one == two))
+        || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }
 
 /// `::ffff:127.0.0.1` is 127.0.0.1.

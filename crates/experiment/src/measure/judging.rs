@@ -12,7 +12,7 @@ use looptax_stats::{InterimAnalyses, StopCause};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64};
 
-use super::plan::{Case, CaseLoad, DELTA, interim_analyses};
+use super::plan::{Case, CaseLoad, DELTA};
 use crate::connector::ArmProof;
 use crate::spec::load::Rate;
 use crate::spec::waits::Waits;
@@ -111,6 +111,13 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
     }
 }
 
+/// The schedule as the warm-up has left it.
+pub(crate) struct WarmedUp {
+    pub(crate) shape: Shape,
+    pub(crate) analyses: InterimAnalyses,
+    pub(crate) n_epochs: usize,
+}
+
 /// A comparison with everything but arms, epochs and judgement.
 pub(crate) fn skeleton(
     target: &Target,
@@ -118,19 +125,19 @@ pub(crate) fn skeleton(
     case: &Case,
     client: Waits,
     seed: u64,
-    shape: Shape,
-    n_warm_up_epochs: usize,
+    warmed_up: &WarmedUp,
 ) -> Comparison {
     let (server, workload) = what(target, settings);
+    let shape = warmed_up.shape;
     let schedule = record::Schedule {
         slice_ms: shape.slice.as_secs_f64() * 1e3,
         guard_ms: shape.guard.as_secs_f64() * 1e3,
         octets_per_epoch: shape.octets as u32,
-        looks: planned_looks(&interim_analyses(settings, case)),
+        looks: planned_looks(&warmed_up.analyses),
         fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
         precise: settings.effort == Effort::Precise,
         delta_pct: DELTA * 100.0,
-        warmup_epochs: n_warm_up_epochs as u32,
+        warmup_epochs: warmed_up.n_epochs as u32,
         seed: Hex64(seed),
     };
     let placement = placement_for(&target.workload, case.placement);

@@ -180,21 +180,19 @@ fn judge(
     let Outcome {
         contrasts,
         shape,
+        analyses,
         n_warm_up_epochs,
         failure,
         ..
     } = outcome;
+    let warmed_up = judging::WarmedUp {
+        shape,
+        analyses,
+        n_epochs: n_warm_up_epochs,
+    };
     let mut contrasts = contrasts.into_iter();
     for (client_idx, client) in case.clients.iter().enumerate() {
-        let mut comparison = judging::skeleton(
-            target,
-            settings,
-            case,
-            *client,
-            seed,
-            shape,
-            n_warm_up_epochs,
-        );
+        let mut comparison = judging::skeleton(target, settings, case, *client, seed, &warmed_up);
         let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for contrast in contrasts.by_ref().take(n_others) {

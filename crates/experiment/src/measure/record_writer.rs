@@ -2,7 +2,7 @@
 
 use looptax_bench::MeasuredEpoch;
 use looptax_failure::Failure;
-use looptax_record::{Epoch, Record, Samples};
+use looptax_record::{Epoch, MOST_SAMPLES, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack};
 
 /// The record being made.
@@ -11,6 +11,7 @@ pub struct RecordWriter {
     pub record: Record,
     saver: Option<Saver>,
     n_packed_bytes: usize,
+    n_samples: u64,
 }
 
 impl RecordWriter {
@@ -20,6 +21,7 @@ impl RecordWriter {
             record,
             saver,
             n_packed_bytes: 0,
+            n_samples: 0,
         }
     }
 
@@ -39,10 +41,11 @@ impl RecordWriter {
         }
         let packed = pack(latencies_ns);
         let n_bytes = self.n_packed_bytes + packed.packed.len();
-        if n_bytes > SAMPLES_CAP_BYTES {
+        let n_samples = self.n_samples + packed.count;
+        if n_bytes > SAMPLES_CAP_BYTES || n_samples > MOST_SAMPLES {
             return None;
         }
-        self.n_packed_bytes = n_bytes;
+        (self.n_packed_bytes, self.n_samples) = (n_bytes, n_samples);
         Some(Samples::Packed(packed))
     }
 

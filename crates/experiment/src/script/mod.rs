@@ -3,11 +3,13 @@
 mod codec;
 mod dry;
 
-use std::fs;
+use std::io;
+use std::path::Path;
 use std::sync::Arc;
 
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
 use looptax_wire::Sent;
 
@@ -75,13 +77,10 @@ fn text_of(file: &str) -> Result<String, Failure> {
             "script:FILE takes a path; several are script:a.sql@3,b.sql@1",
         )
     };
-    let size = fs::metadata(file)
-        .map_err(|error| unreadable(&error))?
-        .len();
-    if size > MOST_BYTES {
-        return Err(unreadable(&"it is larger than 1 MiB"));
-    }
-    fs::read_to_string(file).map_err(|error| unreadable(&error))
+    read::text(Path::new(file), MOST_BYTES).map_err(|error| match error.kind() {
+        io::ErrorKind::FileTooLarge => unreadable(&"it is larger than 1 MiB"),
+        _ => unreadable(&error),
+    })
 }
 
 fn check_pipeline(script: &Script, dialect: Dialect, sent: Sent) -> Result<(), ScriptError> {

@@ -42,7 +42,11 @@ pub fn run(
         rows: ROWS,
         ..Experiment::new(server.clone(), spec.seed)
     };
-    let target = Target::open(&server, &ARMS, &settings, &host)?;
+    let opened = Target::open(&server, &ARMS, &settings, &host);
+    if opened.is_err() && stop.load(Ordering::Relaxed) {
+        return Ok(None);
+    }
+    let target = opened?;
     let mut bench = Bench {
         target: &target,
         spec,

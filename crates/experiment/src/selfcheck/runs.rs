@@ -98,6 +98,7 @@ impl Bench<'_> {
             server_threads: self.target.threads,
             shape,
             may_adapt_shape: false,
+            budget: None,
             // The server is warm after the first runs; two epochs warm the connections' code paths.
             warm_up: WarmUp {
                 least_epochs: 2,

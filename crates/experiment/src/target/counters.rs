@@ -221,28 +221,25 @@ fn of_database(conversation: &mut Conversation, column: &str) -> Option<u64> {
     const OTHERS: &str = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
                           AND datname = current_database() AND pid <> pg_backend_pid()";
     for _ in 0..BACKEND_LOOKS {
-        let n_others = conversation.query(OTHERS).ok()?.pop()?.pop()??;
-        if n_others == "0" {
+        if conversation.number::<u64>(OTHERS).ok()? == 0 {
             break;
         }
         thread::sleep(BACKEND_PAUSE);
     }
     let sql = format!("SELECT {column} FROM pg_stat_database WHERE datname = current_database()");
-    let cell = conversation.query(&sql).ok()?.pop()?.pop()??;
-    cell.parse().ok()
+    conversation.number(&sql).ok()
 }
 
 fn status(conversation: &mut Conversation, names: &BTreeSet<&'static str>) -> Option<u64> {
     let rows = conversation
-        .query("SHOW GLOBAL STATUS WHERE Variable_name = 'Connections' OR Variable_name LIKE 'Com\\_%'")
+        .rows::<2>("SHOW GLOBAL STATUS WHERE Variable_name = 'Connections' OR Variable_name LIKE 'Com\\_%'")
         .ok()?;
-    let of_row = |row: Vec<Option<String>>| -> Option<u64> {
-        let [Some(name), Some(value)] = row.as_slice() else {
-            return None;
-        };
-        names.contains(name.as_str()).then(|| value.parse().ok())?
+    let of_name = |name: &&'static str| -> Option<u64> {
+        let mut named = rows.iter().filter(|it| it[0].as_deref() == Some(*name));
+        let value = named.next()?[1].as_ref()?.parse().ok()?;
+        named.next().is_none().then_some(value)
     };
-    Some(rows.into_iter().filter_map(of_row).sum())
+    names.iter().map(of_name).sum()
 }
 
 fn info(conversation: &mut Conversation, section: &str) -> Option<String> {
@@ -265,6 +262,8 @@ fn received(conversation: &mut Conversation) -> Option<u64> {
 
 fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     let text = info(conversation, "commandstats")?;
+    // Our own command at least is there.
+    text.lines().find(|it| it.starts_with("cmdstat_"))?;
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
 }
 
@@ -281,6 +280,8 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
 /// How often one command was asked for: 0 while it never was.
 fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
     let status = conversation.mongodb().ok()?.status().ok()?;
+    // Our own at least is there.
+    status.commands.first()?;
     let own = status.commands.iter().filter(|it| it.0 == name);
     Some(own.map(|it| it.1).sum())
 }
@@ -290,12 +291,9 @@ fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
 /// # Source
 /// pgbouncer.org, "usage", `SHOW TOTALS`.
 fn total(console: &mut Conversation, name: &str) -> Option<u64> {
-    let mut rows = console.query("SHOW TOTALS").ok()?.into_iter();
-    let of_name = |row: Vec<Option<String>>| match row.as_slice() {
-        [Some(it), Some(value)] if it == name => value.parse().ok(),
-        _ => None,
-    };
-    rows.find_map(of_name)
+    let mut rows = console.rows::<2>("SHOW TOTALS").ok()?.into_iter();
+    let [_, value] = rows.find(|it| it[0].as_deref() == Some(name))?;
+    value?.parse().ok()
 }
 
 /// The calls of one command: 0 while it was never called.

@@ -32,7 +32,7 @@ impl Host {
     /// Finds ourselves, starts the reaper, and clears up after a crashed run.
     pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
-        let scratch_root = std::env::temp_dir();
+        let scratch_root = looptax_host::own::temporary();
         looptax_servers::leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(&self_exe)?;
         if let Some(cgroup) = machine.cgroup() {

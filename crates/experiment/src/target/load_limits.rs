@@ -5,41 +5,76 @@
 use looptax_dsn::Protocol;
 use looptax_failure::Failure;
 use looptax_path::Conversation;
+use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
 /// Measured connections may take this part of those that are free.
 const PART_OF_FREE: u64 = 10;
 
-/// One setting of a Redis server; `None` when the account may not ask.
-pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Option<String> {
+/// One setting of a Redis server; `None` when the account may not ask, or there is none of that name.
+pub(crate) fn config(
+    conversation: &mut Conversation,
+    name: &str,
+) -> Result<Option<String>, WireError> {
     let command = vec![
         b"CONFIG".to_vec(),
         b"GET".to_vec(),
         name.as_bytes().to_vec(),
     ];
-    match conversation.pipeline(&[command]).ok()?.pop()? {
-        Value::Array(Some(pair)) => match pair.into_iter().nth(1)? {
-            Value::Bulk(Some(bytes)) => Some(String::from_utf8_lossy(&bytes).into_owned()),
-            _ => None,
+    let told = match conversation.pipeline(&[command]) {
+        Err(WireError::Server { .. }) => return Ok(None),
+        told => told?.pop(),
+    };
+    match told {
+        Some(Value::Array(Some(pair))) => match &*pair {
+            [] => Ok(None),
+            [Value::Bulk(Some(own)), Value::Bulk(Some(value))] if own == name.as_bytes() => {
+                Ok(Some(String::from_utf8_lossy(value).into_owned()))
+            }
+            _ => Err(conversation.unfit("a setting and its value", "others")),
         },
-        _ => None,
+        _ => Err(conversation.unfit("a setting and its value", "something else")),
     }
 }
 
-/// One setting of a SQL server; `None` when there is none of that name.
-fn variable(conversation: &mut Conversation, name: &str) -> Option<String> {
-    let sql = match conversation.protocol() {
-        Protocol::Mysql => format!("SHOW GLOBAL VARIABLES LIKE '{name}'"),
-        _ => format!("SELECT 0, current_setting('{name}', true)"),
+/// One setting of a SQL server; `None` when there is none of that name, or the account may not ask.
+fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
+    let told = match conversation.protocol() {
+        Protocol::Mysql => {
+            let rows = conversation.rows(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"));
+            rows.and_then(
+                |rows: Vec<[Option<String>; 2]>| match <[_; 1]>::try_from(rows) {
+                    Ok([[Some(own), value]]) if own == name => Ok(value),
+                    Err(rows) if rows.is_empty() => Ok(None),
+                    _ => Err(conversation.unfit("a setting and its value", "others")),
+                },
+            )
+        }
+        _ => conversation.cell_or_null(&format!("SELECT current_setting('{name}', true)")),
     };
-    conversation
-        .query(&sql)
-        .ok()?
-        .into_iter()
-        .next()?
-        .into_iter()
-        .nth(1)?
+    match told {
+        Err(WireError::Server { .. }) => Ok(None),
+        told => told,
+    }
 }
+
+/// One that every server has, where the account may ask.
+fn count(
+    conversation: &mut Conversation,
+    name: &str,
+    read: Read,
+) -> Result<Option<u64>, WireError> {
+    let Some(text) = read(conversation, name)? else {
+        return Ok(None);
+    };
+    let number = text.parse();
+    number
+        .map(Some)
+        .map_err(|_| conversation.unfit("a number", &text))
+}
+
+/// How a setting is asked for.
+type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 
 /// Our queries must not fill somebody's log.
 pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Failure> {
@@ -77,7 +112,8 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
         Protocol::Mongodb => refuse_if_replicated(conversation, why),
         Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => Ok(()),
         Protocol::Redis => {
-            if config(conversation, "maxmemory").is_some_and(|limit| limit != "0") {
+            let limit = config(conversation, "maxmemory").map_err(Failure::new)?;
+            if limit.is_some_and(|limit| limit != "0") {
                 let evicting = [
                     "allkeys-lru",
                     "allkeys-lfu",
@@ -113,10 +149,10 @@ fn refuse(
     conversation: &mut Conversation,
     forbidden: &[(&str, &[&str])],
     why: &str,
-    read: fn(&mut Conversation, &str) -> Option<String>,
+    read: Read,
 ) -> Result<(), Failure> {
     for (name, values) in forbidden {
-        let Some(value) = read(conversation, name) else {
+        let Some(value) = read(conversation, name).map_err(Failure::new)? else {
             continue;
         };
         if values.contains(&value.as_str()) {
@@ -135,7 +171,7 @@ pub(crate) fn refuse_if_crowded(
     conversation: &mut Conversation,
     wanted: u64,
 ) -> Result<(), Failure> {
-    let Some((most, used)) = capacity(conversation) else {
+    let Some((most, used)) = capacity(conversation).map_err(Failure::new)? else {
         return Ok(());
     };
     let free = most.saturating_sub(used);
@@ -150,69 +186,88 @@ pub(crate) fn refuse_if_crowded(
     ))
 }
 
-/// Connections that the server allows, and those in use.
-fn capacity(conversation: &mut Conversation) -> Option<(u64, u64)> {
-    match conversation.protocol() {
-        Protocol::Mysql => {
-            let most = variable(conversation, "max_connections")?.parse().ok()?;
-            let rows = conversation
-                .query("SHOW GLOBAL STATUS LIKE 'Threads_connected'")
-                .ok()?;
-            Some((most, rows.first()?.get(1)?.as_ref()?.parse().ok()?))
+/// Connections that the server allows, and those in use; `None` where it does not tell this account.
+fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireError> {
+    let (most, used) = match conversation.protocol() {
+        Protocol::Mysql => (
+            count(conversation, "max_connections", variable)?,
+            status(conversation, "Threads_connected")?,
+        ),
+        Protocol::Postgres => (
+            count(conversation, "max_connections", variable)?,
+            told(conversation.number("SELECT count(*) FROM pg_stat_activity"))?,
+        ),
+        Protocol::Redis => (
+            count(conversation, "maxclients", config)?,
+            redis_info(conversation, "clients", "connected_clients")?,
+        ),
+        Protocol::Mongodb => return Ok(told(conversation.mongodb()?.capacity())?.flatten()),
+        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
+            return Ok(None);
         }
-        Protocol::Postgres => {
-            let most = variable(conversation, "max_connections")?.parse().ok()?;
-            let rows = conversation
-                .query("SELECT count(*) FROM pg_stat_activity")
-                .ok()?;
-            Some((most, rows.first()?.first()?.as_ref()?.parse().ok()?))
-        }
-        Protocol::Redis => {
-            let most = config(conversation, "maxclients")?.parse().ok()?;
-            let used = redis_info(conversation, "clients", "connected_clients")?;
-            Some((most, used))
-        }
-        Protocol::Mongodb => conversation.mongodb().ok()?.capacity().ok()?,
-        Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
+    };
+    Ok(most.zip(used))
+}
+
+/// What was answered; `None` where the account may not ask.
+fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
+    match answer {
+        Err(WireError::Server { .. }) => Ok(None),
+        answer => answer.map(Some),
     }
 }
 
-fn redis_info(conversation: &mut Conversation, section: &str, field: &str) -> Option<u64> {
+/// One of MySQL's counts.
+fn status(conversation: &mut Conversation, name: &str) -> Result<Option<u64>, WireError> {
+    let asked = conversation.row(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
+    let Some([own, value]) = told(asked)? else {
+        return Ok(None);
+    };
+    let value = value.filter(|_| own.as_deref() == Some(name));
+    let number = value.and_then(|it| it.parse().ok());
+    number
+        .map(Some)
+        .ok_or_else(|| conversation.unfit("a count and its name", "others"))
+}
+
+fn redis_info(
+    conversation: &mut Conversation,
+    section: &str,
+    field: &str,
+) -> Result<Option<u64>, WireError> {
     let command = vec![b"INFO".to_vec(), section.as_bytes().to_vec()];
-    let Value::Bulk(Some(text)) = conversation.pipeline(&[command]).ok()?.pop()? else {
-        return None;
+    let Some(mut replies) = told(conversation.pipeline(&[command]))? else {
+        return Ok(None);
+    };
+    let Some(Value::Bulk(Some(text))) = replies.pop() else {
+        return Err(conversation.unfit("a text", "something else"));
     };
     let text = String::from_utf8_lossy(&text).into_owned();
-    text.lines().find_map(|line| {
+    let number = text.lines().find_map(|line| {
         line.strip_prefix(field)?
             .strip_prefix(':')?
             .trim()
             .parse()
             .ok()
-    })
+    });
+    number
+        .map(Some)
+        .ok_or_else(|| conversation.unfit("a text with a count of clients", &text))
 }
 
-/// Queries of others that run right now, where the server tells.
-pub(crate) fn others_running(conversation: &mut Conversation) -> Option<u64> {
-    let sql = match conversation.protocol() {
-        Protocol::Mysql => "SHOW GLOBAL STATUS LIKE 'Threads_running'",
-        Protocol::Postgres => {
-            "SELECT 0, count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"
-        }
+/// Queries of others that run right now; `None` where the server does not tell.
+pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u64>, WireError> {
+    match conversation.protocol() {
+        Protocol::Mysql => status(conversation, "Threads_running"),
+        Protocol::Postgres => told(conversation.number(
+            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()",
+        )),
         // One thread: it runs one command at a time, ours or another's.
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
         | Protocol::Fastcgi
         | Protocol::Http
-        | Protocol::Echo => return None,
-    };
-    conversation
-        .query(sql)
-        .ok()?
-        .first()?
-        .get(1)?
-        .as_ref()?
-        .parse()
-        .ok()
+        | Protocol::Echo => Ok(None),
+    }
 }

@@ -262,7 +262,7 @@ impl Target {
     /// Drops what we wrote, stops what we started.
     pub fn close(mut self) -> Result<(), Failure> {
         // Also after Ctrl-C, which ended whatever else waited.
-        looptax_path::wait_again();
+        looptax_host::waiting::allow_again();
         if let Some((scratch, mut keeper)) = self.scratch.take()
             && scratch.drop_from(&mut keeper).is_err()
         {

@@ -3,10 +3,10 @@
 //!
 //! Asked before anything is started, so that nothing has to be cleared up.
 
-use std::fs;
 use std::path::Path;
 
 use looptax_failure::Failure;
+use looptax_host::kernel;
 use looptax_path::Workload;
 use rustix::process::{Resource, getrlimit};
 
@@ -71,7 +71,7 @@ pub(super) fn check(
         .map(|found| found.f_bavail * found.f_frsize);
     let disk = format!("free disk space in {}", folder.display());
     refuse_more(rows, needs.disk_bytes, free_disk, &disk)?;
-    let memory = fs::read_to_string("/proc/meminfo")
+    let memory = kernel::text("/proc/meminfo")
         .ok()
         .and_then(|text| available(&text));
     refuse_more(rows, needs.memory_bytes, memory, "free memory")

@@ -230,7 +230,7 @@ fn in_scratch(
     if let Err(failure) = scratch.make(&workload, &mut conversation, settings) {
         // Ctrl-C may have broken the conversation off in the middle of an answer, so another one clears up. The
         // error that brought us here matters more than a second one.
-        looptax_path::wait_again();
+        looptax_host::waiting::allow_again();
         drop(conversation);
         if let Ok(mut conversation) = target.converse(target.asks[1]) {
             let _ = scratch.drop_from(&mut conversation);
@@ -321,25 +321,18 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
 
 /// The number of rows, when keys run from 1 without gaps.
 fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
-    let rows = conversation
-        .query(&format!(
-            "SELECT COUNT(*), MIN({key}), MAX({key}) FROM {table}"
-        ))
-        .ok()?;
-    let numbers: Vec<u64> = rows
-        .first()?
-        .iter()
-        .filter_map(|cell| cell.as_ref()?.parse().ok())
-        .collect();
-    match numbers[..] {
-        [count, 1, max] if count == max => Some(count),
-        _ => None,
-    }
+    let sql = format!("SELECT COUNT(*), MIN({key}), MAX({key}) FROM {table}");
+    let [count, first, last] = conversation.row(&sql).ok()?;
+    let number = |cell: Option<String>| cell?.parse::<u64>().ok();
+    let count = number(count)?;
+    (number(first)? == 1 && number(last)? == count).then_some(count)
 }
 
 fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
-    let Ok(names) = Scratch::leftovers(conversation) else {
-        return Ok(());
+    let names = match Scratch::leftovers(conversation) {
+        // It does not tell this account, or keeps no list.
+        Err(WireError::Server { .. } | WireError::Unsupported { .. }) => return Ok(()),
+        told => told.map_err(Failure::new)?,
     };
     match names.first() {
         None => Ok(()),

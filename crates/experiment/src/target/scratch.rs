@@ -141,13 +141,9 @@ impl Scratch {
             return Ok(names);
         }
         let pattern = PREFIX.replace('_', "\\_");
-        let rows = conversation.query(&format!(
+        conversation.column(&format!(
             "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '{pattern}%'"
-        ))?;
-        Ok(rows
-            .into_iter()
-            .filter_map(|mut row| row.pop().flatten())
-            .collect())
+        ))
     }
 
     fn for_keys(

@@ -123,20 +123,16 @@ fn named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, Failure>
 /// What the server says, where the account may ask; empty where it has none.
 fn told(conversation: &mut Conversation) -> Option<String> {
     let protocol = conversation.protocol();
-    let mut first = |sql: &str| {
-        let rows = conversation.query(sql).ok()?;
-        rows.into_iter().next()?.into_iter().next()?
-    };
     match protocol {
-        Protocol::Mysql => first("SELECT @@socket"),
+        Protocol::Mysql => conversation.cell("SELECT @@socket").ok(),
         Protocol::Postgres => {
-            let folders = first("SHOW unix_socket_directories")?;
-            let port = first("SHOW port")?;
+            let folders = conversation.cell("SHOW unix_socket_directories").ok()?;
+            let port: u16 = conversation.number("SHOW port").ok()?;
             let mut folders = folders.split(',').map(str::trim);
             let folder = folders.find(|it| it.starts_with('/'));
             Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
         }
-        Protocol::Redis => config(conversation, "unixsocket"),
+        Protocol::Redis => config(conversation, "unixsocket").ok()?,
         Protocol::Memcached
         | Protocol::Mongodb
         | Protocol::Fastcgi
@@ -154,8 +150,13 @@ fn refuse_if_different(
         let id = conversation.connection_id();
         conversation.server_view(&[id]).map(|view| view.identity)
     };
-    let [tcp, unix] = match (identity(by_tcp), identity(by_socket)) {
-        (Err(error), _) if error.is_untold() => {
+    let tcp = match identity(by_tcp) {
+        // Where it does not answer over one, nobody waits for it over the other.
+        Err(error) if !error.is_untold() => return Err(error),
+        tcp => tcp,
+    };
+    let [tcp, unix] = match (tcp, identity(by_socket)) {
+        (Err(error), _) => {
             let both = [&*by_tcp, &*by_socket];
             let Some(view) = ServerView::by_kernel(both.into_iter(), None) else {
                 return Err(error.also_unseen());

@@ -1,7 +1,8 @@
 //! Whose certificates are believed: a file that was named, or the system's.
 
-use std::fs;
 use std::path::{Path, PathBuf};
+
+use looptax_host::read as file;
 
 use crate::FleetError;
 
@@ -31,13 +32,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
         path: path.clone(),
         what,
     };
-    let length = fs::metadata(&path)
-        .map_err(|error| failed(error.to_string()))?
-        .len();
-    if length > MOST_BYTES {
-        return Err(failed(format!("it has {length} bytes")));
-    }
-    let text = fs::read(&path).map_err(|error| failed(error.to_string()))?;
+    let text = file::read(&path, MOST_BYTES).map_err(|error| failed(error.to_string()))?;
     let parts = pem::parse_many(text).map_err(|error| failed(error.to_string()))?;
     let certificates = parts.into_iter().filter(|part| part.tag() == "CERTIFICATE");
     let found: Vec<Vec<u8>> = certificates.map(pem::Pem::into_contents).collect();
@@ -49,7 +44,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
 
 fn of_system() -> Result<PathBuf, FleetError> {
     let mut all = OF_SYSTEMS.iter().map(PathBuf::from);
-    all.find(|it| it.is_file())
+    all.find(|it| file::is_file(it))
         .ok_or_else(|| FleetError::Authority {
             path: PathBuf::from(OF_SYSTEMS[0]),
             what: "the system has no list of authorities where such lists are".to_owned(),

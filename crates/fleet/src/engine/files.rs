@@ -1,9 +1,9 @@
 //! Collectors that hold reports as they are: a folder, and standard output. Whatever ships logs takes it from there.
 
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
+use looptax_host::output::{Existing, Output};
 use looptax_record::CollectorTables;
 
 use super::question::{Question, Rows};
@@ -13,6 +13,9 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
+/// Only the owner, and whoever the folder lets in as the owner, reads reports.
+const PRIVATE: u32 = 0o600;
+
 /// A folder: a file per report, there whole or not at all.
 #[derive(Debug)]
 pub(super) struct Folder {
@@ -21,7 +24,7 @@ pub(super) struct Folder {
 
 /// Standard output.
 #[derive(Debug)]
-pub(super) struct Output;
+pub(super) struct Printed;
 
 impl Folder {
     pub(super) fn new(path: &Path) -> Self {
@@ -31,14 +34,12 @@ impl Folder {
     }
 
     fn write(&self, batch: &Batch) -> io::Result<()> {
-        fs::create_dir_all(&self.path)?;
-        let mut file = tempfile::Builder::new()
-            .prefix(".new-")
-            .tempfile_in(&self.path)?;
-        file.write_all(to_lines(batch).as_bytes())?;
-        file.as_file().sync_all()?;
-        file.persist(self.path.join(format!("{}.jsonl", batch.report_id)))?;
-        fs::File::open(&self.path)?.sync_all()
+        let name = format!("{}.jsonl", batch.report_id);
+        let output = Output::find_or_make(&self.path.join(name))?;
+        let begun = output.begin(Some(PRIVATE))?;
+        begun.file().write_all(to_lines(batch).as_bytes())?;
+        begun.file().sync_all()?;
+        begun.finish(Existing::Replace)
     }
 }
 
@@ -61,7 +62,7 @@ impl Engine for Folder {
     }
 }
 
-impl Engine for Output {
+impl Engine for Printed {
     fn init(&mut self, _: &InitOptions) -> Result<CollectorTables, FleetError> {
         Err(FleetError::NoEngine)
     }

@@ -64,7 +64,7 @@ impl Collector {
             Place::Parquet(path) => Box::new(parquet::Parquet::new(path)),
             #[cfg(not(feature = "parquet"))]
             Place::Parquet(_) => return Err(FleetError::NoEngine),
-            Place::Output => Box::new(files::Output),
+            Place::Output => Box::new(files::Printed),
         };
         Ok(Self { engine })
     }

@@ -7,13 +7,14 @@ use looptax_dsn::Protocol;
 use looptax_wire::{Login, WireError, mysql, postgres, redis};
 
 use super::protocol::ProtocolConnection;
-use crate::{Link, TlsClient, TlsFacts};
+use crate::{Admitted, Link, TlsClient, TlsFacts};
 
 /// Starts TLS where the protocol wants it, and logs in; `is_brief` as an application would.
 pub(crate) fn log_in(
     protocol: Protocol,
     mut link: Link,
     login: &Login,
+    admitted: Admitted,
     tls: &TlsClient,
     limit: Duration,
     is_brief: bool,
@@ -27,7 +28,10 @@ pub(crate) fn log_in(
     let connection = match protocol {
         // After the greeting.
         Protocol::Mysql => ProtocolConnection::Mysql(mysql::Connection::login_over_tls(
-            link, login, limit, &mut start,
+            link,
+            &admitted.with(login),
+            limit,
+            &mut start,
         )?),
         // Asked for by the first message.
         Protocol::Postgres => {

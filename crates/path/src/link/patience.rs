@@ -2,16 +2,13 @@
 //! receive, which a peer that sends a byte now and then never reaches.
 
 use std::io;
-use std::os::fd::AsFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use looptax_host::waiting;
 use rustix::io::Errno;
 use rustix::time::{ClockId, clock_gettime};
-
-use crate::stopping;
 
 /// A login has so many times what one answer has.
 const LOGIN_ANSWERS: u32 = 3;
@@ -47,35 +44,52 @@ impl Patience {
         self.since = None;
     }
 
-    /// Waits until there is something to receive, if this answer takes long already; else the kernel's limit is
-    /// enough, and nothing is asked of it.
-    pub(super) fn wait(&mut self, fd: impl AsFd) -> io::Result<()> {
+    /// To be asked before each receive.
+    ///
+    /// # Errors
+    /// That the answer, or the login, has had its time.
+    pub(super) fn check(&mut self) -> io::Result<()> {
         let now = coarse_now();
         let begun = *self.begun.get_or_insert(now);
-        if now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit
-            && !self.is_logged_in.load(Ordering::Relaxed)
-        {
+        let since = *self.since.get_or_insert(now);
+        let is_late = now.saturating_sub(since) > self.limit;
+        let is_late_login = now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit
+            && !self.is_logged_in.load(Ordering::Relaxed);
+        if is_late || is_late_login {
             return Err(io::ErrorKind::TimedOut.into());
         }
-        let since = *self.since.get_or_insert(now);
-        let is_long = |now: Duration| now.saturating_sub(since) > self.limit / 10;
-        if !is_long(now) {
-            return Ok(());
-        }
-        loop {
-            let spent = coarse_now().saturating_sub(since);
-            let Some(left) = self.limit.checked_sub(spent) else {
-                return Err(io::ErrorKind::TimedOut.into());
-            };
-            let left = Timespec {
-                tv_sec: left.as_secs().cast_signed(),
-                tv_nsec: left.subsec_nanos().into(),
-            };
-            match poll(&mut [PollFd::new(&fd, PollFlags::IN)], Some(&left)) {
-                Ok(0) => return Err(io::ErrorKind::TimedOut.into()),
-                Ok(_) => return Ok(()),
-                Err(errno) => stopping::go_on(errno)?,
+        Ok(())
+    }
+}
+
+/// How long one call on a socket may wait in the kernel. Each part of a wait is so long, so that a signal is heard
+/// between two of them.
+pub(crate) fn part_of(limit: Duration) -> Duration {
+    limit.min(waiting::STEP)
+}
+
+/// Makes a call on a socket whose own limit is [`part_of`] the limit, again and again: until it succeeds, `limit` has
+/// passed or a signal ends the wait. `check` is asked between two calls.
+pub(crate) fn patiently<T>(
+    limit: Duration,
+    mut call: impl FnMut() -> Result<T, Errno>,
+    mut check: impl FnMut() -> io::Result<()>,
+) -> io::Result<T> {
+    let mut first_late = None;
+    loop {
+        match call() {
+            Ok(found) => return Ok(found),
+            Err(Errno::INTR) => waiting::goes_on()?,
+            Err(Errno::AGAIN) => {
+                waiting::goes_on()?;
+                check()?;
+                let now = coarse_now();
+                let began = *first_late.get_or_insert(now.saturating_sub(part_of(limit)));
+                if now.saturating_sub(began) >= limit {
+                    return Err(Errno::AGAIN.into());
+                }
             }
+            Err(errno) => return Err(errno.into()),
         }
     }
 }
@@ -87,21 +101,10 @@ fn coarse_now() -> Duration {
     seconds + Duration::from_nanos(now.tv_nsec.unsigned_abs())
 }
 
-/// A call that a signal interrupted is made again, unless nobody waits for its result any more.
-pub(super) fn again<T>(mut call: impl FnMut() -> Result<T, Errno>) -> io::Result<T> {
-    loop {
-        match call() {
-            Err(errno) => stopping::go_on(errno)?,
-            Ok(found) => return Ok(found),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::Write;
     use std::net::{Ipv4Addr, TcpListener};
-    use std::os::unix::net::UnixStream;
     use std::thread;
 
     use looptax_dsn::Protocol;
@@ -146,13 +149,12 @@ mod tests {
 
     #[test]
     fn r19_each_answer_and_each_login_has_its_own_time() {
-        let silent = UnixStream::pair().unwrap();
         let mut patience = Patience {
             since: Some(Duration::ZERO),
             ..Patience::new(LIMITS.io)
         };
         let is_late = |patience: &mut Patience| {
-            let late = patience.wait(&silent.0).map_err(|it| it.kind());
+            let late = patience.check().map_err(|it| it.kind());
             late == Err(io::ErrorKind::TimedOut)
         };
         assert!(is_late(&mut patience));

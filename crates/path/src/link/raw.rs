@@ -4,10 +4,12 @@ use std::io::{self, Read, Write};
 use std::os::fd::OwnedFd;
 use std::time::Duration;
 
+use looptax_host::waiting;
 use rustix::net::{RecvFlags, SendFlags};
 
 use super::calls::Calls;
-use super::patience::{Patience, again};
+use super::patience::{Patience, patiently};
+use crate::{Endpoint, silence};
 
 /// libpq's and libmariadb's first receive buffers.
 const AHEAD_BYTES: usize = 16 << 10;
@@ -16,11 +18,26 @@ const AHEAD_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Raw {
     pub(super) fd: OwnedFd,
+    /// Where it leads.
+    pub(super) endpoint: Endpoint,
+    /// How long one receive or send may take.
+    limit: Duration,
+    /// Why nobody waits for its peer any more: an answer that came later would be taken for that of another question.
+    given_up: Option<GivenUp>,
     pub(super) calls: Calls,
     /// What was received ahead; `None` where the socket will be handed on and nothing may be.
     ahead: Option<Ahead>,
     /// What one answer may take; `None` where only each receive has a limit.
     pub(super) patience: Option<Patience>,
+}
+
+/// Why a connection is over for us, though it is open.
+#[derive(Debug, Clone, Copy)]
+enum GivenUp {
+    /// No answer came within a limit.
+    Silent,
+    /// A signal ended the wait.
+    Stopped,
 }
 
 /// A receive buffer as client libraries have one: set-up messages are small and come several at once.
@@ -32,9 +49,12 @@ struct Ahead {
 }
 
 impl Raw {
-    pub(super) fn new(fd: OwnedFd, limit: Duration) -> Self {
+    pub(super) fn new(fd: OwnedFd, endpoint: Endpoint, limit: Duration) -> Self {
         Self {
             fd,
+            endpoint,
+            limit,
+            given_up: None,
             calls: Calls::default(),
             ahead: None,
             patience: Some(Patience::new(limit)),
@@ -49,32 +69,58 @@ impl Raw {
             end: 0,
         });
     }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.calls.receives += 1;
+        self.refuse_given_up()?;
+        let mut check = || self.patience.as_mut().map_or(Ok(()), Patience::check);
+        let received = check().and_then(|()| {
+            let receive = || rustix::net::recv(&self.fd, &mut *buffer, RecvFlags::empty());
+            patiently(self.limit, receive, check)
+        });
+        self.heed(received.map(|(n_bytes, _)| n_bytes))
+    }
+
+    fn refuse_given_up(&self) -> io::Result<()> {
+        match self.given_up {
+            None => Ok(()),
+            Some(GivenUp::Silent) => Err(io::ErrorKind::TimedOut.into()),
+            Some(GivenUp::Stopped) => Err(waiting::stopped()),
+        }
+    }
+
+    /// Notes what ended a wait.
+    fn heed<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        match done.as_ref().map_err(io::Error::kind) {
+            Err(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                self.given_up = Some(GivenUp::Silent);
+                silence::note(&self.endpoint, self.limit);
+            }
+            Err(io::ErrorKind::Other) => self.given_up = Some(GivenUp::Stopped),
+            _ => {}
+        }
+        done
+    }
 }
 
 impl Read for Raw {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let Some(ahead) = &mut self.ahead else {
-            self.calls.receives += 1;
-            return receive(&self.fd, &mut self.patience, buffer);
+        let Some(mut ahead) = self.ahead.take() else {
+            return self.receive(buffer);
         };
-        if ahead.start == ahead.end {
-            self.calls.receives += 1;
-            let received = receive(&self.fd, &mut self.patience, &mut ahead.bytes)?;
-            (ahead.start, ahead.end) = (0, received);
-        }
+        let filled = if ahead.start == ahead.end {
+            self.receive(&mut ahead.bytes)
+                .map(|received| (ahead.start, ahead.end) = (0, received))
+        } else {
+            Ok(())
+        };
+        let ahead = self.ahead.insert(ahead);
+        filled?;
         let n_bytes = buffer.len().min(ahead.end - ahead.start);
         buffer[..n_bytes].copy_from_slice(&ahead.bytes[ahead.start..][..n_bytes]);
         ahead.start += n_bytes;
         Ok(n_bytes)
     }
-}
-
-fn receive(fd: &OwnedFd, patience: &mut Option<Patience>, buffer: &mut [u8]) -> io::Result<usize> {
-    if let Some(patience) = patience {
-        patience.wait(fd)?;
-    }
-    let received = again(|| rustix::net::recv(fd, &mut *buffer, RecvFlags::empty()))?;
-    Ok(received.0)
 }
 
 impl Write for Raw {
@@ -83,7 +129,10 @@ impl Write for Raw {
         if let Some(patience) = &mut self.patience {
             patience.begin_anew();
         }
-        again(|| rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL))
+        self.refuse_given_up()?;
+        let send = || rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL);
+        let sent = patiently(self.limit, send, || Ok(()));
+        self.heed(sent)
     }
 
     fn flush(&mut self) -> io::Result<()> {

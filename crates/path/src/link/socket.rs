@@ -4,17 +4,19 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::Path;
+use std::time::Duration;
 
 use rustix::io::Errno;
 use rustix::net::addr::SocketAddrArg;
 use rustix::net::{AddressFamily, SocketAddrAny, SocketAddrUnix, SocketFlags, SocketType, sockopt};
 
 use super::facts::{Limits, LinkFacts};
-use crate::{Endpoint, Family, PathError, stopping};
+use super::patience::{part_of, patiently};
+use crate::{Endpoint, Family, PathError, silence};
 
 /// Connects by the same system calls on every transport.
 pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, PathError> {
-    match endpoint {
+    let connected = match endpoint {
         Endpoint::Unix(path) => connect_unix(SocketAddrUnix::new(path), path, limits),
         Endpoint::Abstract(name) => {
             let shown = endpoint.to_string();
@@ -24,8 +26,24 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
                 limits,
             )
         }
-        Endpoint::Tcp(address) => connect_tcp(*address, limits),
+        Endpoint::Tcp(address) => {
+            let failed = |source| PathError::ConnectTcp {
+                address: *address,
+                source,
+            };
+            connect_tcp(*address, limits.connect).map_err(failed)
+        }
+    };
+    if let Err(PathError::ConnectUnix { source, .. } | PathError::ConnectTcp { source, .. }) =
+        &connected
+        && matches!(
+            source.kind(),
+            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
+        )
+    {
+        silence::note(endpoint, limits.connect);
     }
+    connected
 }
 
 /// A blocking connect: a full backlog makes it wait, as TCP would, up to `SO_SNDTIMEO`.
@@ -34,52 +52,56 @@ fn connect_unix(
     shown: &Path,
     limits: Limits,
 ) -> Result<OwnedFd, PathError> {
-    let failed = |source: Errno| PathError::ConnectUnix {
+    let failed = |source: io::Error| PathError::ConnectUnix {
         path: shown.to_owned(),
-        source: source.into(),
+        source,
     };
-    let fd = stream_socket(AddressFamily::UNIX).map_err(failed)?;
-    sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
-        .map_err(failed)?;
-    connect_whole(&fd, &address.map_err(failed)?).map_err(failed)?;
+    let begun = || {
+        let fd = stream_socket(AddressFamily::UNIX)?;
+        let part = Some(part_of(limits.connect));
+        sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, part)?;
+        Ok::<_, Errno>((fd, address?))
+    };
+    let (fd, address) = begun().map_err(|errno| failed(errno.into()))?;
+    connect_whole(&fd, &address, limits.connect).map_err(failed)?;
     Ok(fd)
 }
 
-fn connect_tcp(address: SocketAddr, limits: Limits) -> Result<OwnedFd, PathError> {
-    let failed = |errno: Errno| PathError::ConnectTcp {
-        address,
-        source: match errno {
-            // What a blocking connect gives when its time is up.
-            Errno::INPROGRESS | Errno::AGAIN => io::ErrorKind::TimedOut.into(),
-            other => other.into(),
-        },
-    };
+/// Connects over TCP, without gathering small packets.
+pub(crate) fn connect_tcp(address: SocketAddr, limit: Duration) -> io::Result<OwnedFd> {
     let family = match address {
         SocketAddr::V4(_) => AddressFamily::INET,
         SocketAddr::V6(_) => AddressFamily::INET6,
     };
-    let fd = stream_socket(family).map_err(failed)?;
-    sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(limits.connect))
-        .map_err(failed)?;
-    connect_whole(&fd, &address).map_err(failed)?;
-    sockopt::set_tcp_nodelay(&fd, true).map_err(failed)?;
+    let fd = stream_socket(family)?;
+    sockopt::set_socket_timeout(&fd, sockopt::Timeout::Send, Some(part_of(limit)))?;
+    connect_whole(&fd, &address, limit).map_err(|error| match error.kind() {
+        io::ErrorKind::WouldBlock => io::ErrorKind::TimedOut.into(),
+        _ => error,
+    })?;
+    sockopt::set_tcp_nodelay(&fd, true)?;
     Ok(fd)
 }
 
-/// Also when a signal comes in between: with a time limit the kernel does not go on by itself, and the same call
-/// again waits for what was begun.
-fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg) -> Result<(), Errno> {
+/// Also when a part of the wait is over or a signal comes in between: the same call again waits for what was begun.
+///
+/// # Source
+/// connect(2) and socket(7), `SO_SNDTIMEO`: a blocking connect whose time is over fails with `EINPROGRESS`, and the next
+/// one with `EALREADY`; of a Unix socket with `EAGAIN`.
+fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg, limit: Duration) -> io::Result<()> {
     let mut is_begun = false;
-    loop {
-        match rustix::net::connect(fd, address) {
-            Err(errno @ Errno::INTR) => {
-                stopping::go_on(errno).map_err(|_| errno)?;
-                is_begun = true;
-            }
-            Err(Errno::ISCONN) if is_begun => return Ok(()),
-            other => return other,
+    let connect = || match rustix::net::connect(fd, address) {
+        Err(Errno::ISCONN) if is_begun => Ok(()),
+        Err(errno) => {
+            is_begun = true;
+            Err(match errno {
+                Errno::INPROGRESS | Errno::ALREADY => Errno::AGAIN,
+                other => other,
+            })
         }
-    }
+        Ok(()) => Ok(()),
+    };
+    patiently(limit, connect, || Ok(()))
 }
 
 fn stream_socket(family: AddressFamily) -> Result<OwnedFd, Errno> {

@@ -18,12 +18,12 @@ mod netlink;
 mod sidecar;
 mod user;
 
-use std::fs::{self, File};
 use std::io;
 use std::net::Ipv4Addr;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 
 use looptax_failure::Explain;
+use looptax_host::kernel;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
 
 pub use nat::has_nft;
@@ -187,7 +187,7 @@ pub fn get_right() -> Result<(), NetworkError> {
 
 /// Names the calling thread's network namespace as `/proc` does: `net:[4026531840]`.
 pub fn namespace_name() -> Option<String> {
-    let link = fs::read_link("/proc/thread-self/ns/net").ok()?;
+    let link = kernel::link("/proc/thread-self/ns/net").ok()?;
     Some(link.to_string_lossy().into_owned())
 }
 
@@ -201,7 +201,7 @@ fn new_namespace() -> Result<OwnedFd, NetworkError> {
 }
 
 fn own_namespace() -> io::Result<OwnedFd> {
-    File::open("/proc/thread-self/ns/net").map(OwnedFd::from)
+    kernel::open("/proc/thread-self/ns/net").map(OwnedFd::from)
 }
 
 fn move_into(namespace: &OwnedFd) -> io::Result<()> {

@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
+use looptax_host::program::find_program;
 use rustix::thread::{
     CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities,
 };
@@ -17,7 +18,10 @@ const NFT: &str = "nft";
 
 /// Whether the rules can be loaded at all: whether `nft` is installed.
 pub fn has_nft() -> bool {
-    Command::new(NFT)
+    let Ok(nft) = find_program(NFT) else {
+        return false;
+    };
+    Command::new(nft)
         .arg("--version")
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -54,7 +58,7 @@ fn keep_right() -> io::Result<()> {
 }
 
 fn load(rules: &str) -> io::Result<()> {
-    let mut nft = Command::new(NFT);
+    let mut nft = Command::new(find_program(NFT)?);
     nft.args(["-f", "-"])
         .stdin(Stdio::piped())
         .stdout(Stdio::null())

@@ -1,8 +1,8 @@
 //! The right to make namespaces: had, or given to ourselves in a user namespace.
 
-use std::fs::OpenOptions;
-use std::io::{self, Write};
+use std::io;
 
+use looptax_host::kernel;
 use rustix::process::{getgid, getuid};
 use rustix::thread::{CapabilitySet, UnshareFlags, capabilities};
 
@@ -28,6 +28,5 @@ pub(super) fn become_root_of_ours() -> io::Result<()> {
 
 /// All of it in one call, as the kernel wants it there.
 fn tell_kernel(file: &str, words: &str) -> io::Result<()> {
-    let mut file = OpenOptions::new().write(true).open(file)?;
-    file.write_all(words.as_bytes())
+    kernel::write(file, words)
 }

@@ -4,8 +4,10 @@ use looptax_wire::WireError;
 use looptax_wire::redis::Connection;
 
 use super::{
-    ClientSeen, SeenAs, mysql_host, number, postgres_client, redis_client, redis_text, text,
+    ClientSeen, MYSQL, POSTGRES, REDIS, SeenAs, mysql_host, postgres_session, redis_client,
+    redis_text,
 };
+use crate::answers::{number, only, parsed, table, unfit, value};
 use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
@@ -98,10 +100,12 @@ fn mysql_sessions(
     let sessions = connection.query(&format!(
         "SELECT ID, HOST FROM information_schema.PROCESSLIST WHERE USER = '{quoted}' AND ID <> CONNECTION_ID()"
     ))?;
-    let told = sessions.iter();
-    Ok(told
-        .filter_map(|row| Some(session(number(row, 0)?, mysql_host(&text(row, 1)?))))
-        .collect())
+    let told = table(MYSQL, sessions)?.into_iter();
+    told.map(|[id, host]| {
+        let host = value(MYSQL, host)?;
+        Ok(session(number(MYSQL, id)?, mysql_host(&host)))
+    })
+    .collect()
 }
 
 fn mysql_counts(
@@ -109,15 +113,15 @@ fn mysql_counts(
 ) -> Result<ServerCounts, WireError> {
     let counts = connection
         .query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Connections', 'Aborted_connects')")?;
+    let counts = table::<2>(MYSQL, counts)?;
     let count = |name: &str| {
-        let row = counts
-            .iter()
-            .find(|row| text(row, 0).as_deref() == Some(name))?;
-        number(row, 1)
+        let mut counts = counts.iter();
+        let [_, count] = counts.find(|it| it[0].as_deref() == Some(name))?;
+        Some(number(MYSQL, count.clone()))
     };
     Ok(ServerCounts {
-        n_connections: count("Connections"),
-        n_refused: count("Aborted_connects"),
+        n_connections: count("Connections").transpose()?,
+        n_refused: count("Aborted_connects").transpose()?,
     })
 }
 
@@ -128,10 +132,12 @@ fn postgres_sessions(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity \
          WHERE usename = session_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
     )?;
-    let told = sessions.iter();
-    Ok(told
-        .filter_map(|row| Some(session(number(row, 0)?, postgres_client(row))))
-        .collect())
+    let told = table(POSTGRES, sessions)?.into_iter();
+    told.map(|row| {
+        let (pid, seen_as) = postgres_session(row)?;
+        Ok(session(pid.into(), seen_as))
+    })
+    .collect()
 }
 
 fn postgres_counts(
@@ -139,13 +145,16 @@ fn postgres_counts(
 ) -> Result<ServerCounts, WireError> {
     let counted = connection
         .query("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
-    let counted = match counted {
+    let n_connections = match counted {
         // Before version 14.
-        Err(WireError::Server { .. }) => Vec::new(),
-        counted => counted?,
+        Err(WireError::Server { .. }) => None,
+        counted => {
+            let [n] = only(POSTGRES, table(POSTGRES, counted?)?)?;
+            Some(number(POSTGRES, n)?)
+        }
     };
     Ok(ServerCounts {
-        n_connections: counted.first().and_then(|row| number(row, 0)),
+        n_connections,
         n_refused: None,
     })
 }
@@ -158,7 +167,10 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
         words.find_map(|word| word.strip_prefix("user=").map(str::to_owned))
     };
     let is_own = |line: &&str| redis_client(line, None).is_some_and(|it| it.connection_id == own);
-    let user = list.lines().find(is_own).and_then(user_of);
+    let ours = list.lines().find(is_own);
+    let ours = ours.ok_or_else(|| unfit(REDIS, "a list with ourselves in it", list.as_bytes()))?;
+    // Before version 6 there is one user.
+    let user = user_of(ours);
     let sessions = list.lines().filter(|line| user_of(line) == user);
     let sessions = sessions.filter_map(|line| redis_client(line, None));
     Ok(sessions.filter(|it| it.connection_id != own).collect())
@@ -167,24 +179,29 @@ fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, 
 fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireError> {
     let stats = redis_text(connection, &[b"INFO", b"stats"])?;
     // Since Redis 6.2.
-    let errors = redis_text(connection, &[b"INFO", b"errorstats"]).unwrap_or_default();
+    let errors = redis_text(connection, &[b"INFO", b"errorstats"])?;
+    let received = stats
+        .lines()
+        .find_map(|line| line.strip_prefix("total_connections_received:"));
+    let received = received.map(|count| parsed(REDIS, count));
     Ok(ServerCounts {
-        n_connections: stats
-            .lines()
-            .find_map(|line| line.strip_prefix("total_connections_received:"))
-            .and_then(|count| count.trim().parse().ok()),
-        n_refused: Some(redis_refusals(&errors)),
+        n_connections: received.transpose()?,
+        n_refused: redis_refusals(&errors),
     })
 }
 
 /// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one.
-fn redis_refusals(errors: &str) -> u64 {
+/// `None` where there is no such section.
+fn redis_refusals(errors: &str) -> Option<u64> {
+    let has_section = errors
+        .lines()
+        .any(|it| it.trim().eq_ignore_ascii_case("# errorstats"));
     let count = |line: &str| {
         let (name, count) = line.strip_prefix("errorstat_")?.split_once(":count=")?;
         let is_login = matches!(name, "WRONGPASS" | "NOAUTH");
         is_login.then(|| count.trim().parse::<u64>().ok())?
     };
-    errors.lines().filter_map(count).sum()
+    has_section.then(|| errors.lines().filter_map(count).sum())
 }
 
 #[cfg(test)]
@@ -194,7 +211,8 @@ mod tests {
     #[test]
     fn of_redis_errors_those_of_logins_count() {
         let errors = "# Errorstats\r\nerrorstat_ERR:count=9\r\nerrorstat_WRONGPASS:count=2\r\nerrorstat_NOAUTH:count=3\r\n";
-        assert_eq!(redis_refusals(errors), 5);
-        assert_eq!(redis_refusals(""), 0);
+        assert_eq!(redis_refusals(errors), Some(5));
+        assert_eq!(redis_refusals("# Errorstats\r\n"), Some(0));
+        assert_eq!(redis_refusals(""), None);
     }
 }

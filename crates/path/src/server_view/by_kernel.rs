@@ -1,7 +1,8 @@
 //! How the kernel sees connections to a server that tells nothing of them: whose process has accepted each.
 
-use std::fs;
 use std::net::SocketAddr;
+
+use looptax_host::kernel;
 
 use super::seen::{ClientSeen, SeenAs, ServerView};
 use crate::sighting::family_of;
@@ -21,7 +22,7 @@ impl ServerView {
         };
         let of_socket = conversations.clone().find_map(|it| it.facts().peer_pid);
         let listener = of_socket.or(listener)?;
-        fs::read_dir(format!("/proc/{listener}/fd")).ok()?;
+        drop(kernel::names(format!("/proc/{listener}/fd")).ok()?);
         let port = conversations.clone().find_map(port);
         let told = { conversations.clone() }.filter_map(Conversation::worker);
         let accepted = port.map_or_else(Vec::new, |port| accepted(listener, port, told));
@@ -88,7 +89,7 @@ fn belongs_to(id: u32, listener: u32) -> bool {
 }
 
 fn status(id: u32, field: &str) -> Option<u32> {
-    let status = fs::read_to_string(format!("/proc/{id}/status")).ok()?;
+    let status = kernel::text(format!("/proc/{id}/status")).ok()?;
     let mut lines = status.lines();
     let value = lines.find_map(|line| line.strip_prefix(field))?;
     value.trim().parse().ok()

@@ -2,19 +2,23 @@
 //!
 //! Reads `/proc` of the process that answers. Called by `server_view`, for memcached alone.
 
-use std::fs;
 use std::net::SocketAddr;
 
+use looptax_dsn::Protocol;
+use looptax_host::kernel;
 use looptax_wire::WireError;
 use looptax_wire::memcached::Connection;
 
 use super::seen::{ClientSeen, SeenAs, ServerView};
+use crate::answers::{number, unfit};
 use crate::{Family, Link, LinkFacts};
 
 /// Options and settings that say where a process listens: two that differ in nothing else are alike.
 const ADDRESS_OPTIONS: [&str; 3] = ["-s", "-l", "-p"];
 /// See [`ADDRESS_OPTIONS`].
 const ADDRESS_SETTINGS: [&str; 3] = ["tcpport", "inter", "domain_socket"];
+
+const TITLE: &str = Protocol::Memcached.title();
 
 /// What memcached calls the threads that serve connections (seen in 1.6.18).
 const WORKER: &str = "mc-worker";
@@ -30,11 +34,24 @@ pub(super) fn server_view(
 ) -> Result<ServerView, WireError> {
     let pid = process(&connection.stats("")?)?;
     let settings = connection.stats("settings")?;
+    // Those that every version has.
+    for name in ["maxbytes", "num_threads"] {
+        let setting = settings.iter().find(|it| it.0 == name);
+        number::<u64>(TITLE, setting.map(|it| it.1.clone()))?;
+    }
+    let command = kernel::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
+    if command.is_empty() {
+        return Err(unfit(
+            TITLE,
+            "a process that is seen here",
+            pid.to_string().as_bytes(),
+        ));
+    }
     let identity = format!(
         "version={} settings={:016x} command=`{}`",
         connection.server_version(),
         fingerprint(&settings),
-        command_line(&fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default()),
+        command_line(&command),
     );
     let worker = worker_of(pid);
     let seen = |connection_id, seen_as| ClientSeen {
@@ -85,10 +102,11 @@ fn client(name: &str, value: &str) -> Option<SocketAddr> {
 
 /// The one thread of this name; `None` when there are several, or none.
 fn worker_of(pid: u32) -> Option<u32> {
-    let tasks = fs::read_dir(format!("/proc/{pid}/task")).ok()?;
-    let mut workers = tasks.flatten().filter_map(|task| {
-        let name = fs::read_to_string(task.path().join("comm")).ok()?;
-        (name.trim() == WORKER).then(|| task.file_name().to_str()?.parse().ok())?
+    let tasks = kernel::names(format!("/proc/{pid}/task")).ok()?;
+    let mut workers = tasks.filter_map(|task| {
+        let tid = task.to_str()?;
+        let name = kernel::text(format!("/proc/{pid}/task/{tid}/comm")).ok()?;
+        (name.trim() == WORKER).then(|| tid.parse().ok())?
     });
     let worker = workers.next();
     workers.next().is_none().then_some(worker).flatten()

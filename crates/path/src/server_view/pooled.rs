@@ -4,8 +4,10 @@
 //! Asked before anything is prepared on a running one, by `experiment`: nothing of ours may stay with a connection
 //! that somebody else gets next.
 
+use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 
+use crate::answers::{number, only, table};
 use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, PathError};
@@ -59,8 +61,10 @@ fn renames<S: looptax_wire::Stream>(
 ) -> Result<bool, WireError> {
     connection.execute("BEGIN")?;
     connection.prepare(LOOK, "SELECT 1")?;
-    let sql = format!("SELECT name FROM pg_prepared_statements WHERE name = '{LOOK}'");
-    let is_renamed = connection.query(&sql)?.is_empty();
+    let sql = format!("SELECT count(*) FROM pg_prepared_statements WHERE name = '{LOOK}'");
+    let title = Protocol::Postgres.title();
+    let [n_alike] = only(title, table(title, connection.query(&sql)?)?)?;
+    let is_renamed = number::<u64>(title, n_alike)? == 0;
     if !is_renamed {
         connection.execute(&format!("DEALLOCATE {LOOK}"))?;
     }

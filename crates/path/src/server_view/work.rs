@@ -1,9 +1,11 @@
 //! What a server has done so far, for whoever asks before and after: how many requests, and how long they took it.
 
+use looptax_dsn::Protocol;
 use looptax_wire::WireError;
 use looptax_wire::redis::Connection;
 
-use super::{number, redis_text};
+use super::{MYSQL, POSTGRES, REDIS, redis_text};
+use crate::answers::{number, only, parsed, table, unfit};
 use crate::conversation::ProtocolConnection;
 use crate::error::ASK_CONNECTIONS;
 use crate::{Conversation, Link, PathError};
@@ -37,9 +39,12 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => mysql(it).map(Some),
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
-            ProtocolConnection::Memcached(it) => it.stats("").map(|stats| Some(memcached(&stats))),
+            ProtocolConnection::Memcached(it) => {
+                it.stats("").and_then(|stats| memcached(&stats).map(Some))
+            }
+            // Our own are among them, where any are told.
             ProtocolConnection::Mongodb(it) => it.status().map(|status| {
-                Some(ServerWork {
+                (!status.commands.is_empty()).then(|| ServerWork {
                     counter: "metrics.commands",
                     n_requests: status.commands.iter().map(|it| it.1).sum(),
                     n_own: 1,
@@ -63,23 +68,21 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>) -> Result<Serve
         "SELECT CAST(SUM(SUM_TIMER_WAIT) / 1000000 AS UNSIGNED) \
          FROM performance_schema.events_statements_summary_global_by_event_name",
     );
-    let busy = match busy {
+    let busy_us = match busy {
         // Only some accounts may look there.
-        Err(WireError::Server { .. }) => Vec::new(),
-        busy => busy?,
+        Err(WireError::Server { .. }) => None,
+        busy => {
+            let [us] = only(MYSQL, table(MYSQL, busy?)?)?;
+            us.map(|us| parsed::<u64>(MYSQL, &us)).transpose()?
+        }
     };
     // MariaDB has the table without anything in it, unless it was told to keep it.
-    let busy_us = busy
-        .first()
-        .and_then(|row| number(row, 0))
-        .filter(|us: &u64| *us > 0);
+    let busy_us = busy_us.filter(|us| *us > 0);
     let questions = connection.query("SHOW GLOBAL STATUS LIKE 'Questions'")?;
+    let [_, questions] = only(MYSQL, table(MYSQL, questions)?)?;
     Ok(ServerWork {
         counter: "Questions",
-        n_requests: questions
-            .first()
-            .and_then(|row| number(row, 1))
-            .unwrap_or(0),
+        n_requests: number(MYSQL, questions)?,
         n_own: 2,
         busy_us: busy_us.map(|us: u64| us as f64),
     })
@@ -91,29 +94,37 @@ fn postgres(
     let of = |what: &str| {
         format!("SELECT {what} FROM pg_stat_database WHERE datname = current_database()")
     };
-    let busy = match connection.query(&of("round(active_time * 1000)::bigint")) {
+    let cell = |rows| {
+        let [cell] = only(POSTGRES, table(POSTGRES, rows)?)?;
+        number::<u64>(POSTGRES, cell)
+    };
+    let busy_us = match connection.query(&of("round(active_time * 1000)::bigint")) {
         // Before version 14.
-        Err(WireError::Server { .. }) => Vec::new(),
-        busy => busy?,
+        Err(WireError::Server { .. }) => None,
+        busy => Some(cell(busy?)?),
     };
     let n = connection.query(&of("xact_commit + xact_rollback"))?;
     Ok(ServerWork {
         counter: "transactions of pg_stat_database",
-        n_requests: n.first().and_then(|row| number(row, 0)).unwrap_or(0),
+        n_requests: cell(n)?,
         n_own: 2,
-        busy_us: busy
-            .first()
-            .and_then(|row| number(row, 0))
-            .map(|us: u64| us as f64),
+        busy_us: busy_us.map(|us| us as f64),
     })
 }
 
 fn redis(connection: &mut Connection<Link>) -> Result<ServerWork, WireError> {
     let stats = redis_text(connection, &[b"INFO", b"commandstats"])?;
-    let (mut n_requests, mut busy_us) = (0, 0);
-    for (calls, us) in stats.lines().filter_map(calls) {
-        n_requests += calls;
-        busy_us += us;
+    let (mut n_requests, mut busy_us) = (0_u64, 0_u64);
+    let told = stats.lines().filter(|it| it.starts_with("cmdstat_"));
+    for line in told {
+        let told = calls(line).ok_or_else(|| unfit(REDIS, "calls and their time", line.as_bytes()));
+        let (calls, us) = told?;
+        n_requests = n_requests.saturating_add(calls);
+        busy_us = busy_us.saturating_add(us);
+    }
+    // Our own are among them.
+    if n_requests == 0 {
+        return Err(unfit(REDIS, "counts of commands", stats.as_bytes()));
     }
     Ok(ServerWork {
         counter: "commandstats",
@@ -133,17 +144,19 @@ fn calls(line: &str) -> Option<(u64, u64)> {
     Some((figure("calls")?, figure("usec")?))
 }
 
-fn memcached(stats: &[(String, String)]) -> ServerWork {
-    let count = |wanted: &str| -> u64 {
-        let found = stats.iter().find(|(name, _)| name == wanted);
-        found.and_then(|(_, value)| value.parse().ok()).unwrap_or(0)
-    };
-    ServerWork {
+fn memcached(stats: &[(String, String)]) -> Result<ServerWork, WireError> {
+    let title = Protocol::Memcached.title();
+    let mut n_requests = 0_u64;
+    for name in ["cmd_get", "cmd_set", "cmd_touch"] {
+        let found = stats.iter().find(|it| it.0 == name).map(|it| it.1.clone());
+        n_requests = n_requests.saturating_add(number(title, found)?);
+    }
+    Ok(ServerWork {
         counter: "cmd_get, cmd_set and cmd_touch",
-        n_requests: count("cmd_get") + count("cmd_set") + count("cmd_touch"),
+        n_requests,
         n_own: 0,
         busy_us: None,
-    }
+    })
 }
 
 #[cfg(test)]

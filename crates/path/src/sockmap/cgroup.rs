@@ -4,12 +4,14 @@
 //! is found by name at the next start. Touches no folder with another name, and none with a process in
 //! it. Called by whoever wants a `Sockmap`.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs::File;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
+
+use looptax_host::kernel;
 
 use super::SockmapError;
 use super::hierarchy;
@@ -46,8 +48,8 @@ impl OwnCgroup {
         let pid = std::process::id();
         let start_ticks = start_ticks_of(pid).unwrap_or_default();
         let folder = former.join(format!("{NAME}{pid}-{start_ticks}"));
-        fs::create_dir(&folder).map_err(failed("make", &folder))?;
-        let entered = File::open(&folder)
+        kernel::make_folder(&folder).map_err(failed("make", &folder))?;
+        let entered = kernel::open(&folder)
             .map_err(failed("open", &folder))
             .and_then(|handle| {
                 move_to(&folder, pid).map_err(failed("enter", &folder))?;
@@ -61,7 +63,7 @@ impl OwnCgroup {
             }),
             Err(error) => {
                 // It is empty, and the next start would find it.
-                fs::remove_dir(&folder).ok();
+                kernel::remove_folder(&folder).ok();
                 Err(error)
             }
         }
@@ -82,7 +84,7 @@ impl OwnCgroup {
             // It may have ended since.
             move_to(&self.former, pid).ok();
         }
-        fs::remove_dir(&self.folder)
+        kernel::remove_folder(&self.folder)
     }
 }
 
@@ -111,14 +113,11 @@ fn failed<'a>(
 
 /// Moves a process into a cgroup, with all its threads.
 fn move_to(folder: &Path, pid: u32) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .open(folder.join("cgroup.procs"))?;
-    file.write_all(pid.to_string().as_bytes())
+    kernel::write(folder.join("cgroup.procs"), pid.to_string())
 }
 
 fn members(folder: &Path) -> Vec<u32> {
-    let text = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
+    let text = kernel::text(folder.join("cgroup.procs")).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
@@ -127,14 +126,13 @@ fn members(folder: &Path) -> Vec<u32> {
 /// The kernel refuses to remove one with a living process in it, so a server that outlives its looptax
 /// for a moment keeps the folder until the start after.
 fn sweep(folder: &Path) {
-    let Ok(entries) = fs::read_dir(folder) else {
+    let Ok(names) = kernel::names(folder) else {
         return;
     };
-    for entry in entries.flatten() {
-        let name = entry.file_name();
+    for name in names {
         if name.to_str().is_some_and(is_abandoned) {
-            sweep(&entry.path());
-            fs::remove_dir(entry.path()).ok();
+            sweep(&folder.join(&name));
+            kernel::remove_folder(folder.join(&name)).ok();
         }
     }
 }
@@ -153,7 +151,7 @@ fn is_abandoned(name: &str) -> bool {
 /// # Source
 /// `proc_pid_stat(5)`: fields 3 and 22, of which the first follows the name.
 fn start_ticks_of(pid: u32) -> Option<u64> {
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = kernel::read(format!("/proc/{pid}/stat")).ok()?;
     let name_end = stat.iter().rposition(|byte| *byte == b')')?;
     let fields = std::str::from_utf8(&stat[name_end + 1..]).ok()?;
     let mut fields = fields.split_ascii_whitespace();

@@ -3,8 +3,9 @@
 //! Reads `/proc/self/cgroup` and `/proc/self/mountinfo`; makes nothing. On hosts with both versions the
 //! tree of version 2 is mounted beside the others. Called by `cgroup` and by the look beforehand.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
+
+use looptax_host::kernel;
 
 use super::SockmapError;
 
@@ -13,7 +14,7 @@ use super::SockmapError;
 /// # Errors
 /// [`SockmapError::NoCgroup`] with what was found instead.
 pub(super) fn own_folder() -> Result<PathBuf, SockmapError> {
-    let read = |path: &str| fs::read_to_string(path).unwrap_or_default();
+    let read = |path: &str| kernel::text(path).unwrap_or_default();
     folder_of(&read("/proc/self/cgroup"), &read("/proc/self/mountinfo"))
         .map_err(|found| SockmapError::NoCgroup { found })
 }

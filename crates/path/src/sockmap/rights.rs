@@ -2,8 +2,9 @@
 //!
 //! Reads `/proc/self` and asks for the kernel's version, after a refusal only. Called by `mod`.
 
-use std::fs;
 use std::io;
+
+use looptax_host::kernel;
 
 use super::SockmapError;
 
@@ -19,7 +20,7 @@ pub(super) fn explain(action: &'static str, source: io::Error) -> SockmapError {
     if source.raw_os_error() != Some(libc::EPERM) {
         return SockmapError::Kernel { action, source };
     }
-    let read = |name: &str| fs::read_to_string(format!("/proc/self/{name}")).unwrap_or_default();
+    let read = |name: &str| kernel::text(format!("/proc/self/{name}")).unwrap_or_default();
     if let Some(lack) = lack(&read("status"), &read("uid_map")) {
         return SockmapError::Rights { action, lack };
     }

@@ -232,6 +232,14 @@ fn why() -> Why {
     }
 }
 
+fn command_line(arm: &str) -> CommandLine {
+    CommandLine {
+        arm: arm.to_owned(),
+        line: "psql -h /run/postgresql".to_owned(),
+        variables: vec!["PGPASSWORD".to_owned()],
+    }
+}
+
 fn comparison() -> Comparison {
     Comparison {
         target: target(),
@@ -243,11 +251,7 @@ fn comparison() -> Comparison {
         remedy: None,
         commands: Some(Commands {
             template: Some("psql {transport}".to_owned()),
-            lines: vec![CommandLine {
-                arm: "unix".to_owned(),
-                line: "psql -h /run/postgresql".to_owned(),
-                variables: vec!["PGPASSWORD".to_owned()],
-            }],
+            lines: ["unix", "tcp"].map(command_line).to_vec(),
             timeout_s: 600,
         }),
         trial: Some(trial()),

@@ -11,9 +11,9 @@ use std::os::fd::{AsFd, OwnedFd};
 
 use crate::Features;
 use crate::caller::Caller;
-use crate::sys::notify::{Answer, Call};
 use crate::sys::{process, socket};
 use crate::tag::Tag;
+use looptax_host::seccomp::{Answer, Call};
 
 /// The moved socket that a call's first argument is, with what the program believes it to be.
 pub(crate) fn moved(call: &Call, features: Features) -> Option<(OwnedFd, Tag)> {

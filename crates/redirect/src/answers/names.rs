@@ -4,8 +4,8 @@
 
 use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
 use crate::tag;
+use looptax_host::seccomp::{Answer, Call};
 
 /// Answers either.
 pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {

@@ -4,7 +4,6 @@
 //! that it would; what it set is remembered for when it asks.
 
 use std::collections::HashMap;
-use std::fs;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
@@ -13,9 +12,10 @@ use std::sync::{Mutex, PoisonError};
 use super::{moved, outcome, read_length, write_answer};
 use crate::page::Page;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, own_pid, process, socket};
 use crate::tag::Tag;
+use looptax_host::kernel;
+use looptax_host::seccomp::{Answer, Call};
 
 /// Longest value that is looked at; `TCP_INFO` has some 280 bytes.
 const MAX_VALUE_BYTES: usize = 512;
@@ -161,9 +161,8 @@ pub(crate) fn note_inherited(page: &Page) {
 /// Whether this process holds a TCP socket that a program may inherit: nobody has seen what was set on it.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
-    let numbers = fs::read_dir("/proc/self/fd")?
-        .flatten()
-        .filter_map(|it| it.file_name().to_str()?.parse().ok());
+    let names = kernel::names("/proc/self/fd")?;
+    let numbers = names.filter_map(|it| it.to_str()?.parse().ok());
     let is_tcp = |fd| {
         let copy = process::pidfd_getfd(own.as_fd(), fd);
         copy.is_ok_and(|it| {

@@ -6,8 +6,8 @@ use std::os::fd::{AsFd, OwnedFd};
 use super::moved;
 use crate::filter::UNKNOWN_FLAGS;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, process, socket, wait};
+use looptax_host::seccomp::{Answer, Call};
 
 /// Bytes that are thrown away at once.
 const PART_BYTES: usize = 64 * 1024;

@@ -1,8 +1,9 @@
 //! Who we are, and whether a caller lives in our world.
 
-use std::fs::File;
 use std::io::{self, Read};
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+
+use looptax_host::{kernel, read};
 
 use super::status::{Status, status};
 use super::{Changes, Person};
@@ -37,7 +38,7 @@ impl World {
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
             // There is nothing to share where we see nothing: connecting says why.
-            SocketName::Path(path) if !self.has_our_root && path.exists() => {
+            SocketName::Path(path) if !self.has_our_root && read::exists(path) => {
                 is_same_file(tid, path).unwrap_or_default()
             }
             SocketName::Path(_) | SocketName::Abstract(_) => true,
@@ -125,7 +126,7 @@ fn is_same_account(one: &Identity, other: &Identity) -> bool {
 /// The label of a security module, where there is one that labels.
 fn label(tid: i32) -> Option<Vec<u8>> {
     let mut text = Vec::new();
-    let mut file = File::open(format!("/proc/{tid}/attr/current")).ok()?;
+    let mut file = kernel::open(format!("/proc/{tid}/attr/current")).ok()?;
     file.read_to_end(&mut text).ok()?;
     Some(text)
 }

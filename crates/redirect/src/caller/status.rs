@@ -1,7 +1,8 @@
 //! What `/proc` says of a thread: its process, user, groups and rights.
 
-use std::fs::File;
 use std::io::{self, Read};
+
+use looptax_host::kernel;
 
 use crate::sys::identity::Identity;
 
@@ -22,7 +23,7 @@ const STATUS_BYTES: usize = 4096;
 
 /// What `/proc/TID/status` says.
 pub(crate) fn status(tid: i32) -> io::Result<Status> {
-    let mut file = File::open(format!("/proc/{tid}/status"))?;
+    let mut file = kernel::open(format!("/proc/{tid}/status"))?;
     let mut start = [0; STATUS_BYTES];
     let n_bytes = file.read(&mut start)?;
     let mut rest = Vec::new();

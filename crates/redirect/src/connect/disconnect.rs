@@ -7,10 +7,10 @@ use super::{holders, settings};
 use crate::caller::Caller;
 use crate::page::Slot;
 use crate::supervisor::Supervisor;
-use crate::sys::notify::{Answer, Call};
 use crate::sys::{process, socket};
 use crate::tag::Tag;
 use crate::watches;
+use looptax_host::seccomp::{Answer, Call};
 
 /// Answers for a moved socket; what is none goes on untouched.
 ///

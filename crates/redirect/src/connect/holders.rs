@@ -4,10 +4,11 @@
 //! reference is given up: a watch of ours ends with the last one.
 
 use std::cell::RefCell;
-use std::fs;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::thread;
 use std::time::Duration;
+
+use looptax_host::kernel;
 
 use crate::caller::status;
 use crate::sys::{epoll, own_pid, process};
@@ -81,18 +82,17 @@ pub(super) fn own(tid: i32, inode: u64) -> Vec<Holder> {
 
 /// The descriptors of all processes that we may look at.
 pub(super) fn others(inode: u64) -> Vec<Holder> {
-    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let pids = entries.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let names = kernel::names("/proc").into_iter().flatten();
+    let pids = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
     let others = pids.filter(|pid| *pid != own_pid());
     others.flat_map(|pid| in_process(pid, inode)).collect()
 }
 
 fn in_process(tid: i32, inode: u64) -> Vec<Holder> {
     let wanted = format!("socket:[{inode}]").into_bytes();
-    let entries = fs::read_dir(format!("/proc/{tid}/fd"))
-        .into_iter()
-        .flatten();
-    let numbers = entries.filter_map(|it| it.ok()?.file_name().to_str()?.parse().ok());
+    let names = kernel::names(format!("/proc/{tid}/fd"));
+    let names = names.into_iter().flatten();
+    let numbers = names.filter_map(|it| it.to_str()?.parse().ok());
     let is_it = |fd: &i32| {
         process::link(&format!("/proc/{tid}/fd/{fd}")).is_ok_and(|target| target == wanted)
     };

@@ -19,11 +19,11 @@ use crate::caller::{Caller, Person};
 use crate::page::Slot;
 use crate::steering::Fate;
 use crate::supervisor::{Rest, Supervisor};
-use crate::sys::notify::{Answer, Call};
 use crate::sys::{errno, fork, process, socket};
 use crate::tag::{Tag, parse_raw};
 use crate::{DieAt, FallbackReason};
 use exchange::Exchange;
+use looptax_host::seccomp::{Answer, Call};
 
 /// Longest address that is looked at: a `sockaddr_in6`.
 const ADDRESS_BYTES: usize = 28;

@@ -17,9 +17,9 @@ use crate::page::{MAX_ROUTES, Page};
 use crate::probe::install;
 use crate::supervisor::{Parts, Supervisor};
 use crate::sys::fork::{self, Never, fork};
-use crate::sys::notify::Listener;
 use crate::sys::{errno, pass, process, wait};
 use crate::{Features, Mapping, RedirectError, Stats, Switches};
+use looptax_host::seccomp::Listener;
 
 /// Signals that are meant for the process that measures: the supervisor ends when that one has.
 const NOT_OURS: [i32; 7] = [

@@ -17,9 +17,9 @@ use crate::filter::{self, Kind};
 use crate::outcome::Event;
 use crate::page::{Page, Slot, stage};
 use crate::processes::Processes;
-use crate::sys::notify::{Answer, Call, Listener};
 use crate::sys::{pass, socket, wait};
 use crate::{DieAt, FallbackReason, Features, Mapping, Steering, Switches, connect};
+use looptax_host::seccomp::{Answer, Call, Listener};
 use pool::Pool;
 use sockets::Sockets;
 

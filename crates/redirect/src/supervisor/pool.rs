@@ -13,7 +13,9 @@ use std::time::Duration;
 
 use super::Supervisor;
 use crate::page::N_SLOTS;
-use crate::sys::{notify, schedule};
+use looptax_host::seccomp;
+
+use crate::sys::schedule;
 
 /// Threads that wait for a call.
 ///
@@ -149,7 +151,7 @@ fn work(supervisor: &Supervisor, slot_idx: usize) {
         }
         match received {
             Ok(()) => supervisor.handle(slot),
-            Err(error) if notify::is_passing(&error) && !supervisor.listener.is_deserted(0) => {
+            Err(error) if seccomp::is_passing(&error) && !supervisor.listener.is_deserted(0) => {
                 slot.clear();
             }
             // Nobody is left who could call.

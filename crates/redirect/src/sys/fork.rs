@@ -9,6 +9,8 @@ use std::os::fd::{AsRawFd, BorrowedFd};
 use std::os::unix::ffi::OsStrExt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use looptax_host::kernel;
+
 use super::checked;
 
 /// Forks; `child` is all that the new process does. The new process's id.
@@ -84,11 +86,7 @@ pub(crate) fn let_go_of_inherited() {
 
 /// Leaves these standard descriptors with nothing to read, and nowhere to write to.
 pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
-    if let Ok(null) = std::fs::File::options()
-        .read(true)
-        .write(true)
-        .open("/dev/null")
-    {
+    if let Ok(null) = kernel::open_both("/dev/null") {
         for fd in numbers {
             // SAFETY: the standard descriptors are nobody's property here.
             unsafe { libc::dup2(null.as_raw_fd(), fd) };
@@ -117,12 +115,10 @@ pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
 /// Closes what came with this process's execution: all that would be left after another, but for the three
 /// standard descriptors. Whatever this process opens itself is closed on execution.
 fn close_inherited() {
-    let Ok(entries) = std::fs::read_dir("/proc/self/fd") else {
+    let Ok(names) = kernel::names("/proc/self/fd") else {
         return;
     };
-    let numbers = entries
-        .flatten()
-        .filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
+    let numbers = names.filter_map(|it| it.to_str()?.parse::<i32>().ok());
     for fd in numbers.filter(|fd| *fd > 2) {
         // SAFETY: numbers alone; a descriptor without the flag is none that a value of ours owns.
         unsafe {

@@ -8,7 +8,6 @@ pub(crate) mod fork;
 pub(crate) mod identity;
 pub(crate) mod inherited;
 pub(crate) mod memory;
-pub(crate) mod notify;
 pub(crate) mod pass;
 pub(crate) mod process;
 pub(crate) mod root;

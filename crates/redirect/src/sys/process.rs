@@ -1,10 +1,12 @@
 //! Another process: a descriptor for it, its descriptors, its memory, its links in `/proc`.
 
 use std::ffi::{CString, c_long};
-use std::fs::{self, File};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
+
+use looptax_host::kernel;
 
 use super::{checked, new_fd};
 use crate::Features;
@@ -61,7 +63,7 @@ pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Featur
         return inode(pidfd.as_fd()).ok();
     }
     // When it started: field 22 of proc_pid_stat(5), the 20th after the name.
-    let stat = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    let stat = kernel::read(format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
     let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
     fields.split_ascii_whitespace().nth(19)?.parse().ok()
@@ -72,7 +74,7 @@ pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Featur
 /// # Source
 /// `proc_pid_stat(5)`: the state follows the name.
 pub(crate) fn is_stopped(pid: i32) -> bool {
-    let stat = fs::read(format!("/proc/{pid}/stat")).unwrap_or_default();
+    let stat = kernel::read(format!("/proc/{pid}/stat")).unwrap_or_default();
     let name_end = stat.iter().rposition(|byte| *byte == b')');
     name_end.is_some_and(|at| stat.get(at + 2) == Some(&b'T'))
 }
@@ -82,7 +84,7 @@ pub(crate) fn is_stopped(pid: i32) -> bool {
 /// # Source
 /// `proc_pid_status(5)`: `SigPnd` and `ShdPnd`, masks in hexadecimal.
 pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
-    let text = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+    let text = kernel::text(format!("/proc/{pid}/status")).unwrap_or_default();
     let masks = text.lines().filter_map(|line| {
         let mask = line
             .strip_prefix("SigPnd:")
@@ -223,7 +225,7 @@ pub(crate) struct Descriptor {
 
 impl Descriptor {
     pub(crate) fn open(tid: i32, fd: i32) -> io::Result<Self> {
-        let file = File::open(format!("/proc/{tid}/fdinfo/{fd}"))?;
+        let file = kernel::open(format!("/proc/{tid}/fdinfo/{fd}"))?;
         Ok(Self { fd, file })
     }
 

@@ -8,6 +8,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use looptax_dsn::Kind;
+use looptax_host::read;
 
 use super::{Launch, Site, owned};
 use crate::spawn::Program;
@@ -156,7 +157,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         .flatten()
         .chain(folders)
         .flat_map(|folder| ["mariadb-install-db", "mysql_install_db"].map(|name| folder.join(name)))
-        .find(|path| path.is_file())
+        .find(|path| read::is_file(path))
         .unwrap_or_else(|| PathBuf::from("mariadb-install-db"));
     let args = [
         "--no-defaults".to_owned(),

@@ -46,7 +46,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
     let log = site.path_text("fpm.log");
     let config = configuration(&log, &listens, &settings);
     // A further try has the same name and another port.
-    if site.scratch.path(CONFIG_FILE).exists() {
+    if site.scratch.has(CONFIG_FILE) {
         site.scratch.remove_file(CONFIG_FILE)?;
     }
     let config = site.scratch.write(CONFIG_FILE, &config)?;

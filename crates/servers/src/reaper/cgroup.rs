@@ -2,11 +2,12 @@
 //!
 //! Removes only folders whose name says whose they were, `looptax-<pid>-<start time>`, once that process is gone.
 
-use std::fs::{self, OpenOptions};
-use std::io::{self, Write};
+use std::io;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
+
+use looptax_host::kernel;
 
 use crate::process::is_alive;
 
@@ -21,17 +22,12 @@ pub(super) fn remove(folder: &Path) -> bool {
     };
     for _ in 0..N_TRIES {
         if !is_alive(pid, start_ticks) {
-            let members = fs::read_to_string(folder.join("cgroup.procs")).unwrap_or_default();
-            let mut outside = OpenOptions::new();
-            let outside = outside.write(true).open(outer.join("cgroup.procs"));
+            let members = kernel::text(folder.join("cgroup.procs")).unwrap_or_default();
             for member in members.lines() {
                 // One that has ended since is in neither.
-                outside
-                    .as_ref()
-                    .map(|mut it| it.write(member.as_bytes()))
-                    .ok();
+                kernel::write(outer.join("cgroup.procs"), member).ok();
             }
-            match fs::remove_dir(folder) {
+            match kernel::remove_folder(folder) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
                 Err(_) => {}
@@ -51,6 +47,7 @@ fn owner(folder: &Path) -> Option<(u32, u64)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::fs;
 
     #[test]
     fn r19_only_a_folder_of_one_who_is_gone_is_removed() {

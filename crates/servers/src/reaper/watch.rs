@@ -7,6 +7,8 @@ use std::io::{self, BufRead};
 use std::path::PathBuf;
 use std::time::Duration;
 
+use looptax_host::read;
+
 use super::cgroup;
 use super::message::Message;
 use crate::process::{self, Process};
@@ -73,7 +75,7 @@ impl Watch {
         process::end(&self.processes, GRACE);
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {
-            is_clean &= scratch::remove_folder(folder).is_ok() || !folder.exists();
+            is_clean &= scratch::remove_folder(folder).is_ok() || !read::may_exist(folder);
         }
         for folder in &self.cgroups {
             is_clean &= cgroup::remove(folder);

@@ -3,10 +3,13 @@
 //! The reaper and the sweep know no more of a folder than its path, so everything here starts from
 //! that. Nothing but a folder with our name, owner and lock file is ever removed.
 
-use std::fs::{self, File, OpenOptions};
-use std::io::{self, Read};
-use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
 use std::path::Path;
+
+use looptax_host::{Folder, Links, is_privileged};
+use rustix::fs::{FileType, Stat};
 
 use crate::process::{self, Process};
 
@@ -23,6 +26,9 @@ pub(super) const LOG: &str = "log";
 /// The server's own part.
 pub(super) const INNER: &str = "srv";
 
+/// More than any list of processes, or a lock file of PostgreSQL's.
+const MOST_PIDS_BYTES: u64 = 1 << 20;
+
 /// Tries at removing a folder into which a dying server may still write.
 const REMOVE_TRIES: usize = 5;
 
@@ -38,19 +44,53 @@ pub(crate) enum Standing {
     Foreign,
 }
 
+/// A folder that was looked at, held, with the one that it lies in.
+struct Held {
+    all: Folder,
+    name: OsString,
+    folder: Folder,
+}
+
+impl Held {
+    /// `None` for what cannot be a scratch folder of ours: by name or owner, or since another user could exchange it.
+    fn open(folder: &Path) -> Option<Self> {
+        let uid = rustix::process::geteuid().as_raw();
+        let (root, name) = folder.parent().zip(folder.file_name())?;
+        if !is_scratch_path(folder) {
+            return None;
+        }
+        let all = Folder::following(Links::All, root).ok()?;
+        let folder = all.folder(name).ok()?;
+        let is_ours = folder.stat().is_ok_and(|it| it.st_uid == uid);
+        let is_kept = !is_privileged() || all.keeps(uid);
+        (is_ours && is_kept).then(|| Self {
+            all,
+            name: name.to_owned(),
+            folder,
+        })
+    }
+
+    fn standing(&self) -> Standing {
+        let uid = rustix::process::geteuid().as_raw();
+        match self.folder.look(LOCK) {
+            Ok(Some(stat)) if is_file(&stat) && stat.st_uid == uid => Standing::Ours,
+            Ok(None) => Standing::Unfinished,
+            _ => Standing::Foreign,
+        }
+    }
+
+    fn remove_itself(&self) -> io::Result<()> {
+        self.all.remove_folder(&self.name)
+    }
+}
+
+fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
 /// What this folder is to us.
 pub(crate) fn standing(folder: &Path) -> Standing {
-    let uid = rustix::process::geteuid().as_raw();
-    let is_ours = is_scratch_path(folder)
-        && fs::symlink_metadata(folder).is_ok_and(|meta| meta.is_dir() && meta.uid() == uid);
-    if !is_ours {
-        return Standing::Foreign;
-    }
-    match fs::symlink_metadata(folder.join(LOCK)) {
-        Ok(meta) if meta.is_file() && meta.uid() == uid => Standing::Ours,
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Standing::Unfinished,
-        _ => Standing::Foreign,
-    }
+    Held::open(folder).map_or(Standing::Foreign, |it| it.standing())
 }
 
 /// Whether a scratch folder could have this path: absolute, and a name as [`folder_name`] makes it.
@@ -71,15 +111,14 @@ pub(super) fn folder_name(number: u32) -> String {
 
 /// Opens a scratch folder's lock file.
 pub(crate) fn open_lock(folder: &Path) -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW)
-        .open(folder.join(LOCK))
+    let held = Held::open(folder).ok_or(io::ErrorKind::NotFound)?;
+    held.folder.open_own(LOCK)
 }
 
 /// The processes that were started for this folder, whether they still live or not.
 pub(crate) fn noted_processes(folder: &Path) -> Vec<Process> {
-    let text = fs::read_to_string(folder.join(PIDS)).unwrap_or_default();
+    let bytes = Held::open(folder).and_then(|it| it.folder.read_own(PIDS, MOST_PIDS_BYTES).ok());
+    let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
     text.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
@@ -87,13 +126,16 @@ pub(crate) fn noted_processes(folder: &Path) -> Vec<Process> {
 pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
     let mut outcome = Ok(());
     for _ in 0..REMOVE_TRIES {
-        outcome = match standing(folder) {
+        let Some(held) = Held::open(folder) else {
+            return Ok(());
+        };
+        outcome = match held.standing() {
             Standing::Ours => {
                 process::kill_strays(folder, &noted_processes(folder));
-                remove_once(folder)
+                remove_once(&held)
             }
             // Succeeds only for an empty one; a full one is somebody else's.
-            Standing::Unfinished => return fs::remove_dir(folder),
+            Standing::Unfinished => return held.remove_itself(),
             Standing::Foreign => return Ok(()),
         };
         if !outcome
@@ -108,41 +150,33 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
 
 /// Removes the lock last, and then the empty folder: a removal that is cut short anywhere leaves what
 /// [`standing`] still knows.
-fn remove_once(folder: &Path) -> io::Result<()> {
-    let inner = folder.join(INNER);
-    remove_segment_of_postgres(&inner);
+fn remove_once(held: &Held) -> io::Result<()> {
+    let folder = &held.folder;
+    remove_segment_of_postgres(folder);
     let unless_gone = |outcome: io::Result<()>| match outcome {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
         outcome => outcome,
     };
-    unless_gone(fs::remove_dir_all(inner))?;
+    unless_gone(folder.remove_all(INNER))?;
     for name in [PIDS, LOG, LOCK] {
-        unless_gone(fs::remove_file(folder.join(name)))?;
+        unless_gone(folder.remove(name))?;
     }
-    unless_gone(fs::remove_dir(folder))
+    unless_gone(held.remove_itself())
 }
 
 /// Removes the shared memory that a killed PostgreSQL left, named in line 7 of its `postmaster.pid`.
-fn remove_segment_of_postgres(inner: &Path) {
-    let Ok(owner) = fs::symlink_metadata(inner).map(|meta| meta.uid()) else {
+fn remove_segment_of_postgres(folder: &Folder) {
+    let Ok(inner) = folder.folder(INNER) else {
         return;
     };
-    let path = inner.join("data").join("postmaster.pid");
-    let Ok(mut file) = OpenOptions::new()
-        .read(true)
-        .custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK)
-        .open(path)
-    else {
-        return;
+    let read = || {
+        let owner = inner.stat()?.st_uid;
+        let (_, bytes) = inner
+            .folder("data")?
+            .read("postmaster.pid", MOST_PIDS_BYTES)?;
+        Ok::<_, io::Error>((owner, String::from_utf8_lossy(&bytes).into_owned()))
     };
-    let mut text = String::new();
-    if Read::by_ref(&mut file)
-        .take(4096)
-        .read_to_string(&mut text)
-        .is_err()
-    {
-        return;
-    }
+    let Ok((owner, text)) = read() else { return };
     let numbers: Vec<i64> = text
         .lines()
         .nth(6)
@@ -160,6 +194,8 @@ fn remove_segment_of_postgres(inner: &Path) {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
 
     #[track_caller]

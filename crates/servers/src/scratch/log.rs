@@ -2,15 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
-use std::path::Path;
 
 /// How much of the log's end goes into an error message, in bytes and in lines.
 const LOG_TAIL_BYTES: u64 = 8 * 1024;
 const LOG_TAIL_LINES: usize = 15;
 
 /// The last lines that hold anything, without control characters.
-pub(super) fn read_tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
+pub(super) fn read_tail(mut file: File) -> io::Result<String> {
     let length = file.metadata()?.len();
     file.seek(SeekFrom::Start(length.saturating_sub(LOG_TAIL_BYTES)))?;
     let mut bytes = Vec::new();

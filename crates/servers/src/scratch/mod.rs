@@ -9,13 +9,14 @@
 //! ```
 //! Nothing outside such a folder is ever removed. The server, the reaper and the sweep call it.
 
-use std::fs::{self, DirBuilder, File, OpenOptions, Permissions, TryLockError};
+use std::fs::{File, TryLockError};
 use std::io::{self, Write};
+use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::{
-    DirBuilderExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown, symlink,
-};
 use std::path::{Path, PathBuf};
+
+use looptax_host::{FileId, Folder, Links, Refusal, is_privileged};
+use rustix::fs::{AtFlags, Gid, Mode, Uid, chmodat, fchown, fstat, symlinkat};
 
 mod abandoned;
 mod log;
@@ -39,6 +40,8 @@ const LOCK_TRIES: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
+    /// The same, held.
+    held: Folder,
     account: Option<Account>,
     reaper: Reaper,
     is_removed: bool,
@@ -53,17 +56,23 @@ impl Scratch {
         reaper: &Reaper,
     ) -> Result<Self, ServerError> {
         check_root(root)?;
-        let (folder, lock) = create_locked(root, reaper)?;
+        let (folder, held, lock) = create_locked(root, reaper)?;
         let scratch = Self {
             folder,
+            held,
             account,
             reaper: reaper.clone(),
             is_removed: false,
             _lock: lock,
         };
         let mode = if account.is_some() { 0o711 } else { 0o700 };
-        fs::set_permissions(&scratch.folder, Permissions::from_mode(mode))
-            .map_err(failed("set the mode of", &scratch.folder))?;
+        let set = chmodat(
+            &scratch.held,
+            ".",
+            Mode::from_raw_mode(mode),
+            AtFlags::empty(),
+        );
+        set.map_err(|error| failed("set the mode of", &scratch.folder)(error.into()))?;
         scratch.create_folder("")?;
         Ok(scratch)
     }
@@ -104,66 +113,88 @@ impl Scratch {
     /// Makes a folder of mode 0700 in the server's part, owned by the server's account.
     pub(crate) fn create_folder(&self, name: &str) -> Result<PathBuf, ServerError> {
         let path = self.path(name);
-        DirBuilder::new()
-            .mode(0o700)
-            .create(&path)
-            .map_err(failed("create", &path))?;
-        self.hand_over(&path)?;
+        let made = match self.place(name) {
+            Ok((folder, last)) => folder
+                .make_folder(&last, 0o700)
+                .and_then(|()| self.hand_over(&folder.folder(&last)?.readable()?)),
+            Err(error) => Err(error),
+        };
+        made.map_err(failed("create", &path))?;
         Ok(path)
     }
 
     /// Writes a file of mode 0600 in the server's part, owned by the server's account.
     pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
         let path = self.path(name);
-        OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)
-            .and_then(|mut file| file.write_all(text.as_bytes()))
-            .map_err(failed("write", &path))?;
-        self.hand_over(&path)?;
+        let write = || {
+            let (folder, last) = self.place(name)?;
+            let mut file = folder.create(&last, 0o600)?;
+            file.write_all(text.as_bytes())?;
+            self.hand_over(&file)
+        };
+        write().map_err(failed("write", &path))?;
         Ok(path)
     }
 
     /// Makes a link in the server's part to something that is only read.
     pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
-        let path = self.path(name);
-        symlink(target, &path).map_err(failed("link", &path))
+        let link = || {
+            let (folder, last) = self.place(name)?;
+            Ok(symlinkat(target, &folder, last)?)
+        };
+        link().map_err(failed("link", &self.path(name)))
+    }
+
+    /// Whether the server's part has a file or folder of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let found = self
+            .place(name)
+            .and_then(|(folder, last)| folder.look(&last));
+        found.is_ok_and(|it| it.is_some())
     }
 
     /// Removes a file of the server's part that has served its purpose.
     pub(crate) fn remove_file(&self, name: &str) -> Result<(), ServerError> {
-        let path = self.path(name);
-        fs::remove_file(&path).map_err(failed("remove", &path))
+        let removed = self
+            .place(name)
+            .and_then(|(folder, last)| folder.remove(&last));
+        removed.map_err(failed("remove", &self.path(name)))
+    }
+
+    /// The folder that a path of the server's part lies in, and its last component. The server's account may write
+    /// there: no link is followed.
+    fn place(&self, name: &str) -> io::Result<(Folder, String)> {
+        let whole = if name.is_empty() {
+            INNER.to_owned()
+        } else {
+            format!("{INNER}/{name}")
+        };
+        let mut parts: Vec<&str> = whole.split('/').collect();
+        let last = parts.pop().unwrap_or_default().to_owned();
+        let mut folder = self.held.again()?;
+        for part in parts {
+            folder = folder.folder(part)?;
+        }
+        Ok((folder, last))
     }
 
     /// The log, opened for appending.
     pub(crate) fn open_log(&self) -> Result<File, ServerError> {
-        let path = self.folder.join(LOG);
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .map_err(failed("open", &path))
+        let log = self.held.append_or_create_own(LOG);
+        log.map_err(failed("open", &self.folder.join(LOG)))
     }
 
     /// The log's last lines, without control characters.
     pub(crate) fn log_tail(&self) -> String {
-        log::read_tail(&self.folder.join(LOG)).unwrap_or_else(|error| format!("(no log: {error})"))
+        let tail = self.held.open_own(LOG).and_then(log::read_tail);
+        tail.unwrap_or_else(|error| format!("(no log: {error})"))
     }
 
     /// Writes a started process down, for the reaper and for a later sweep.
     pub(crate) fn note(&self, process: Process) -> Result<(), ServerError> {
-        let path = self.folder.join(PIDS);
-        OpenOptions::new()
-            .append(true)
-            .create(true)
-            .mode(0o600)
-            .open(&path)
-            .and_then(|mut file| writeln!(file, "{process}"))
-            .map_err(failed("write", &path))?;
+        let noted = { self.held.append_or_create_own(PIDS) }
+            .and_then(|mut file| writeln!(file, "{process}"));
+        noted.map_err(failed("write", &self.folder.join(PIDS)))?;
         self.reaper.watch_process(process)
     }
 
@@ -183,11 +214,13 @@ impl Scratch {
         Ok(())
     }
 
-    fn hand_over(&self, path: &Path) -> Result<(), ServerError> {
+    fn hand_over(&self, file: impl AsFd) -> io::Result<()> {
         match self.account {
-            Some(Account { uid, gid }) => {
-                chown(path, Some(uid), Some(gid)).map_err(failed("change the owner of", path))
-            }
+            Some(Account { uid, gid }) => Ok(fchown(
+                file,
+                Some(Uid::from_raw(uid)),
+                Some(Gid::from_raw(gid)),
+            )?),
             None => Ok(()),
         }
     }
@@ -220,19 +253,23 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
 /// Makes a folder and takes its lock, starting anew when a sweep came between the two.
 ///
 /// The reaper hears of the folder before it is there, and again when it can hold the lock.
-fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, File), ServerError> {
+fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
+    let all = Folder::following(Links::All, root).and_then(refuse_foreign);
+    let all = all.map_err(failed("create a folder in", root))?;
     let mut last = io::Error::from(io::ErrorKind::ResourceBusy);
     for _ in 0..LOCK_TRIES {
-        let folder = root.join(abandoned::folder_name(account::random_number()?));
+        let name = abandoned::folder_name(account::random_number()?);
+        let folder = root.join(&name);
         reaper.watch_folder(&folder)?;
-        match DirBuilder::new()
-            .mode(0o700)
-            .create(&folder)
-            .and_then(|()| take_lock(&folder))
-        {
-            Ok(lock) => {
+        let made = all.make_folder(&name, 0o700).and_then(|()| {
+            let held = all.folder(&name)?;
+            let lock = take_lock(&held)?;
+            Ok((held, lock))
+        });
+        match made {
+            Ok((held, lock)) => {
                 reaper.watch_folder(&folder)?;
-                return Ok((folder, lock));
+                return Ok((folder, held, lock));
             }
             Err(error) => last = error,
         }
@@ -243,28 +280,34 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, File), Server
             io::ErrorKind::NotFound,
             io::ErrorKind::ResourceBusy,
         ];
-        if !is_passing.contains(&last.kind()) || !root.is_dir() {
+        if !is_passing.contains(&last.kind()) {
             break;
         }
     }
     Err(failed("create a folder in", root)(last))
 }
 
+/// Refuses a root whose folders another user could exchange, for a caller with more rights than that user.
+fn refuse_foreign(root: Folder) -> io::Result<Folder> {
+    let own = rustix::process::geteuid().as_raw();
+    match root.stranger() {
+        Some(stranger) if is_privileged() && !root.keeps(own) => {
+            Err(Refusal::Stranger(stranger.clone()).into())
+        }
+        _ => Ok(root),
+    }
+}
+
 /// Creates the lock file and holds it, shared, so that the reaper can hold it too.
-fn take_lock(folder: &Path) -> io::Result<File> {
-    let path = folder.join(LOCK);
-    let lock = OpenOptions::new()
-        .read(true)
-        .write(true)
-        .create_new(true)
-        .mode(0o600)
-        .open(&path)?;
+fn take_lock(folder: &Folder) -> io::Result<File> {
+    let lock = folder.create(LOCK, 0o600)?;
     lock.try_lock_shared().map_err(|error| match error {
         TryLockError::Error(source) => source,
         TryLockError::WouldBlock => io::ErrorKind::ResourceBusy.into(),
     })?;
     // A sweep may have removed the file before we locked it.
-    if fs::metadata(&path)?.ino() == lock.metadata()?.ino() {
+    let named = folder.look(LOCK)?.ok_or(io::ErrorKind::NotFound)?;
+    if FileId::from(&named) == FileId::from(&fstat(&lock)?) {
         Ok(lock)
     } else {
         Err(io::ErrorKind::NotFound.into())
@@ -283,6 +326,9 @@ fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Server
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
     use super::*;
 
     #[track_caller]

@@ -3,9 +3,11 @@
 //! Looks at files, and asks php-fpm for its modules; installs nothing.
 
 use std::env;
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+
+use looptax_host::program::trusted_program;
+use looptax_host::read;
 
 use crate::ServerError;
 use crate::binary::is_executable;
@@ -39,11 +41,11 @@ pub fn find() -> Result<Installed, ServerError> {
     let wordpress = FOLDERS
         .iter()
         .map(PathBuf::from)
-        .find(|folder| folder.join("wp-settings.php").is_file())
+        .find(|folder| read::is_file(&folder.join("wp-settings.php")))
         .ok_or_else(|| missing("WordPress", FOLDERS.join(" or ")))?;
     let themes = wordpress.join("wp-content/themes");
     let style = themes.join(THEME).join("style.css");
-    if !style.is_file() {
+    if !read::is_file(&style) {
         return Err(missing("WordPress's theme", style.display().to_string()));
     }
     let php_fpm = php_fpm().ok_or_else(|| missing("PHP's FastCGI server", "php-fpm".to_owned()))?;
@@ -64,9 +66,8 @@ pub(crate) fn php_fpm() -> Option<PathBuf> {
     env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
         .chain(USUAL_FOLDERS.iter().map(PathBuf::from))
-        .flat_map(|folder| fs::read_dir(folder).into_iter().flatten().flatten())
-        .map(|entry| entry.path())
-        .filter(|path| is_executable(path))
+        .flat_map(|folder| read::list(&folder).unwrap_or_default())
+        .filter(|path| is_executable(path) && trusted_program(path).is_ok())
         .filter_map(|path| Some((version_in(path.file_name()?.to_str()?)?, path)))
         .max_by_key(|(version, _)| *version)
         .map(|(_, path)| path)

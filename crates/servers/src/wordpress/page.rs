@@ -10,6 +10,7 @@ use serde::Deserialize;
 
 use super::{Site, Transport, WordPress};
 use crate::ServerError;
+use crate::stopping::Stoppable;
 
 /// How long PHP may be silent: installing a site takes a second or two, a page a hundredth of that.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
@@ -152,7 +153,7 @@ impl WordPress {
             action: "connect to php-fpm",
             source,
         };
-        let mut stream = UnixStream::connect(socket).map_err(connect)?;
+        let stream = UnixStream::connect(socket).map_err(connect)?;
         stream
             .set_read_timeout(Some(ANSWER_LIMIT))
             .map_err(connect)?;
@@ -175,7 +176,8 @@ impl WordPress {
             ("LOOPTAX_SITE", site.name()),
             ("LOOPTAX_DB_HOST", &db_host),
         ];
-        fastcgi::request(&mut stream, &params, ANSWER_LIMIT)
+        let limit = ANSWER_LIMIT;
+        fastcgi::request(&mut Stoppable { stream, limit }, &params, limit)
     }
 
     fn wrong(&self, script: Script, how: String) -> ServerError {

@@ -6,12 +6,10 @@
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
-use std::thread;
 use std::time::Duration;
 
 use super::Installed;
-use crate::child::ChildGuard;
-use crate::deadline::Deadline;
+use crate::child::{ChildGuard, Waited};
 use crate::process::StopSignal;
 use crate::scratch::Scratch;
 use crate::spawn::Program;
@@ -19,7 +17,6 @@ use crate::{PrivateServer, ServerError};
 
 /// How long php-fpm may take to listen: it reads its extensions from the disk the first time.
 const READY_LIMIT: Duration = Duration::from_secs(20);
-const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
 /// What could leave the machine or start something: a site needs none of it.
 const DISABLED: &str = "mail,exec,passthru,shell_exec,system,proc_open,popen,fsockopen,pfsockopen,\
@@ -80,18 +77,10 @@ fn wait_until_ready(
         how,
         log_tail: scratch.log_tail(),
     };
-    let deadline = Deadline::after(READY_LIMIT);
-    loop {
-        if let Some(status) = guard.ended() {
-            return Err(failed(format!("ended ({status})")));
-        }
-        if UnixStream::connect(socket).is_ok() {
-            return Ok(());
-        }
-        if deadline.has_passed() {
-            return Err(failed(format!("does not listen after {READY_LIMIT:?}")));
-        }
-        thread::sleep(LOOK_PAUSE);
+    match guard.wait(READY_LIMIT, |_| UnixStream::connect(socket).is_ok())? {
+        Waited::Ready => Ok(()),
+        Waited::Ended(status) => Err(failed(format!("ended ({status})"))),
+        Waited::TooLong => Err(failed(format!("does not listen after {READY_LIMIT:?}"))),
     }
 }
 

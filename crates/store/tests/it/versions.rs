@@ -133,7 +133,7 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
             "comparisons[0].raw.epochs[0].slices[0]",
         ),
         // The last one whole, and nothing behind it.
-        (whole - 1, "interrupted"),
+        (whole - 1, "."),
     ] {
         let error = error_of_text(&text[..end]);
         let message = format!("is broken at `{field}`");
@@ -145,4 +145,38 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
         let error = error_of_text(&text[..end]);
         assert!(error.hint().unwrap().contains("ends too early"), "{end}");
     }
+}
+
+#[test]
+fn r44_a_number_out_of_its_meaning_is_refused_with_its_place() {
+    let error = error_of(|record| record["comparisons"][0]["tax"][0]["alpha"] = json!(2));
+    let place = "is broken at `comparisons[0].tax[0].alpha`";
+    assert!(error.to_string().ends_with(place), "{error}");
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    let expected = "it is 2; a probability lies between 0 and 1";
+    assert!(cause.starts_with(expected), "{cause}");
+    check_broken(
+        "/comparisons/1/tax/0/theta/value",
+        json!(1e300),
+        "comparisons[1].tax[0].theta.value",
+    );
+    check_broken(
+        "/comparisons/0/connections",
+        json!(0),
+        "comparisons[0].connections",
+    );
+}
+
+#[test]
+fn r44_what_does_not_fit_together_is_refused_with_its_comparison() {
+    let error = error_of(|record| record["comparisons"][1]["tax"] = json!([]));
+    assert!(
+        error.to_string().ends_with("is broken at `comparisons[1]`"),
+        "{error}"
+    );
+    let cause = std::error::Error::source(&error).unwrap().to_string();
+    assert!(
+        cause.contains("tax has 0 entries, and 1 belong there"),
+        "{cause}"
+    );
 }

@@ -14,7 +14,7 @@ use looptax_record::{Outcome, Point, PointCode, StepPlace};
 use serde::{Deserialize, Serialize};
 
 use super::FixError;
-use super::admin::{cell, column, identity, log_in, password_of, refuse_another, shown};
+use super::admin::{identity, log_in, password_of, refuse_another, shown};
 use crate::digest::Digest;
 use crate::journal::{Fix, Step};
 use crate::work::{FixPlan, Named};
@@ -278,15 +278,27 @@ fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<Accoun
         what: "how the account is",
         why: with_causes(&error),
     };
-    if column(talk, &statement.is_there())
-        .map_err(untold)?
-        .is_empty()
-    {
+    let is_there: u64 = talk.number(&statement.is_there()).map_err(untold)?;
+    if is_there == 0 {
         return Ok(AccountState::default());
     }
     let account = statement.account();
-    let made = cell(talk, &format!("SHOW CREATE USER {account}")).map_err(untold)?;
-    let grants = column(talk, &format!("SHOW GRANTS FOR {account}")).map_err(untold)?;
+    let made = talk.cell(&format!("SHOW CREATE USER {account}"));
+    let made = made.and_then(|it| {
+        let is_made = it.starts_with("CREATE USER ");
+        is_made
+            .then_some(it)
+            .ok_or_else(|| talk.unfit("CREATE USER", "something else"))
+    });
+    let made = made.map_err(untold)?;
+    let grants = talk.column(&format!("SHOW GRANTS FOR {account}"));
+    let grants = grants.and_then(|it| {
+        let is_told = !it.is_empty();
+        is_told
+            .then_some(it)
+            .ok_or_else(|| talk.unfit("grants", "none"))
+    });
+    let grants = grants.map_err(untold)?;
     Ok(AccountState {
         made: Some(made),
         grants,
@@ -332,9 +344,10 @@ pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Res
 
 /// Waits until the connection of a killed looptax is gone: the server ends the statement that it is at.
 fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
-    let asked = format!("SELECT 1 FROM information_schema.processlist WHERE id = {connection}");
+    let asked =
+        format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}");
     for _ in 0..LOOKS {
-        if column(talk, &asked).is_ok_and(|found| found.is_empty()) {
+        if talk.number(&asked).is_ok_and(|n: u64| n == 0) {
             return;
         }
         thread::sleep(PAUSE);

@@ -5,7 +5,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use looptax_dsn::{Address, Protocol, Secret};
 use looptax_failure::with_causes;
 use looptax_path::{Conversation, Endpoint, Limits, Sealing};
-use looptax_wire::{Login, WireError};
+use looptax_wire::Login;
 
 use super::FixError;
 
@@ -14,6 +14,7 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn {
         server: shown(address),
         why,
+        is_of_stranger: false,
     };
     let endpoint = match address.socket_file() {
         Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
@@ -44,8 +45,13 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
         ..Login::default()
     };
     let limits = Limits::default();
-    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits)
-        .map_err(|error| failed(with_causes(&error)))
+    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits).map_err(
+        |error| FixError::LogIn {
+            server: shown(address),
+            why: with_causes(&error),
+            is_of_stranger: error.is_of_stranger(),
+        },
+    )
 }
 
 fn tcp(address: &Address) -> Option<SocketAddr> {
@@ -81,7 +87,14 @@ pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixErr
     if conversation.protocol() == Protocol::Postgres {
         // Where its data lie is for some roles alone.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
-        return cell(conversation, asked).map_err(|error| untold(with_causes(&error)));
+        let told = conversation.cell(asked).and_then(|it| {
+            // It begins with the year.
+            let is_time = it.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
+            is_time
+                .then_some(it)
+                .ok_or_else(|| conversation.unfit("a time and a port", ""))
+        });
+        return told.map_err(|error| untold(with_causes(&error)));
     }
     let id = conversation.connection_id();
     let view = conversation.server_view(&[id]);
@@ -120,18 +133,4 @@ pub(super) fn password_of(client: &Address) -> Secret {
         .password
         .clone()
         .unwrap_or_else(|| Secret::new(given()))
-}
-
-/// The first cell of an answer.
-pub(super) fn cell(conversation: &mut Conversation, sql: &str) -> Result<String, WireError> {
-    let rows = conversation.query(sql)?;
-    let first = rows.into_iter().next().and_then(|it| it.into_iter().next());
-    Ok(first.flatten().unwrap_or_default())
-}
-
-/// The first column of an answer.
-pub(super) fn column(conversation: &mut Conversation, sql: &str) -> Result<Vec<String>, WireError> {
-    let rows = conversation.query(sql)?;
-    let cells = rows.into_iter().filter_map(|it| it.into_iter().next()?);
-    Ok(cells.collect())
 }

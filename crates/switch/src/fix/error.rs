@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use looptax_failure::Explain;
+use looptax_path::TRUST_PEER;
 
 use crate::SwitchError;
 
@@ -19,6 +20,8 @@ pub enum FixError {
         server: String,
         /// The server's words, or the system's.
         why: String,
+        /// Whether nothing proved that the server is there.
+        is_of_stranger: bool,
     },
     /// An administrator is needed.
     #[error("an administrator of {server} is needed for that")]
@@ -110,6 +113,7 @@ impl Explain for FixError {
         Some(match self {
             Self::Switch(error) => return error.hint(),
             Self::Nothing => "`looptax check` says what stands in the way".to_owned(),
+            Self::LogIn { is_of_stranger: true, .. } => TRUST_PEER.to_owned(),
             Self::LogIn { .. } => {
                 "name an administrator of the server: --admin mysql://root@localhost/?socket=PATH or postgres://postgres@%2Frun%2Fpostgresql/".to_owned()
             }

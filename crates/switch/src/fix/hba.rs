@@ -4,7 +4,6 @@
 //! administrator has the server look through the rules before it takes them; without one, root has it take them, and a
 //! file with anything in it that is not understood is left alone.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::thread;
@@ -13,15 +12,16 @@ use std::time::Duration;
 use looptax_advise::app::rewritten;
 use looptax_advise::check::Hba;
 use looptax_diagnose::check::hba_file;
-use looptax_discover::Server;
+use looptax_discover::{Process, Server};
 use looptax_dsn::{Address, Protocol};
 use looptax_failure::with_causes;
+use looptax_host::{FileId, View, kernel, read};
 use looptax_path::Conversation;
 use looptax_record::{Point, StepPlace};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::FixError;
-use super::admin::{cell, column, log_in, refuse_another};
+use super::admin::{log_in, refuse_another};
 use crate::file::Original;
 use crate::journal::{Fix, Step};
 use crate::text::Encoding;
@@ -31,6 +31,9 @@ use crate::{Edited, End, Kept, Work};
 /// How often one asks whether the server has read its rules, and how long it has for that: it does at once.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
+
+/// More than the few lines of a lock file.
+const MOST_LOCK_BYTES: u64 = 4 << 10;
 
 /// When a session's settings were read.
 const LOADED: &str = "SELECT pg_conf_load_time()::text";
@@ -160,8 +163,13 @@ fn told(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErro
     let mut talk = log_in(admin)?;
     refuse_another(&mut talk, admin, client)?;
     let mut show = |name: &str| {
-        let value = cell(&mut talk, &format!("SHOW {name}"));
-        value.map(PathBuf::from).map_err(|error| FixError::Untold {
+        let path = talk.cell(&format!("SHOW {name}")).and_then(|it| {
+            let is_path = it.starts_with('/');
+            is_path
+                .then(|| PathBuf::from(&it))
+                .ok_or_else(|| talk.unfit("a path", &it))
+        });
+        path.map_err(|error| FixError::Untold {
             what: "where its files lie",
             why: with_causes(&error),
         })
@@ -179,7 +187,7 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
     let server = server.filter(|_| rustix::process::geteuid().is_root());
     let server = server.ok_or_else(no_admin)?;
     let file = hba_file(server).ok_or_else(no_admin)?;
-    let data = fs::read_link(server.process.file("cwd")).map_err(|_| no_admin())?;
+    let data = kernel::link(server.process.file("cwd")).map_err(|_| no_admin())?;
     Ok((PathBuf::from(file.path), data))
 }
 
@@ -195,13 +203,19 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_discover::process(pid) else {
         return Err(elsewhere("its server does not run here"));
     };
-    let same = |path: &Path, other: &Path| {
-        let both = fs::metadata(path).and_then(|it| Ok((it, fs::metadata(other)?)));
-        both.is_ok_and(|(one, other)| (one.dev(), one.ino()) == (other.dev(), other.ino()))
-    };
     // Whoever may not look into the process sees at least that it is the one of these data.
-    let is_hidden = fs::read_link(process.file("cwd")).is_err();
-    if is_hidden || same(data, &process.file("cwd")) && same(path, &process.outside(path)) {
+    if kernel::link(process.file("cwd")).is_err() {
+        return Ok(());
+    }
+    let same = |view: &View, path: &Path| {
+        let both = read::look(path)
+            .ok()
+            .flatten()
+            .zip(view.look(path).ok().flatten());
+        both.is_some_and(|(one, other)| FileId::from(&one) == FileId::from(&other))
+    };
+    let sees_the_same = |view: View| same(&view, data) && same(&view, path);
+    if works_in(data, &process) && process.view().is_ok_and(sees_the_same) {
         return Ok(());
     }
     Err(elsewhere(
@@ -209,8 +223,19 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     ))
 }
 
+/// Whether a process is in this folder.
+fn works_in(data: &Path, process: &Process) -> bool {
+    let ours = read::look(data).ok().flatten().map(|it| FileId::from(&it));
+    let theirs = kernel::metadata(process.file("cwd")).ok();
+    let theirs = theirs.map(|it| FileId {
+        dev: it.dev(),
+        ino: it.ino(),
+    });
+    ours.is_some() && ours == theirs
+}
+
 fn postmaster_pid(data: &Path) -> Option<u32> {
-    let lock = fs::read_to_string(data.join("postmaster.pid")).ok()?;
+    let lock = read::text(&data.join("postmaster.pid"), MOST_LOCK_BYTES).ok()?;
     lock.lines().next()?.trim().parse().ok()
 }
 
@@ -225,10 +250,10 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let number = number.ok_or_else(|| failed("its process is not known"))?;
     let process = pidfd_open(number, PidfdFlags::empty())
         .map_err(|error| failed(&format!("its process: {error}")))?;
-    let folder = fs::read_link(format!("/proc/{pid}/cwd"));
-    let folder = folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
-    let is_it = fs::canonicalize(data).is_ok_and(|data| data == folder);
-    is_it
+    let folder = kernel::link(format!("/proc/{pid}/cwd"));
+    folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
+    looptax_discover::process(pid)
+        .is_some_and(|it| works_in(data, &it))
         .then_some(process)
         .ok_or_else(|| failed("it does not run"))
 }
@@ -241,7 +266,7 @@ fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
 
 fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     let asked = "SELECT 'line ' || line_number || ': ' || error FROM pg_hba_file_rules WHERE error IS NOT NULL";
-    let errors = column(talk, asked).map_err(|error| FixError::Untold {
+    let errors = talk.column(asked).map_err(|error| FixError::Untold {
         what: "whether its rules are right",
         why: with_causes(&error),
     })?;
@@ -271,13 +296,15 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
     // A new session has what the server itself has read.
     let loaded = || {
         let mut talk = log_in(admin)?;
-        cell(&mut talk, LOADED).map_err(|error| failed(with_causes(&error)))
+        talk.cell(LOADED)
+            .map_err(|error| failed(with_causes(&error)))
     };
     let before = loaded()?;
     work.note(Step::Running {
         command: RELOAD.to_owned(),
     })?;
-    let said = cell(&mut log_in(admin)?, RELOAD).map_err(|error| failed(with_causes(&error)))?;
+    let said = log_in(admin)?.cell(RELOAD);
+    let said = said.map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {
         return Err(failed("it could not tell its own process".to_owned()));
     }

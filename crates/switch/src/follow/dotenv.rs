@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use looptax_advise::app::Provider;
+use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
@@ -23,7 +24,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
         return;
     }
     for folder in path.ancestors().skip(1).take(MOST_ABOVE + 1) {
-        if folder.join(".env").is_file() || folder.join(".env.local").is_file() {
+        if read::is_file(&folder.join(".env")) || read::is_file(&folder.join(".env.local")) {
             in_folder(folder, reader, names, followed);
             return;
         }
@@ -32,13 +33,14 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
 
 /// The files of a folder, later ones winning, as Symfony reads them; others read `.env` alone.
 fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
-    let is_symfony = folder.join("symfony.lock").is_file() || folder.join("bin/console").is_file();
+    let is_symfony =
+        read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
     let mut files: Vec<String> = vec![".env".to_owned()];
     if is_symfony {
         files.push(".env.local".to_owned());
         let kind = environment_kind(folder, reader);
         files.extend([format!(".env.{kind}"), format!(".env.{kind}.local")]);
-    } else if folder.join(".env.local").is_file() {
+    } else if read::is_file(&folder.join(".env.local")) {
         // Whether that is read, and what it wins over, is the program's business.
         return;
     }

@@ -1,11 +1,11 @@
 //! PHP-FPM's pools: `env[NAME] = value`.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::PathBuf;
 
 use looptax_advise::app::{Assigned, Provider};
 use looptax_discover::Process;
+use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
@@ -57,12 +57,7 @@ pub(super) fn find(
 }
 
 fn files(reader: Reader<'_>) -> Vec<PathBuf> {
-    let below = |folder: PathBuf| -> Vec<PathBuf> {
-        let entries = fs::read_dir(folder).into_iter().flatten().flatten();
-        let mut paths: Vec<PathBuf> = entries.map(|it| it.path()).collect();
-        paths.sort();
-        paths
-    };
+    let below = |folder: PathBuf| read::list(&folder).unwrap_or_default();
     let mut found = below(reader.root.join("etc/php-fpm.d"));
     for version in below(reader.root.join("etc/php")) {
         found.extend(below(version.join("fpm/pool.d")));

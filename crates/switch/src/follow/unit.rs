@@ -5,11 +5,11 @@
 //! over the unit's own, and of each kind the last.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Assigned, Provider, Variable, assigned, drop_in};
 use looptax_discover::{Home, Process};
+use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 use crate::SwitchError;
@@ -95,15 +95,19 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     });
     let names: Vec<&str> = std::iter::once(unit).chain(template.as_deref()).collect();
     let folders = || FOLDERS.iter().map(|it| root.join(it));
-    let in_folders = |name: &str| folders().map(|it| it.join(name)).find(|it| it.is_file());
+    let in_folders = |name: &str| {
+        folders()
+            .map(|it| it.join(name))
+            .find(|it| read::is_file(it))
+    };
     let own = names.iter().find_map(|name| in_folders(name))?;
     // Of drop-ins with one name that of the first folder counts; all are read by their names.
     let mut drop_ins: BTreeMap<String, PathBuf> = BTreeMap::new();
     for name in &names {
         for folder in folders() {
-            let entries = fs::read_dir(folder.join(format!("{name}.d")));
-            for entry in entries.into_iter().flatten().flatten() {
-                let (path, file) = (entry.path(), entry.file_name());
+            let paths = read::list(&folder.join(format!("{name}.d")));
+            for path in paths.unwrap_or_default() {
+                let file = path.file_name().unwrap_or_default();
                 let file = file.to_string_lossy().into_owned();
                 if path.extension().is_some_and(|it| it == "conf") && !file.starts_with('.') {
                     drop_ins.entry(file).or_insert(path);

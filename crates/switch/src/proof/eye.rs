@@ -40,6 +40,7 @@ impl Eye {
         address: &Address,
         tcp: SocketAddr,
         socket: &Path,
+        limits: Limits,
     ) -> (Self, Option<String>) {
         let Some(user) = address
             .user
@@ -60,7 +61,7 @@ impl Eye {
             ..Login::default()
         };
         let open = |endpoint: &Endpoint| {
-            let (limits, sealing) = (Limits::default(), Sealing::IfRefused);
+            let sealing = Sealing::IfRefused;
             Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
         };
         let over_tcp = open(&Endpoint::Tcp(tcp)).ok();

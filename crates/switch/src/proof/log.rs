@@ -1,11 +1,11 @@
 //! What the server writes into its log while an application tries to come in: the cause, in its own words.
 
-use std::fs::{self, File};
+use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
-use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_host::{FileId, kernel};
+use rustix::fs::{FileType, fstat};
 
 /// So much of what was added is read.
 const MOST_BYTES: u64 = 256 << 10;
@@ -20,27 +20,37 @@ const TELLING: [&str; 5] = [
     "too many connections",
 ];
 
-/// The logs that a server has open, and how long each was.
+/// The logs that a server has open, held, and how long each was.
 #[derive(Debug, Default)]
-pub(super) struct Logs(Vec<(PathBuf, u64)>);
+pub(super) struct Logs(Vec<(File, u64)>);
 
 impl Logs {
-    /// Finds them among the files that the process has open; none where it may not be looked into.
+    /// Finds them among the files that the process has open and its user may read; none where it may not be looked into.
     pub(super) fn find(server: &Process) -> Self {
-        let entries = fs::read_dir(server.file("fd")).into_iter().flatten();
-        let mut found: Vec<(PathBuf, u64)> = Vec::new();
-        for entry in entries.flatten() {
-            let Ok(path) = fs::read_link(entry.path()) else {
+        let names = kernel::names(server.file("fd")).into_iter().flatten();
+        let mut known: Vec<FileId> = Vec::new();
+        let mut found = Vec::new();
+        for name in names {
+            let open = server.file("fd").join(&name);
+            let Ok(path) = kernel::link(&open) else {
                 continue;
             };
-            let is_output = matches!(entry.file_name().to_str(), Some("1" | "2"));
+            let is_output = name == "1" || name == "2";
             let is_named = { path.extension() }.is_some_and(|it| it == "log" || it == "err");
-            let Ok(metadata) = fs::metadata(&path) else {
+            let is_file = kernel::metadata(&open).is_ok_and(|it| it.is_file());
+            if !is_file || !(is_output || is_named) {
+                continue;
+            }
+            let Ok(file) = kernel::open(&open) else {
                 continue;
             };
-            let is_new = found.iter().all(|(known, _)| *known != path);
-            if metadata.is_file() && (is_output || is_named) && is_new {
-                found.push((path, metadata.size()));
+            let Ok(stat) = fstat(&file) else { continue };
+            let is_ordinary = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            let id = FileId::from(&stat);
+            // A process may hold a file by name that its user cannot read.
+            if is_ordinary && !known.contains(&id) && server.viewer().may_read(&stat) {
+                known.push(id);
+                found.push((file, u64::try_from(stat.st_size).unwrap_or(0)));
             }
         }
         Self(found)
@@ -48,8 +58,8 @@ impl Logs {
 
     /// The last lines since then that tell of somebody who was refused.
     pub(super) fn telling_lines(&self) -> Vec<String> {
-        let added = self.0.iter().filter_map(|(path, from)| {
-            let mut file = File::open(path).ok()?;
+        let added = self.0.iter().filter_map(|(file, from)| {
+            let mut file: &File = file;
             file.seek(SeekFrom::Start(*from)).ok()?;
             let mut bytes = Vec::new();
             file.take(MOST_BYTES).read_to_end(&mut bytes).ok()?;

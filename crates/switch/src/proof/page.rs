@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_failure::{Failure, with_causes};
+use looptax_host::waiting;
 use looptax_path::{TlsClient, WebAddress, WebPage};
 use looptax_wire::WireError;
 use looptax_wire::http::{Buffers, HttpError, Limited, Limits, Request, exchange, first_words};
@@ -33,6 +34,8 @@ pub struct Page {
     lines: Vec<Option<String>>,
     /// Its lines at the last request.
     last: Vec<String>,
+    /// So long it is waited for, each time.
+    patience: Duration,
     /// So long all of it may take.
     whole: Duration,
     /// Whether two requests had another number of lines: then status and size of the page count alone.
@@ -54,7 +57,7 @@ impl Page {
             Failure::usage(format!("--url: {why}"), "name a page of this machine")
         })?;
         let first = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
-        std::thread::sleep(APART);
+        waiting::pause(APART);
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
             let what = format!(
@@ -93,6 +96,7 @@ impl Page {
             status: 0,
             lines: Vec::new(),
             last: Vec::new(),
+            patience: PATIENCE,
             whole: WHOLE,
             is_unsteady: false,
         })
@@ -101,7 +105,7 @@ impl Page {
     /// Asks, until it is over for whoever wants to know.
     fn ask(&self, is_over: &AtomicBool) -> Result<Answer, HttpError> {
         let start = Since::now();
-        let opened = self.address.open(&self.tls, PATIENCE);
+        let opened = self.address.open(&self.tls, self.patience);
         let stream = opened.map_err(|source| WireError::Io {
             action: "connect",
             source,
@@ -110,7 +114,7 @@ impl Page {
         let mut stream = Limited::new(stream, goes_on);
         let mut buffers = Buffers::new(Limits {
             kept_bytes: COMPARED_BYTES,
-            ..Limits::new(PATIENCE)
+            ..Limits::new(self.patience)
         });
         let answer = exchange(&mut stream, &self.request, &mut buffers)?;
         Ok(Answer {
@@ -182,6 +186,11 @@ impl Page {
             }
         }
         is_alike
+    }
+
+    /// From now on it has so long for all of it.
+    pub(crate) fn hurry(&mut self, limit: Duration) {
+        (self.patience, self.whole) = (limit, limit);
     }
 
     /// Its address.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use looptax_discover::{Outlook, Process, Server, Sighting, holders};
 use looptax_dsn::Address;
-use looptax_path::ServerCounts;
+use looptax_path::{Limits, ServerCounts};
 
 use crate::clock::Since;
 
@@ -33,7 +33,7 @@ pub struct Watched {
 
 impl Watched {
     /// The server's own view; beside it why there is none over the socket.
-    fn eye(&self) -> (Eye, Option<String>) {
+    fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
         let pooler = { self.server.as_ref() }
             .map(|it| it.kind)
             .filter(|it| it.is_pooler());
@@ -43,7 +43,7 @@ impl Watched {
                 let why = format!("{kind} hands questions on to the server behind it");
                 (Eye::default(), Some(why))
             }
-            None => Eye::open(&self.address, self.tcp, &self.socket),
+            None => Eye::open(&self.address, self.tcp, &self.socket, limits),
         }
     }
 }
@@ -51,6 +51,8 @@ impl Watched {
 /// The watch over a connection.
 pub struct Watch {
     of: Watched,
+    /// How long the server is waited for.
+    limits: Limits,
     outlook: Option<Outlook>,
     eye: Eye,
     application: Application,
@@ -82,7 +84,8 @@ impl Watch {
     /// the processes that are named.
     pub fn begin(of: Watched, named: &[Process]) -> Self {
         let pids: Vec<u32> = named.iter().map(|it| it.pid).collect();
-        let (eye, unasked) = of.eye();
+        let limits = Limits::default();
+        let (eye, unasked) = of.eye(limits);
         let mut watch = Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
@@ -103,6 +106,7 @@ impl Watch {
                 ..Seen::default()
             },
             eye,
+            limits,
             of,
         };
         for process in named {
@@ -156,6 +160,14 @@ impl Watch {
         self.count();
         self.tick();
         self.seen.is_tcp_seen_whole = self.seen.is_seen_whole();
+    }
+
+    /// From now on the server has so long for whatever is asked.
+    pub(crate) fn hurry(&mut self, limit: Duration) {
+        self.limits = Limits {
+            connect: limit,
+            io: limit,
+        };
     }
 
     /// Counts from now on: what was there until now is known.
@@ -315,7 +327,7 @@ impl Watch {
     /// The server may only have been restarted; what it counted began anew then.
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
-        let (mut eye, _) = self.of.eye();
+        let (mut eye, _) = self.of.eye(self.limits);
         if eye.is_shut() || eye.sessions().is_err() {
             let why = why.unwrap_or_else(|| "nobody can log in".to_owned());
             self.seen.gone.get_or_insert((now, why));

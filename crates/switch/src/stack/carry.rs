@@ -11,21 +11,22 @@ use looptax_diagnose::check::Client;
 use looptax_diagnose::check::reach::reach;
 use looptax_discover::Process;
 use looptax_failure::Failure;
+use looptax_host::waiting;
 use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
 
 use super::Stack;
 use super::eyes::Eyes;
-use super::program::Line;
 use super::undo::{Again, PAUSE, TAKEN};
 use crate::SwitchError;
 use crate::apply::{
-    AGAIN, Carried, LEAST_PAUSE, PAUSE_PER_LOOK, PageSeen, STUBBORN, Tell, ask_again, note,
-    put_back, run, step,
+    AGAIN, AGAIN_WHEN_STOPPED, Carried, LEAST_PAUSE, PAUSE_PER_LOOK, PageSeen, STUBBORN, Tell,
+    ask_again, note, put_back, run, step,
 };
 use crate::clock::Since;
 use crate::data_folder::Kept;
 use crate::journal::{End, Step};
 use crate::proof::Page;
+use crate::reload::Line;
 use crate::work::Work;
 
 /// So long the page has to be as before, and nothing at the port, before that counts.
@@ -175,9 +176,9 @@ impl Carrying<'_, '_> {
     }
 
     fn run(&mut self, line: &Line) -> Result<(), SwitchStep> {
-        let command = line.text.clone();
+        let command = line.text().to_owned();
         note(&mut self.work, Step::Running { command })?;
-        let said = run(line.command(), self.order.within, self.order.stop);
+        let said = run(line, self.order.within, self.order.stop);
         let code = said.is_ok().then_some(0);
         note(&mut self.work, Step::Ran { code })?;
         (self.tell)(said?);
@@ -269,7 +270,7 @@ impl Carrying<'_, '_> {
                 if let Some(judged) = self.judge(&page, start.elapsed(), last_over_tcp) {
                     break judged;
                 }
-                thread::sleep(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+                waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
             };
             is_over.store(true, Ordering::Relaxed);
             judged
@@ -360,6 +361,7 @@ impl Carrying<'_, '_> {
             (self.tell)(step(StepCode::FilesNotPutBack, words));
             return Err(error);
         }
+        waiting::allow_again();
         if self.is_reloaded {
             let stack = self.stack;
             let again = Again {
@@ -379,6 +381,11 @@ impl Carrying<'_, '_> {
     fn works_as_before(&self) -> SwitchStep {
         let start = Since::now();
         let mut page = self.order.page.clone();
+        let mut limit = AGAIN.min(self.order.within);
+        if self.order.stop.load(Ordering::Relaxed) {
+            limit = limit.min(AGAIN_WHEN_STOPPED);
+            page.hurry(limit);
+        }
         loop {
             let differs = page.differs();
             match differs {
@@ -386,7 +393,7 @@ impl Carrying<'_, '_> {
                     let words = format!("{} is as it was before", page.url());
                     return step(StepCode::WorksAsBefore, words);
                 }
-                Some(how) if start.elapsed() >= AGAIN.min(self.order.within) => {
+                Some(how) if start.elapsed() >= limit => {
                     return step(StepCode::NotSeenAgain, how);
                 }
                 Some(_) => thread::sleep(PAUSE),

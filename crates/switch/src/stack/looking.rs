@@ -1,8 +1,6 @@
 //! What speaks against a socket between a web server and what is behind it: the way there gone as its workers, who else
 //! needs the port, and whom the socket would keep out. Writes nothing.
 
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::Rewrite;
@@ -11,7 +9,9 @@ use looptax_diagnose::check::Client;
 use looptax_diagnose::check::reach::reach;
 use looptax_discover::{Home, Place, Process, SocketFile, listens_on};
 use looptax_failure::Failure;
+use looptax_host::{FileId, kernel, read};
 use looptax_record::{Edit, Outcome, Point, PointCode, Topic};
+use rustix::fs::Stat;
 
 use super::back::{BackProgram, Own};
 use super::front::Front;
@@ -70,12 +70,9 @@ impl Looking<'_> {
     /// Whether both programs see the socket's folder as we do.
     fn same_folder(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
-        let seen = |it: &Process| {
-            fs::metadata(it.outside(folder))
-                .ok()
-                .map(|it| (it.dev(), it.ino()))
-        };
-        let ours = fs::metadata(folder).ok().map(|it| (it.dev(), it.ino()));
+        let id = |it: &Stat| FileId::from(it);
+        let seen = |it: &Process| it.view().ok()?.look(folder).ok()?.as_ref().map(id);
+        let ours = read::look(folder).ok().flatten().as_ref().map(id);
         let strange = [&self.front.master, &self.front.worker, self.own.master]
             .into_iter()
             .find(|it| {
@@ -89,7 +86,7 @@ impl Looking<'_> {
             folder.display()
         );
         let jail = { strange.is_in_chroot && !matches!(strange.home, Home::Container { .. }) }
-            .then(|| fs::read_link(strange.file("root")).ok());
+            .then(|| kernel::link(strange.file("root")).ok());
         let next = match jail.flatten() {
             Some(jail) => in_chroot(&strange.program_name(), &jail, self.socket),
             None => "name a socket in a folder that both see, below /run: --socket PATH".to_owned(),
@@ -101,7 +98,7 @@ impl Looking<'_> {
     /// Lines of the web server's files that go on to the same port, where nobody would be any more.
     fn others(&self, port: &Port) -> Option<Point> {
         let lines = |(path, text): &(PathBuf, String)| {
-            let is_site = fs::canonicalize(path).is_ok_and(|it| it == *self.site);
+            let is_site = read::real_path(path).is_ok_and(|it| it == *self.site);
             let application = self.pair.applications[0];
             let lines = port.other_lines((path, text), application, is_site);
             let shown = path.display().to_string();
@@ -140,11 +137,11 @@ impl Looking<'_> {
     /// That what is behind may not make a socket in the folder.
     fn may_not_listen(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
-        let found = fs::metadata(folder).ok()?;
+        let found = read::look(folder).ok()??;
         let access = Access {
-            uid: found.uid(),
-            gid: found.gid(),
-            mode: found.mode(),
+            uid: found.st_uid,
+            gid: found.st_gid,
+            mode: found.st_mode,
         };
         let user = User::of(self.own.master);
         if access.lets_in(&user) {
@@ -169,7 +166,7 @@ impl Looking<'_> {
     fn folder(&self, client: &Client) -> Point {
         let how = format!("went there as {}", client.shown);
         let folder = self.socket.parent().unwrap_or(self.socket);
-        let lies = fs::symlink_metadata(self.socket).is_ok();
+        let lies = !matches!(read::look_at_link(self.socket), Ok(None));
         let probe = folder.join(".looptax-is-not-there");
         let shown = self.socket.display();
         if lies && reach(self.socket, client).end != End::Refused {

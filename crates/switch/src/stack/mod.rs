@@ -26,9 +26,10 @@ use looptax_failure::Failure;
 
 use crate::journal::StackOf;
 use crate::plan::Plan;
+use crate::reload::Line;
 use back::BackProgram;
 use front::FrontProgram;
-use program::Line;
+pub(crate) use program::{file_of, line};
 
 pub use back::pool_tests;
 pub use carry::{StackOrder, carry_out_stack};
@@ -86,7 +87,7 @@ impl Stack {
         tests
             .iter()
             .chain(reloads)
-            .map(|it| it.text.clone())
+            .map(|it| it.text().to_owned())
             .collect()
     }
 
@@ -117,7 +118,7 @@ impl Sides {
             tests.extend(self.back.test(&self.back_master));
         }
         if let Some(reload) = reload {
-            let reloads = vec![Line::from(reload.to_owned())];
+            let reloads = vec![Line::from(reload)];
             return Ok(Commands { tests, reloads });
         }
         let by_hand = |why: String| {
@@ -127,7 +128,7 @@ impl Sides {
         let mut reloads = Vec::new();
         if is_back_too {
             let said = self.back.reload(&self.back_master);
-            reloads.push(said.map(Line::from).map_err(by_hand)?);
+            reloads.push(said.map(|it| Line::from(&*it)).map_err(by_hand)?);
         }
         reloads.push(self.front.reload(&self.front_master).map_err(by_hand)?);
         Ok(Commands { tests, reloads })

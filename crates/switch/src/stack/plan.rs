@@ -1,6 +1,5 @@
 //! What a switch of both files would do: who reads them, which lines, and what speaks against it. Writes nothing.
 
-use std::fs;
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
@@ -8,6 +7,7 @@ use looptax_advise::app::Rewrite;
 use looptax_diagnose::check::Switchable;
 use looptax_discover::{Endpoint, Place, Process, listens_on};
 use looptax_failure::Failure;
+use looptax_host::read;
 use looptax_record::{Edit, Outcome, SwitchVerdict};
 
 use super::back::{self, Own};
@@ -139,7 +139,7 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     };
     let of_file = |(path, text): &(PathBuf, String)| {
         let all = connections(path, text, pair.applications[0], Path::new("/"));
-        let is_site = fs::canonicalize(path).is_ok_and(|it| it == *site);
+        let is_site = read::real_path(path).is_ok_and(|it| it == *site);
         let file = if is_site {
             String::new()
         } else {

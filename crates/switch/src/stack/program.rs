@@ -1,14 +1,15 @@
 //! Programs that run all the time and read files: their masters, a test of their files, what has them read again.
 
-use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use looptax_discover::{Home, Process, any_process};
+use looptax_failure::Failure;
+use looptax_host::{kernel, read};
 
 use crate::journal::ProgramOf;
-use crate::reload::{Command as ShellCommand, environment, main_unit_of, reload_of_unit};
+use crate::reload::{Question, main_unit_of, reload_of_unit};
 
 /// What the kernel writes behind the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
@@ -36,10 +37,12 @@ pub(super) fn is_trusted(process: &Process) -> bool {
 fn is_here(process: &Process) -> bool {
     let is_elsewhere = process.is_in_chroot || matches!(process.home, Home::Container { .. });
     let our_mounts = looptax_discover::process(std::process::id()).and_then(|it| it.mounts);
-    let file = |path: &Path| fs::metadata(path).ok().map(|it| (it.dev(), it.ino()));
+    let exe = kernel::metadata(process.file("exe")).ok();
+    let exe = exe.map(|it| (it.dev(), it.ino()));
+    let file = read::look(&file_of(process)).ok().flatten();
+    let file = file.map(|it| (it.st_dev, it.st_ino));
     // A service may have a /tmp of its own, and its program is still the one that we see.
-    let is_same = process.mounts == our_mounts
-        || file(&process.file("exe")).is_some_and(|it| Some(it) == file(&file_of(process)));
+    let is_same = process.mounts == our_mounts || exe.is_some() && exe == file;
     !is_elsewhere && is_same
 }
 
@@ -56,7 +59,7 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
 }
 
 /// Its file, also where a newer one has taken its place.
-pub(super) fn file_of(process: &Process) -> PathBuf {
+pub(crate) fn file_of(process: &Process) -> PathBuf {
     let path = process.program.clone().unwrap_or_default();
     let text = path.to_string_lossy();
     PathBuf::from(text.trim_end_matches(REPLACED))
@@ -71,57 +74,29 @@ pub(super) fn told(process: &Process, name: &str) -> ProgramOf {
     }
 }
 
-/// What a program says when it is run to its end; its words where it fails.
-pub(super) fn said(
-    program: &Path,
-    words: impl IntoIterator<Item = String>,
-) -> Result<String, String> {
-    told_by(Command::new(program).args(words))
-}
+/// How long a program may take to list its files.
+const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The same with the variables of one that runs.
-pub(super) fn said_like(
-    like: &Process,
-    program: &Path,
-    words: impl IntoIterator<Item = String>,
-) -> Result<String, String> {
-    let variables = environment(like).map_err(|error| error.to_string())?;
-    let mut command = Command::new(program);
-    told_by(command.args(words).env_clear().envs(variables))
-}
-
-fn told_by(command: &mut Command) -> Result<String, String> {
-    let output = { command.stdin(Stdio::null()).output() }.map_err(|error| error.to_string())?;
-    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    if output.status.success() {
-        Ok(text(&output.stdout))
-    } else {
-        Err(text(&output.stderr).trim().to_owned())
-    }
-}
-
-/// A line of a shell.
-#[derive(Debug, Clone)]
-pub(super) struct Line {
-    /// As it is typed and shown.
-    pub(super) text: String,
-    /// Whose user, folder and environment it needs, where those are not ours.
-    pub(super) like: Option<Process>,
-}
-
-impl Line {
-    pub(super) fn command(&self) -> ShellCommand<'_> {
-        ShellCommand {
-            text: &self.text,
-            like: self.like.as_ref(),
+/// What a program prints that is asked.
+///
+/// # Errors
+/// Why it was not asked, or its own words where it fails.
+pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
+    match question.answer(PATIENCE, None) {
+        Ok(answer) if answer.code == Some(0) => Ok(answer.output),
+        Ok(answer) => {
+            let words = answer.errors.trim();
+            let words = format!("{title}'s files are wrong already: {words}");
+            Err(Failure::usage(words, "mend them first"))
         }
+        Err(error) => Err(Failure::usage(&error, error.hint())),
     }
 }
 
-impl From<String> for Line {
-    fn from(text: String) -> Self {
-        Self { text, like: None }
-    }
+/// That a file of a program cannot be read.
+pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
+    let words = format!("cannot read {}: {error}", path.display());
+    Failure::usage(words, "run it as root")
 }
 
 /// What restarts the service that it belongs to.
@@ -135,10 +110,9 @@ pub(super) fn reload(process: &Process, signal: &str) -> String {
 }
 
 /// Words as a shell takes them.
-pub(super) fn line(program: &Path, words: &[String]) -> String {
-    let program = program.to_string_lossy().into_owned();
-    let all = std::iter::once(&program).chain(words);
-    let all: Vec<String> = all.map(|it| quoted(it)).collect();
+pub(crate) fn line(program: &str, words: &[String]) -> String {
+    let words = words.iter().map(|it| &**it);
+    let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();
     all.join(" ")
 }
 
@@ -157,7 +131,7 @@ mod tests {
     #[test]
     fn words_are_quoted_where_a_shell_would_take_them_apart() {
         let words = ["-g".to_owned(), "user o'x; daemon off;".to_owned()];
-        let line = line(Path::new("/usr/sbin/nginx"), &words);
+        let line = line("/usr/sbin/nginx", &words);
         assert_eq!(line, r"/usr/sbin/nginx -g 'user o'\''x; daemon off;'");
     }
 }

@@ -1,8 +1,7 @@
 //! Who may write to a socket, by its owner, group and mode: before there is one to be tried.
 
-use std::fs;
-
 use looptax_discover::Process;
+use looptax_host::read;
 
 const OWNER_WRITES: u32 = 0o200;
 const GROUP_WRITES: u32 = 0o020;
@@ -57,7 +56,7 @@ pub(super) fn number_of(path: &str, name: &str) -> Option<u32> {
     if let Ok(number) = name.parse() {
         return Some(number);
     }
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = read::system_text(path);
     let line = text
         .lines()
         .find(|line| line.split(':').next() == Some(name))?;
@@ -66,7 +65,7 @@ pub(super) fn number_of(path: &str, name: &str) -> Option<u32> {
 
 /// The name, else the number.
 pub(super) fn name_of(path: &str, number: u32) -> String {
-    let text = fs::read_to_string(path).unwrap_or_default();
+    let text = read::system_text(path);
     let wanted = number.to_string();
     let line = text
         .lines()

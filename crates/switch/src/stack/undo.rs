@@ -2,19 +2,20 @@
 
 use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
-use std::thread;
 use std::time::Duration;
 
 use looptax_discover::{Place, Process, is_listened_at};
+use looptax_host::waiting;
 use looptax_record::StepCode;
 
 use super::front::{self, has_new_workers};
-use super::program::{self, Line};
+use super::program;
 use super::{Commands, Sides, back};
 use crate::SwitchError;
 use crate::apply::{Tell, put_back, run, step};
 use crate::clock::Since;
 use crate::journal::{End, ProgramOf, StackOf};
+use crate::reload::Line;
 use crate::work::Work;
 
 /// What is behind in a journal that does not say.
@@ -44,7 +45,7 @@ impl Again<'_> {
         let mut before = program::workers(front);
         before.retain(|it| self.sides.front.is_serving(it));
         for (idx, command) in self.reloads.iter().enumerate() {
-            let said = run(command.command(), self.within, &go_on);
+            let said = run(command, self.within, &go_on);
             tell(said.unwrap_or_else(|failed| failed));
             let is_back = || !self.is_back_too || is_listened_at(self.tcp, front);
             if idx == 0 {
@@ -55,12 +56,10 @@ impl Again<'_> {
     }
 }
 
-/// Waits, within bounds.
+/// Waits, within bounds, unless a signal ends it.
 fn wait_until(is_so: impl Fn() -> bool) {
     let start = Since::now();
-    while !is_so() && start.elapsed() < TAKEN {
-        thread::sleep(PAUSE);
-    }
+    while !is_so() && start.elapsed() < TAKEN && waiting::pause(PAUSE) {}
 }
 
 /// Puts both old files back as somebody asked, tests them, and has both programs read them, what is behind first.
@@ -95,7 +94,7 @@ pub fn undo_stack(
     };
     let go_on = AtomicBool::new(false);
     for line in &tests {
-        match run(line.command(), within, &go_on) {
+        match run(line, within, &go_on) {
             Ok(done) => tell(done),
             Err(failed) => {
                 tell(failed);

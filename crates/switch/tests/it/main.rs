@@ -6,3 +6,4 @@ mod hurt;
 mod kept;
 mod killed;
 mod others;
+mod strangers;

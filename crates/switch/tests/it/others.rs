@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use looptax_record::{StepCode, SwitchOutcome};
 use looptax_switch::{
-    Edited, End, Lies, Order, Original, Standing, SwitchError, carry_out, list, open, remarks,
+    Edited, End, Lies, Line, Order, Original, Standing, SwitchError, carry_out, list, open, remarks,
 };
 
 use crate::kept::{House, edited};
@@ -181,7 +181,7 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let edits = [edited(&path, "new")];
     let read = house.root.path().join("read");
     let reload = format!("cp {} {}", path.display(), read.display());
-    let tests = ["echo a wrong pool; exit 78".to_owned()];
+    let tests = [Line::from("echo a wrong pool; exit 78")];
     let stop = AtomicBool::new(false);
     let order = Order {
         tests: &tests,

@@ -1,9 +1,9 @@
 //! What to tell a person when the kernel does not let us sample.
 
-use std::fs;
 use std::io;
 
 use looptax_failure::Failure;
+use looptax_host::kernel;
 use rustix::io::Errno;
 
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
@@ -16,7 +16,7 @@ pub(super) fn is_forbidden(error: &io::Error) -> bool {
 
 /// Says why samples cannot be taken, and what to do.
 pub(super) fn explain(error: io::Error) -> Failure {
-    let paranoid = fs::read_to_string(PARANOID).ok();
+    let paranoid = kernel::text(PARANOID).ok();
     let paranoid = paranoid.and_then(|text| text.trim().parse().ok());
     explain_with(error, paranoid)
 }

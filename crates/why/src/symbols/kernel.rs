@@ -1,7 +1,8 @@
 //! Names of the kernel's addresses, as `/proc/kallsyms` tells them.
 
 use std::cmp::Reverse;
-use std::fs;
+
+use looptax_host::kernel;
 
 /// The kernel's functions in the order of their addresses.
 #[derive(Debug, Default)]
@@ -15,7 +16,7 @@ pub(super) struct Kallsyms {
 impl Kallsyms {
     /// Empty where the kernel hides its addresses.
     pub(super) fn read() -> Self {
-        Self::parse(fs::read_to_string("/proc/kallsyms").unwrap_or_default())
+        Self::parse(kernel::text("/proc/kallsyms").unwrap_or_default())
     }
 
     fn parse(text: String) -> Self {

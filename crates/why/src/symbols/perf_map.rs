@@ -3,7 +3,7 @@
 //! Source: Linux, `tools/perf/Documentation/jit-interface.txt`: `/tmp/perf-PID.map`, lines of start and
 //! length in hexadecimal, and a name. The file outlives its process, as the library's own reader does not.
 
-use std::fs;
+use looptax_host::read;
 
 /// The functions of one process, in the order of their addresses.
 #[derive(Debug, Default)]
@@ -12,7 +12,7 @@ pub(super) struct PerfMap(Vec<(u64, u64, String)>);
 impl PerfMap {
     /// Empty where the program left none.
     pub(super) fn read(pid: u32) -> Self {
-        Self::parse(&fs::read_to_string(format!("/tmp/perf-{pid}.map")).unwrap_or_default())
+        Self::parse(&read::system_text(&format!("/tmp/perf-{pid}.map")))
     }
 
     fn parse(text: &str) -> Self {

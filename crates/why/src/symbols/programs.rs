@@ -5,14 +5,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
-use std::fs;
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 use blazesym::Pid;
 use blazesym::helper::{ElfResolver, read_elf_build_id};
 use blazesym::symbolize::source::{Elf, Process as ProcessSource, Source};
 use blazesym::symbolize::{Input, Reason, Symbolized, Symbolizer, TranslateFileOffset};
+use looptax_host::read;
 use procfs::process::{MMapPath, Process};
 
 use crate::places::{FileId, MappedFile};
@@ -89,7 +88,7 @@ impl Programs {
 
 fn open(file: MappedFile<'_>) -> Option<Program> {
     let path = find_readable(file);
-    let debug_file = find_debug_file(&path).filter(|debug_file| debug_file.exists());
+    let debug_file = find_debug_file(&path).filter(|debug_file| read::is_file(debug_file));
     let sources = debug_file.into_iter().chain([path.clone()]).map(|path| {
         let mut elf = Elf::new(path);
         elf.debug_syms = false;
@@ -103,7 +102,10 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
 
 /// The file where we see it: by its own path, or in the root folder of the process that had it mapped.
 fn find_readable(file: MappedFile<'_>) -> PathBuf {
-    let is_same = fs::metadata(file.path).is_ok_and(|found| found.ino() == file.inode);
+    let is_same = {
+        let found = read::look(file.path).ok().flatten();
+        found.is_some_and(|it| it.st_ino == file.inode)
+    };
     let relative = file.path.strip_prefix("/").unwrap_or(file.path);
     let inside = Path::new("/proc").join(file.pid.to_string()).join("root");
     let inside = inside.join(relative);

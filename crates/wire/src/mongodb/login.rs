@@ -173,7 +173,9 @@ impl<S: Stream> Connection<S> {
     /// Over a socket it is told in other words: `FerretDB`'s are `invalid AddrPort`.
     fn read_peer(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("whatsmyuri", 1))?;
-        self.peer = told.text(&["you"]).and_then(|it| it.parse().ok());
+        let you = told.text(&["you"]);
+        let you = you.ok_or_else(|| broken(&told.0, super::ASK))?;
+        self.peer = you.parse().ok();
         Ok(())
     }
 }

@@ -90,8 +90,8 @@ impl<S: Stream> Connection<S> {
     /// mongodb.com/docs/manual/reference/command/serverStatus, `metrics.commands`.
     pub fn status(&mut self) -> Result<Status, WireError> {
         let told = self.ask(ADMIN, Document::new().int("serverStatus", 1))?;
-        let count = |names: &[&str]| told.number(names).map(|it| it as u64);
-        let Some(pid) = count(&["pid"]) else {
+        let count = |names: &[&str]| told.number(names).and_then(whole);
+        let Some(pid) = count(&["pid"]).filter(|it| *it > 0) else {
             return Err(broken(&told.0, ASK));
         };
         let each = told.each(&["metrics", "commands"]).into_iter();
@@ -113,11 +113,11 @@ impl<S: Stream> Connection<S> {
     /// As [`Self::status`].
     pub fn capacity(&mut self) -> Result<Option<(u64, u64)>, WireError> {
         let told = self.ask(ADMIN, Document::new().int("serverStatus", 1))?;
-        let count = |name| told.number(&["connections", name]).map(|it| it as u64);
+        let count = |name| told.number(&["connections", name]).and_then(whole);
         let used = count("current");
         Ok(count("available")
             .zip(used)
-            .map(|(free, used)| (free + used, used)))
+            .map(|(free, used)| (free.saturating_add(used), used)))
     }
 
     /// The names of its databases.
@@ -223,6 +223,12 @@ impl<S: Stream> Connection<S> {
             }
         }
     }
+}
+
+/// A count that a number can be.
+fn whole(number: f64) -> Option<u64> {
+    let is_one = number >= 0.0 && number < u64::MAX as f64 && number.fract() == 0.0;
+    is_one.then_some(number as u64)
 }
 
 /// Whether the name may be that of a database or a collection in a command of ours.

@@ -1,8 +1,8 @@
 //! Proving who we are: the plugin that the greeting offers, and those that the server switches to.
 //!
 //! The scrambles are `mysql_common`'s. Decided here is what may happen at all: a password goes out
-//! in clear only over a channel that nobody can listen on, and a plugin outside the list is
-//! refused before it sees the password. Must not log or keep the password. Called by the handshake.
+//! in clear only over a channel that nobody can listen on, by `mysql_clear_password` only where somebody
+//! has enabled that, and a plugin outside the list is refused before it sees the password. Must not log or keep the password. Called by the handshake.
 
 use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
 use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;
@@ -28,6 +28,7 @@ const SALT_BYTES: usize = 20;
 pub(super) struct Authentication<'a> {
     password: &'a [u8],
     channel: Channel,
+    enables_clear: bool,
     plugin: Plugin,
     procedure: Procedure,
     salt: Vec<u8>,
@@ -45,14 +46,20 @@ enum Plugin {
 }
 
 impl Plugin {
-    /// Finds the plugin, if it is one of ours and safe over `channel`.
-    fn accept(asked: &AuthPlugin<'_>, channel: Channel) -> Result<Self, WireError> {
+    /// Finds the plugin, if it is one of ours and safe over `channel`, and the one in clear if it is enabled.
+    fn accept(
+        asked: &AuthPlugin<'_>,
+        channel: Channel,
+        enables_clear: bool,
+    ) -> Result<Self, WireError> {
         match asked {
             AuthPlugin::MysqlNativePassword => Ok(Self::Native),
             AuthPlugin::CachingSha2Password => Ok(Self::CachingSha2),
             AuthPlugin::Sha256Password => Ok(Self::Sha256),
             AuthPlugin::Ed25519 => Ok(Self::Ed25519),
-            AuthPlugin::MysqlClearPassword if channel.is_private() => Ok(Self::Clear),
+            AuthPlugin::MysqlClearPassword if channel.is_private() => enables_clear
+                .then_some(Self::Clear)
+                .ok_or(WireError::ClearNotEnabled),
             other => Err(WireError::Unsupported {
                 what: printable(other.as_bytes()),
             }),
@@ -147,6 +154,7 @@ impl<'a> Authentication<'a> {
         let mut authentication = Self {
             password: login.password.reveal().as_bytes(),
             channel,
+            enables_clear: login.enables_clear,
             plugin,
             procedure: plugin.procedure(),
             salt: salt.clone(),
@@ -204,7 +212,8 @@ impl<'a> Authentication<'a> {
         let request: AuthSwitchRequest<'_> = ParseBuf(payload)
             .parse(())
             .map_err(|_| fault::malformed(action, "a plugin's name", payload))?;
-        self.plugin = Plugin::accept(&request.auth_plugin(), self.channel)?;
+        let asked = request.auth_plugin();
+        self.plugin = Plugin::accept(&asked, self.channel, self.enables_clear)?;
         self.procedure = self.plugin.procedure();
         self.salt = request.plugin_data().to_vec();
         let mut challenge = request.plugin_data();

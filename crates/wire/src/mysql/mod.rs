@@ -117,17 +117,21 @@ impl<S: Stream> Connection<S> {
         self.session.connection_id
     }
 
-    /// Runs `sql` in the text protocol and returns its rows; none for a statement without a result.
+    /// Runs `sql`, which asks for something, in the text protocol and returns its rows.
     ///
     /// # Units
     /// A cell is the value's text as the server writes it, `None` for NULL.
     ///
     /// # Errors
-    /// [`WireError::Server`] when the server refuses the statement, [`WireError::TooLong`] over
-    /// 16 MiB of rows (counted as they lie in memory), [`WireError::Unsupported`] when the server
+    /// [`WireError::Server`] when the server refuses the statement, [`WireError::Malformed`] when it answers as to
+    /// one without a result, [`WireError::TooLong`] over 16 MiB of rows (counted as they lie in memory), [`WireError::Unsupported`] when the server
     /// asks for a local file (it gets none), and what [`Self::login`] names for the stream.
     pub fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
-        text::query(&mut self.packets, self.session.dialect, sql).map(|answer| answer.rows)
+        let answer = text::query(&mut self.packets, self.session.dialect, sql)?;
+        let action = self.packets.action();
+        answer
+            .rows
+            .ok_or_else(|| fault::malformed(action, "rows", b"no result"))
     }
 
     /// Runs `sql` in the text protocol and returns how many rows it affected; 0 for a SELECT, whose

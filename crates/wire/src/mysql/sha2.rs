@@ -8,6 +8,7 @@
 
 use mysql_common::auth::plugins::caching_sha2_password::scramble_sha256;
 
+use crate::error::READABLE;
 use crate::mysql::{fault, rsa};
 use crate::{Channel, WireError};
 
@@ -92,10 +93,10 @@ impl Exchange {
                     let scramble = scramble_sha256(&self.salt, password);
                     return Ok(scramble.map(Vec::from));
                 }
-                Ok(Some(self.password_or_key(password, channel)))
+                self.password_or_key(password, channel).map(Some)
             }
             (Awaits::Cache, FOUND_IN_CACHE) => Ok(None),
-            (Awaits::Cache, WANTS_PASSWORD) => Ok(Some(self.password_or_key(password, channel))),
+            (Awaits::Cache, WANTS_PASSWORD) => self.password_or_key(password, channel).map(Some),
             (Awaits::Key, pem) => {
                 let salted = terminated(password)
                     .into_iter()
@@ -107,13 +108,19 @@ impl Exchange {
         }
     }
 
-    /// The password in clear where nobody can read along, else the request for the server's key.
-    fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Vec<u8> {
+    /// The password in clear where nobody can read along, else the request for the server's key: whoever answers gives
+    /// one, so it is asked for within this machine alone.
+    fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Result<Vec<u8>, WireError> {
         if self.kind.may_be_clear(channel) {
-            return terminated(password);
+            return Ok(terminated(password));
+        }
+        if channel == Channel::Foreign {
+            return Err(WireError::Unsupported {
+                what: READABLE.to_owned(),
+            });
         }
         self.awaits = Awaits::Key;
-        self.kind.asks_for_key()
+        Ok(self.kind.asks_for_key())
     }
 }
 

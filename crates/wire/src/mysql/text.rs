@@ -35,7 +35,8 @@ pub(super) const EOF: u8 = 0xfe;
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) affected: u64,
-    pub(super) rows: Rows,
+    /// `None` for a statement without a result.
+    pub(super) rows: Option<Rows>,
 }
 
 /// The packet before a result's columns.
@@ -62,7 +63,7 @@ pub(super) fn query<S: Stream>(
                 .ok_or_else(|| fault::malformed(action, "a count of affected rows", &payload))?;
             Ok(Answer {
                 affected,
-                rows: Rows::new(),
+                rows: None,
             })
         }
         Some(&fault::ERR) => Err(fault::server_error(action, &payload)),
@@ -71,7 +72,10 @@ pub(super) fn query<S: Stream>(
             let count = column_count(action, dialect, &payload)?;
             skip_definitions(packets, dialect, count)?;
             let rows = read_rows(packets, dialect, count.n_columns)?;
-            Ok(Answer { affected: 0, rows })
+            Ok(Answer {
+                affected: 0,
+                rows: Some(rows),
+            })
         }
     }
 }

@@ -12,7 +12,7 @@ use postgres_protocol::message::frontend;
 
 use super::Connection;
 use super::frames::{Allowance, Frames, malformed, out_of_place, server_error};
-use crate::error::printable;
+use crate::error::{READABLE, printable};
 use crate::io;
 use crate::scram::{Exchange, SCRAM_SHA_256};
 use crate::{Login, Stream, WireError};
@@ -144,7 +144,7 @@ fn authenticate<S: Stream>(
             if clear == Clear::NeverGoes =>
         {
             return Err(WireError::Unsupported {
-                what: "a password that others could read on the way".to_owned(),
+                what: READABLE.to_owned(),
             });
         }
         // Over plain TCP, too: callers connect to this machine's own addresses only.

@@ -63,7 +63,7 @@ impl<S: Stream> Connection<S> {
     /// [`WireError::Unsupported`] for `COPY` (ends the session); `Malformed`, `Timeout`, `Closed`,
     /// `Io`.
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<Vec<u8>>>>, WireError> {
-        query::run(&mut self.frames, sql).map(|answer| answer.rows)
+        query::run(&mut self.frames, sql)?.into_rows()
     }
 
     /// Runs `sql` in the simple protocol: the number of rows that its statements changed or found,

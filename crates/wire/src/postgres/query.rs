@@ -22,6 +22,19 @@ pub(super) struct Answer {
     pub(super) rows: Vec<Vec<Cell>>,
     /// Sum of the rows that the command tags state.
     pub(super) n_affected: u64,
+    /// Whether a statement among them has a result.
+    has_result: bool,
+}
+
+impl Answer {
+    /// Its rows, where there was a result.
+    pub(super) fn into_rows(self) -> Result<Vec<Vec<Cell>>, WireError> {
+        if self.has_result {
+            Ok(self.rows)
+        } else {
+            Err(malformed(RUN, "rows", b"no result"))
+        }
+    }
 }
 
 /// Sends `sql` and takes the whole answer.
@@ -37,7 +50,8 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer
                     .map_err(|_| malformed(RUN, "a command tag in UTF-8", b"other bytes"))?;
                 answer.n_affected = answer.n_affected.saturating_add(n_rows_in_tag(tag));
             }
-            Message::RowDescription(_) | Message::EmptyQueryResponse => {}
+            Message::RowDescription(_) => answer.has_result = true,
+            Message::EmptyQueryResponse => {}
             Message::CopyInResponse(_) | Message::CopyOutResponse(_) => {
                 return Err(WireError::Unsupported {
                     what: "COPY".to_owned(),

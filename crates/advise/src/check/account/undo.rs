@@ -89,10 +89,10 @@ impl AccountStatement {
         format!("{}@{}", self.user, self.host)
     }
 
-    /// Asks for a row where there is such an account.
+    /// Asks how many such accounts there are: one or none.
     pub fn is_there(&self) -> String {
         let (user, host) = (&self.user, &self.host);
-        format!("SELECT 1 FROM mysql.user WHERE user = {user} AND host = {host}")
+        format!("SELECT COUNT(*) FROM mysql.user WHERE user = {user} AND host = {host}")
     }
 
     /// What takes it back from an account that was so before the first statement about it.

@@ -1,11 +1,11 @@
 //! `report-to --from`: reports that were gathered before. Where they come from they stay, so that nothing is lost here.
 
-use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
 use looptax_failure::Failure;
 use looptax_fleet::{Access, Batch, Collector, Destination, FleetError, Gathered, to_lines};
+use looptax_host::read;
 use looptax_record::Reported;
 
 use super::send;
@@ -167,19 +167,17 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
 
 /// The file, or a folder's files of reports, by when they were written. What is no file, or went meanwhile, is passed over.
 fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
-    if !source.is_dir() {
+    if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);
     }
     let failed = |error: io::Error| {
         Failure::new(format!("cannot look into `{}`: {error}", source.display()))
     };
     let mut dated = Vec::new();
-    for entry in fs::read_dir(source).map_err(failed)? {
-        let path = entry.map_err(failed)?.path();
-        let file = fs::metadata(&path).ok().filter(fs::Metadata::is_file);
-        let written = file.and_then(|it| it.modified().ok());
-        if let Some(written) = written.filter(|_| path.extension().is_some_and(|it| it == ENDING)) {
-            dated.push((written, path));
+    for path in read::list(source).map_err(failed)? {
+        let is_report = path.extension().is_some_and(|it| it == ENDING) && read::is_file(&path);
+        if is_report && let Ok(Some(stat)) = read::look(&path) {
+            dated.push(((stat.st_mtime, stat.st_mtime_nsec), path));
         }
     }
     dated.sort();
@@ -190,7 +188,7 @@ fn lines(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file = File::open(path).map_err(|error| {
+    let file = read::open(path).map_err(|error| {
         Failure::usage(format!("cannot read `{}`: {error}", path.display()), HINT)
     })?;
     Ok(Box::new(BufReader::new(file)))

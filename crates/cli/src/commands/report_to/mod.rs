@@ -16,8 +16,10 @@ use looptax_record::Reported;
 use looptax_report::terminal as report;
 
 use crate::args::ReportToArgs;
+use crate::commands::begin::is_stopped_by;
 use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
+use crate::rights::keep_what_looking_needs;
 use crate::signals::{end_at_once, has_paused, stop_flag};
 use crate::terminal::{self, Terminal};
 
@@ -32,6 +34,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
             "--json=FILE gives what was sent a file",
         ));
     }
+    keep_what_looking_needs()?;
     let stop = stop_flag()?;
     let pause = Duration::from_millis(place::random_below(u64::from(args.jitter) * 1_000));
     if !has_paused(pause, &stop) {
@@ -45,7 +48,7 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         }
         outputs::show(reported, &args.json, || text)
     };
-    if args.stop_file.exists() {
+    if is_stopped_by(&args.stop_file)? {
         let stopped = Reported {
             collector: destination.to_string(),
             stopped_by: Some(args.stop_file.display().to_string()),
@@ -56,6 +59,8 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
     }
     place::caution(&destination, terminal);
     if let Some(source) = &args.from {
+        // What was gathered stays where it is.
+        end_at_once();
         let (reported, exit) = from::run(args, source, &destination, &access)?;
         if !args.dry_run {
             show(&reported)?;
@@ -74,11 +79,12 @@ pub(crate) fn run(args: &ReportToArgs, terminal: Terminal) -> Result<Exit, Failu
         return Ok(Exit::Done);
     }
     let mut reported = if is_printed {
+        end_at_once();
         send::print(&seen.batch, &destination, &access)?
     } else {
         let before = send::keep(&spool, &seen, &destination, &access)?;
         // It is kept, and the next run sends it.
-        end_at_once(&stop)?;
+        end_at_once();
         let now = send::waiting(&spool, &destination, &access)?;
         send::together(&before, now)
     };

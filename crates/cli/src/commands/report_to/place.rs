@@ -1,11 +1,11 @@
 //! Where reports go and wait, and with which password, as the arguments and the environment say.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_dsn::Secret;
 use looptax_failure::Failure;
 use looptax_fleet::{Access, Destination, Spool};
+use looptax_host::read;
 
 use crate::args::CollectorArgs;
 use crate::sys;
@@ -65,13 +65,8 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
             "name a file that holds it alone, and that this account may read",
         )
     };
-    let length = fs::metadata(path)
-        .map_err(|error| failed(error.to_string()))?
-        .len();
-    if length > MOST_SECRET_BYTES {
-        return Err(failed(format!("it has {length} bytes")));
-    }
-    let mut bytes = fs::read(path).map_err(|error| failed(error.to_string()))?;
+    let found = read::read(path, MOST_SECRET_BYTES);
+    let mut bytes = found.map_err(|error| failed(error.to_string()))?;
     while bytes.pop_if(|it| matches!(*it, b'\r' | b'\n')).is_some() {}
     match bytes.len() {
         0 => Err(failed("it is empty".to_owned())),

@@ -9,6 +9,7 @@ use looptax_fleet::{Access, Batch, Collector, Destination, FleetError, Spool};
 use looptax_record::Reported;
 
 use super::this_machine::Report;
+use crate::signals::end_at_once;
 
 /// Reports of one send: their rows, at most, and their files.
 const MOST_ROWS: usize = 10_000;
@@ -26,6 +27,8 @@ pub(super) fn keep(
     let Err(unkept) = keep_and_remember(spool, report) else {
         return Ok(Reported::default());
     };
+    // There is nothing to be kept any more: what waits stays, and this look is lost.
+    end_at_once();
     let unkept = looptax_failure::with_causes(&unkept);
     let lost = |error: Failure| {
         let hint = error.hint().unwrap_or_default().to_owned();

@@ -1,7 +1,7 @@
 //! The report of this machine: what `find` sees, and the records that no report told of.
 
 use std::collections::HashSet;
-use std::fs;
+use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
@@ -9,13 +9,13 @@ use looptax_experiment::host;
 use looptax_failure::Failure;
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
+use looptax_host::read;
 use looptax_record::{PastRun, Record};
-use looptax_store::load;
 
 use super::place;
 use crate::args::{RecordsWord, ReportToArgs};
 use crate::commands::find;
-use crate::earlier_runs::latest_runs;
+use crate::earlier_runs::{Judged, latest_runs};
 
 /// So many runs are looked through for records that were not told of.
 const MOST_RUNS: u32 = 1_000;
@@ -43,7 +43,7 @@ pub(super) fn look(
         Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
         None => Names::default(),
     };
-    let machine_id = fs::read_to_string("/etc/machine-id").unwrap_or_default();
+    let machine_id = read::text(Path::new("/etc/machine-id"), 4096).unwrap_or_default();
     let host_id = host_id(&machine_id).ok_or_else(|| {
         Failure::usage(
             "this machine has no number of its own: /etc/machine-id is missing or not filled",
@@ -96,8 +96,8 @@ fn records(
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
         // One that is gone or was never saved has nothing to tell; it may come back.
-        let path = run.path.as_deref().map(std::path::Path::new);
-        let Some(record) = path.and_then(|path| load(path).ok()) else {
+        let path = run.path.as_deref().map(PathBuf::from);
+        let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
             continue;
         };
         let taxes = record.comparisons.iter().map(|it| it.tax.len());

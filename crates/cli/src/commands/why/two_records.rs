@@ -42,7 +42,7 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
         ));
     }
     refuse_options(&args.typed)?;
-    let (before, after) = (sampled(before)?, sampled(after)?);
+    let (before, after) = (sampled(before, terminal)?, sampled(after, terminal)?);
     let mut diff = diff(&before, &after)?;
     diff.pairs.retain(|it| !it.layers.is_empty());
     for pair in &mut diff.pairs {
@@ -94,8 +94,8 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     ))
 }
 
-fn sampled(word: &str) -> Result<Record, Failure> {
-    let (record, _) = record_of(word)?;
+fn sampled(word: &str, terminal: Terminal) -> Result<Record, Failure> {
+    let (record, _) = record_of(word)?.told(terminal);
     if record.comparisons.iter().all(|it| it.why.is_empty()) {
         return Err(Failure::usage(
             format!("`{word}` holds no samples"),

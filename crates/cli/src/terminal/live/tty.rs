@@ -4,10 +4,9 @@
 //! ends us at once can all give it back. Ctrl-C stays a signal; Ctrl-Z would leave the shell with our
 //! screen, and is off meanwhile.
 
-use std::fs::{File, OpenOptions};
+use std::fs::File;
 use std::io::{self, Write};
 use std::os::fd::AsFd;
-use std::os::unix::fs::OpenOptionsExt;
 use std::sync::{Mutex, Once, PoisonError};
 
 use rustix::termios::{
@@ -80,10 +79,7 @@ pub(crate) fn give_back() {
 
 /// The terminal's keyboard, whatever stdin is.
 pub(super) fn keyboard() -> io::Result<File> {
-    OpenOptions::new()
-        .read(true)
-        .custom_flags(rustix::fs::OFlags::NOCTTY.bits().cast_signed())
-        .open("/dev/tty")
+    looptax_host::kernel::open("/dev/tty")
 }
 
 fn write(text: &str) -> io::Result<()> {

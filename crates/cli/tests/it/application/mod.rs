@@ -338,7 +338,7 @@ pub(crate) fn skip_without(what: &str) {
 pub(crate) fn fill_table(server: &Server) {
     let mut talk = server.talk();
     for sql in GREETINGS {
-        talk.query(sql).expect("a new table can be filled");
+        talk.execute(sql).expect("a new table can be filled");
     }
 }
 

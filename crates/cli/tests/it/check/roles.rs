@@ -88,10 +88,10 @@ impl Case {
     fn make(&self, ruled: &mut Ruled) {
         let role = self.role;
         if let Some(kept) = self.kept {
-            ruled.ask(&format!("SET password_encryption = '{kept}'"));
-            ruled.ask(&format!("ALTER ROLE \"{role}\" PASSWORD 'pw'"));
+            ruled.execute(&format!("SET password_encryption = '{kept}'"));
+            ruled.execute(&format!("ALTER ROLE \"{role}\" PASSWORD 'pw'"));
         } else {
-            ruled.ask(&format!("ALTER ROLE \"{role}\" PASSWORD NULL"));
+            ruled.execute(&format!("ALTER ROLE \"{role}\" PASSWORD NULL"));
         }
         ruled.rule(&self.rules);
     }
@@ -186,13 +186,13 @@ fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
     let _reachable = open_up(Path::new(&ruled.server.socket()).parent().unwrap());
     // Servers of one's own let nobody else in.
     fs::set_permissions(ruled.server.socket(), fs::Permissions::from_mode(0o777)).unwrap();
-    ruled.ask("CREATE ROLE staff");
+    ruled.execute("CREATE ROLE staff");
     for role in ROLES {
-        ruled.ask(&format!("CREATE ROLE \"{role}\" LOGIN"));
+        ruled.execute(&format!("CREATE ROLE \"{role}\" LOGIN"));
     }
-    ruled.ask("GRANT staff TO app");
-    ruled.ask("CREATE DATABASE shop");
-    ruled.ask("CREATE DATABASE \"sh op\"");
+    ruled.execute("GRANT staff TO app");
+    ruled.execute("CREATE DATABASE shop");
+    ruled.execute("CREATE DATABASE \"sh op\"");
     fs::write(ruled.hba.with_file_name("pg_ident.conf"), "m nobody app\n").unwrap();
     let admin = ruled.server.it.login.user.clone();
     let n_cases = number("LOOPTAX_PAIRS", CASES);

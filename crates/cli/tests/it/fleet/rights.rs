@@ -26,17 +26,17 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
     let grants = grants.filter(|it| it.ends_with(';'));
     let mut n_grants = 0;
     for grant in grants {
-        server.talk().query(&grant.replace('…', "pw")).unwrap();
+        server.talk().execute(&grant.replace('…', "pw")).unwrap();
         n_grants += 1;
     }
     assert_eq!(n_grants, 8, "{}", printed.stdout);
     server
         .talk()
-        .query("REVOKE ALL ON SCHEMA public FROM PUBLIC")
+        .execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
         .unwrap();
     server
         .talk()
-        .query("GRANT USAGE ON SCHEMA public TO looptax_writer, looptax_reader")
+        .execute("GRANT USAGE ON SCHEMA public TO looptax_writer, looptax_reader")
         .unwrap();
     let url_of = |user: &str| format!("postgres://{user}:pw@{}/looptax", server.it.tcp);
     let (writer, reader) = (url_of("looptax_writer"), url_of("looptax_reader"));
@@ -103,7 +103,7 @@ fn a_partition_takes_over_the_rows_that_came_before_it() {
     };
     let scratch = Scratch::new();
     let printed = looptax(&scratch, &["fleet", "init", &server.url(), "--print"]);
-    server.talk().query(&printed.stdout).unwrap();
+    server.talk().execute(&printed.stdout).unwrap();
     let now = jiff::Timestamp::now().as_millisecond();
     let mut reports = String::new();
     for (host, at_ms) in [(1, now), (2, now - 40 * 86_400_000), (3, 0)] {

@@ -99,6 +99,41 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
 }
 
 #[test]
+fn r44_a_page_that_falls_silent_in_the_proof_keeps_nobody_from_ending() {
+    let Some(app) = ruby() else {
+        return;
+    };
+    let page = TcpListener::bind("127.0.0.1:0").unwrap();
+    let url = format!("http://{}/", page.local_addr().unwrap());
+    let (asked, proof) = std::sync::mpsc::channel();
+    thread::spawn(move || {
+        let mut held = Vec::new();
+        for (idx, mut stream) in page.incoming().flatten().enumerate() {
+            let _ = stream.read(&mut [0; 4096]);
+            // It works before anything is changed.
+            if idx < 2 {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok");
+            } else {
+                held.push(stream);
+                let _ = asked.send(());
+            }
+        }
+    });
+    let before = app.bytes();
+    let words = ["switch", "--yes", "--within", "10m", "--url", &url];
+    let mut running = looptax(&app).args(words).args([&app.file]).spawn();
+    running.wait_for("the page in the proof", || proof.try_recv().ok());
+    running.signal(Signal::TERM);
+    let run = running.wait();
+    run.expect_code(130);
+    // Its own limit did not end the wait for the page.
+    if run.stdout.contains("no answer within 15s") {
+        run.fail("it waited for the page");
+    }
+    expect_back(&app, &run, &before, "stopped before it was proved");
+}
+
+#[test]
 fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     let Some(app) = ruby() else {
         return;

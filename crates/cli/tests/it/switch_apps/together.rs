@@ -253,6 +253,7 @@ fn a_pool_is_tested_by_the_php_fpm_in_whose_folder_it_lies() {
     let tests = looptax_switch::pool_tests([&*pool]);
     let [test] = &*tests else { panic!("{tests:?}") };
     let main = shop.path("fpm.conf");
+    let test = test.text();
     assert!(test.contains("-t -R") && test.ends_with(&main), "{test}");
     let nobodys = Path::new("/nonexistent/www.conf");
     assert!(looptax_switch::pool_tests([nobodys]).is_empty());
@@ -317,19 +318,46 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
 }
 
 #[test]
-fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
-    // The page writes nonsense beside the site when it is asked: after the plan, before the writing.
-    let page =
-        "<?php file_put_contents('«folder»/sites/other', 'nonsense;'); echo 'a page of PHP';\n";
+fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_as_root() {
+    // Whatever her file loads would be loaded by root's test of it.
+    if !crate::fixture::is_root() {
+        return;
+    }
     let Some(shop) = Shop::with(POOL, &[("sites/other", "")]) else {
         return;
     };
     let other = shop.place.path("sites/other");
-    fs::set_permissions(&other, fs::Permissions::from_mode(0o666)).unwrap();
+    std::os::unix::fs::chown(&other, Some(61_236), None).unwrap();
+    let before = shop.files();
+    let expected = [
+        "nginx is not asked as root",
+        "sites/other, which belongs to user 61236",
+        "hint: let root own that file",
+    ];
+    shop.switch(&[]).expect_error(2, &expected);
+    shop.expect_as_before(&before);
+}
+
+#[test]
+fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
+    // Somebody writes nonsense beside the site when the page is asked: after the plan, before the writing.
+    let page = "<?php file_put_contents('«folder»/asked', 'x'); while (!filesize('«folder»/sites/other')) { clearstatcache(); usleep(1000); } echo 'a page of PHP';\n";
+    let Some(shop) = Shop::with(POOL, &[("sites/other", ""), ("asked", "")]) else {
+        return;
+    };
+    let (other, asked) = (shop.place.path("sites/other"), shop.place.path("asked"));
+    fs::set_permissions(&asked, fs::Permissions::from_mode(0o666)).unwrap();
     shop.place.write(&[("site/index.php", page)]);
+    let writer = std::thread::spawn(move || {
+        while fs::metadata(&asked).unwrap().len() == 0 {
+            std::thread::yield_now();
+        }
+        fs::write(other, "nonsense;").unwrap();
+    });
     let (before, workers) = (shop.files(), shop.workers());
     let run = shop.switch(&[]);
     run.expect_code(1);
+    writer.join().unwrap();
     expect_said(&run, "nonsense");
     expect_said(&run, "the old files are back");
     assert_eq!(shop.workers(), workers, "something was reloaded");

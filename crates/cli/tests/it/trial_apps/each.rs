@@ -109,7 +109,7 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
         "GRANT SELECT ON *.* TO 'visitor'@'127.0.0.1'",
         "CREATE USER 'visitor'@'localhost' IDENTIFIED BY 'another'",
     ] {
-        mariadb.talk().query(sql).unwrap();
+        mariadb.talk().execute(sql).unwrap();
     }
     let login = format!("'{account}', '{}'", mariadb.password());
     let script = fs::read_to_string(place.path("page.php")).unwrap();

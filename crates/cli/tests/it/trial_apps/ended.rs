@@ -54,6 +54,26 @@ fn ctrl_c_in_the_first_look_ends_the_application() {
 }
 
 #[test]
+fn r44_a_page_that_is_silent_is_not_waited_for_after_a_signal() {
+    let silent = "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nif ($n > 1) { sleep(600); }";
+    let script = include_str!("files/page.php");
+    let Some((server, place)) = page(&script.replacen("<?php", &format!("<?php\n{silent}"), 1))
+    else {
+        return;
+    };
+    fs::write(place.path("n"), "0").unwrap();
+    let words = of_front_page(&place, &PHP);
+    let mut run = trial(&place, &[&server])
+        .args(["--page-limit", "10m"])
+        .args(words)
+        .spawn();
+    wait_for_pages(&mut run, &place, 3);
+    run.signal(Signal::TERM);
+    run.wait().expect_code(130);
+    place.scratch.check_nothing_left();
+}
+
+#[test]
 fn ctrl_c_in_the_turns_ends_the_application_and_keeps_what_was_measured() {
     let Some((server, place)) = counting() else {
         return;

@@ -16,7 +16,7 @@ impl<'a> General<'a> {
             "TRUNCATE TABLE mysql.general_log",
             "SET GLOBAL general_log = ON",
         ] {
-            talk.query(sql).expect("the account may do everything");
+            talk.execute(sql).expect("the account may do everything");
         }
         Self(server)
     }
@@ -46,7 +46,7 @@ impl<'a> Connections<'a> {
             "ALTER SYSTEM SET log_line_prefix = '%h '",
             "SELECT pg_reload_conf()",
         ] {
-            talk.query(sql).expect("the account may do everything");
+            talk.execute(sql).expect("the account may do everything");
         }
         Self(server)
     }

@@ -142,7 +142,7 @@ fn a_page_that_works_over_tcp_alone_is_told() {
         "CREATE USER 'visitor'@'localhost' IDENTIFIED BY 'another'",
         "GRANT SELECT ON *.* TO 'visitor'@'127.0.0.1'",
     ] {
-        server.talk().query(sql).unwrap();
+        server.talk().execute(sql).unwrap();
     }
     let login = format!("'{account}', '{}'", server.password());
     let script = place.fill(PAGE).replace(&login, "'visitor', 'secret'");

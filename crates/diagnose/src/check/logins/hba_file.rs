@@ -6,13 +6,12 @@
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
 
-use std::fs::{self, File};
-use std::io::Read;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use looptax_discover::{Process, Server};
+use looptax_host::{View, kernel, read_whole};
 
 /// More than any `pg_hba.conf` or configuration that people wrote: what is longer is not read in part.
 const MOST_BYTES: u64 = 1 << 20;
@@ -34,29 +33,30 @@ pub struct HbaFile {
 /// Reads a server's file; `None` where it was not found, or may not be read.
 pub fn hba_file(server: &Server) -> Option<HbaFile> {
     let process = &server.process;
-    let path = place(process)?;
-    let outside = process.outside(&path);
-    let bytes = read(&outside)?;
-    let changed = fs::metadata(&outside).ok()?;
+    let view = process.view().ok()?;
+    let path = place(process, &view)?;
+    let mut file = view.open(&path).ok()?;
+    let bytes = read_whole(&mut file, MOST_BYTES).ok()?;
+    let changed = file.metadata().ok()?;
     let changed = since_epoch(changed.ctime(), changed.ctime_nsec());
     Some(HbaFile {
         path: path.display().to_string(),
         text: text(bytes),
-        is_changed: started(process).is_none_or(|started| changed >= started),
+        is_changed: started(&view).is_none_or(|started| changed >= started),
     })
 }
 
 /// When the server started: its lock file is made before the rules are read, and holds the second in its third
 /// line.
-fn started(process: &Process) -> Option<SystemTime> {
-    let lock = process.file("cwd").join("postmaster.pid");
-    let made = fs::metadata(&lock).ok()?.created();
-    let told = || {
-        let lock = text(read(&lock)?);
+fn started(view: &View) -> Option<SystemTime> {
+    let mut lock = view.open(Path::new("postmaster.pid")).ok()?;
+    let made = lock.metadata().ok()?.created();
+    let mut told = || {
+        let lock = text(read_whole(&mut lock, MOST_BYTES).ok()?);
         let seconds = lock.lines().nth(2)?.trim().parse().ok()?;
         Some(since_epoch(seconds, 0))
     };
-    made.ok().or_else(told)
+    made.ok().or_else(&mut told)
 }
 
 fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
@@ -65,10 +65,10 @@ fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
 }
 
 /// Where the file lies, as the server sees it.
-fn place(process: &Process) -> Option<PathBuf> {
+fn place(process: &Process, view: &View) -> Option<PathBuf> {
     let given = Given::of_arguments(&process.arguments());
     // It stays in its data folder.
-    let data = fs::read_link(process.file("cwd")).ok()?;
+    let data = kernel::link(process.file("cwd")).ok()?;
     let folder = given.folder.or_else(|| variable(process, "PGDATA"));
     let folder = folder.map(PathBuf::from).filter(|it| it.is_absolute());
     let folder = folder.unwrap_or_else(|| data.clone());
@@ -77,13 +77,13 @@ fn place(process: &Process) -> Option<PathBuf> {
         let main = given.config_file.map(PathBuf::from);
         let main = main.unwrap_or_else(|| folder.join("postgresql.conf"));
         let mut read = Configuration {
-            process,
+            view,
             hba_file: None,
         };
         read.file(&main, 0)?;
         // What ALTER SYSTEM writes comes last.
         let automatic = data.join("postgresql.auto.conf");
-        if process.outside(&automatic).exists() {
+        if !matches!(view.look(&automatic), Ok(None)) {
             read.file(&automatic, 0)?;
         }
         found = read.hba_file;
@@ -137,7 +137,7 @@ impl Given {
 }
 
 fn variable(process: &Process, name: &str) -> Option<String> {
-    let environment = text(read(&process.file("environ"))?);
+    let environment = text(kernel::read_up_to(process.file("environ"), MOST_BYTES).ok()?);
     let mut pairs = environment.split('\0').filter_map(|it| it.split_once('='));
     pairs
         .find(|(its, _)| *its == name)
@@ -146,7 +146,7 @@ fn variable(process: &Process, name: &str) -> Option<String> {
 
 /// Configuration files, the last setting of each name.
 struct Configuration<'a> {
-    process: &'a Process,
+    view: &'a View,
     hba_file: Option<String>,
 }
 
@@ -154,7 +154,8 @@ impl Configuration<'_> {
     /// `None` where something cannot be read or followed.
     fn file(&mut self, path: &Path, depth: usize) -> Option<()> {
         let is_near = depth <= MAX_DEPTH && path.is_absolute();
-        let text = text(read(&self.process.outside(path)).filter(|_| is_near)?);
+        let bytes = self.view.read(path, MOST_BYTES).ok();
+        let text = text(bytes.filter(|_| is_near)?);
         for line in text.lines() {
             let Some((name, rest)) = name_of(line) else {
                 continue;
@@ -172,11 +173,10 @@ impl Configuration<'_> {
     }
 
     fn included(&mut self, how: &str, path: &Path, depth: usize) -> Option<()> {
-        let outside = self.process.outside(path);
         match how {
             "include_dir" => {
-                let entries = fs::read_dir(outside).ok()?.flatten();
-                let names = entries.filter_map(|entry| entry.file_name().into_string().ok());
+                let names = self.view.names(path).ok()?.into_iter();
+                let names = names.filter_map(|name| name.into_string().ok());
                 let is_meant = |name: &String| {
                     let kind = Path::new(name).extension();
                     kind.is_some_and(|it| it == "conf") && !name.starts_with('.')
@@ -187,7 +187,7 @@ impl Configuration<'_> {
                     .iter()
                     .try_for_each(|name| self.file(&path.join(name), depth))
             }
-            "include_if_exists" if !outside.exists() => Some(()),
+            "include_if_exists" if matches!(self.view.look(path), Ok(None)) => Some(()),
             _ => self.file(path, depth),
         }
     }
@@ -214,14 +214,6 @@ fn value_of(text: &str) -> Option<String> {
         None => text.split([' ', '\t', '\r', '#']).next()?,
     };
     (!value.is_empty() && !value.contains('\\')).then(|| value.to_owned())
-}
-
-/// Up to a limit: a process in a container may have anything in its folder.
-fn read(path: &Path) -> Option<Vec<u8>> {
-    let mut bytes = Vec::new();
-    let file = File::open(path).ok()?;
-    file.take(MOST_BYTES + 1).read_to_end(&mut bytes).ok()?;
-    (bytes.len() as u64 <= MOST_BYTES).then_some(bytes)
 }
 
 /// Bytes that are no UTF-8 each as a letter, so that different names stay different.

@@ -9,16 +9,17 @@ mod mysql;
 mod postgres;
 mod sides;
 
-use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::path::Path;
 use std::thread;
 
-use looptax_advise::check::{self, mysql_account};
+use looptax_advise::check;
 use looptax_discover::{Place, SocketFile};
 use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing};
+use looptax_failure::with_causes;
+use looptax_host::kernel;
+use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, TRUST_PEER};
 use looptax_record::{Outcome, Point, PointCode, Topic};
 use looptax_redirect::SocketName;
 use looptax_wire::Login;
@@ -40,15 +41,22 @@ const DATABASE_DENIED: &str = "1044";
 /// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
-    let mut over_tcp = over_tcp(sides, &login);
+    let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
+    let (mut over_tcp, mut over_unix) = log_in(&login);
     // One of the environment, which no client of this address sends.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
         .is_err_and(|why| why.is_needless_password);
     if is_needless {
         login.password = Secret::new(String::new());
-        over_tcp = self::over_tcp(sides, &login);
+        (over_tcp, over_unix) = log_in(&login);
     }
-    let mut over_unix = over_unix(sides, &login);
+    for side in [&over_tcp, &over_unix] {
+        if let Some(point) = stranger(side) {
+            return vec![point];
+        }
+    }
+    over_tcp.keep_unfit_login();
+    over_unix.keep_unfit_login();
     let how = format!(
         "logged in over TCP, and over the socket as {}, and asked the server who it is",
         over_unix.whom
@@ -65,29 +73,17 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             .with_next("mend the path first"),
         ];
     }
-    let (tcp, unix) = (identity(&mut over_tcp), identity(&mut over_unix));
+    let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
         // The login may not ask, as an access list of Redis has it.
         Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
     points.extend(check::demanded_tls(sides.address, over_tcp.is_sealed()));
+    let n_of_servers = points.len();
     match sides.address.protocol {
         Protocol::Mysql => {
-            let database = login.database.as_deref();
-            let (tcp, unix) = (
-                mysql::login(&mut over_tcp, database),
-                mysql::login(&mut over_unix, database),
-            );
-            let accounts = mysql::accounts(&mut over_tcp, &mut over_unix, &login.user);
-            points.extend(mysql_account(
-                (&login.user, database),
-                &tcp,
-                &unix,
-                &accounts,
-            ));
-            let is_required = mysql::requires_secure_transport(&mut over_tcp, &mut over_unix);
-            points.extend(check::secure_transport(is_required));
+            points.extend(mysql::points(&mut over_tcp, &mut over_unix, &login));
         }
         Protocol::Postgres => {
             let login_point = entered(&over_tcp, &over_unix, sides);
@@ -111,7 +107,24 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
             points.push(point);
         }
     }
+    if let Some(point) = unfit(&[&over_tcp, &over_unix], &how) {
+        points.truncate(n_of_servers);
+        points.push(point);
+    }
     points
+}
+
+/// What is said where nobody logs in, since it may be anybody who listens there.
+fn stranger(opened: &Opened) -> Option<Point> {
+    let why = opened.conversation.as_ref().err()?;
+    let point = Point::new(
+        Topic::Account,
+        PointCode::PeerUnproved,
+        Outcome::Unknown,
+        why.words.clone(),
+        "asked the kernel whose process listens there, before anything was sent",
+    );
+    why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
 }
 
 /// Whether a server of this protocol asks who one is.
@@ -138,11 +151,13 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
 
 /// The login of a client that takes the socket already.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
-    let opened = over_unix(sides, &login(sides.address));
-    let point = |code, outcome, what: String| {
-        let how = format!("logged in over the socket as {}", opened.whom);
-        Point::new(Topic::Login, code, outcome, what, how)
-    };
+    let mut opened = over_unix(sides, &login(sides.address));
+    opened.keep_unfit_login();
+    let how = format!("logged in over the socket as {}", opened.whom);
+    if let Some(point) = stranger(&opened).or_else(|| unfit(&[&opened], &how)) {
+        return point;
+    }
+    let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
     let refused = match (&opened.conversation, &opened.database_refusal) {
         (Ok(_), None) => {
             let what = "the login works over the socket".to_owned();
@@ -228,7 +243,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let place = sides.client.other_network();
     let tried = on_a_thread(|| {
         if let Some(place) = &place {
-            let network = File::open(place)?;
+            let network = kernel::open(place)?;
             move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
         }
         Ok(open(sides.address, &endpoint, login))
@@ -245,7 +260,20 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
         database_refusal,
         whom: "ourselves".to_owned(),
         is_met: true,
+        unfit: Vec::new(),
     }
+}
+
+/// Asks over both ways at once: a server that hangs is silent over both, and is waited for once.
+fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
+    thread::scope(|scope| {
+        let asking = scope.spawn(over_tcp);
+        let over_unix = over_unix();
+        match asking.join() {
+            Ok(over_tcp) => (over_tcp, over_unix),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
 }
 
 /// What a thread finds that becomes somebody else on the way.
@@ -292,6 +320,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
             None => "ourselves".to_owned(),
         },
         is_met,
+        unfit: Vec::new(),
     }
 }
 
@@ -371,7 +400,46 @@ fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
 fn identity(opened: &mut Opened) -> Option<String> {
     let conversation = opened.conversation.as_mut().ok()?;
     let id = conversation.connection_id();
-    conversation.server_view(&[id]).ok().map(|it| it.identity)
+    match conversation.server_view(&[id]) {
+        Ok(view) => Some(view.identity),
+        Err(error) => {
+            // One that tells nothing, or not to this account, has not answered wrongly; what MySQL and PostgreSQL refuse
+            // is told of the account below.
+            let is_told_below = matches!(
+                conversation.protocol(),
+                Protocol::Mysql | Protocol::Postgres
+            );
+            let is_refused = error.refusal().is_some() && is_told_below;
+            if !error.is_untold() && !is_refused {
+                opened.unfit.push(with_causes(&error));
+            }
+            None
+        }
+    }
+}
+
+/// What is said where answers are none to what was asked: whoever lets anybody in may answer anything.
+fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
+    let mut told = opened.iter().flat_map(|it| &it.unfit);
+    let first = told.next()?;
+    let n_more = told.count();
+    let more = if n_more > 0 {
+        format!("; and {n_more} more such answers")
+    } else {
+        String::new()
+    };
+    let point = Point::new(
+        Topic::Account,
+        PointCode::AnswersUnfit,
+        Outcome::Unknown,
+        format!(
+            "what is answered is no answer to what was asked, so nothing is known of the account: {first}{more}"
+        ),
+        how,
+    );
+    Some(point.with_next(
+        "ask it with the server's own client: SELECT CURRENT_USER, or INFO; what answers otherwise is no server, or a proxy that answers itself",
+    ))
 }
 
 /// Whether the login works over both; no more is to be known of Redis and memcached, and a role of

@@ -1,7 +1,6 @@
 //! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
 
 use looptax_advise::check::{Hba, Known, Refusal, SocketLine, postgres_logins, postgres_rules};
-use looptax_path::Conversation;
 use looptax_record::{Outcome, Point, PointCode, Topic};
 
 use super::hba_file;
@@ -21,10 +20,9 @@ pub(super) fn points(
     if sides.is_pooler() {
         return vec![login];
     }
-    let both = [&mut tcp.conversation, &mut unix.conversation];
-    let conversation = both.into_iter().find_map(|it| it.as_mut().ok());
-    let (rules, line) = rules(sides, user, conversation);
     let refusal = unix.conversation.as_ref().err().map(Refusal::from);
+    let either = [tcp, unix].into_iter().find(|it| it.conversation.is_ok());
+    let (rules, line) = rules(sides, user, either);
     postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
@@ -34,18 +32,14 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
 }
 
 /// Which lines decide, where the file can be read, and one for the socket that lets in as TCP does.
-fn rules(
-    sides: &Sides<'_>,
-    user: &str,
-    conversation: Option<&mut Conversation>,
-) -> (Point, SocketLine) {
+fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
     let mut hba = file
         .as_ref()
         .map_or_else(Hba::default, |file| Hba::parse(&file.text));
-    if let Some(conversation) = conversation {
-        settle(&mut hba, user, database, conversation);
+    if let Some(opened) = opened {
+        settle(&mut hba, user, database, opened);
     }
     let line = hba.socket_line(database, user, sides.tcp.ip());
     let Some(file) = file else {
@@ -65,22 +59,23 @@ fn rules(
 }
 
 /// By what any role may ask; what the server does not answer stays open.
-fn settle(hba: &mut Hba, user: &str, database: &str, conversation: &mut Conversation) {
-    let mut column = |sql: &str| -> Option<Vec<String>> {
-        let rows = conversation.query(sql).ok()?;
-        rows.into_iter()
-            .map(|row| row.into_iter().next().flatten())
-            .collect()
-    };
+fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);
-    let roles = column(&format!(
-        "WITH RECURSIVE of AS (SELECT oid FROM pg_roles WHERE rolname = {of_user} \
-         UNION SELECT roleid FROM pg_auth_members JOIN of ON member = of.oid) \
-         SELECT rolname::text FROM pg_roles JOIN of USING (oid)"
-    ));
-    let version = column("SELECT current_setting('server_version_num')");
-    let version = version.and_then(|it| it.first()?.parse::<u32>().ok());
+    let roles = opened.ask(|it| {
+        let roles = it.column(&format!(
+            "WITH RECURSIVE of AS (SELECT oid FROM pg_roles WHERE rolname = {of_user} \
+             UNION SELECT roleid FROM pg_auth_members JOIN of ON member = of.oid) \
+             SELECT rolname::text FROM pg_roles JOIN of USING (oid)"
+        ))?;
+        // One is a member of oneself.
+        let has_own = roles.iter().any(|it| it == user);
+        has_own
+            .then_some(roles)
+            .ok_or_else(|| it.unfit("roles, and one's own among them", "others"))
+    });
+    let version =
+        opened.ask_surely(|it| it.number::<u32>("SELECT current_setting('server_version_num')"));
     let (Some(roles), Some(version)) = (roles, version) else {
         return;
     };
@@ -94,7 +89,12 @@ fn settle(hba: &mut Hba, user: &str, database: &str, conversation: &mut Conversa
             return Some(name.strip_prefix('/') == Some(pattern));
         }
         let (name, pattern) = (quoted(name), quoted(pattern));
-        let answer = column(&format!("SELECT ({name} ~ {pattern})::text"))?;
-        Some(answer.first()? == "true")
+        opened.ask(
+            |it| match &*it.cell(&format!("SELECT ({name} ~ {pattern})::text"))? {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                other => Err(it.unfit("true or false", other)),
+            },
+        )
     });
 }

@@ -42,6 +42,55 @@ pub(in crate::check) struct Opened {
     pub whom: String,
     /// Whether somebody was there, who may then have refused us.
     pub is_met: bool,
+    /// Answers that were none to what was asked, in words.
+    pub unfit: Vec<String>,
+}
+
+impl Opened {
+    /// Why the login failed, where whoever answered is no such server.
+    pub(in crate::check) fn keep_unfit_login(&mut self) {
+        let why = self.conversation.as_ref().err();
+        let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
+        self.unfit.extend(unfit);
+    }
+
+    /// What the server told; `None` where it refused. What is neither is kept, for then nothing is known.
+    pub(in crate::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
+        match answer {
+            Ok(told) => Some(told),
+            Err(WireError::Server { .. }) => None,
+            Err(error) => {
+                self.unfit.push(with_causes(&error));
+                None
+            }
+        }
+    }
+
+    /// The same of what every server tells to everybody.
+    pub(in crate::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
+        if let Err(refusal @ WireError::Server { .. }) = &answer {
+            self.unfit.push(with_causes(refusal));
+        }
+        self.told(answer)
+    }
+
+    /// Asks, where somebody is logged in.
+    pub(in crate::check) fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
+    ) -> Option<T> {
+        let answer = question(self.conversation.as_mut().ok()?);
+        self.told(answer)
+    }
+
+    /// Asks what every server tells to everybody.
+    pub(in crate::check) fn ask_surely<T>(
+        &mut self,
+        question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
+    ) -> Option<T> {
+        let answer = question(self.conversation.as_mut().ok()?);
+        self.must_tell(answer)
+    }
 }
 
 impl Opened {
@@ -71,6 +120,10 @@ pub(in crate::check) struct Refused {
     pub code: Option<String>,
     /// Whether it was for a password that the server does not want.
     pub is_needless_password: bool,
+    /// Whether it was not tried, since nothing proves that the server is there.
+    pub is_of_stranger: bool,
+    /// Whether what was answered is no answer of such a server.
+    pub is_unfit: bool,
 }
 
 impl Refused {
@@ -80,6 +133,8 @@ impl Refused {
             words,
             code: None,
             is_needless_password: false,
+            is_of_stranger: false,
+            is_unfit: false,
         }
     }
 }
@@ -94,6 +149,14 @@ impl From<&PathError> for Refused {
             words: with_causes(error),
             code,
             is_needless_password: error.is_needless_password(),
+            is_of_stranger: error.is_of_stranger(),
+            is_unfit: matches!(
+                error,
+                PathError::Protocol {
+                    source: WireError::Malformed { .. } | WireError::TooLong { .. },
+                    ..
+                }
+            ),
         }
     }
 }
@@ -104,6 +167,8 @@ impl From<&WireError> for Refused {
             words: with_causes(error),
             code: code(error),
             is_needless_password: matches!(error, WireError::NeedlessPassword { .. }),
+            is_of_stranger: false,
+            is_unfit: false,
         }
     }
 }

@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use looptax_bench::{Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp};
+use looptax_bench::{
+    Budget, Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp,
+};
+use looptax_record::EPOCHS_PER_UNSAMPLED;
 use looptax_stats::{InterimAnalyses, StopRule};
 
 use super::case::Case;
@@ -14,6 +17,8 @@ use crate::target::Target;
 pub const DELTA: f64 = 0.01;
 /// Epochs of that: some 80 s, in which an interval comes down to a point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
+/// Epochs that a slow server's slices are shortened for: with as many a verdict rarely hangs on one of them.
+const WANTED_EPOCHS: usize = 10;
 /// How long one answer may take.
 const IO_LIMIT: Duration = Duration::from_secs(10);
 /// How long a whole dump may take.
@@ -103,6 +108,7 @@ pub fn bench(
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),
+        budget: budget(settings, case, target.has_load_limits),
         warm_up: warm_up_of(settings, case, target.has_load_limits),
         stopping: Stopping {
             analyses: interim_analyses(settings, case),
@@ -122,6 +128,28 @@ pub fn bench(
             IO_LIMIT
         },
     }
+}
+
+/// The time that the plan promises, where somebody counts on it: they asked for a time or for a short run, or others use
+/// the server, whose load was agreed to for so long. Who names a number of epochs has that number, and is told how long
+/// it takes.
+pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) -> Option<Budget> {
+    let is_promised = match settings.effort {
+        Effort::Epochs(_) => false,
+        Effort::Quick | Effort::Time(_) => true,
+        Effort::Full | Effort::Precise => has_load_limits,
+    };
+    let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
+    let n_epochs = most_epochs(settings, case) as u32;
+    let sampled = if settings.is_sampled {
+        EPOCHS_PER_UNSAMPLED as usize
+    } else {
+        1
+    };
+    is_promised.then(|| Budget {
+        time: shape(settings, case).epoch() * n_contrasts * n_epochs,
+        wanted_epochs: WANTED_EPOCHS * sampled,
+    })
 }
 
 /// What was asked for, or what fits the server and the placement.

@@ -8,7 +8,7 @@ use looptax_dsn::{Kind, Protocol};
 use looptax_record::EPOCHS_PER_UNSAMPLED;
 use looptax_stats::signed_rank;
 
-use super::bench::{interim_analyses, most_epochs, shape, warm_up_of};
+use super::bench::{budget, interim_analyses, most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};
 use super::load::CaseLoad;
 use crate::arms::Missing;
@@ -48,9 +48,23 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
     let at_most = if settings.requests.are_dumps() {
         "so many dumps at most,".to_owned()
     } else {
-        let cases = || targets.iter().flat_map(|it| &it.cases);
-        let longer = if cases().all(|it| it.load.is_open()) {
+        let cases = || {
+            settings
+                .targets
+                .iter()
+                .zip(targets)
+                .flat_map(|(spec, target)| {
+                    let has_load_limits =
+                        matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+                    target.cases.iter().map(move |case| (case, has_load_limits))
+                })
+        };
+        let is_kept =
+            |(case, has_limits): (&Case, bool)| budget(settings, case, has_limits).is_some();
+        let longer = if cases().all(|(case, _)| case.load.is_open()) {
             String::new()
+        } else if cases().all(is_kept) {
+            ", with fewer epochs where answers take long".to_owned()
         } else {
             format!(", longer where slices have to grow to hold {REQUESTS_PER_SLICE} requests")
         };

@@ -41,6 +41,7 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
             FileHolds::New => "as it was written",
             FileHolds::Other => "changed by somebody since",
             FileHolds::Nothing => "not there, or not to be read",
+            FileHolds::Foreign => "not the file that was written: a link, or another user's",
         };
         text += &wrapped(&format!("  {}: {holds}\n", file.path), style);
     }

@@ -4,11 +4,13 @@ use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, Section};
 use looptax_discover::Process;
+use looptax_host::program::Variables;
 use looptax_record::Edit;
 
-use super::super::program::{Line, file_of, is_trusted, line, masters, reload};
+use super::super::program::{is_trusted, masters, reload};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
+use crate::reload::{Line, Question};
 
 /// Where packages of PHP-FPM have their sockets.
 const USUAL_FOLDER: &str = "/run/php";
@@ -39,7 +41,7 @@ impl BackProgram for Fpm {
     }
 
     fn is_it(&self, process: &Process) -> bool {
-        // Its files are tested by running it, and nobody else shall have that done.
+        // Another user's says what that user wants.
         process.program_name().starts_with("php-fpm") && is_trusted(process)
     }
 
@@ -53,12 +55,13 @@ impl BackProgram for Fpm {
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
-        let is_relative = path.is_some_and(|it| !it.starts_with('/'));
-        Some(Line {
-            text: line(&file_of(master), &words),
-            // From the folder that it was started in.
-            like: is_relative.then(|| master.clone()),
-        })
+        let question = Question {
+            process: master.clone(),
+            name: None,
+            words,
+            variables: Variables::None,
+        };
+        Some(question.into())
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {
@@ -99,7 +102,7 @@ impl BackProgram for Fpm {
 
 /// What tests the pools among these files, by each PHP-FPM in whose folder one lies: it does not outlive a reload with files
 /// that are wrong.
-pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<String> {
+pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     let is_pool = |it: &&Path| it.extension().is_some_and(|end| end == Fpm.extension());
     let pools: Vec<&Path> = files.into_iter().filter(is_pool).collect();
     if pools.is_empty() {
@@ -111,8 +114,10 @@ pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<String> 
         folder.is_some_and(|folder| pools.iter().any(|it| it.starts_with(folder)))
     };
     let masters = masters(|it| Fpm.is_it(it)).into_iter();
-    let tests = masters.filter(reads_one).filter_map(|it| Fpm.test(&it));
-    tests.map(|it| it.text).collect()
+    masters
+        .filter(reads_one)
+        .filter_map(|it| Fpm.test(&it))
+        .collect()
 }
 
 /// The file that it was started with.

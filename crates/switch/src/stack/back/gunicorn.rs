@@ -3,14 +3,16 @@
 //! SIGHUP has it close what it listens on and listen where its file says (seen with 20.1). What its command line or
 //! `GUNICORN_CMD_ARGS` say wins over the file.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use looptax_discover::Process;
+use looptax_host::program::Variables;
+use looptax_host::{kernel, read};
 
-use super::super::program::{Line, line, reload};
+use super::super::program::reload;
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, Own, Wanted};
+use crate::reload::{Line, Question};
 
 const USUAL_FILE: &str = "gunicorn.conf.py";
 /// A socket's mode before the umask; its own usual umask is 0.
@@ -76,10 +78,10 @@ impl BackProgram for Gunicorn {
                         .to_owned(),
             });
         }
-        let folder = fs::read_link(own.master.file("cwd")).unwrap_or_default();
+        let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
         let named = option(words, "config").unwrap_or_else(|| USUAL_FILE.to_owned());
         let path = folder.join(named.trim_start_matches("file:"));
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
             what: format!(
                 "{title} reads {}, not {}",
@@ -94,12 +96,15 @@ impl BackProgram for Gunicorn {
         let mut words = master.arguments();
         let at = script(&words)?;
         words.insert(at + 1, "--check-config".to_owned());
-        let program = PathBuf::from(words.remove(0));
-        Some(Line {
-            text: line(&program, &words),
+        let question = Question {
+            process: master.clone(),
+            // Python finds the folder of its modules by it.
+            name: Some(words.remove(0)),
+            words,
             // It loads the application, which needs what it was started with.
-            like: Some(master.clone()),
-        })
+            variables: Variables::Own(&[]),
+        };
+        Some(question.into())
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {
@@ -177,7 +182,7 @@ fn option(words: &[String], setting: &str) -> Option<String> {
 }
 
 fn environment(master: &Process, name: &str) -> Option<String> {
-    let bytes = fs::read(master.file("environ")).ok()?;
+    let bytes = kernel::read(master.file("environ")).ok()?;
     let text = String::from_utf8_lossy(&bytes).into_owned();
     let mut all = text.split('\0');
     all.find_map(|it| Some(it.strip_prefix(name)?.strip_prefix('=')?.to_owned()))

@@ -7,8 +7,8 @@ use looptax_advise::app::Rewrite;
 use looptax_discover::Process;
 use looptax_record::Edit;
 
-use super::super::program::Line;
 use super::super::rights::{Access, User};
+use crate::reload::Line;
 
 /// A setting that is written, and its value.
 pub(in crate::stack) type Wanted = (&'static str, String);

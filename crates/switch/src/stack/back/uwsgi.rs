@@ -3,11 +3,11 @@
 //! Its master, told by SIGHUP, goes back to the folder that it was started in, executes itself anew and listens where the
 //! file says (seen with 2.0.21); without a master there is nobody to tell. Nothing tests its file.
 
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, Section};
 use looptax_discover::Process;
+use looptax_host::{kernel, read};
 use looptax_record::Edit;
 use rustix::process::Signal;
 
@@ -82,7 +82,7 @@ impl BackProgram for Uwsgi {
         if let Some(command) = restart_of_unit(master) {
             return Ok(command);
         }
-        let status = fs::read_to_string(master.file("status")).unwrap_or_default();
+        let status = kernel::text(master.file("status")).unwrap_or_default();
         if is_master(&status) {
             return Ok(reload(master, "HUP"));
         }
@@ -189,7 +189,7 @@ enum Reads {
 
 impl Start {
     fn of(master: &Process) -> Self {
-        let now = fs::read_link(master.file("cwd")).ok();
+        let now = kernel::link(master.file("cwd")).ok();
         let variables = environment(master).unwrap_or_default();
         let shells = variables.into_iter().find(|it| it.0 == "PWD");
         let shells = shells.map(|it| PathBuf::from(it.1));
@@ -201,7 +201,7 @@ impl Start {
 
     /// Whether it reads this file, which says where it listens.
     fn reads(&self, file: &Path) -> Reads {
-        let real = |path: &Path| fs::canonicalize(path).ok();
+        let real = |path: &Path| read::real_path(path).ok();
         let wanted = real(file);
         let mut another = None;
         for word in &self.words {
@@ -242,7 +242,7 @@ fn ends_as(path: &Path, relative: &Path) -> bool {
 
 /// What a process takes away from the mode of what it makes.
 fn umask(process: &Process) -> u32 {
-    let status = fs::read_to_string(process.file("status")).unwrap_or_default();
+    let status = kernel::text(process.file("status")).unwrap_or_default();
     let text = status.lines().find_map(|it| it.strip_prefix("Umask:"));
     let umask = text.and_then(|it| u32::from_str_radix(it.trim(), 8).ok());
     umask.unwrap_or(0o022)
@@ -251,6 +251,7 @@ fn umask(process: &Process) -> u32 {
 #[cfg(test)]
 #[allow(clippy::disallowed_methods, reason = "files of the test's own")]
 mod tests {
+    use std::fs;
     use std::os::unix::process::CommandExt;
     use std::process::{Child, Command, Stdio};
     use std::time::Duration;

@@ -1,15 +1,18 @@
 //! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of them.
 //!
-//! Debian's file wants variables that `apachectl` sets, so that one is asked where it lies beside the program and nothing
-//! was named at the start; else the program itself, with the options and the variables of the running one.
+//! The program is asked with the options of the running one, and with its variables: Debian's file wants those that
+//! `apachectl` sets.
 
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
+use looptax_host::program::Variables;
+use looptax_host::read;
 
-use super::super::program::{Line, file_of, line, reload, said, said_like};
+use super::super::program::{reload, said};
 use super::known::{Files, FrontProgram};
+use crate::reload::{Line, Question};
 
 /// Its options that have a word behind them and say which files it reads.
 const OPTIONS: [&str; 5] = ["-f", "-d", "-D", "-c", "-C"];
@@ -31,17 +34,14 @@ impl FrontProgram for Apache {
         &["apache_fastcgi", "apache_proxy", "apache_uwsgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
-        let list = ["-t", "-D", "DUMP_INCLUDES"].map(str::to_owned);
-        let found = match asked(master) {
-            Asked::Control(program) => said(&program, list)?,
-            Asked::Itself(program, words) => {
-                said_like(master, &program, words.into_iter().chain(list))?
-            }
-        };
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
+        let found = said(
+            self.title(),
+            &question(master, &["-t", "-D", "DUMP_INCLUDES"]),
+        )?;
         let paths = { found.lines() }.filter_map(|it| it.split_once(") ").map(|it| it.1.trim()));
         let paths = paths.filter(|it| it.starts_with('/')).map(PathBuf::from);
-        let text = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
+        let text = |path: PathBuf| read::config(&path).ok().map(|text| (path, text));
         Ok(paths.filter_map(text).collect())
     }
 
@@ -50,39 +50,24 @@ impl FrontProgram for Apache {
     }
 
     fn test(&self, master: &Process) -> Line {
-        let test = "-t".to_owned();
-        match asked(master) {
-            Asked::Control(program) => Line::from(line(&program, &[test])),
-            Asked::Itself(program, mut words) => {
-                words.push(test);
-                Line {
-                    text: line(&program, &words),
-                    like: Some(master.clone()),
-                }
-            }
-        }
+        question(master, &["-t"]).into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
-        Ok(reload(master, "USR1").into())
+        Ok(Line::from(&*reload(master, "USR1")))
     }
 }
 
-/// What is run.
-enum Asked {
-    Control(PathBuf),
-    /// With the options that the running one was started with.
-    Itself(PathBuf, Vec<String>),
-}
-
-fn asked(master: &Process) -> Asked {
-    let words = options(&master.arguments());
-    let program = file_of(master);
-    let control = program.parent().unwrap_or(Path::new("/")).join("apachectl");
-    if words.is_empty() && control.is_file() {
-        return Asked::Control(control);
+/// What its program is asked, with the options that the running one was started with.
+fn question(master: &Process, what: &[&str]) -> Question {
+    let mut words = options(&master.arguments());
+    words.extend(what.iter().map(|it| (*it).to_owned()));
+    Question {
+        process: master.clone(),
+        name: None,
+        words,
+        variables: Variables::Own(&["APACHE_"]),
     }
-    Asked::Itself(program, words)
 }
 
 fn options(arguments: &[String]) -> Vec<String> {

@@ -1,13 +1,15 @@
 //! Caddy: its Caddyfile with what that imports, the test of it, and the reload by its own endpoint.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
+use looptax_host::program::{Variables, trusted_program};
+use looptax_host::{kernel, read};
 
-use super::super::program::{Line, file_of, line};
+use super::super::program::{file_of, unread};
 use super::known::{Files, FrontProgram};
-use crate::reload::reload_of_unit;
+use crate::reload::{Line, Question, reload_of_unit};
 
 /// Its options that say which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];
@@ -32,9 +34,9 @@ impl FrontProgram for Caddy {
         &["caddy_fastcgi", "caddy_proxy"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
         let main = config(master);
-        let text = fs::read_to_string(&main).map_err(|it| format!("{}: {it}", main.display()))?;
+        let text = read::config(&main).map_err(|it| unread(&main, &it))?;
         let mut found = vec![(main, text)];
         follow(&mut found);
         Ok(found)
@@ -50,7 +52,7 @@ impl FrontProgram for Caddy {
     }
 
     fn test(&self, master: &Process) -> Line {
-        told(master, "validate")
+        told(master, "validate").into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
@@ -61,10 +63,10 @@ impl FrontProgram for Caddy {
             ));
         }
         if let Some(command) = reload_of_unit(master) {
-            return Ok(command.into());
+            return Ok(Line::from(&*command));
         }
         let main = config(master);
-        let text = fs::read_to_string(&main).unwrap_or_default();
+        let text = read::config(&main).unwrap_or_default();
         let is_off = text.lines().any(|it| it.trim() == "admin off");
         if is_off {
             return Err(format!(
@@ -73,27 +75,36 @@ impl FrontProgram for Caddy {
                 main.display()
             ));
         }
-        Ok(told(master, "reload"))
+        let reload = Line::from(told(master, "reload"));
+        if master.uid != 0 {
+            return Ok(reload);
+        }
+        // It has to reach the running one, which a question for a program of root's may not.
+        trusted_program(&file_of(master))
+            .map_err(|why| format!("others than root can change {why}: it is not run as root"))?;
+        Ok(Line::from(reload.text()))
     }
 }
 
-/// It runs as nobody who is trusted, so its program does what it does as that one.
-fn told(master: &Process, what: &str) -> Line {
+/// What its program is told, with the file that the running one was started with.
+fn told(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
         words.extend([ADAPTER[0].to_owned(), adapter]);
     }
     words.extend([CONFIG[0].to_owned(), config(master).display().to_string()]);
-    Line {
-        text: line(&file_of(master), &words),
-        like: Some(master.clone()),
+    Question {
+        process: master.clone(),
+        name: None,
+        words,
+        variables: Variables::Own(&["CADDY_"]),
     }
 }
 
 /// The file that it was started with.
 fn config(master: &Process) -> PathBuf {
     let named = option(&master.arguments(), CONFIG);
-    let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+    let folder = kernel::link(master.file("cwd")).unwrap_or_default();
     folder.join(named.unwrap_or_else(|| "Caddyfile".to_owned()))
 }
 
@@ -122,15 +133,15 @@ fn follow(files: &mut Files) {
         let of_file = |(path, text): &(PathBuf, String)| imports(text, &folder(path));
         let named = files[from..].iter().flat_map(of_file);
         // One file by its one name, or an import of itself would never end.
-        let mut named: Vec<PathBuf> = named.filter_map(|it| fs::canonicalize(it).ok()).collect();
+        let mut named: Vec<PathBuf> = named.filter_map(|it| read::real_path(&it).ok()).collect();
         let is_known = |it: &PathBuf| {
             let mut known = files.iter();
-            known.any(|file| fs::canonicalize(&file.0).is_ok_and(|own| own == *it))
+            known.any(|file| read::real_path(&file.0).is_ok_and(|own| own == *it))
         };
         named.retain(|it| !is_known(it));
         named.sort();
         named.dedup();
-        let read = |path: PathBuf| fs::read_to_string(&path).ok().map(|text| (path, text));
+        let read = |path: PathBuf| read::config(&path).ok().map(|text| (path, text));
         files.extend(named.into_iter().filter_map(read));
         from = end;
     }
@@ -150,13 +161,12 @@ fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
             found.push(path);
             continue;
         };
-        let entries = fs::read_dir(path.parent().unwrap_or(folder));
-        let entries = { entries.into_iter().flatten().flatten() }.map(|it| it.path());
+        let entries = read::list(path.parent().unwrap_or(folder)).unwrap_or_default();
         let is_one = |it: &PathBuf| {
             let name = it.file_name().unwrap_or_default().to_string_lossy();
             name.starts_with(head) && name.ends_with(tail)
         };
-        found.extend(entries.filter(is_one));
+        found.extend(entries.into_iter().filter(is_one));
     }
     found
 }

@@ -1,13 +1,15 @@
 //! `HAProxy`: the files of its `-f`, the test of them, and the reload of its master where it has one.
 
-use std::fs;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
+use looptax_host::program::Variables;
+use looptax_host::{kernel, read};
 
-use super::super::program::{Line, file_of, is_trusted, line, reload, workers};
+use super::super::program::{reload, unread, workers};
 use super::known::{Files, FrontProgram};
-use crate::reload::reload_of_unit;
+use crate::reload::{Line, Question, reload_of_unit};
 
 /// `HAProxy`.
 #[derive(Debug)]
@@ -26,19 +28,19 @@ impl FrontProgram for Haproxy {
         &["haproxy_http", "haproxy_fastcgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
-        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
         let mut found = Files::new();
         for named in named(master) {
             let path = folder.join(named);
             let mut paths = vec![path.clone()];
-            if let Ok(entries) = fs::read_dir(&path) {
-                paths = entries.flatten().map(|it| it.path()).collect();
+            if let Ok(entries) = read::list(&path) {
+                paths = entries;
                 paths.retain(|it| it.extension().is_some_and(|it| it == "cfg"));
             }
             for path in paths {
-                let text = fs::read_to_string(&path);
-                let text = text.map_err(|error| format!("{}: {error}", path.display()))?;
+                let text = read::config(&path);
+                let text = text.map_err(|error| unread(&path, &error))?;
                 found.push((path, text));
             }
         }
@@ -56,23 +58,26 @@ impl FrontProgram for Haproxy {
 
     fn test(&self, master: &Process) -> Line {
         let mut words = vec!["-c".to_owned(), "-q".to_owned()];
-        let folder = fs::read_link(master.file("cwd")).unwrap_or_default();
+        let folder = kernel::link(master.file("cwd")).unwrap_or_default();
         for named in named(master) {
             let path = folder.join(named).display().to_string();
             words.extend(["-f".to_owned(), path]);
         }
-        Line {
-            text: line(&file_of(master), &words),
-            like: (!is_trusted(master)).then(|| master.clone()),
-        }
+        let question = Question {
+            process: master.clone(),
+            name: None,
+            words,
+            variables: Variables::Own(&["HAPROXY_"]),
+        };
+        question.into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
         if let Some(command) = reload_of_unit(master) {
-            return Ok(command.into());
+            return Ok(Line::from(&*command));
         }
         if workers(master).iter().any(|it| self.is_serving(it)) {
-            return Ok(reload(master, "USR2").into());
+            return Ok(Line::from(&*reload(master, "USR2")));
         }
         Err(format!(
             "HAProxy {} has no master process that could be told to read its file: it was started without -W or -Ws",

@@ -4,8 +4,10 @@ use std::fmt::Debug;
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
 
-use super::super::program::{Line, is_trusted};
+use super::super::program::is_trusted;
+use crate::reload::Line;
 
 /// Files with their texts.
 pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
@@ -18,11 +20,11 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.
     fn applications(&self) -> &'static [&'static str];
-    /// Every file that it reads now; why it would not, in its own words.
-    fn files(&self, master: &Process) -> Result<Files, String>;
+    /// Every file that it reads now; why it would not, or why it was not asked.
+    fn files(&self, master: &Process) -> Result<Files, Failure>;
     /// Whether this child of it serves.
     fn is_serving(&self, worker: &Process) -> bool;
-    /// Whether it may be run for its files: nobody else shall have their program run as us.
+    /// Whether it may be asked for its files: another user's program says what that user wants.
     fn is_ours(&self, master: &Process) -> bool {
         is_trusted(master)
     }

@@ -8,11 +8,11 @@ mod haproxy;
 mod known;
 mod nginx;
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use looptax_discover::{Process, any_process};
 use looptax_failure::Failure;
+use looptax_host::read;
 
 use super::program::{masters, workers};
 pub(super) use known::{Files, FrontProgram};
@@ -59,7 +59,7 @@ impl Front {
                 }
             };
             let is_it =
-                |(path, _): &(PathBuf, String)| fs::canonicalize(path).is_ok_and(|it| it == file);
+                |(path, _): &(PathBuf, String)| read::real_path(path).is_ok_and(|it| it == file);
             if !files.iter().any(is_it) {
                 continue;
             }
@@ -81,10 +81,7 @@ impl Front {
         }
         let (title, shown) = (program.title(), file.display());
         Err(match wrong {
-            Some(why) => Failure::usage(
-                format!("{title}'s files are wrong already, or not ours to read: {why}"),
-                "run it as root, and mend them first",
-            ),
+            Some(why) => why,
             None => match hidden(program) {
                 Some(pid) => Failure::usage(
                     format!(

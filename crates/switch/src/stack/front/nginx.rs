@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use looptax_discover::Process;
+use looptax_failure::Failure;
+use looptax_host::program::Variables;
 
-use super::super::program::{Line, file_of, line, reload, said};
+use super::super::program::{reload, said};
 use super::known::{Files, FrontProgram};
+use crate::reload::{Line, Question};
 
 /// What `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
@@ -29,10 +32,8 @@ impl FrontProgram for Nginx {
         &["nginx_fastcgi", "nginx_proxy", "nginx_uwsgi"]
     }
 
-    fn files(&self, master: &Process) -> Result<Files, String> {
-        let options = options(&master.arguments().join(" "));
-        let words = ["-T", "-q"].map(str::to_owned).into_iter().chain(options);
-        said(&file_of(master), words).map(|it| files(&it))
+    fn files(&self, master: &Process) -> Result<Files, Failure> {
+        said(self.title(), &question(master, "-T")).map(|it| files(&it))
     }
 
     fn is_serving(&self, worker: &Process) -> bool {
@@ -41,13 +42,24 @@ impl FrontProgram for Nginx {
     }
 
     fn test(&self, master: &Process) -> Line {
-        let mut words = vec!["-t".to_owned(), "-q".to_owned()];
-        words.extend(options(&master.arguments().join(" ")));
-        Line::from(line(&file_of(master), &words))
+        question(master, "-t").into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
-        Ok(reload(master, "HUP").into())
+        Ok(Line::from(&*reload(master, "HUP")))
+    }
+}
+
+/// What its program is asked, with the options that the running one was started with.
+fn question(master: &Process, what: &str) -> Question {
+    let words = [what, "-q"].map(str::to_owned).into_iter();
+    Question {
+        process: master.clone(),
+        name: None,
+        words: words
+            .chain(options(&master.arguments().join(" ")))
+            .collect(),
+        variables: Variables::None,
     }
 }
 

@@ -1,13 +1,16 @@
 //! Logins that succeed, by each plugin, and what goes over the wire for them.
 
-use looptax_wire::{Channel, WireError};
+use looptax_wire::mysql::Connection;
+use looptax_wire::{Channel, Login, WireError};
 use mysql_common::constants::CapabilityFlags;
 use mysql_common::io::ParseBuf;
 use mysql_common::num_bigint::BigUint;
 use mysql_common::packets::HandshakeResponse;
 use sha1::{Digest, Sha1};
 
-use super::scripted::{Flavour, OK, SALT, greeting, let_in, log_in, packet, somebody};
+use super::scripted::{
+    End, Flavour, LIMIT, OK, SALT, Scripted, greeting, let_in, log_in, packet, somebody,
+};
 
 /// `secret` under [`SALT`]: p = secret, s = salt; SHA1(p) ^ SHA1(s + SHA1(SHA1(p))), by Python's
 /// hashlib.
@@ -196,18 +199,67 @@ fn follows_a_switch_to_a_new_salt() {
     assert_eq!(hex(&heard[1]), NATIVE_HEX);
 }
 
+/// What a server gets that goes over to the plugin in clear, and how the login ended.
+fn asked_in_clear(enables_clear: bool) -> (Result<String, WireError>, Vec<Vec<u8>>) {
+    let sent = [
+        packet(0, &greeting(Flavour::MySql8, "auth_gssapi_client")),
+        packet(2, b"\xfemysql_clear_password\0"),
+        packet(4, OK),
+    ]
+    .concat();
+    let login = Login {
+        enables_clear,
+        ..somebody("secret")
+    };
+    let stream = Scripted::new(&sent, End::Close);
+    let heard = stream.heard();
+    let outcome = Connection::login(stream, &login, Channel::Local, LIMIT);
+    let heard = split(&heard.borrow());
+    (
+        outcome.map(|it| it.auth_plugin().to_owned()),
+        heard.into_iter().map(|(_, payload)| payload).collect(),
+    )
+}
+
 #[test]
 fn starts_with_the_native_plugin_where_the_default_is_another() {
-    let switch: &[u8] = b"\xfemysql_clear_password\0";
-    let steps: &[(u8, &[u8])] = &[(2, switch), (4, OK)];
-    let heard = check(
-        Channel::Local,
-        "auth_gssapi_client",
-        steps,
-        "mysql_clear_password",
-    );
+    let (outcome, heard) = asked_in_clear(true);
+    assert_eq!(outcome.unwrap(), "mysql_clear_password");
     assert_eq!(scramble(&heard[0]), NATIVE_HEX);
     assert_eq!(heard[1], b"secret\0");
+}
+
+#[test]
+fn r44_a_password_goes_in_clear_only_where_somebody_has_enabled_that() {
+    let (outcome, heard) = asked_in_clear(false);
+    assert!(
+        matches!(outcome, Err(WireError::ClearNotEnabled)),
+        "{outcome:?}"
+    );
+    assert_eq!(heard.len(), 1, "we said nothing more");
+}
+
+#[test]
+fn r44_to_another_machine_no_password_goes_under_whosever_key_answers() {
+    for (plugin, wants) in [
+        ("caching_sha2_password", &[1, 4][..]),
+        ("sha256_password", &[]),
+    ] {
+        let switch = [&b"\xfe"[..], plugin.as_bytes(), b"\0", SALT, b"\0"].concat();
+        let mut sent = [
+            packet(0, &greeting(Flavour::MySql8, "mysql_native_password")),
+            packet(2, &switch),
+        ]
+        .concat();
+        if !wants.is_empty() {
+            sent.extend(packet(4, wants));
+        }
+        let (outcome, heard) = log_in(&sent, "secret", Channel::Foreign);
+        let fault = outcome.expect_err("a refusal");
+        assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
+        let asks_for_key = |it: &(u8, Vec<u8>)| it.1 == [1] || it.1 == [2];
+        assert!(!split(&heard.borrow()).iter().any(asks_for_key), "{plugin}");
+    }
 }
 
 #[track_caller]

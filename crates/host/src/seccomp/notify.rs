@@ -7,7 +7,7 @@ use std::ffi::c_void;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
-use super::{checked, errno};
+use super::{checked, new_fd};
 
 /// Wakes the supervisor on the core of the caller and the caller on the core of the supervisor.
 ///
@@ -17,7 +17,7 @@ const SYNC_WAKE_UP: u64 = 1;
 
 /// What a waiting call gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Answer {
+pub enum Answer {
     /// The kernel does what was asked, as if nobody had looked.
     GoOn,
     /// It returns 0, and nothing else happens.
@@ -30,29 +30,31 @@ pub(crate) enum Answer {
 
 /// The descriptor at which calls arrive.
 #[derive(Debug)]
-pub(crate) struct Listener(OwnedFd);
+pub struct Listener(OwnedFd);
 
 /// A call that waits. All zeroes is none.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Call {
+pub struct Call {
     /// Its number, for the answer.
-    pub(crate) id: u64,
+    pub id: u64,
     /// The thread.
-    pub(crate) tid: i32,
+    pub tid: i32,
     /// In which architecture's numbers.
-    pub(crate) arch: u32,
+    pub arch: u32,
     /// Which system call.
-    pub(crate) number: i32,
+    pub number: i32,
     /// Its arguments.
-    pub(crate) args: [u64; 6],
+    pub args: [u64; 6],
 }
 
 impl Listener {
-    pub(crate) fn new(fd: OwnedFd) -> Self {
+    /// The one of a filter.
+    pub fn new(fd: OwnedFd) -> Self {
         Self(fd)
     }
 
-    pub(crate) fn fd(&self) -> BorrowedFd<'_> {
+    /// The descriptor, to be waited for.
+    pub fn fd(&self) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
         self.0.as_fd()
     }
@@ -63,7 +65,7 @@ impl Listener {
     }
 
     /// Asks the kernel to wake synchronously. Fails where it cannot.
-    pub(crate) fn wake_synchronously(&self) -> io::Result<()> {
+    pub fn wake_synchronously(&self) -> io::Result<()> {
         let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
         // SAFETY: this request takes its flags by value; kernels without it refuse the number.
         let result = unsafe { libc::ioctl(self.0.as_raw_fd(), request, SYNC_WAKE_UP) };
@@ -74,12 +76,12 @@ impl Listener {
     ///
     /// # Safety
     /// `place` is valid for the kernel's `seccomp_notif`, and nobody else reads or writes it meanwhile.
-    pub(crate) unsafe fn receive(&self, place: *mut libc::seccomp_notif) -> io::Result<()> {
+    pub unsafe fn receive(&self, place: *mut libc::seccomp_notif) -> io::Result<()> {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, place.cast())
     }
 
     /// Answers. A call that is gone, because its thread was killed or a signal ended it, is `ENOENT`.
-    pub(crate) fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
+    pub fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
         let mut response = libc::seccomp_notif_resp {
             id,
             val: 0,
@@ -96,14 +98,14 @@ impl Listener {
     }
 
     /// Whether the call still waits: then its thread is the one that made it.
-    pub(crate) fn still_waits(&self, id: u64) -> bool {
+    pub fn still_waits(&self, id: u64) -> bool {
         let mut id = id;
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast())
             .is_ok()
     }
 
     /// Puts `file` under the caller's descriptor `fd`, in place of what is there.
-    pub(crate) fn replace(
+    pub fn replace(
         &self,
         id: u64,
         file: BorrowedFd<'_>,
@@ -124,8 +126,31 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ADDFD, (&raw mut request).cast())
     }
 
+    /// Adds a copy of `file` to the caller's descriptors; its number there.
+    ///
+    /// # Errors
+    /// `EINVAL` or `ENOTTY` before Linux 5.9, which cannot; `ENOENT` when the call is gone.
+    pub fn add(&self, id: u64, file: BorrowedFd<'_>, is_cloexec: bool) -> io::Result<i32> {
+        let mut request = libc::seccomp_notif_addfd {
+            id,
+            flags: 0,
+            srcfd: file.as_raw_fd() as u32,
+            newfd: 0,
+            newfd_flags: if is_cloexec {
+                libc::O_CLOEXEC as u32
+            } else {
+                0
+            },
+        };
+        let argument = (&raw mut request).cast::<c_void>();
+        let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
+        // SAFETY: the structure is live and of the type that the request names.
+        let number = unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) };
+        checked(number.into()).map(|it| it as i32)
+    }
+
     /// Whether nobody is left who could call, after waiting at most so long; -1 waits for ever.
-    pub(crate) fn is_deserted(&self, patience_ms: i32) -> bool {
+    pub fn is_deserted(&self, patience_ms: i32) -> bool {
         let mut poll = libc::pollfd {
             fd: self.0.as_raw_fd(),
             events: 0,
@@ -138,12 +163,13 @@ impl Listener {
 }
 
 /// Whether an error of `receive` only says that there is nothing to do now.
-pub(crate) fn is_passing(error: &io::Error) -> bool {
-    matches!(errno(error), libc::ENOENT | libc::EINTR | libc::EAGAIN)
+pub fn is_passing(error: &io::Error) -> bool {
+    let number = error.raw_os_error().unwrap_or(libc::EIO);
+    matches!(number, libc::ENOENT | libc::EINTR | libc::EAGAIN)
 }
 
 /// Puts a filter over this thread and all that come from it; the listener of what it stops.
-pub(crate) fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
+pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
     let program = libc::sock_fprog {
         len: program.len() as u16,
         filter: program.as_ptr().cast_mut(),
@@ -159,11 +185,11 @@ pub(crate) fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io
             &raw const program,
         )
     };
-    super::new_fd(result)
+    new_fd(result)
 }
 
 /// How many bytes the kernel writes for a call.
-pub(crate) fn call_bytes() -> io::Result<usize> {
+pub fn call_bytes() -> io::Result<usize> {
     let mut sizes = libc::seccomp_notif_sizes {
         seccomp_notif: 0,
         seccomp_notif_resp: 0,

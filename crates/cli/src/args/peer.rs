@@ -1,0 +1,31 @@
+//! `--trust-peer`, the same for every command that logs in.
+
+use clap::Args;
+
+use super::{Cli, Command};
+
+/// The option.
+#[derive(Debug, Clone, Args)]
+pub(crate) struct PeerArgs {
+    /// Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the
+    /// password then. Without it root's processes, your own and those of the system's accounts for servers hear one.
+    #[arg(long = "trust-peer")]
+    trusts_peer: bool,
+}
+
+impl Cli {
+    /// Whether it was typed.
+    pub(crate) fn trusts_peer(&self) -> bool {
+        let args = match &self.command {
+            None => Some(&self.compare.peer),
+            Some(Command::Compare(args)) => Some(&args.peer),
+            Some(Command::Why(args)) => Some(&args.compare.peer),
+            Some(Command::Check(args)) => Some(&args.peer),
+            Some(Command::Switch(args)) => Some(&args.peer),
+            Some(Command::Run(args)) => Some(&args.moving.peer),
+            Some(Command::Trial(args)) => Some(&args.moving.peer),
+            Some(_) => None,
+        };
+        args.is_some_and(|it| it.trusts_peer)
+    }
+}

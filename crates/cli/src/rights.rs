@@ -1,0 +1,16 @@
+//! What a command that only looks keeps of root's rights.
+
+use looptax_failure::Failure;
+use looptax_host::{entrance, rights};
+
+/// Gives up all capabilities but those that looking and writing a result take. Another process keeps the right to enter
+/// network namespaces. To be called while there is one thread.
+///
+/// # Errors
+/// What the kernel reports.
+pub(crate) fn keep_what_looking_needs() -> Result<(), Failure> {
+    // An ordinary user, or a service without the capability: other namespaces are reported as not seen.
+    entrance::start().ok();
+    rights::keep_only(rights::LOOKING | rights::WRITING)
+        .map_err(|error| Failure::from(error).context("cannot give up capabilities"))
+}

@@ -1,0 +1,105 @@
+//! Who else may write in a folder: everybody but root and the caller is a stranger.
+
+use std::fmt;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
+
+use rustix::fs::Stat;
+use rustix::process::{getegid, geteuid};
+
+/// What the kernel reports as owner of a file whose owner has no number in this user namespace.
+const OVERFLOW: u32 = 65534;
+
+/// A user or group besides root and the caller who may write in a folder, and so put anything under any name there.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stranger {
+    /// The folder.
+    pub path: PathBuf,
+    /// Its owner.
+    pub owner: u32,
+    /// Its permission bits.
+    pub mode: u32,
+    /// Whether the folder is root's or the caller's, and its permission bits let others write.
+    pub is_by_mode: bool,
+}
+
+impl Stranger {
+    /// Whether a file of this owner cannot be moved or removed by others: the folder is sticky, and the file is root's or
+    /// the caller's.
+    pub(crate) fn is_kept_from(&self, owner: u32) -> bool {
+        self.is_by_mode && self.mode & 0o1000 != 0 && is_ours(owner)
+    }
+}
+
+impl fmt::Display for Stranger {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        if self.is_by_mode {
+            write!(f, "others may write in `{path}` (mode {:o})", self.mode)
+        } else {
+            write!(f, "`{path}` belongs to user {}", self.owner)
+        }
+    }
+}
+
+/// Whether a file of this owner is root's or the caller's.
+pub fn is_ours(uid: u32) -> bool {
+    // In a user namespace that maps few users, root of the machine has no number, and nobody else is worth more here.
+    static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
+    uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
+}
+
+/// Whether the caller has more rights than its user: it is root, or has capabilities.
+pub fn is_privileged() -> bool {
+    geteuid().is_root()
+        || rustix::thread::capabilities(None).is_ok_and(|it| !it.effective.is_empty())
+}
+
+fn is_part_of_users_mapped() -> bool {
+    let map = crate::kernel::text("/proc/self/uid_map").unwrap_or_default();
+    let n_users: u64 = { map.lines() }
+        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok())
+        .sum();
+    n_users < u64::from(u32::MAX)
+}
+
+/// Who besides root and the caller may write in this folder.
+pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Option<Stranger> {
+    let is_ours = is_ours(stat.st_uid);
+    let by_others = stat.st_mode & 0o002 != 0;
+    let by_group = stat.st_mode & 0o020 != 0 && !is_own_group(stat.st_gid, folder);
+    if is_ours && !by_others && !by_group {
+        return None;
+    }
+    Some(Stranger {
+        path: path.to_owned(),
+        owner: stat.st_uid,
+        mode: stat.st_mode & 0o7777,
+        is_by_mode: is_ours,
+    })
+}
+
+/// Whether a file's group is one in which only root or the caller is, and no access list gives others what the group's
+/// bits show.
+fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
+    let own = getegid().as_raw();
+    // A group with the number of its only user is that user's own, as Debian and Fedora make them.
+    let is_private = gid == own && own == geteuid().as_raw();
+    (gid == 0 || is_private) && !has_access_list(file)
+}
+
+fn has_access_list(file: BorrowedFd<'_>) -> bool {
+    // A descriptor that only names a file has no attributes, its link in /proc has.
+    let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+    let mut none: [u8; 0] = [];
+    match rustix::fs::getxattr(link, "system.posix_acl_access", &mut none[..]) {
+        Err(rustix::io::Errno::NODATA | rustix::io::Errno::NOTSUP) => false,
+        Ok(_) | Err(_) => true,
+    }
+}
+
+/// Whether only root and the caller may write this file.
+pub fn is_writable_by_us_alone(file: BorrowedFd<'_>, stat: &Stat) -> bool {
+    stranger_in(file, stat, Path::new("")).is_none()
+}

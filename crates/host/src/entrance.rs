@@ -1,0 +1,169 @@
+//! The process that enters network namespaces of others, and does nothing else.
+//!
+//! Entering one takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps that capability and no
+//! other; it is sent a namespace by its descriptor, opens a socket there that lists sockets, and sends that back. It
+//! reads nothing that others write. The program itself can give the capability up before it looks at anything.
+//! The process ends with the program, which holds the other end of its socket.
+
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::ptr;
+use std::sync::{Mutex, PoisonError};
+
+use rustix::io::Errno;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
+    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, netlink, recvmsg, sendmsg,
+    socket_with, socketpair,
+};
+use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space};
+
+use crate::rights;
+
+/// Where the process keeps its end of the socket: every other descriptor is closed.
+const LINE: RawFd = 0;
+
+/// Our end, once the process was started.
+static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
+
+/// Starts the process, if this thread may enter namespaces and it does not run yet.
+///
+/// # Errors
+/// What the kernel reports; `PermissionDenied` without `CAP_SYS_ADMIN`.
+pub fn start() -> io::Result<()> {
+    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    started(&mut ours).map(drop)
+}
+
+/// A socket in another network namespace that lists the sockets there, as `sock_diag(7)` does.
+///
+/// # Errors
+/// As [`start`].
+pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
+    let mut ours = OURS.lock().unwrap_or_else(PoisonError::into_inner);
+    let line = started(&mut ours)?.as_fd();
+    let asked = send(line, 0, Some(namespace)).and_then(|()| receive(line));
+    match asked? {
+        Some((0, Some(socket))) => Ok(socket),
+        Some((errno, _)) => Err(io::Error::from_raw_os_error(errno)),
+        None => {
+            *ours = None;
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+    }
+}
+
+fn started(ours: &mut Option<OwnedFd>) -> io::Result<&OwnedFd> {
+    if ours.is_none() {
+        if !capabilities(None)?
+            .effective
+            .contains(CapabilitySet::SYS_ADMIN)
+        {
+            return Err(Errno::PERM.into());
+        }
+        let kind = SocketType::SEQPACKET;
+        let (our_end, its_end) = socketpair(AddressFamily::UNIX, kind, SocketFlags::CLOEXEC, None)?;
+        fork(&its_end)?;
+        *ours = Some(our_end);
+    }
+    ours.as_ref().ok_or_else(|| Errno::PERM.into())
+}
+
+/// Starts the process. It may be forked from one with several threads: all that it does is system calls.
+fn fork(its_end: &OwnedFd) -> io::Result<()> {
+    // SAFETY: all zeroes is a valid set of signals; it and `before` are live while the calls fill and read them.
+    // Signals are blocked over the fork, so that none of our handlers runs in the new process.
+    let pid = unsafe {
+        let mut all: libc::sigset_t = std::mem::zeroed();
+        let mut before: libc::sigset_t = std::mem::zeroed();
+        libc::sigfillset(&raw mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const all, &raw mut before);
+        let pid = libc::fork();
+        if pid == 0 {
+            serve(its_end.as_raw_fd());
+        }
+        libc::pthread_sigmask(libc::SIG_SETMASK, &raw const before, ptr::null_mut());
+        pid
+    };
+    if pid < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    Ok(())
+}
+
+/// All that the process does. Neither allocates nor locks, and never comes back.
+fn serve(line: RawFd) -> ! {
+    // SAFETY: numbers alone. What was opened belongs to values of the parent, which this process never uses.
+    unsafe {
+        libc::dup2(line, LINE);
+        if libc::syscall(libc::SYS_close_range, LINE + 1, u32::MAX, 0) != 0 {
+            for fd in LINE + 1..libc::sysconf(libc::_SC_OPEN_MAX) as RawFd {
+                libc::close(fd);
+            }
+        }
+        libc::prctl(libc::PR_SET_NAME, c"looptax-netns".as_ptr());
+    }
+    // SAFETY: it was opened just above, and nobody closes it.
+    let line = unsafe { BorrowedFd::borrow_raw(LINE) };
+    if rights::keep_only(CapabilitySet::SYS_ADMIN).is_ok() {
+        while let Ok(Some((_, namespace))) = receive(line) {
+            let opened = namespace
+                .ok_or(Errno::INVAL)
+                .and_then(|it| open_in(it.as_fd()));
+            let sent = match &opened {
+                Ok(socket) => send(line, 0, Some(socket.as_fd())),
+                Err(errno) => send(line, errno.raw_os_error(), None),
+            };
+            if sent.is_err() {
+                break;
+            }
+        }
+    }
+    // SAFETY: a number goes in, and nothing comes back.
+    unsafe { libc::_exit(0) }
+}
+
+fn open_in(namespace: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
+    move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
+    socket_with(
+        AddressFamily::NETLINK,
+        SocketType::RAW,
+        SocketFlags::CLOEXEC,
+        Some(netlink::SOCK_DIAG),
+    )
+}
+
+/// Sends an error's number, or 0, and a descriptor.
+fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = SendAncillaryBuffer::new(&mut space);
+    let fds = [fd.unwrap_or(line)];
+    if fd.is_some() {
+        control.push(SendAncillaryMessage::ScmRights(&fds));
+    }
+    let bytes = errno.to_ne_bytes();
+    // A program that has ended is no reason to be killed.
+    let flags = SendFlags::NOSIGNAL;
+    sendmsg(line, &[IoSlice::new(&bytes)], &mut control, flags)?;
+    Ok(())
+}
+
+/// What the other end sent; `None` when it is gone.
+fn receive(line: BorrowedFd<'_>) -> io::Result<Option<(i32, Option<OwnedFd>)>> {
+    let mut bytes = [0; 4];
+    let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let n_bytes = loop {
+        let mut parts = [IoSliceMut::new(&mut bytes)];
+        match recvmsg(line, &mut parts, &mut control, RecvFlags::CMSG_CLOEXEC) {
+            Err(Errno::INTR) => {}
+            outcome => break outcome?.bytes,
+        }
+    };
+    let received = control.drain().find_map(|it| match it {
+        RecvAncillaryMessage::ScmRights(mut fds) => fds.next(),
+        _ => None,
+    });
+    Ok((n_bytes == bytes.len()).then(|| (i32::from_ne_bytes(bytes), received)))
+}

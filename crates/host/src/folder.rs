@@ -1,0 +1,419 @@
+//! A folder that is held open: whatever happens to its path meanwhile, names are looked up in it.
+//!
+//! A name is one component. No operation follows a link, and "not there" is only what the kernel calls so.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{
+    AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, mkdirat, openat,
+    renameat, renameat_with, unlinkat,
+};
+use rustix::io::Errno;
+
+use crate::control::{Stranger, is_ours, is_writable_by_us_alone, stranger_in};
+use crate::refusal::Refusal;
+
+/// A folder that is held open.
+#[derive(Debug)]
+pub struct Folder {
+    fd: OwnedFd,
+    path: PathBuf,
+    stranger: Option<Stranger>,
+}
+
+/// What a file is known by: two files that are there at one time differ in it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct FileId {
+    /// The file system's device number.
+    pub dev: u64,
+    /// The inode's number there.
+    pub ino: u64,
+}
+
+impl From<&Stat> for FileId {
+    fn from(stat: &Stat) -> Self {
+        Self {
+            dev: stat.st_dev,
+            ino: stat.st_ino,
+        }
+    }
+}
+
+impl Folder {
+    pub(crate) fn held(fd: OwnedFd, path: PathBuf, stranger: Option<Stranger>) -> Self {
+        Self { fd, path, stranger }
+    }
+
+    /// Its path when it was opened, without links.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Who besides root and the caller may write in it, or exchange a folder on the way to it.
+    pub fn stranger(&self) -> Option<&Stranger> {
+        self.stranger.as_ref()
+    }
+
+    /// What the kernel reports of it.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn stat(&self) -> io::Result<Stat> {
+        Ok(fstat(&self.fd)?)
+    }
+
+    /// What has this name, a link itself where it is one; `None` where nothing has.
+    ///
+    /// # Errors
+    /// What the kernel reports but that there is no such name.
+    pub fn look(&self, name: impl AsRef<OsStr>) -> io::Result<Option<Stat>> {
+        stat_at(&self.fd, plain(name.as_ref())?)
+    }
+
+    /// Opens a folder in it.
+    ///
+    /// # Errors
+    /// What the kernel reports; `NotADirectory` for a link.
+    pub fn folder(&self, name: impl AsRef<OsStr>) -> io::Result<Self> {
+        let name = plain(name.as_ref())?;
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let fd = openat(&self.fd, name, flags, Mode::empty())?;
+        let stat = fstat(&fd)?;
+        Ok(self.below(fd, self.path.join(name), &stat))
+    }
+
+    /// A folder that was found in this one.
+    pub(crate) fn below(&self, fd: OwnedFd, path: PathBuf, stat: &Stat) -> Self {
+        let above = self.stranger.clone().filter(|_| !self.keeps(stat.st_uid));
+        let stranger = above.or_else(|| stranger_in(fd.as_fd(), stat, &path));
+        Self { fd, path, stranger }
+    }
+
+    /// Whether a file of this owner has its name here by the will of root or the caller.
+    pub fn keeps(&self, owner: u32) -> bool {
+        self.stranger
+            .as_ref()
+            .is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
+    }
+
+    /// Opens an ordinary file in it for reading.
+    ///
+    /// # Errors
+    /// What the kernel reports; `InvalidInput` for anything but an ordinary file.
+    pub fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.open_ordinary(name.as_ref(), OFlags::RDONLY)
+    }
+
+    /// Reads an ordinary file in it, and holds it.
+    ///
+    /// # Errors
+    /// As [`Folder::open_file`]; `FileTooLarge` for more than `most_bytes`.
+    pub fn read(&self, name: impl AsRef<OsStr>, most_bytes: u64) -> io::Result<(File, Vec<u8>)> {
+        let mut file = self.open_file(name)?;
+        let bytes = read_whole(&mut file, most_bytes)?;
+        Ok((file, bytes))
+    }
+
+    /// Opens a file of the caller's own for reading: nobody else but root may have written it.
+    ///
+    /// # Errors
+    /// As [`Folder::open_file`], and [`Refusal::NotOwn`].
+    pub fn open_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let file = self.open_file(name.as_ref())?;
+        self.refuse_foreign(&file, name.as_ref())?;
+        Ok(file)
+    }
+
+    /// Reads a file of the caller's own.
+    ///
+    /// # Errors
+    /// As [`Folder::open_own`]; `FileTooLarge` for more than `most_bytes`.
+    pub fn read_own(&self, name: impl AsRef<OsStr>, most_bytes: u64) -> io::Result<Vec<u8>> {
+        read_whole(&mut self.open_own(name)?, most_bytes)
+    }
+
+    /// Opens a file of the caller's own for reading and adding to its end.
+    ///
+    /// # Errors
+    /// As [`Folder::open_own`].
+    pub fn append_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        let file = self.open_ordinary(name.as_ref(), OFlags::RDWR | OFlags::APPEND)?;
+        self.refuse_foreign(&file, name.as_ref())?;
+        Ok(file)
+    }
+
+    /// Opens a file of the caller's own for reading and writing, and makes it where there is none.
+    ///
+    /// # Errors
+    /// As [`Folder::open_own`].
+    pub fn open_or_create_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.own_or_created(name.as_ref(), OFlags::RDWR)
+    }
+
+    /// The same for adding to its end.
+    ///
+    /// # Errors
+    /// As [`Folder::open_own`].
+    pub fn append_or_create_own(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
+        self.own_or_created(name.as_ref(), OFlags::RDWR | OFlags::APPEND)
+    }
+
+    fn own_or_created(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
+        loop {
+            match self.open_ordinary(name, access) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                opened => {
+                    let file = opened?;
+                    self.refuse_foreign(&file, name)?;
+                    return Ok(file);
+                }
+            }
+            match self.create(name, 0o600) {
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+                // Once more, for the access that is wanted.
+                made => drop(made?),
+            }
+        }
+    }
+
+    fn refuse_foreign(&self, file: &File, name: &OsStr) -> io::Result<()> {
+        let stat = fstat(file)?;
+        if is_ours(stat.st_uid) && is_writable_by_us_alone(file.as_fd(), &stat) {
+            return Ok(());
+        }
+        Err(Refusal::NotOwn {
+            at: self.path.join(name),
+            owner: stat.st_uid,
+            mode: stat.st_mode & 0o7777,
+        }
+        .into())
+    }
+
+    fn open_ordinary(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
+        let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        let file = File::from(openat(&self.fd, plain(name)?, flags, Mode::empty())?);
+        if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
+            let words = format!(
+                "`{}` is not an ordinary file",
+                self.path.join(name).display()
+            );
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+        }
+        Ok(file)
+    }
+
+    /// Makes a file that is not there yet, for reading and writing.
+    ///
+    /// # Errors
+    /// What the kernel reports; `AlreadyExists` where anything has that name, a link that leads nowhere too.
+    pub fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<File> {
+        let flags =
+            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let mode = Mode::from_raw_mode(mode);
+        Ok(File::from(openat(
+            &self.fd,
+            plain(name.as_ref())?,
+            flags,
+            mode,
+        )?))
+    }
+
+    /// Makes a folder in it.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn make_folder(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
+        Ok(mkdirat(
+            &self.fd,
+            plain(name.as_ref())?,
+            Mode::from_raw_mode(mode),
+        )?)
+    }
+
+    /// Gives a file another name in it; what had that name is gone.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn rename(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
+        Ok(renameat(&self.fd, from, &self.fd, to)?)
+    }
+
+    /// Gives a file a name in it that nothing has.
+    ///
+    /// # Errors
+    /// What the kernel reports; `AlreadyExists` where something has it.
+    pub fn rename_new(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
+        let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
+        match renameat_with(&self.fd, from, &self.fd, to, RenameFlags::NOREPLACE) {
+            // A file system that cannot do that can give a second name.
+            Err(Errno::INVAL | Errno::NOSYS) => {
+                linkat(&self.fd, from, &self.fd, to, AtFlags::empty())?;
+                self.remove(from)
+            }
+            done => Ok(done?),
+        }
+    }
+
+    /// Has two files exchange their names.
+    ///
+    /// # Errors
+    /// What the kernel reports; `INVAL` or `NOSYS` where the file system cannot.
+    pub fn exchange(&self, one: impl AsRef<OsStr>, other: impl AsRef<OsStr>) -> Result<(), Errno> {
+        let names = (plain(one.as_ref()), plain(other.as_ref()));
+        let (Ok(one), Ok(other)) = names else {
+            return Err(Errno::INVAL);
+        };
+        renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)
+    }
+
+    /// Removes a file, or a link itself.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn remove(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::empty())?)
+    }
+
+    /// Removes a folder that is empty.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        Ok(unlinkat(
+            &self.fd,
+            plain(name.as_ref())?,
+            AtFlags::REMOVEDIR,
+        )?)
+    }
+
+    /// Removes what has this name, with all that is in it where it is a folder. No link is followed.
+    ///
+    /// # Errors
+    /// The first thing that cannot be removed; what can be is.
+    pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
+        let name = name.as_ref();
+        match self.remove(name) {
+            Err(error) if is_of_folder(&error) => {}
+            done => return done,
+        }
+        let inner = self.folder(name)?;
+        let mut outcome = Ok(());
+        for below in inner.names()? {
+            let done = inner.remove_all(&below);
+            outcome = outcome.and(done);
+        }
+        outcome.and(self.remove_folder(name))
+    }
+
+    /// The names in it, in no order.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn names(&self) -> io::Result<Vec<OsString>> {
+        let mut names = Vec::new();
+        for entry in Dir::read_from(self.readable()?)? {
+            let name = OsStr::from_bytes(entry?.file_name().to_bytes()).to_owned();
+            if name != "." && name != ".." {
+                names.push(name);
+            }
+        }
+        Ok(names)
+    }
+
+    /// Has the names in it on the disk.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn sync(&self) -> io::Result<()> {
+        Ok(rustix::fs::fsync(self.readable()?)?)
+    }
+
+    /// The same folder, held once more.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn again(&self) -> io::Result<Self> {
+        Ok(Self {
+            fd: self.fd.try_clone()?,
+            path: self.path.clone(),
+            stranger: self.stranger.clone(),
+        })
+    }
+
+    /// A descriptor of the folder that it can be read and changed by.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn readable(&self) -> io::Result<OwnedFd> {
+        let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        Ok(openat(&self.fd, ".", flags, Mode::empty())?)
+    }
+}
+
+impl AsFd for Folder {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.fd.as_fd()
+    }
+}
+
+fn is_of_folder(error: &io::Error) -> bool {
+    // POSIX has EPERM for it, Linux EISDIR.
+    let code = error.raw_os_error();
+    [Errno::ISDIR, Errno::PERM]
+        .iter()
+        .any(|it| code == Some(it.raw_os_error()))
+}
+
+/// Reads what is left of a file.
+///
+/// # Errors
+/// What the kernel reports; `FileTooLarge` for more than `most_bytes`.
+pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    file.take(most_bytes.saturating_add(1))
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most_bytes {
+        let words =
+            format!("it has more than {most_bytes} bytes, the most that is read of such a file");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
+    }
+    Ok(bytes)
+}
+
+/// A name, if it is one component that leads nowhere else.
+///
+/// # Errors
+/// `InvalidInput` for a path, `.`, `..`, an empty name, or one with a zero byte.
+pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
+    let bytes = name.as_bytes();
+    let is_path = bytes.is_empty()
+        || bytes == b"."
+        || bytes == b".."
+        || bytes.iter().any(|it| matches!(it, b'/' | 0));
+    if is_path {
+        let words = format!(
+            "`{}` is not the name of a file in a folder",
+            name.to_string_lossy()
+        );
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
+    }
+    Ok(name)
+}
+
+/// What has a name in a folder, the link itself where it is one; `None` where nothing has.
+///
+/// # Errors
+/// What the kernel reports but that there is no such name.
+pub(crate) fn stat_at(folder: &OwnedFd, name: &OsStr) -> io::Result<Option<Stat>> {
+    match rustix::fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
+        Ok(stat) => Ok(Some(stat)),
+        Err(Errno::NOENT) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}

@@ -1,0 +1,165 @@
+//! Files that the kernel makes: below `/proc`, `/sys` and `/dev`.
+//!
+//! Nobody can put a link or another file there. What a process can lead elsewhere by (`root`, `cwd`, `fd/3/…`) is
+//! refused here; see [`crate::view`].
+
+use std::ffi::OsString;
+use std::fs::{self, File, OpenOptions};
+use std::io::{self, Read, Write};
+use std::path::{Component, Path, PathBuf};
+
+/// More than any such file has; what processes write about themselves there is of any length.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// Reads a file of the kernel.
+///
+/// # Errors
+/// What the kernel reports; `InvalidInput` for another path.
+pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
+    read_up_to(path, MOST_BYTES)
+}
+
+/// Reads the beginning of a file of the kernel.
+///
+/// # Errors
+/// As [`read`].
+pub fn read_up_to(path: impl AsRef<Path>, most_bytes: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    open(path)?.take(most_bytes).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads a file of the kernel as text.
+///
+/// # Errors
+/// As [`read`], and `InvalidData` for bytes that are not UTF-8.
+pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
+    String::from_utf8(read(path)?)
+        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// Opens a file of the kernel for reading; the last component may be a link such as `/proc/1/exe`.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(path: impl AsRef<Path>) -> io::Result<File> {
+    File::open(checked(path.as_ref())?)
+}
+
+/// Opens a device for reading and writing.
+///
+/// # Errors
+/// As [`read`].
+pub fn open_both(path: impl AsRef<Path>) -> io::Result<File> {
+    let path = checked(path.as_ref())?;
+    OpenOptions::new().read(true).write(true).open(path)
+}
+
+/// Writes to a file of the kernel, in one call.
+///
+/// # Errors
+/// As [`read`].
+pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> {
+    let path = checked(path.as_ref())?;
+    let mut file = OpenOptions::new().write(true).open(path)?;
+    let n_bytes = file.write(bytes.as_ref())?;
+    if n_bytes < bytes.as_ref().len() {
+        return Err(io::ErrorKind::WriteZero.into());
+    }
+    Ok(())
+}
+
+/// What a link of the kernel says.
+///
+/// # Errors
+/// As [`read`].
+pub fn link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
+    fs::read_link(checked(path.as_ref())?)
+}
+
+/// The names in a folder of the kernel; entries that cannot be read are left out.
+///
+/// # Errors
+/// As [`read`].
+pub fn names(path: impl AsRef<Path>) -> io::Result<impl Iterator<Item = OsString>> {
+    let entries = fs::read_dir(checked(path.as_ref())?)?;
+    Ok(entries.flatten().map(|it| it.file_name()))
+}
+
+/// What the kernel reports of a file; a last component that is a link is followed.
+///
+/// # Errors
+/// As [`read`].
+pub fn metadata(path: impl AsRef<Path>) -> io::Result<fs::Metadata> {
+    fs::metadata(checked(path.as_ref())?)
+}
+
+/// Makes a folder of the kernel, such as a control group.
+///
+/// # Errors
+/// As [`read`].
+pub fn make_folder(path: impl AsRef<Path>) -> io::Result<()> {
+    fs::create_dir(checked(path.as_ref())?)
+}
+
+/// Removes one.
+///
+/// # Errors
+/// As [`read`].
+pub fn remove_folder(path: impl AsRef<Path>) -> io::Result<()> {
+    fs::remove_dir(checked(path.as_ref())?)
+}
+
+fn checked(path: &Path) -> io::Result<&Path> {
+    let mut parts = path.components();
+    let starts = parts.next() == Some(Component::RootDir);
+    let first = parts.next();
+    let is_kernels = ["proc", "sys", "dev"]
+        .iter()
+        .any(|it| first == Some(Component::Normal(it.as_ref())));
+    let rest: Vec<Component<'_>> = parts.collect();
+    let inner = rest.split_last().map_or(&[][..], |(_, inner)| inner);
+    let is_elsewhere = first == Some(Component::Normal("proc".as_ref()))
+        && inner
+            .iter()
+            .enumerate()
+            .any(|(idx, it)| leads_elsewhere(it, idx.checked_sub(1).map(|above| &inner[above])));
+    let goes_up = rest.contains(&Component::ParentDir);
+    if starts && is_kernels && !is_elsewhere && !goes_up {
+        return Ok(path);
+    }
+    let words = format!("`{}` is not a file that the kernel makes", path.display());
+    Err(io::Error::new(io::ErrorKind::InvalidInput, words))
+}
+
+/// Whether what is below this component is not the kernel's.
+fn leads_elsewhere(part: &Component<'_>, above: Option<&Component<'_>>) -> bool {
+    let Component::Normal(name) = part else {
+        return true;
+    };
+    let is_of_fd = above.is_some_and(|it| *it == Component::Normal("fd".as_ref()));
+    *name == "root" || *name == "cwd" || is_of_fd
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_kernels_own_files_are_read() {
+        let check =
+            |path: &str, is_fine| assert_eq!(checked(Path::new(path)).is_ok(), is_fine, "{path}");
+        check("/proc/self/status", true);
+        check("/proc/1/root", true);
+        check("/proc/1/fd/3", true);
+        check("/sys/kernel/tracing/events", true);
+        check("/dev/tty", true);
+        check("/proc/1/root/etc/passwd", false);
+        check("/proc/1/cwd/PG_VERSION", false);
+        check("/proc/1/fd/3/x", false);
+        check("/proc/1/task/2/cwd/x", false);
+        check("/proc/../etc/passwd", false);
+        check("proc/self/status", false);
+        check("/etc/passwd", false);
+    }
+}

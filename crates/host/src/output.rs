@@ -1,0 +1,245 @@
+//! The file that a result is written to: whole, on the disk, and only then under its name.
+//!
+//! A link that root or the caller has put there stays a link, and what it leads to is replaced. A link of anybody else
+//! is replaced itself, so that nobody can lead a result into a file of another's. A device or a pipe is written to.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use rustix::fs::{FileType, Mode, OFlags, fchmod, openat};
+
+use crate::control::is_privileged;
+use crate::folder::Folder;
+use crate::walk::{Last, Links, Walk};
+
+/// Where a result goes.
+#[derive(Debug)]
+pub struct Output {
+    folder: Folder,
+    name: OsString,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Nothing, or something that is replaced; whether an ordinary file is there.
+    File { is_there: bool },
+    /// A device or pipe.
+    Stream,
+}
+
+/// What to do about a file of the same name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Existing {
+    /// Leave it alone and give an error.
+    Keep,
+    /// Replace it.
+    Replace,
+}
+
+impl Output {
+    /// Finds out where a result of this path goes. Makes nothing.
+    ///
+    /// # Errors
+    /// What the kernel reports; `IsADirectory`; a refusal where the way leads over a link of another user's.
+    pub fn find(path: &Path) -> io::Result<Self> {
+        Self::walk(path, None)
+    }
+
+    /// The same, and makes the folders on the way that are missing.
+    ///
+    /// # Errors
+    /// As [`Output::find`].
+    pub fn find_or_make(path: &Path) -> io::Result<Self> {
+        Self::walk(path, Some(0o777))
+    }
+
+    fn walk(path: &Path, make: Option<u32>) -> io::Result<Self> {
+        let links = if is_privileged() {
+            Links::Trusted
+        } else {
+            Links::All
+        };
+        let walk = Walk {
+            links,
+            last_link: Links::Trusted,
+            root: None,
+            viewer: None,
+            make,
+        };
+        let walked = walk.to(path)?;
+        let is_strange = walked.folder.stranger().is_some();
+        let kind = match &walked.last {
+            // A link that leads nowhere is a mistake rather than a place.
+            None if walked.is_by_link => return Err(io::ErrorKind::NotFound.into()),
+            None => Kind::File { is_there: false },
+            Some(last) => kind_of(last, is_strange)?,
+        };
+        Ok(Self {
+            folder: walked.folder,
+            name: walked.name,
+            kind,
+        })
+    }
+
+    /// The file of this name in a folder that is held; what is there is replaced.
+    ///
+    /// # Errors
+    /// `InvalidInput` for what is not one name.
+    pub fn within(folder: Folder, name: &OsStr) -> io::Result<Self> {
+        Ok(Self {
+            name: crate::folder::plain(name)?.to_owned(),
+            folder,
+            kind: Kind::File { is_there: false },
+        })
+    }
+
+    /// Whether there is an ordinary file already.
+    pub fn is_there(&self) -> bool {
+        self.kind == Kind::File { is_there: true }
+    }
+
+    /// Whether it is a device or a pipe.
+    pub fn is_stream(&self) -> bool {
+        self.kind == Kind::Stream
+    }
+
+    /// Where it is, without the links that were followed.
+    pub fn path(&self) -> PathBuf {
+        self.folder.path().join(&self.name)
+    }
+
+    /// The folder that it is in.
+    pub fn folder(&self) -> &Folder {
+        &self.folder
+    }
+
+    /// Opens the device or pipe.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn open_stream(&self) -> io::Result<File> {
+        let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
+        Ok(File::from(openat(
+            &self.folder,
+            &*self.name,
+            flags,
+            Mode::empty(),
+        )?))
+    }
+
+    /// Makes a neighbour that becomes the file when it is whole.
+    ///
+    /// # Errors
+    /// What the kernel reports.
+    pub fn begin(&self, mode: Option<u32>) -> io::Result<Begun<'_>> {
+        for number in 0_u32.. {
+            let name = neighbour(&self.name, number);
+            match self.folder.create(&name, mode.unwrap_or(0o666)) {
+                Err(error)
+                    if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
+                made => {
+                    let begun = Begun {
+                        output: self,
+                        name,
+                        file: made?,
+                        is_done: false,
+                    };
+                    if let Some(mode) = mode {
+                        fchmod(&begun.file, Mode::from_raw_mode(mode))?;
+                    }
+                    return Ok(begun);
+                }
+            }
+        }
+        unreachable!("the last try returns")
+    }
+}
+
+/// Makes the folder that results are to be written to, with those on the way, where it is missing.
+///
+/// # Errors
+/// As [`Output::find`].
+pub fn make_folder(path: &Path) -> io::Result<()> {
+    let output = Output::find_or_make(path);
+    match output {
+        Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
+        found => found?
+            .folder
+            .make_folder(path.file_name().unwrap_or_default(), 0o777),
+    }
+}
+
+/// Names that are tried beside the file: others may have taken some.
+const MOST_TRIES: u32 = 1000;
+
+fn neighbour(name: &OsStr, number: u32) -> OsString {
+    let mut random = [0; 8];
+    let filled = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
+    let part = if filled.is_ok() {
+        u64::from_ne_bytes(random)
+    } else {
+        u64::from(number)
+    };
+    let short: String = name
+        .to_string_lossy()
+        .chars()
+        .filter(|it| *it != '\u{fffd}')
+        .take(40)
+        .collect();
+    format!(".{short}.looptax-{part:016x}").into()
+}
+
+/// A device or pipe is written to only where nobody else can exchange it.
+fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
+    match last.file_type() {
+        FileType::RegularFile => Ok(Kind::File { is_there: true }),
+        FileType::Directory => Err(io::ErrorKind::IsADirectory.into()),
+        FileType::Symlink if !last.is_magic => Ok(Kind::File { is_there: false }),
+        FileType::Symlink => Ok(Kind::Stream),
+        _ if is_strange => Ok(Kind::File { is_there: false }),
+        _ => Ok(Kind::Stream),
+    }
+}
+
+/// A file under way, with a name of its own.
+#[derive(Debug)]
+pub struct Begun<'a> {
+    output: &'a Output,
+    name: OsString,
+    file: File,
+    is_done: bool,
+}
+
+impl Begun<'_> {
+    /// To write to.
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+
+    /// Gives it its name. The folder is brought to the disk as far as its file system can.
+    ///
+    /// # Errors
+    /// What the kernel reports; `AlreadyExists` where a file is to be kept.
+    pub fn finish(mut self, existing: Existing) -> io::Result<()> {
+        let (folder, to) = (&self.output.folder, &self.output.name);
+        match existing {
+            Existing::Keep => folder.rename_new(&self.name, to)?,
+            Existing::Replace => folder.rename(&self.name, to)?,
+        }
+        self.is_done = true;
+        let _as_far_as_it_can = folder.sync();
+        Ok(())
+    }
+}
+
+impl Drop for Begun<'_> {
+    fn drop(&mut self) {
+        if !self.is_done {
+            let _gone = self.output.folder.remove(&self.name);
+        }
+    }
+}

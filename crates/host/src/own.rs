@@ -1,0 +1,135 @@
+//! Folders of the caller's own: records, history, journals, a spool. What is in them is believed.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Stat};
+
+use crate::control::{is_ours, is_privileged, is_writable_by_us_alone};
+use crate::folder::Folder;
+use crate::refusal::Refusal;
+use crate::walk::{Links, Walk};
+
+/// For the owner alone: configuration files hold passwords.
+const PRIVATE: u32 = 0o700;
+
+/// Opens a folder of the caller's own.
+///
+/// # Errors
+/// What the kernel reports; a [`Refusal`] where another user owns it or may write in it, or, for a caller with more
+/// rights than its user, may exchange it.
+pub fn folder(path: &Path) -> io::Result<Folder> {
+    walk(path, None)
+}
+
+/// The same, and makes it where it is missing, with all folders on the way, for the owner alone.
+///
+/// # Errors
+/// As [`folder`].
+pub fn make_folder(path: &Path) -> io::Result<Folder> {
+    walk(path, Some(PRIVATE))
+}
+
+fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
+    let links = if is_privileged() {
+        Links::Trusted
+    } else {
+        Links::All
+    };
+    let mut walk = Walk::following(links);
+    walk.make = make;
+    let walked = walk.to(path)?;
+    if let (None, Some(mode)) = (&walked.last, make) {
+        match walked.folder.make_folder(&walked.name, mode) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        let made = walked.folder.folder(&walked.name)?;
+        return checked(made);
+    }
+    checked(Folder::at_end(walked)?)
+}
+
+fn checked(folder: Folder) -> io::Result<Folder> {
+    use std::os::fd::AsFd;
+    let stat = folder.stat()?;
+    let is_own = rustix::process::geteuid().as_raw() == stat.st_uid;
+    if !is_own || !is_writable_by_us_alone(folder.as_fd(), &stat) {
+        return Err(not_own(&folder, &stat));
+    }
+    match folder.stranger() {
+        Some(stranger) if is_privileged() => Err(Refusal::Stranger(stranger.clone()).into()),
+        _ => Ok(folder),
+    }
+}
+
+fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
+    debug_assert_eq!(FileType::from_raw_mode(stat.st_mode), FileType::Directory);
+    Refusal::NotOwn {
+        at: folder.path().to_owned(),
+        owner: stat.st_uid,
+        mode: stat.st_mode & 0o7777,
+    }
+    .into()
+}
+
+/// Whether a folder that is to hold the caller's own data can: it is, or its nearest folder that is there is, under
+/// the control of root and the caller alone.
+pub fn is_fit(path: &Path) -> bool {
+    let mut at = Some(path);
+    while let Some(folder) = at {
+        match Walk::following(Links::Trusted).to(folder) {
+            Ok(walked) if walked.last.is_some() => {
+                return Folder::at_end(walked).is_ok_and(|it| {
+                    let owner = it.stat().map(|stat| stat.st_uid);
+                    it.stranger().is_none() && owner.is_ok_and(is_ours)
+                });
+            }
+            Ok(_) => at = folder.parent(),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => at = folder.parent(),
+            Err(_) => return false,
+        }
+    }
+    false
+}
+
+/// The folder for temporary files that the environment names. A caller with more rights than its user takes `/tmp` where
+/// another user could exchange what is made there.
+pub fn temporary() -> PathBuf {
+    let named = std::env::temp_dir();
+    let own = rustix::process::geteuid().as_raw();
+    let is_fit =
+        |path: &Path| Folder::following(Links::Trusted, path).is_ok_and(|folder| folder.keeps(own));
+    if is_privileged() && !is_fit(&named) {
+        return PathBuf::from("/tmp");
+    }
+    named
+}
+
+/// Whether there is a file of this path that can be taken for the caller's word: root's or the caller's own, in a folder
+/// where nobody else can have put it.
+///
+/// # Errors
+/// What the kernel reports but that there is no such file; a [`Refusal`] for a file of another user's.
+pub fn has_file(path: &Path) -> io::Result<bool> {
+    if !is_privileged() {
+        return Ok(crate::read::look(path)?.is_some());
+    }
+    let walked = match Walk::following(Links::Trusted).to(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+        walked => walked?,
+    };
+    let Some(last) = &walked.last else {
+        return Ok(false);
+    };
+    let is_own = is_ours(last.stat.st_uid) && walked.folder.keeps(last.stat.st_uid);
+    if is_own {
+        return Ok(true);
+    }
+    Err(Refusal::NotOwn {
+        at: walked.path(),
+        owner: last.stat.st_uid,
+        mode: last.stat.st_mode & 0o7777,
+    }
+    .into())
+}

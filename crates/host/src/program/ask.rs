@@ -1,0 +1,273 @@
+//! Asking the program of a process: started as its owner, read within bounds, ended with all that it started.
+
+use std::ffi::{CString, OsStr, OsString};
+use std::io::{self, Read};
+use std::os::fd::{AsFd, AsRawFd};
+use std::os::unix::process::CommandExt;
+use std::process::{Child as Started, Command, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use rustix::process::{Pid, WaitId, WaitIdOptions};
+
+use super::child::{self, Child, Parts};
+use super::supervise::{self, Supervision, Verdict};
+use super::{ProgramError, Subject};
+
+/// The most that is read of what a program prints: `nginx -T` prints whole configurations.
+const MOST_BYTES: usize = 8 << 20;
+/// Pause between two looks at a program.
+const STEP: Duration = Duration::from_millis(5);
+/// What every program gets for an environment.
+const OURS: [(&str, &str); 2] = [
+    (
+        "PATH",
+        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+    ),
+    ("LC_ALL", "C"),
+];
+
+/// Which variables of the process's own environment its program gets besides ours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Variables {
+    /// None.
+    None,
+    /// All of them, if the process is not root's: its owner set them, and the program has no more rights than its
+    /// owner. Of a process of root, those whose names begin so (`APACHE_`): no loader or interpreter reads such.
+    Own(&'static [&'static str]),
+}
+
+/// A question for a program.
+#[derive(Debug, Clone)]
+pub struct Ask<'a> {
+    /// What the program is called by: some look at it.
+    pub name: Option<OsString>,
+    /// Its words.
+    pub words: Vec<OsString>,
+    /// Its variables.
+    pub variables: Variables,
+    /// How long it may take.
+    pub within: Duration,
+    /// Set when somebody wants to end.
+    pub stop: Option<&'a AtomicBool>,
+}
+
+/// How a program ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Answer {
+    /// Its exit code; `None` if a signal ended it.
+    pub code: Option<i32>,
+    /// Its output.
+    pub output: String,
+    /// Its errors.
+    pub errors: String,
+}
+
+impl Subject {
+    /// Runs the program of the process to its end, as the owner of the process.
+    ///
+    /// # Errors
+    /// [`ProgramError::NotOurs`] unless this process is root or that user; [`ProgramError::Foreign`] when a program of
+    /// root's asked for a file that others than root can change: its answer does not count then.
+    pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
+        let failed = |source| ProgramError::Start {
+            path: self.program.path.clone(),
+            source,
+        };
+        let is_ours = self.is_ours()?;
+        let is_root_s = self.owner.uid == 0;
+        let (supervision, confinement) = match is_root_s.then(supervise::start).transpose() {
+            Ok(both) => both.unzip(),
+            Err(source) => return Err(self.unsupervised(source)),
+        };
+        let child = Child::new(Parts {
+            program: child::copy(self.program.fd.as_fd()).map_err(failed)?,
+            folder: self.work_folder(),
+            owner: &self.owner,
+            is_ours,
+            arguments: self.arguments(ask).map_err(failed)?,
+            variables: self.variables(ask.variables)?,
+            confinement,
+        });
+        let mut running = match start(child) {
+            Ok(running) => running,
+            Err(source) => {
+                // Without a filter it is not started, and the kernel says why.
+                return match supervision.map(Supervision::end) {
+                    Some(Verdict::Unsupported(source)) => Err(self.unsupervised(source)),
+                    Some(_) if is_seccomp_s(&source) => Err(self.unsupervised(source)),
+                    _ => Err(failed(source)),
+                };
+            }
+        };
+        let answer = self.read(&mut running, ask);
+        child::end_group(running.id());
+        let status = running.wait().map_err(failed);
+        if let Some(supervision) = supervision {
+            match supervision.end() {
+                Verdict::Counts => {}
+                Verdict::Foreign(why) => {
+                    let path = self.program.path.clone();
+                    return Err(ProgramError::Foreign { path, why });
+                }
+                Verdict::Unsupported(source) => return Err(self.unsupervised(source)),
+            }
+        }
+        let (output, errors) = answer?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(Answer {
+            code: status?.code(),
+            output: text(output),
+            errors: text(errors),
+        })
+    }
+
+    /// Whether this process is the owner already and has to become nobody else.
+    fn is_ours(&self) -> Result<bool, ProgramError> {
+        let own = rustix::process::geteuid();
+        if own.is_root() {
+            return Ok(false);
+        }
+        let is_same = own.as_raw() == self.owner.uid && own == rustix::process::getuid();
+        is_same.then_some(true).ok_or(ProgramError::NotOurs {
+            pid: self.pid,
+            uid: self.owner.uid,
+        })
+    }
+
+    fn unsupervised(&self, source: io::Error) -> ProgramError {
+        let path = self.program.path.clone();
+        ProgramError::Unsupervised { path, source }
+    }
+
+    fn arguments(&self, ask: &Ask<'_>) -> io::Result<Vec<CString>> {
+        let name = { ask.name.as_deref() }.unwrap_or(self.program.path.as_os_str());
+        let words = ask.words.iter().map(OsString::as_os_str);
+        std::iter::once(name)
+            .chain(words)
+            .map(child::text)
+            .collect()
+    }
+
+    fn variables(&self, which: Variables) -> Result<Vec<CString>, ProgramError> {
+        let mut own = match which {
+            Variables::None => Vec::new(),
+            Variables::Own(_) => self.environment()?,
+        };
+        if let (Variables::Own(names), 0) = (which, self.owner.uid) {
+            let is_named = |it: &OsString| {
+                let name = it.as_encoded_bytes();
+                names.iter().any(|start| name.starts_with(start.as_bytes()))
+            };
+            own.retain(|(name, _)| is_named(name));
+        }
+        let is_own = |name: &str| own.iter().any(|it| it.0 == OsStr::new(name));
+        let ours = OURS.into_iter().filter(|it| !is_own(it.0));
+        let ours = ours.map(|(name, value)| (OsString::from(name), OsString::from(value)));
+        let all = own.iter().cloned().chain(ours);
+        let pairs = all.filter_map(|(mut name, value)| {
+            name.push("=");
+            name.push(value);
+            child::text(&name).ok()
+        });
+        Ok(pairs.collect())
+    }
+
+    /// What it prints, until it ends.
+    fn read(
+        &self,
+        running: &mut Started,
+        ask: &Ask<'_>,
+    ) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
+        let path = || self.program.path.clone();
+        let failed = |source| ProgramError::Start {
+            path: path(),
+            source,
+        };
+        let (mut output, mut errors) = (running.stdout.take(), running.stderr.take());
+        let mut texts = (Vec::new(), Vec::new());
+        let n_steps = ask.within.as_micros().div_ceil(STEP.as_micros());
+        for _ in 0..n_steps {
+            // Before the pipes: what it wrote at its end is read then.
+            let has_ended = has_ended(running).map_err(failed)?;
+            let mut n_read = drain(output.as_mut(), &mut texts.0).map_err(failed)?;
+            n_read += drain(errors.as_mut(), &mut texts.1).map_err(failed)?;
+            if texts.0.len().max(texts.1.len()) > MOST_BYTES {
+                let limit_bytes = MOST_BYTES;
+                return Err(ProgramError::TooMuch {
+                    path: path(),
+                    limit_bytes,
+                });
+            }
+            if has_ended {
+                return Ok(texts);
+            }
+            if ask.stop.is_some_and(|it| it.load(Ordering::Relaxed)) {
+                return Err(ProgramError::Stopped { path: path() });
+            }
+            if n_read == 0 {
+                std::thread::sleep(STEP);
+            }
+        }
+        Err(ProgramError::TooLong {
+            path: path(),
+            limit: ask.within,
+        })
+    }
+}
+
+/// Whether a child has ended. It is not collected yet: its number stays its own until its group was ended.
+fn has_ended(running: &Started) -> io::Result<bool> {
+    let pid = { i32::try_from(running.id()).ok() }.and_then(Pid::from_raw);
+    let pid = pid.ok_or(io::ErrorKind::NotFound)?;
+    let options = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    Ok(rustix::process::waitid(WaitId::Pid(pid), options)?.is_some())
+}
+
+/// Whether a child was ended by what a kernel without these filters answers.
+fn is_seccomp_s(error: &io::Error) -> bool {
+    matches!(
+        error.raw_os_error(),
+        Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY)
+    )
+}
+
+fn start(child: Child) -> io::Result<Started> {
+    let child = Arc::new(child);
+    // The name is not used: the child executes a descriptor before the name would be looked for.
+    let mut command = Command::new("/proc/self/exe");
+    { command.stdin(Stdio::null()).stdout(Stdio::piped()) }.stderr(Stdio::piped());
+    // SAFETY: it calls the kernel and makes no memory.
+    unsafe { command.pre_exec(move || Err(child.become_program())) };
+    let running = command.spawn()?;
+    let nonblocking = |fd: std::os::fd::BorrowedFd<'_>| {
+        // SAFETY: a descriptor of ours, and numbers.
+        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    };
+    if let (Some(output), Some(errors)) = (&running.stdout, &running.stderr) {
+        nonblocking(output.as_fd());
+        nonblocking(errors.as_fd());
+    }
+    Ok(running)
+}
+
+/// Reads what is there now; how much it was.
+fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>) -> io::Result<usize> {
+    let Some(pipe) = pipe else { return Ok(0) };
+    let before = into.len();
+    let mut part = [0; 16 << 10];
+    loop {
+        match pipe.read(&mut part) {
+            Ok(0) => break,
+            Ok(n) => into.extend_from_slice(&part[..n]),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => break,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+        if into.len() > MOST_BYTES {
+            break;
+        }
+    }
+    Ok(into.len() - before)
+}

@@ -1,0 +1,206 @@
+//! A process whose program is asked: whose it is, which file it runs, what it was started with.
+//!
+//! `/proc/PID` is opened once and held, so that all of it is one process's, whatever becomes of the number. The file
+//! that it runs is opened through `exe` there and used by that descriptor.
+
+use std::ffi::{OsStr, OsString};
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{CWD, Mode, OFlags, Stat};
+use rustix::io::Errno;
+
+use super::ProgramError;
+use super::trust::{self, Refused};
+
+/// The most that is read of a process's environment, and of its status.
+const MOST_BYTES: u64 = 1 << 20;
+/// What the kernel writes behind the path of a file that was removed.
+const REMOVED: &str = " (deleted)";
+
+/// Whose a process is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// Its user.
+    pub uid: u32,
+    /// Its group.
+    pub gid: u32,
+    /// Its further groups.
+    pub groups: Vec<u32>,
+}
+
+/// A process, held.
+#[derive(Debug)]
+pub struct Subject {
+    pub(super) pid: u32,
+    folder: OwnedFd,
+    pub(super) owner: Owner,
+    pub(super) program: Program,
+}
+
+/// The file that a process runs, opened once.
+#[derive(Debug)]
+pub(super) struct Program {
+    pub(super) fd: OwnedFd,
+    /// Its path, for a person and for what is found beside it.
+    pub(super) path: PathBuf,
+}
+
+impl Subject {
+    /// Holds a process, and finds out as whom its program may be asked.
+    ///
+    /// # Errors
+    /// [`ProgramError::Ended`]; [`ProgramError::SeveralUsers`] for a process with the rights of several users, such as
+    /// a program with the set-user-ID bit: another user chose its words; [`ProgramError::Elsewhere`];
+    /// [`ProgramError::Replaced`], and [`ProgramError::Untrusted`] for a process of root whose program others can
+    /// change.
+    pub fn hold(pid: u32) -> Result<Self, ProgramError> {
+        let ended = |_: Errno| ProgramError::Ended { pid };
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let folder = rustix::fs::openat(CWD, format!("/proc/{pid}"), flags, Mode::empty());
+        let folder = folder.map_err(ended)?;
+        // Before the file, and after it: it may execute another in between.
+        let owner = owner(pid, &folder)?;
+        if !is_beside_us(&folder) {
+            return Err(ProgramError::Elsewhere { pid });
+        }
+        let program = program(pid, &folder, owner.uid)?;
+        if self::owner(pid, &folder)? != owner {
+            return Err(ProgramError::Ended { pid });
+        }
+        Ok(Self {
+            pid,
+            folder,
+            owner,
+            program,
+        })
+    }
+
+    /// Whose it is.
+    pub fn owner(&self) -> &Owner {
+        &self.owner
+    }
+
+    /// The path of its program.
+    pub fn path(&self) -> &Path {
+        &self.program.path
+    }
+
+    /// The variables that it was started with.
+    pub(super) fn environment(&self) -> Result<Vec<(OsString, OsString)>, ProgramError> {
+        let ended = |_| ProgramError::Ended { pid: self.pid };
+        let bytes = read(&self.folder, "environ").map_err(ended)?;
+        let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
+        let pairs = bytes.split(|byte| *byte == 0).filter_map(|it| {
+            let at = it.iter().position(|byte| *byte == b'=')?;
+            Some((owned(&it[..at]), owned(&it[at + 1..])))
+        });
+        Ok(pairs.collect())
+    }
+
+    /// The folder that it works in.
+    pub(super) fn work_folder(&self) -> Option<OwnedFd> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        rustix::fs::openat(&self.folder, "cwd", flags, Mode::empty()).ok()
+    }
+}
+
+fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
+    let file = rustix::fs::openat(
+        folder,
+        name,
+        OFlags::RDONLY | OFlags::CLOEXEC,
+        Mode::empty(),
+    );
+    let mut bytes = Vec::new();
+    File::from(file?).take(MOST_BYTES).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// The one user, group and set of groups that a process acts as.
+///
+/// # Source
+/// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system one.
+fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
+    let bytes = read(folder, "status").map_err(|_| ProgramError::Ended { pid })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let numbers = |name: &str| -> Option<Vec<u32>> {
+        let line = text.lines().find_map(|it| it.strip_prefix(name))?;
+        line.split_whitespace().map(|it| it.parse().ok()).collect()
+    };
+    let several = || ProgramError::SeveralUsers { pid };
+    let one = |name: &str| match *numbers(name)? {
+        [first, second, third, fourth] => {
+            (first == second && second == third && third == fourth).then_some(first)
+        }
+        _ => None,
+    };
+    Ok(Owner {
+        uid: one("Uid:").ok_or_else(several)?,
+        gid: one("Gid:").ok_or_else(several)?,
+        groups: numbers("Groups:").ok_or_else(several)?,
+    })
+}
+
+/// Whether a process has our numbers of users and processes: one of a container has the same numbers and other rights.
+fn is_beside_us(folder: &OwnedFd) -> bool {
+    ["ns/user", "ns/pid"].iter().all(|name| {
+        let theirs = rustix::fs::readlinkat(folder, *name, Vec::new());
+        let ours = rustix::fs::readlinkat(CWD, format!("/proc/self/{name}"), Vec::new());
+        theirs.is_ok_and(|theirs| ours.is_ok_and(|ours| ours == theirs))
+    })
+}
+
+fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError> {
+    let hidden = |_| ProgramError::Hidden { pid };
+    let fd = rustix::fs::openat(folder, "exe", OFlags::PATH | OFlags::CLOEXEC, Mode::empty());
+    let fd = fd.map_err(hidden)?;
+    let stat = rustix::fs::fstat(fd.as_fd()).map_err(hidden)?;
+    let path = rustix::fs::readlinkat(folder, "exe", Vec::new()).map_err(hidden)?;
+    let path = path.into_bytes();
+    let path = path
+        .strip_suffix(REMOVED.as_bytes())
+        .filter(|_| stat.st_nlink == 0)
+        .unwrap_or(&path);
+    let path = PathBuf::from(OsStr::from_bytes(path));
+    if stat.st_nlink == 0 {
+        // An upgrade put another in its place. That one is what its owner would start now, if only root put it there.
+        return match trust::open_program(&path) {
+            Ok(held) => Ok(Program { fd: held.fd, path }),
+            Err(Refused::Distrust(why)) => Err(ProgramError::Replaced {
+                pid,
+                path,
+                why: Some(why),
+            }),
+            Err(Refused::System(_)) => Err(ProgramError::Replaced {
+                pid,
+                path,
+                why: None,
+            }),
+        };
+    }
+    // Another user's own program may be any file: it is executed with no more than that user's rights.
+    if uid == 0 {
+        root_s(&path, &stat).map_err(|why| ProgramError::Untrusted {
+            pid,
+            path: path.clone(),
+            why,
+        })?;
+    }
+    Ok(Program { fd, path })
+}
+
+/// Whether a program of root's is at its path, and only root can change it.
+fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<trust::Distrust>> {
+    match trust::open_program(path) {
+        Ok(held) => {
+            let is_same = (held.stat.st_dev, held.stat.st_ino) == (stat.st_dev, stat.st_ino);
+            is_same.then_some(()).ok_or(None)
+        }
+        Err(Refused::Distrust(why)) => Err(Some(why)),
+        Err(Refused::System(_)) => Err(None),
+    }
+}

@@ -1,0 +1,202 @@
+//! Files that somebody named: read whole, up to a limit, and nothing but ordinary files.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::path::{Path, PathBuf};
+
+use rustix::fs::{FileType, Mode, OFlags, Stat, openat};
+
+use crate::folder::{Folder, read_whole};
+use crate::refusal::Refusal;
+use crate::viewer::Viewer;
+use crate::walk::{Links, Walk, Walked};
+
+/// More than the accounts of any machine.
+const MOST_SYSTEM_BYTES: u64 = 64 << 20;
+/// More than any configuration that people write.
+const MOST_CONFIG_BYTES: u64 = 16 << 20;
+
+/// Reads the ordinary file that a path leads to, links followed.
+///
+/// # Errors
+/// What the kernel reports; `InvalidInput` for anything but an ordinary file, `FileTooLarge` for more than
+/// `most_bytes`.
+pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
+    read_whole(&mut open(path)?, most_bytes)
+}
+
+/// The same as text.
+///
+/// # Errors
+/// As [`read`], and `InvalidData` for bytes that are not UTF-8.
+pub fn text(path: &Path, most_bytes: u64) -> io::Result<String> {
+    let bytes = read(path, most_bytes)?;
+    String::from_utf8(bytes).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+}
+
+/// A configuration file that people wrote, as text.
+///
+/// # Errors
+/// As [`text`].
+pub fn config(path: &Path) -> io::Result<String> {
+    text(path, MOST_CONFIG_BYTES)
+}
+
+/// A file of the system, such as `/etc/passwd`, lossily; empty where it cannot be read.
+pub fn system_text(path: &str) -> String {
+    let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// Opens the ordinary file that a path leads to, links followed.
+///
+/// # Errors
+/// As [`read`].
+pub fn open(path: &Path) -> io::Result<File> {
+    open_by(&Walk::following(Links::All), path)
+}
+
+/// Opens the ordinary file that a walk leads to.
+///
+/// # Errors
+/// What the kernel reports, `InvalidInput` for anything but an ordinary file, or a refusal.
+pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
+    let walked = walk.to(path)?;
+    if let (Some(viewer), Some(last)) = (walk.viewer, &walked.last)
+        && !viewer.may_read(&last.stat)
+    {
+        let (at, viewer) = (walked.path(), viewer.uid);
+        return Err(Refusal::Unreadable { at, viewer }.into());
+    }
+    opened(&walked)
+}
+
+fn opened(walked: &Walked) -> io::Result<File> {
+    let last = walked.last.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    // Root shows nobody by a link what that user could not open.
+    let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
+    walked.refuse_lent(is_readable_by)?;
+    if last.is_magic {
+        // A link such as `/proc/self/fd/3`, which the caller named: it is what the kernel holds.
+        let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
+        return Ok(File::from(openat(
+            &walked.folder,
+            &*walked.name,
+            flags,
+            Mode::empty(),
+        )?));
+    }
+    if walked.name == "." {
+        return Err(io::ErrorKind::IsADirectory.into());
+    }
+    let file = walked.folder.open_file(&walked.name)?;
+    // Nothing else has taken its name since it was judged.
+    let stat = rustix::fs::fstat(&file)?;
+    if (stat.st_dev, stat.st_ino) != (last.stat.st_dev, last.stat.st_ino) {
+        let words = format!(
+            "`{}` was exchanged while it was opened",
+            walked.path().display()
+        );
+        return Err(io::Error::other(words));
+    }
+    Ok(file)
+}
+
+/// What a path leads to now, links followed; `None` where there is nothing. For looking only: what is used afterwards is
+/// opened once, and judged by its descriptor.
+///
+/// # Errors
+/// What the kernel reports but that there is no such file.
+pub fn look(path: &Path) -> io::Result<Option<Stat>> {
+    looked(rustix::fs::stat(path))
+}
+
+/// The same of a link itself.
+///
+/// # Errors
+/// As [`look`].
+pub fn look_at_link(path: &Path) -> io::Result<Option<Stat>> {
+    looked(rustix::fs::lstat(path))
+}
+
+fn looked(stat: Result<Stat, rustix::io::Errno>) -> io::Result<Option<Stat>> {
+    match stat {
+        Ok(stat) => Ok(Some(stat)),
+        Err(rustix::io::Errno::NOENT | rustix::io::Errno::NOTDIR) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Whether a path leads to a folder.
+pub fn is_folder(path: &Path) -> bool {
+    is(path, FileType::Directory)
+}
+
+/// Whether a path leads to an ordinary file.
+pub fn is_file(path: &Path) -> bool {
+    is(path, FileType::RegularFile)
+}
+
+/// Whether a path leads to a socket.
+pub fn is_socket(path: &Path) -> bool {
+    is(path, FileType::Socket)
+}
+
+fn is(path: &Path, wanted: FileType) -> bool {
+    look(path)
+        .is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
+}
+
+/// Whether anything is there; `false` only where it is known that nothing is.
+pub fn may_exist(path: &Path) -> bool {
+    !matches!(look(path), Ok(None))
+}
+
+/// Whether something is there, as far as it can be seen.
+pub fn exists(path: &Path) -> bool {
+    matches!(look(path), Ok(Some(_)))
+}
+
+/// The path without links, as it is now. For showing and comparing only.
+///
+/// # Errors
+/// What the kernel reports.
+pub fn real_path(path: &Path) -> io::Result<PathBuf> {
+    let walked = Walk::following(Links::All).to(path)?;
+    if walked.last.is_none() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    Ok(walked.path())
+}
+
+/// What a link says.
+///
+/// # Errors
+/// What the kernel reports.
+pub fn link(path: &Path) -> io::Result<PathBuf> {
+    use std::os::unix::ffi::OsStringExt;
+    let text = rustix::fs::readlink(path, Vec::new())?;
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(
+        text.into_bytes(),
+    )))
+}
+
+/// The paths in a folder that somebody named, in order; links on the way are followed.
+///
+/// # Errors
+/// What the kernel reports.
+pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
+    let mut names = Folder::following(Links::All, path)?.names()?;
+    names.sort();
+    Ok(names.into_iter().map(|name| path.join(name)).collect())
+}
+
+/// A folder by a descriptor that only names it.
+///
+/// # Errors
+/// What the kernel reports.
+pub(crate) fn open_path(path: &Path) -> io::Result<OwnedFd> {
+    let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+    Ok(rustix::fs::open(path, flags, Mode::empty())?)
+}

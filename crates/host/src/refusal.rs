@@ -1,0 +1,73 @@
+//! What this room refuses though the kernel would allow it.
+
+use std::fmt;
+use std::io;
+use std::path::PathBuf;
+
+use crate::control::Stranger;
+
+/// Why something was not opened that the kernel would have opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refusal {
+    /// A link that the rule does not follow.
+    Link {
+        /// Where it is.
+        at: PathBuf,
+        /// The user who owns it.
+        owner: u32,
+    },
+    /// A folder or file that the user on whose behalf it is read may not read.
+    Unreadable {
+        /// What it is.
+        at: PathBuf,
+        /// That user.
+        viewer: u32,
+    },
+    /// A folder that others than root and the caller may write.
+    Stranger(Stranger),
+    /// A file that is not the caller's own.
+    NotOwn {
+        /// The file.
+        at: PathBuf,
+        /// The user who owns it.
+        owner: u32,
+        /// Its permission bits.
+        mode: u32,
+    },
+}
+
+impl std::error::Error for Refusal {}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Link { at, owner } => write!(
+                f,
+                "`{}` is a link of user {owner}, which is not followed here",
+                at.display()
+            ),
+            Self::Unreadable { at, viewer } => write!(
+                f,
+                "`{}` is not readable by user {viewer}, for whom it is read",
+                at.display()
+            ),
+            Self::Stranger(stranger) => stranger.fmt(f),
+            Self::NotOwn { at, owner, mode } => write!(
+                f,
+                "`{}` belongs to user {owner} (mode {mode:o}), and only the caller's own files are used here",
+                at.display()
+            ),
+        }
+    }
+}
+
+impl From<Refusal> for io::Error {
+    fn from(refusal: Refusal) -> Self {
+        Self::new(io::ErrorKind::PermissionDenied, refusal)
+    }
+}
+
+/// The refusal behind an error of this room; `None` where the kernel refused.
+pub fn refusal(error: &io::Error) -> Option<&Refusal> {
+    error.get_ref()?.downcast_ref()
+}

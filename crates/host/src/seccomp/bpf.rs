@@ -1,0 +1,118 @@
+//! Filters of system calls as programs for the kernel, written with names in place of distances.
+//!
+//! # Source
+//! seccomp(2); linux/filter.h.
+
+use std::ffi::c_long;
+
+pub use libc::sock_filter;
+
+/// Offset in `seccomp_data` of the call's number.
+pub const AT_NUMBER: u32 = 0;
+/// Offset of the architecture.
+pub const AT_ARCH: u32 = 4;
+
+/// Offset of the lower half of an argument, on a machine of this byte order.
+pub const fn at_argument(idx: u32) -> u32 {
+    16 + 8 * idx + if cfg!(target_endian = "big") { 4 } else { 0 }
+}
+
+/// This machine's architecture; 0 if filters are not known for it. Source: linux/audit.h, `AUDIT_ARCH_X86_64`,
+/// `AUDIT_ARCH_AARCH64`.
+#[cfg(target_arch = "x86_64")]
+pub const ARCH: u32 = 0xc000_003e;
+/// This machine's architecture.
+#[cfg(target_arch = "aarch64")]
+pub const ARCH: u32 = 0xc000_00b7;
+/// This machine's architecture.
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+pub const ARCH: u32 = 0;
+
+/// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
+pub const X32_BIT: u32 = 0x4000_0000;
+
+/// Instruction: loads a word.
+pub const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
+/// Instruction: jumps if the word is equal.
+pub const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
+/// Instruction: jumps if any of these bits is set.
+pub const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
+/// Instruction: jumps if the word is at least as large.
+pub const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
+/// Instruction: decides.
+pub const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
+
+/// A step whose jumps still have names.
+#[derive(Debug, Clone, Copy)]
+pub enum Step<Goal> {
+    /// Names the next step.
+    Here(Goal),
+    /// Loads the word at this offset.
+    Load(u32),
+    /// Jumps if the word is equal.
+    Equal(u32, Goal),
+    /// Jumps if it is not.
+    NotEqual(u32, Goal),
+    /// Jumps if the word is at least as large.
+    AtLeast(u32, Goal),
+    /// Jumps if any of these bits is set.
+    AnyBit(u32, Goal),
+    /// Decides.
+    Return(u32),
+}
+
+/// Turns names into distances. Every jump goes forward and over fewer than 256 steps.
+pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter> {
+    let is_code = |step: &&Step<Goal>| !matches!(step, Step::Here(_));
+    let place = |goal: Goal| {
+        let before = steps
+            .iter()
+            .take_while(|step| !matches!(step, Step::Here(it) if *it == goal));
+        before.filter(is_code).count()
+    };
+    let code = steps.iter().filter(is_code).enumerate();
+    code.map(|(idx, step)| {
+        let distance = |goal| (place(goal) - idx - 1) as u8;
+        let (code, k, jt, jf) = match *step {
+            Step::Here(_) => (0, 0, 0, 0),
+            Step::Load(offset) => (LOAD, offset, 0, 0),
+            Step::Equal(k, goal) => (IF_EQUAL, k, distance(goal), 0),
+            Step::NotEqual(k, goal) => (IF_EQUAL, k, 0, distance(goal)),
+            Step::AtLeast(k, goal) => (IF_AT_LEAST, k, distance(goal), 0),
+            Step::AnyBit(k, goal) => (IF_ANY_BIT, k, distance(goal), 0),
+            Step::Return(action) => (RETURN, action, 0, 0),
+        };
+        sock_filter { code, jt, jf, k }
+    })
+    .collect()
+}
+
+/// What a program decides of a call, run as the kernel does: for tests of filters.
+///
+/// # Panics
+/// When the program has an instruction that [`assemble`] does not make.
+pub fn decide(program: &[sock_filter], arch: u32, number: c_long, args: [u64; 6]) -> u32 {
+    let mut data = Vec::new();
+    data.extend_from_slice(&(number as u32).to_ne_bytes());
+    data.extend_from_slice(&arch.to_ne_bytes());
+    data.extend_from_slice(&[0; 8]);
+    data.extend(args.iter().flat_map(|it| it.to_ne_bytes()));
+    let (mut at, mut value) = (0, 0);
+    loop {
+        let step = program[at];
+        at += 1;
+        let is_true = match step.code {
+            LOAD => {
+                let bytes = data[step.k as usize..].first_chunk();
+                value = u32::from_ne_bytes(*bytes.expect("offsets are those of the data"));
+                continue;
+            }
+            RETURN => return step.k,
+            IF_EQUAL => value == step.k,
+            IF_AT_LEAST => value >= step.k,
+            IF_ANY_BIT => value & step.k != 0,
+            code => unreachable!("instruction {code}"),
+        };
+        at += usize::from(if is_true { step.jt } else { step.jf });
+    }
+}

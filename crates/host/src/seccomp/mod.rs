@@ -1,0 +1,27 @@
+//! Filters of system calls, and calls that wait for an answer.
+//!
+//! What a filter stops and what an answer is, its user decides: the supervisor of `run`, and that of programs that are
+//! asked for their configuration.
+
+pub mod bpf;
+mod notify;
+
+use std::ffi::c_long;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd, RawFd};
+
+pub use notify::{Answer, Call, Listener, call_bytes, install, is_passing};
+
+fn checked(result: c_long) -> io::Result<c_long> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(result)
+    }
+}
+
+fn new_fd(result: c_long) -> io::Result<OwnedFd> {
+    let fd = checked(result)?;
+    // SAFETY: the kernel has just made this descriptor for us, and nobody else knows its number.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
+}

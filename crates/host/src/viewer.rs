@@ -1,0 +1,58 @@
+//! A user on whose behalf a file is read: what that user could not read is not read for it.
+
+use rustix::fs::Stat;
+
+/// A user, and the groups that it is in.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Viewer {
+    /// Its number.
+    pub uid: u32,
+    /// Its main group.
+    pub gid: u32,
+    /// Its further groups.
+    pub groups: Vec<u32>,
+}
+
+impl Viewer {
+    /// Root, who may read everything.
+    pub fn root() -> Self {
+        Self {
+            uid: 0,
+            gid: 0,
+            groups: Vec::new(),
+        }
+    }
+
+    /// A user of whom no group is known.
+    pub(crate) fn without_groups(uid: u32) -> Self {
+        Self {
+            uid,
+            gid: u32::MAX,
+            groups: Vec::new(),
+        }
+    }
+
+    /// Whether it may look up names in a folder, by the folder's permission bits.
+    pub(crate) fn may_search(&self, folder: &Stat) -> bool {
+        self.may(folder, 0o1)
+    }
+
+    /// Whether it may read a file, by the file's permission bits. Access lists are not asked.
+    pub fn may_read(&self, file: &Stat) -> bool {
+        self.may(file, 0o4)
+    }
+
+    fn may(&self, file: &Stat, bit: u32) -> bool {
+        if self.uid == 0 {
+            return true;
+        }
+        let shift = if file.st_uid == self.uid {
+            6
+        } else if file.st_gid == self.gid || self.groups.contains(&file.st_gid) {
+            3
+        } else {
+            0
+        };
+        file.st_mode >> shift & bit != 0
+    }
+}

@@ -1,0 +1,137 @@
+//! Waits that a signal ends: for time to pass, for a descriptor to be ready, for a peer's answer.
+//!
+//! The command line calls [`stop`] at the first signal. From then on no wait goes on, and none begins: each ends with
+//! an error or says that it was cut short, so that the command can clean up and end. What has to wait all the same
+//! while it cleans up calls [`allow_again`] before. Whoever waits in a system call with a time limit of its own waits in
+//! parts of [`STEP`] and asks [`goes_on`] between two of them.
+
+use std::io;
+use std::os::fd::AsFd;
+use std::sync::{Condvar, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
+/// Longest part of a wait in a system call. A person takes less than a tenth of a second for at once.
+pub const STEP: Duration = Duration::from_millis(50);
+
+static HAS_STOPPED: Mutex<bool> = Mutex::new(false);
+static STOPPED: Condvar = Condvar::new();
+
+/// Ends every wait of this process, and those that would begin later.
+pub fn stop() {
+    set(true);
+    STOPPED.notify_all();
+}
+
+/// From now on waits go on again: for clean-up after a signal.
+pub fn allow_again() {
+    set(false);
+}
+
+fn set(has_stopped: bool) {
+    *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner) = has_stopped;
+}
+
+/// Whether waits are ended.
+pub fn has_stopped() -> bool {
+    *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// To be asked between two parts of a wait.
+///
+/// # Errors
+/// [`stopped`].
+pub fn goes_on() -> io::Result<()> {
+    if has_stopped() {
+        return Err(stopped());
+    }
+    Ok(())
+}
+
+/// That a signal ended a wait. Its kind is `Other`, since callers take `Interrupted` for a reason to try again.
+pub fn stopped() -> io::Error {
+    io::Error::other("stopped by a signal")
+}
+
+/// Lets time pass; false if a signal cut it short.
+pub fn pause(time: Duration) -> bool {
+    let has_stopped = HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner);
+    let waited = STOPPED.wait_timeout_while(has_stopped, time, |has_stopped| !*has_stopped);
+    let (has_stopped, _) = waited.unwrap_or_else(PoisonError::into_inner);
+    !*has_stopped
+}
+
+/// Waits until a descriptor is ready for `flags`; false if `limit` has passed before. Without a limit it waits until
+/// then or until a signal comes.
+///
+/// # Errors
+/// Those of poll(2); that a signal ended the wait.
+pub fn until_ready(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> io::Result<bool> {
+    let time = Time::begun();
+    loop {
+        goes_on()?;
+        let left = limit.map(|limit| limit.saturating_sub(time.passed()));
+        let part = left.map_or(STEP, |left| left.min(STEP));
+        let part = Timespec {
+            tv_sec: part.as_secs().cast_signed(),
+            tv_nsec: part.subsec_nanos().into(),
+        };
+        match poll(&mut [PollFd::new(&fd, flags)], Some(&part)) {
+            Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
+            Ok(0) | Err(Errno::INTR) => {}
+            Ok(_) => return Ok(true),
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// When a wait began.
+struct Time(Instant);
+
+#[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
+impl Time {
+    fn begun() -> Self {
+        Self(Instant::now())
+    }
+
+    fn passed(&self) -> Duration {
+        Instant::now().saturating_duration_since(self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::os::unix::net::UnixStream;
+    use std::thread;
+
+    use super::*;
+
+    /// Far longer than any test may take.
+    const HOUR: Duration = Duration::from_secs(3600);
+
+    // One test: the state is the whole process's.
+    #[test]
+    fn a_signal_ends_every_wait_until_waits_are_allowed_again() {
+        let (silent, mut peer) = UnixStream::pair().unwrap();
+        assert!(pause(Duration::from_millis(1)));
+        assert!(!until_ready(&silent, PollFlags::IN, Some(Duration::from_millis(1))).unwrap());
+        thread::scope(|scope| {
+            let pausing = scope.spawn(|| pause(HOUR));
+            let polling = scope.spawn(|| until_ready(&silent, PollFlags::IN, None));
+            stop();
+            assert!(!pausing.join().unwrap());
+            let stopped = polling.join().unwrap().unwrap_err();
+            assert_eq!(stopped.kind(), io::ErrorKind::Other);
+        });
+        assert!(!pause(HOUR), "none begins either");
+        assert!(until_ready(&silent, PollFlags::IN, Some(HOUR)).is_err());
+        assert!(goes_on().is_err() && has_stopped());
+        allow_again();
+        assert!(pause(Duration::from_millis(1)) && goes_on().is_ok());
+        peer.write_all(b"x").unwrap();
+        assert!(until_ready(&silent, PollFlags::IN, Some(HOUR)).unwrap());
+    }
+}

@@ -1,0 +1,451 @@
+//! The way to a file: from `/`, one component at a time, each held while the next is looked up.
+//!
+//! A path that is looked up twice can lead to two places. Here it is looked up once: every folder on the way is opened
+//! without following a link, links are read and followed by their text, and what is found is held by descriptors.
+//! The rule of a walk decides which links it follows; each link that was followed is reported.
+
+use std::collections::VecDeque;
+use std::ffi::{OsStr, OsString};
+use std::io;
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::path::{Component, Path, PathBuf};
+
+use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, openat, readlinkat};
+use rustix::io::Errno;
+
+use crate::control::{Stranger, stranger_in};
+use crate::folder::Folder;
+use crate::refusal::Refusal;
+use crate::viewer::Viewer;
+
+/// As many as the kernel follows.
+const MOST_LINKS: usize = 40;
+/// Of the file system below `/proc`.
+const PROC_MAGIC: u32 = 0x9fa0;
+/// The inode of `/proc` itself.
+const PROC_ROOT_INODE: u64 = 1;
+
+/// Which links a walk follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Links {
+    /// All of them. For reading what a person named; never for writing.
+    All,
+    /// Those that only root or the caller can have put there.
+    Trusted,
+    /// None.
+    None,
+}
+
+/// A link that was followed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// Where it is.
+    pub at: PathBuf,
+    /// What it says.
+    pub to: PathBuf,
+    /// The user who owns it.
+    pub owner: u32,
+    /// Whether only root or the caller can have put it there.
+    pub is_trusted: bool,
+}
+
+/// Where a walk ended.
+#[derive(Debug)]
+pub struct Walked {
+    /// The folder that holds the last component.
+    pub folder: Folder,
+    /// The last component; `.` for `/` itself.
+    pub name: OsString,
+    /// What has that name; `None` where nothing has.
+    pub last: Option<Last>,
+    /// Whether the last component of the path that was given is a link, which was followed.
+    pub is_by_link: bool,
+    /// The links that were followed, in order.
+    pub links: Vec<Link>,
+}
+
+/// What has the last name of a path, held by a descriptor that can neither be read nor written.
+#[derive(Debug)]
+pub struct Last {
+    /// The descriptor.
+    pub fd: OwnedFd,
+    /// What the kernel reports of it.
+    pub stat: Stat,
+    /// Whether it is a link whose text says nothing, such as `/proc/self/fd/1`.
+    pub is_magic: bool,
+}
+
+impl Last {
+    /// What kind of file it is.
+    pub fn file_type(&self) -> FileType {
+        FileType::from_raw_mode(self.stat.st_mode)
+    }
+}
+
+impl Walked {
+    /// Refuses what another user's link led to, unless `is_fine` says of the link's owner that it is that user's to show.
+    ///
+    /// A caller without further rights is refused nothing: the kernel judges what it may do.
+    ///
+    /// # Errors
+    /// [`Refusal::Link`].
+    pub fn refuse_lent(&self, is_fine: impl Fn(u32) -> bool) -> io::Result<()> {
+        let mut strange = { self.links.iter() }.filter(|it| !it.is_trusted && !is_fine(it.owner));
+        match strange.next() {
+            Some(link) if crate::control::is_privileged() => Err(Refusal::Link {
+                at: link.at.clone(),
+                owner: link.owner,
+            }
+            .into()),
+            _ => Ok(()),
+        }
+    }
+
+    /// The whole path, without links.
+    pub fn path(&self) -> PathBuf {
+        if self.name == "." {
+            return self.folder.path().to_owned();
+        }
+        self.folder.path().join(&self.name)
+    }
+}
+
+/// How a path is walked.
+#[derive(Debug)]
+pub struct Walk<'a> {
+    /// Which links are followed before the last component.
+    pub links: Links,
+    /// Which are followed at the last component.
+    pub last_link: Links,
+    /// Where `/` is; the caller's own `/` if `None`.
+    pub root: Option<&'a OwnedFd>,
+    /// On whose behalf it is read; the caller's own if `None`.
+    pub viewer: Option<&'a Viewer>,
+    /// Whether missing folders before the last component are made, with this mode.
+    pub make: Option<u32>,
+}
+
+impl Walk<'_> {
+    /// A walk by one rule for all links.
+    pub fn following(links: Links) -> Self {
+        Self {
+            links,
+            last_link: links,
+            root: None,
+            viewer: None,
+            make: None,
+        }
+    }
+
+    /// Walks to `path`. A relative one counts from the current folder.
+    ///
+    /// # Errors
+    /// What the kernel reports, or a [`Refusal`].
+    pub fn to(&self, path: &Path) -> io::Result<Walked> {
+        let absolute = if path.is_absolute() {
+            path.to_owned()
+        } else {
+            std::env::current_dir()?.join(path)
+        };
+        let mut way = Way::start(self)?;
+        way.queue(&absolute);
+        way.go()
+    }
+}
+
+/// A walk under way.
+struct Way<'a> {
+    rule: &'a Walk<'a>,
+    held: Vec<Held>,
+    pending: VecDeque<OsString>,
+    links: Vec<Link>,
+    /// Whether the path ended in `/`, so that its last component is a folder.
+    wants_folder: bool,
+    is_by_link: bool,
+}
+
+struct Held {
+    fd: OwnedFd,
+    path: PathBuf,
+    stat: Stat,
+    /// Who else may exchange a folder on the way here.
+    way: Option<Stranger>,
+    /// Who else may write in it.
+    own: Option<Stranger>,
+}
+
+impl Held {
+    /// Whether a file of this owner has its name here by the will of root or the caller.
+    fn keeps(&self, owner: u32) -> bool {
+        self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
+    }
+
+    fn into_folder(self) -> Folder {
+        Folder::held(self.fd, self.path, self.way.or(self.own))
+    }
+}
+
+impl<'a> Way<'a> {
+    fn start(rule: &'a Walk<'a>) -> io::Result<Self> {
+        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
+        let fd = match rule.root {
+            Some(root) => openat(root, ".", flags, Mode::empty())?,
+            None => openat(CWD, "/", flags, Mode::empty())?,
+        };
+        let mut way = Self {
+            rule,
+            held: Vec::new(),
+            pending: VecDeque::new(),
+            links: Vec::new(),
+            wants_folder: false,
+            is_by_link: false,
+        };
+        let stat = rustix::fs::fstat(&fd)?;
+        way.hold(fd, PathBuf::from("/"), stat)?;
+        Ok(way)
+    }
+
+    fn queue(&mut self, path: &Path) {
+        let parts: Vec<OsString> = { path.components() }
+            .filter_map(|part| match part {
+                Component::Normal(name) => Some(name.to_owned()),
+                Component::ParentDir => Some("..".into()),
+                Component::CurDir | Component::RootDir | Component::Prefix(_) => None,
+            })
+            .collect();
+        self.wants_folder |= self.pending.is_empty() && path.as_os_str().as_bytes().ends_with(b"/");
+        for part in parts.into_iter().rev() {
+            self.pending.push_front(part);
+        }
+    }
+
+    /// Holds a folder that was found in the one above.
+    fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
+        if let Some(viewer) = self.rule.viewer
+            && !viewer.may_search(&stat)
+        {
+            let viewer = viewer.uid;
+            return Err(Refusal::Unreadable { at: path, viewer }.into());
+        }
+        let way = self.held.last().and_then(|above| {
+            let moved_by = || above.own.clone().filter(|_| !above.keeps(stat.st_uid));
+            above.way.clone().or_else(moved_by)
+        });
+        self.held.push(Held {
+            own: stranger_in(fd.as_fd(), &stat, &path),
+            fd,
+            path,
+            stat,
+            way,
+        });
+        Ok(())
+    }
+
+    fn go(mut self) -> io::Result<Walked> {
+        while let Some(name) = self.pending.pop_front() {
+            if name == ".." {
+                if self.held.len() > 1 {
+                    self.held.pop();
+                }
+                continue;
+            }
+            let is_last = self.pending.is_empty();
+            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+            let opened = openat(&self.top().fd, &*name, flags, Mode::empty());
+            let fd = match opened {
+                Ok(fd) => fd,
+                Err(Errno::NOENT) if is_last => return Ok(self.end(name, None)),
+                Err(Errno::NOENT) => match self.rule.make {
+                    Some(mode) => self.make(&name, mode)?,
+                    None => return Err(Errno::NOENT.into()),
+                },
+                Err(error) => return Err(error.into()),
+            };
+            let stat = rustix::fs::fstat(&fd)?;
+            if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
+                let is_magic = self.is_magic(&fd)?;
+                if self.follows(&name, &stat, is_last && !self.wants_folder, is_magic)? {
+                    self.is_by_link |= is_last;
+                    self.follow(&name, &fd, &stat)?;
+                    continue;
+                }
+                let last = Last { fd, stat, is_magic };
+                return Ok(self.end(name, Some(last)));
+            }
+            if is_last && !self.wants_folder {
+                return Ok(self.end(
+                    name,
+                    Some(Last {
+                        fd,
+                        stat,
+                        is_magic: false,
+                    }),
+                ));
+            }
+            if FileType::from_raw_mode(stat.st_mode) != FileType::Directory {
+                return Err(Errno::NOTDIR.into());
+            }
+            if is_last {
+                return Ok(self.end(
+                    name,
+                    Some(Last {
+                        fd,
+                        stat,
+                        is_magic: false,
+                    }),
+                ));
+            }
+            let path = self.top().path.join(&name);
+            self.hold(fd, path, stat)?;
+        }
+        // The path led to a folder that is held already: `/`, or one by way of `..`.
+        let top = self.held.pop().expect("the first one is never taken away");
+        let fd = openat(
+            &top.fd,
+            ".",
+            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let last = Some(Last {
+            fd,
+            stat: top.stat,
+            is_magic: false,
+        });
+        let (above, name) = match self.held.pop() {
+            Some(above) => {
+                let name = top.path.file_name().unwrap_or(OsStr::new(".")).to_owned();
+                (above, name)
+            }
+            None => (top, OsString::from(".")),
+        };
+        Ok(Walked {
+            folder: above.into_folder(),
+            name,
+            last,
+            is_by_link: self.is_by_link,
+            links: self.links,
+        })
+    }
+
+    fn top(&self) -> &Held {
+        self.held.last().expect("the first one is never taken away")
+    }
+
+    fn make(&self, name: &OsStr, mode: u32) -> io::Result<OwnedFd> {
+        match rustix::fs::mkdirat(&self.top().fd, name, Mode::from_raw_mode(mode)) {
+            Ok(()) | Err(Errno::EXIST) => {}
+            Err(error) => return Err(error.into()),
+        }
+        let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        Ok(openat(&self.top().fd, name, flags, Mode::empty())?)
+    }
+
+    /// Whether a link in `/proc` stands for what the kernel holds, not for its text.
+    fn is_magic(&self, link: &OwnedFd) -> io::Result<bool> {
+        let is_in_proc = rustix::fs::fstatfs(link)?.f_type as u32 == PROC_MAGIC;
+        Ok(is_in_proc && self.top().stat.st_ino != PROC_ROOT_INODE)
+    }
+
+    /// Whether a link is followed; `false` only for one that is last and is to be looked at itself.
+    fn follows(
+        &self,
+        name: &OsStr,
+        stat: &Stat,
+        is_last: bool,
+        is_magic: bool,
+    ) -> io::Result<bool> {
+        let rule = if is_last {
+            self.rule.last_link
+        } else {
+            self.rule.links
+        };
+        let is_followed = match rule {
+            Links::All => true,
+            Links::Trusted => self.is_trusted(stat),
+            Links::None => false,
+        };
+        if is_last && (!is_followed || is_magic) {
+            return Ok(false);
+        }
+        if !is_followed || is_magic {
+            return Err(Refusal::Link {
+                at: self.top().path.join(name),
+                owner: stat.st_uid,
+            }
+            .into());
+        }
+        Ok(true)
+    }
+
+    /// Whether only root or the caller can have put this link into the folder on top.
+    fn is_trusted(&self, link: &Stat) -> bool {
+        let top = self.top();
+        top.way.is_none() && top.keeps(link.st_uid)
+    }
+
+    fn follow(&mut self, name: &OsStr, fd: &OwnedFd, stat: &Stat) -> io::Result<()> {
+        if self.links.len() == MOST_LINKS {
+            return Err(Errno::LOOP.into());
+        }
+        let text = readlinkat(fd, "", Vec::new())?;
+        let to = PathBuf::from(OsString::from_vec(text.into_bytes()));
+        self.links.push(Link {
+            at: self.top().path.join(name),
+            to: to.clone(),
+            owner: stat.st_uid,
+            is_trusted: self.is_trusted(stat),
+        });
+        if to.is_absolute() {
+            self.held.truncate(1);
+        }
+        self.queue(&to);
+        Ok(())
+    }
+
+    fn end(mut self, name: OsString, last: Option<Last>) -> Walked {
+        let top = self.held.pop().expect("the first one is never taken away");
+        Walked {
+            folder: top.into_folder(),
+            name,
+            last,
+            is_by_link: self.is_by_link,
+            links: self.links,
+        }
+    }
+}
+
+impl Folder {
+    /// Opens a folder; no link on the way is followed.
+    ///
+    /// # Errors
+    /// What the kernel reports, or a [`Refusal`].
+    pub fn open(path: &Path) -> io::Result<Self> {
+        Self::at_end(Walk::following(Links::None).to(path)?)
+    }
+
+    /// Opens a folder; links are followed by the rule.
+    ///
+    /// # Errors
+    /// As [`Folder::open`].
+    pub fn following(links: Links, path: &Path) -> io::Result<Self> {
+        Self::at_end(Walk::following(links).to(path)?)
+    }
+
+    /// The folder that a walk ended at.
+    ///
+    /// # Errors
+    /// That there is nothing, or not a folder.
+    pub fn at_end(walked: Walked) -> io::Result<Self> {
+        let path = walked.path();
+        let last = walked.last.ok_or(Errno::NOENT)?;
+        if last.file_type() == FileType::Symlink {
+            let owner = last.stat.st_uid;
+            return Err(Refusal::Link { at: path, owner }.into());
+        }
+        if last.file_type() != FileType::Directory {
+            return Err(Errno::NOTDIR.into());
+        }
+        Ok(walked.folder.below(last.fd, path, &last.stat))
+    }
+}

@@ -1,0 +1,67 @@
+//! A scratch folder that root owns, with a folder of a stranger's in it.
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, chown, symlink};
+use std::path::{Path, PathBuf};
+
+use looptax_testkit::skips::skip;
+use tempfile::TempDir;
+
+/// A user that no account has.
+pub(crate) const STRANGER: u32 = 47_001;
+
+/// `hers/` belongs to a stranger, `secret/victim` to root.
+pub(crate) struct World {
+    folder: TempDir,
+}
+
+impl World {
+    /// `None` for an ordinary user, who can give no file away.
+    pub(crate) fn new() -> Option<Self> {
+        if !rustix::process::geteuid().is_root() {
+            skip("only root can make a folder of another user's");
+            return None;
+        }
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
+        let world = Self { folder };
+        fs::create_dir(world.at("hers")).unwrap();
+        world.give("hers");
+        fs::create_dir(world.at("secret")).unwrap();
+        fs::set_permissions(world.at("secret"), fs::Permissions::from_mode(0o700)).unwrap();
+        fs::write(world.at("secret/victim"), "precious").unwrap();
+        fs::set_permissions(world.at("secret/victim"), fs::Permissions::from_mode(0o600)).unwrap();
+        Some(world)
+    }
+
+    pub(crate) fn at(&self, path: impl AsRef<Path>) -> PathBuf {
+        self.folder.path().join(path)
+    }
+
+    /// Makes a file or folder the stranger's.
+    pub(crate) fn give(&self, path: &str) {
+        std::os::unix::fs::lchown(self.at(path), Some(STRANGER), Some(STRANGER)).unwrap();
+    }
+
+    /// Makes a link of the stranger's.
+    pub(crate) fn her_link(&self, to: impl AsRef<Path>, at: &str) {
+        symlink(to, self.at(at)).unwrap();
+        self.give(at);
+    }
+
+    pub(crate) fn write(&self, path: &str, text: &str, mode: u32) {
+        fs::write(self.at(path), text).unwrap();
+        fs::set_permissions(self.at(path), fs::Permissions::from_mode(mode)).unwrap();
+    }
+
+    pub(crate) fn own_by(&self, path: &str, uid: u32) {
+        chown(self.at(path), Some(uid), Some(uid)).unwrap();
+    }
+
+    /// Whether root's file is as it was.
+    pub(crate) fn is_victim_well(&self) -> bool {
+        let path = self.at("secret/victim");
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        fs::read(path).unwrap() == b"precious" && mode & 0o777 == 0o600
+    }
+}

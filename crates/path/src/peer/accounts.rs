@@ -1,0 +1,107 @@
+//! The accounts of this machine: ours, the system's, and whose the numbers of containers are.
+//!
+//! Reads files that root alone writes.
+
+use std::fs;
+
+use super::rule::{Accounts, Lent};
+
+/// The first number of a person's account where nothing else is said.
+///
+/// # Source
+/// login.defs(5), `UID_MIN`.
+const USUAL_FIRST: u32 = 1000;
+
+/// What is known of them.
+pub(super) fn read() -> Accounts {
+    let text = |path| fs::read_to_string(path).unwrap_or_default();
+    Accounts {
+        own: own(&text("/proc/self/status")),
+        first_ordinary: first_ordinary(&text("/etc/login.defs")),
+        lent: lent(&text("/etc/subuid"), &text("/etc/passwd")),
+    }
+}
+
+/// An account's name and number, for a person.
+pub(super) fn named(uid: u32) -> String {
+    let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
+    match name_of(&passwd, uid) {
+        Some(name) => format!("{name} (uid {uid})"),
+        None => format!("uid {uid}"),
+    }
+}
+
+/// Ours as a program: a thread may have taken a client's rights. The second number is the one that counts.
+fn own(status: &str) -> u32 {
+    let line = status.lines().find_map(|it| it.strip_prefix("Uid:"));
+    let told = line.and_then(|it| it.split_whitespace().nth(1)?.parse().ok());
+    told.unwrap_or_else(|| rustix::process::geteuid().as_raw())
+}
+
+fn first_ordinary(definitions: &str) -> u32 {
+    let value = |line: &str| {
+        let mut words = line.split_whitespace();
+        (words.next()? == "UID_MIN").then(|| words.next()?.parse().ok())?
+    };
+    definitions.lines().find_map(value).unwrap_or(USUAL_FIRST)
+}
+
+/// `alice:100000:65536`, where the name may be a number.
+fn lent(ranges: &str, passwd: &str) -> Vec<Lent> {
+    let range = |line: &str| {
+        let mut fields = line.trim().split(':');
+        let name = fields.next()?;
+        Some(Lent {
+            to: uid_of(passwd, name).or_else(|| name.parse().ok())?,
+            first: fields.next()?.parse().ok()?,
+            n: fields.next()?.parse().ok()?,
+        })
+    };
+    ranges.lines().filter_map(range).collect()
+}
+
+/// Name and number of each account.
+fn entries(passwd: &str) -> impl Iterator<Item = (&str, u32)> {
+    passwd.lines().filter_map(|line| {
+        let mut fields = line.split(':');
+        let name = fields.next()?;
+        Some((name, fields.nth(1)?.parse().ok()?))
+    })
+}
+
+fn uid_of(passwd: &str, name: &str) -> Option<u32> {
+    entries(passwd).find(|it| it.0 == name).map(|it| it.1)
+}
+
+fn name_of(passwd: &str, uid: u32) -> Option<&str> {
+    entries(passwd).find(|it| it.1 == uid).map(|it| it.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str =
+        "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/home/alice:/bin/sh\nbroken\n";
+
+    #[test]
+    fn lent_numbers_have_a_name_or_a_number_before_them() {
+        let ranges = "alice:100000:65536\n1001:165536:10\nghost:1:1\nbroken\nalice:x:1\n";
+        let expected = [(1000, 100_000, 65_536), (1001, 165_536, 10)];
+        let expected = expected.map(|(to, first, n)| Lent { to, first, n });
+        assert_eq!(lent(ranges, PASSWD), expected);
+    }
+
+    #[test]
+    fn what_is_told_of_accounts_is_read() {
+        assert_eq!(
+            first_ordinary("# UID_MIN 7\nSYS_UID_MIN 100\nUID_MIN\t500\n"),
+            500
+        );
+        assert_eq!(first_ordinary(""), 1000);
+        assert_eq!(own("Name:\tx\nUid:\t5\t6\t7\t8\n"), 6);
+        assert_eq!(own(""), rustix::process::geteuid().as_raw());
+        assert_eq!(name_of(PASSWD, 1000), Some("alice"));
+        assert_eq!(name_of(PASSWD, 1), None);
+    }
+}

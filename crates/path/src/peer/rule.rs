@@ -1,0 +1,203 @@
+//! Whether whoever is at the other end may hear a login: the rule, without a look at the machine.
+//!
+//! Nobody logs in to an account of this machine that could be anybody's: a password that is not sent itself can still be
+//! relayed to the true server, or guessed from what was answered.
+
+/// Where systemd finds a user for a service that names none (`DynamicUser=`).
+///
+/// # Source
+/// systemd.io, "Users, Groups, UIDs and GIDs on systemd systems".
+const DYNAMIC: std::ops::RangeInclusive<u32> = 61_184..=65_519;
+
+/// The account of nobody, and of whom the kernel cannot name in our user namespace.
+const NOBODY: u32 = 65_534;
+
+/// Who is at the other end, as far as the kernel tells.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum FarEnd {
+    /// An account of this machine.
+    Account(u32),
+    /// The network's rules lead on from an address of this machine, to a container: they are root's.
+    Routed,
+    /// An address that is not this machine's, or a network namespace of its own.
+    Elsewhere,
+    /// The kernel does not tell.
+    Untold,
+}
+
+/// What process of the account it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Process {
+    /// Its program is a server of what is spoken, by its name.
+    Server,
+    /// It is another program.
+    Other,
+    /// None of the account's processes is seen: they are in another container, or hidden from us.
+    Unseen,
+}
+
+/// The accounts of this machine, as far as they matter here.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Accounts {
+    /// Ours.
+    pub(super) own: u32,
+    /// The first that is made for a person; those below are the system's.
+    pub(super) first_ordinary: u32,
+    /// Numbers that were lent to an account for its containers.
+    pub(super) lent: Vec<Lent>,
+}
+
+/// Numbers of `/etc/subuid`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Lent {
+    /// To whom.
+    pub(super) to: u32,
+    /// The first.
+    pub(super) first: u32,
+    /// How many.
+    pub(super) n: u32,
+}
+
+/// What is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Ruling {
+    /// Log in, in whatever way the server wants.
+    Proved,
+    /// Log in where that shows the password to nobody on the way.
+    NotInClear,
+    /// Log in to nobody.
+    Stranger(Why),
+}
+
+/// Why somebody is a stranger.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Why {
+    /// A person's account, which is neither root's nor ours.
+    Person(u32),
+    /// An account of the system's whose program is none of the protocol's servers.
+    Program(u32),
+    /// The kernel does not tell whose it is.
+    Untold,
+}
+
+/// What an account stands for.
+enum Standing {
+    Trusted,
+    System,
+    Nobody,
+    Person,
+}
+
+impl Accounts {
+    fn standing(&self, uid: u32) -> Standing {
+        let lent = { self.lent.iter() }.find(|it| {
+            let offset = uid.checked_sub(it.first);
+            offset.is_some_and(|offset| offset < it.n)
+        });
+        match lent.map_or(uid, |it| it.to) {
+            0 => Standing::Trusted,
+            uid if uid == self.own => Standing::Trusted,
+            NOBODY => Standing::Nobody,
+            uid if uid < self.first_ordinary || DYNAMIC.contains(&uid) => Standing::System,
+            _ => Standing::Person,
+        }
+    }
+}
+
+/// The rule. `process` is looked for only where it decides.
+pub(super) fn ruling(
+    far_end: FarEnd,
+    accounts: &Accounts,
+    process: impl FnOnce() -> Process,
+) -> Ruling {
+    let uid = match far_end {
+        FarEnd::Account(uid) => uid,
+        FarEnd::Routed => return Ruling::Proved,
+        FarEnd::Elsewhere => return Ruling::NotInClear,
+        FarEnd::Untold => return Ruling::Stranger(Why::Untold),
+    };
+    match accounts.standing(uid) {
+        Standing::Trusted => Ruling::Proved,
+        Standing::Person => Ruling::Stranger(Why::Person(uid)),
+        Standing::System => match process() {
+            Process::Server | Process::Unseen => Ruling::Proved,
+            Process::Other => Ruling::Stranger(Why::Program(uid)),
+        },
+        // Whom the kernel cannot name may be a person of another namespace.
+        Standing::Nobody => match process() {
+            Process::Server => Ruling::Proved,
+            Process::Other | Process::Unseen => Ruling::Stranger(Why::Program(uid)),
+        },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OWN: u32 = 1000;
+
+    fn accounts() -> Accounts {
+        let lent = |to, first| Lent {
+            to,
+            first,
+            n: 65_536,
+        };
+        Accounts {
+            own: OWN,
+            first_ordinary: 1000,
+            lent: vec![
+                lent(OWN, 100_000),
+                lent(1001, 165_536),
+                lent(998, 300_000),
+                lent(0, 400_000),
+            ],
+        }
+    }
+
+    #[track_caller]
+    fn check(far_end: FarEnd, process: Process, expected: Ruling) {
+        let found = ruling(far_end, &accounts(), || process);
+        assert_eq!(found, expected, "{far_end:?} {process:?}");
+    }
+
+    #[test]
+    fn r44_root_ourselves_and_the_system_s_servers_hear_a_login_and_other_people_do_not() {
+        use FarEnd::Account;
+        use Process::{Other, Server, Unseen};
+        use Ruling::{Proved, Stranger};
+        for process in [Server, Other, Unseen] {
+            // A port proxy of Docker, systemd's sockets, a server of root's.
+            check(Account(0), process, Proved);
+            // A tunnel of our own, a server of a developer's, podman without root.
+            check(Account(OWN), process, Proved);
+            check(Account(100_999), process, Proved);
+            // LXC.
+            check(Account(400_101), process, Proved);
+            // Other people, and their containers, whatever their programs are called.
+            check(Account(1001), process, Stranger(Why::Person(1001)));
+            check(Account(165_536), process, Stranger(Why::Person(165_536)));
+            check(Account(70_000), process, Stranger(Why::Person(70_000)));
+        }
+        // mysql, postgres, a service with DynamicUser=, Docker's containers with numbers of their own.
+        for uid in [27, 999, 61_500, 300_999] {
+            check(Account(uid), Server, Proved);
+            check(Account(uid), Unseen, Proved);
+            check(Account(uid), Other, Stranger(Why::Program(uid)));
+        }
+        check(Account(65_534), Server, Proved);
+        check(Account(65_534), Other, Stranger(Why::Program(65_534)));
+        check(Account(65_534), Unseen, Stranger(Why::Program(65_534)));
+    }
+
+    #[test]
+    fn r44_where_the_network_leads_on_the_way_decides() {
+        check(FarEnd::Routed, Process::Other, Ruling::Proved);
+        check(FarEnd::Elsewhere, Process::Other, Ruling::NotInClear);
+        check(
+            FarEnd::Untold,
+            Process::Server,
+            Ruling::Stranger(Why::Untold),
+        );
+    }
+}

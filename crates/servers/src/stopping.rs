@@ -1,0 +1,33 @@
+//! A peer's answer that is waited for only until a signal comes.
+
+use std::io::{self, Read, Write};
+use std::os::fd::AsFd;
+use std::time::Duration;
+
+use looptax_host::waiting;
+use rustix::event::PollFlags;
+
+/// A stream whose wait for the peer ends with a signal, or after a time of silence.
+pub(crate) struct Stoppable<S> {
+    pub(crate) stream: S,
+    pub(crate) limit: Duration,
+}
+
+impl<S: Read + AsFd> Read for Stoppable<S> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if !waiting::until_ready(&self.stream, PollFlags::IN, Some(self.limit))? {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        self.stream.read(buffer)
+    }
+}
+
+impl<S: Write> Write for Stoppable<S> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
+    }
+}

@@ -1,0 +1,108 @@
+//! The records that are changed: kept ones of what not every machine can measure, and new ones of what each can.
+
+use std::path::Path;
+use std::process::Command;
+
+use anyhow::{Context, Result};
+use looptax_record::Record;
+use serde_json::Value;
+
+use crate::process;
+
+/// Kept because they need rights, or programs, that a machine may lack. Each is as `analyze --json` prints it.
+const KEPT: [(&str, &str); 2] = [
+    ("why, kept", include_str!("kept/why.json")),
+    ("trial, kept", include_str!("kept/trial.json")),
+];
+
+/// What is measured for it: short, with every kind of field that a record may have.
+const MADE: [(&str, &str); 6] = [
+    ("one arm", "compare echo --fixed 6"),
+    (
+        "several arms",
+        "compare echo --arms unix,tcp,abstract,tls --fixed 6 -c 2",
+    ),
+    ("a rate", "compare echo --rate 2000 --fixed 6"),
+    (
+        "connects",
+        "compare private:redis --reconnect-every 1 --fixed 6",
+    ),
+    (
+        "whole commands",
+        "compare echo --exec-unix true --exec-tcp true --fixed 6",
+    ),
+    ("a private server", "compare private:redis --fixed 6"),
+];
+
+/// A record that is whole.
+pub(super) struct Original {
+    pub(super) name: String,
+    pub(super) text: String,
+    pub(super) json: Value,
+    /// Name of its run.
+    pub(super) id: String,
+    /// Whether it holds samples of `why`.
+    pub(super) is_of_why: bool,
+    /// Whether it holds pages of an application.
+    pub(super) is_of_trial: bool,
+}
+
+impl Original {
+    fn new(name: &str, text: String) -> Result<Self> {
+        let failed = || format!("{name}: no record");
+        let json: Value = serde_json::from_str(&text).with_context(failed)?;
+        let record: Record = serde_json::from_str(&text).with_context(failed)?;
+        Ok(Self {
+            name: name.to_owned(),
+            json,
+            id: record.id,
+            is_of_why: record.comparisons.iter().any(|it| !it.why.is_empty()),
+            is_of_trial: record.comparisons.iter().any(|it| it.trial.is_some()),
+            text,
+        })
+    }
+}
+
+/// Those that are kept.
+pub(super) fn kept() -> Result<Vec<Original>> {
+    let kept = KEPT.iter();
+    kept.map(|(name, text)| Original::new(name, (*text).to_owned()))
+        .collect()
+}
+
+/// Measured now; what this machine cannot measure is said and left out.
+pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
+    let home = tempfile::tempdir().context("cannot make a folder")?;
+    let mut all = Vec::new();
+    for (name, words) in MADE {
+        let mut command = Command::new(looptax);
+        command
+            .args(words.split(' '))
+            .args(["--quiet", "--json", "--no-history"])
+            .env("XDG_DATA_HOME", home.path());
+        match process::run(command) {
+            Ok(ended) => all.push(Original::new(name, thinned(&ended.stdout, looptax)?)?),
+            Err(error) => println!("{name}: left out: {error:#}"),
+        }
+    }
+    Ok(all)
+}
+
+/// The record with the latencies of the first epoch alone, judged again: reading them takes most of the time.
+fn thinned(text: &str, looptax: &Path) -> Result<String> {
+    let mut record: Record = serde_json::from_str(text)?;
+    for comparison in &mut record.comparisons {
+        for epoch in comparison.raw.epochs.iter_mut().skip(1) {
+            epoch.samples = [None, None];
+        }
+    }
+    let folder = tempfile::tempdir().context("cannot make a folder")?;
+    let path = folder.path().join("record.json");
+    std::fs::write(&path, serde_json::to_string(&record)?)?;
+    let mut command = Command::new(looptax);
+    command
+        .arg("analyze")
+        .arg(&path)
+        .args(["--json", "--quiet"]);
+    Ok(process::run(command)?.stdout)
+}

@@ -1,0 +1,24 @@
+//! `cargo xtask deny`: cargo-deny itself, by the rules of deny.toml, where it is installed.
+//!
+//! Licences, bans and sources are a step of `cargo xtask check`; `licences` checks the same without it, since building
+//! cargo-deny takes minutes. Advisories need a network and change without a commit: they are asked for by name.
+
+use anyhow::{Result, bail};
+
+use crate::workspace::{cargo, run_cargo};
+
+/// Checks licences, bans and sources, or advisories alone; without cargo-deny the first is passed over aloud.
+pub(crate) fn run(advisories: bool) -> Result<()> {
+    let is_there = cargo(&["deny", "--version"])?.output()?.status.success();
+    match (is_there, advisories) {
+        (true, false) => run_cargo(&["deny", "--locked", "check", "licenses", "bans", "sources"]),
+        (true, true) => run_cargo(&["deny", "--locked", "check", "advisories"]),
+        (false, false) => {
+            println!(
+                "cargo-deny is not installed: licences, bans and sources were checked by `cargo xtask licences` only"
+            );
+            Ok(())
+        }
+        (false, true) => bail!("cargo-deny is not installed: cargo install --locked cargo-deny"),
+    }
+}
