@@ -104,11 +104,15 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
     stack.nginx = Some(start_nginx(ground, &nginx, &ground.at("nginx"), None)?);
     stack.hers = stack.start(&stack.program)?;
     if behind == Behind::Fpm {
+        // The same pages from a web server of hers.
         let own_nginx = ground.folder_of_hers("web/nginx")?;
+        fs::create_dir(own_nginx.join("sites"))?;
+        let http = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let site = site_text(behind, http, port);
+        write(&own_nginx.join("sites/shop"), site.as_bytes(), 0o644)?;
         let library = ground.program("libmarker.so");
-        stack
-            .hers
-            .push(start_nginx(ground, &nginx, &own_nginx, Some(&library))?);
+        let front = start_nginx(ground, &nginx, &own_nginx, Some(&library))?;
+        stack.hers.push(front);
     }
     if !is_open(port) || !is_open(http) {
         return Ok(Readiness::Skipped(format!(
@@ -273,9 +277,6 @@ fn start_nginx(
     let site = format!("server {{\n    listen 127.0.0.1:{port};\n}}\n");
     write(&folder.join("nginx.conf"), text.as_bytes(), 0o644)?;
     write(&folder.join("sites/other"), site.as_bytes(), 0o644)?;
-    if module.is_some() {
-        write(&folder.join("sites/shop"), b"", 0o644)?;
-    }
     let mut command = if module.is_some() {
         ground.give_all(folder)?;
         ground.her(program)
