@@ -1,6 +1,9 @@
 //! Packs the tables of `data/`, which people write as TOML: the program reads JSON anyway, and need not know another
 //! format for its own words.
-#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reads the files that it builds in"
+)]
 
 use std::env;
 use std::error::Error;

@@ -1,5 +1,8 @@
 //! Packs the page's script, which as text would be a twentieth of the whole program.
-#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reads the files that it builds in"
+)]
 
 use std::env;
 use std::error::Error;

@@ -1,5 +1,8 @@
 //! Makes JSON of the table of layers, which people write as TOML: the program reads JSON anyway.
-#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reads the files that it builds in"
+)]
 
 use std::env;
 use std::error::Error;

@@ -203,6 +203,7 @@ fn step(path: &Path, found: &Stat) -> Step {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::os::unix::net::UnixListener;
 
     use super::*;

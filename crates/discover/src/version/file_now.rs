@@ -6,7 +6,7 @@ use rustix::fs::Stat;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileNow {
     dev: u64,
-    inode: u64,
+    pub(super) inode: u64,
     n_bytes: u64,
     changed: (i64, i64),
 }

@@ -3,8 +3,10 @@
 //! A cgroup holds whole processes, so this program is started again by its own tests as the process that
 //! is moved. Hence a main of its own. Where looptax may not splice, as without root, the tests say so and
 //! count as ignored.
-#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
-
+#![allow(
+    clippy::disallowed_methods,
+    reason = "tests lay out files and start programs"
+)]
 #![allow(
     clippy::unwrap_used,
     clippy::print_stdout,

@@ -2,7 +2,7 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use looptax_switch::{End, Kept, Lies, Original, Standing, SwitchError, list, open};
 use looptax_testkit::skips::skip;
@@ -22,6 +22,10 @@ struct Scene {
     victim: PathBuf,
 }
 
+fn give(path: &Path) {
+    lchown(path, Some(STRANGER), Some(STRANGER)).unwrap();
+}
+
 impl Scene {
     fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
@@ -38,13 +42,9 @@ impl Scene {
             path,
             victim,
         };
-        scene.give(&scene.path);
-        scene.give(scene.path.parent().unwrap());
+        give(&scene.path);
+        give(scene.path.parent().unwrap());
         Some(scene)
-    }
-
-    fn give(&self, path: &std::path::Path) {
-        lchown(path, Some(STRANGER), Some(STRANGER)).unwrap();
     }
 
     /// A switch that was carried out; gives its name.
@@ -65,7 +65,7 @@ impl Scene {
     fn lead_to_victim(&self) {
         fs::rename(&self.path, self.path.with_extension("mine")).unwrap();
         symlink(&self.victim, &self.path).unwrap();
-        self.give(&self.path);
+        give(&self.path);
     }
 
     #[track_caller]
@@ -150,7 +150,7 @@ fn a_link_of_hers_to_a_file_of_root_s_is_not_planned() {
     // To a file of her own it is, and is told.
     fs::remove_file(&scene.path).unwrap();
     symlink("a.mine", &scene.path).unwrap();
-    scene.give(&scene.path);
+    give(&scene.path);
     let original = Original::read(&scene.path).unwrap();
     assert_eq!(original.links().len(), 1);
     assert_eq!(original.path(), scene.path.with_extension("mine"));
@@ -161,7 +161,7 @@ fn file_and_link_exchanged_all_the_time_lead_nowhere() {
     let Some(scene) = Scene::new() else { return };
     let link = scene.path.with_extension("link");
     symlink(&scene.victim, &link).unwrap();
-    scene.give(&link);
+    give(&link);
     let is_over = std::sync::atomic::AtomicBool::new(false);
     std::thread::scope(|scope| {
         scope.spawn(|| {
@@ -197,10 +197,10 @@ fn a_journal_of_another_user_s_is_not_believed() {
     let believed = |id: &str| open(&Kept::in_data_folder(&data), id).map(|it| it.standing());
     assert_eq!(believed(&id).unwrap(), Standing::Ended(End::Moved));
     let journal = data.join("switches").join(&id).join("journal");
-    scene.give(&journal);
+    give(&journal);
     assert!(believed(&id).is_err());
     lchown(&journal, Some(0), Some(0)).unwrap();
-    scene.give(&data);
+    give(&data);
     assert!(believed(&id).is_err());
     assert!(list(&Kept::in_data_folder(&data)).is_err());
 }

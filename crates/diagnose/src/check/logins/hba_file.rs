@@ -226,6 +226,7 @@ fn text(bytes: Vec<u8>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::{self, File};
     use std::io::Write;
 
     use super::*;
@@ -267,10 +268,11 @@ mod tests {
         );
         write("conf.d/3.txt", "hba_file = '/three'");
         let process = looptax_discover::process(std::process::id()).unwrap();
+        let view = process.view().unwrap();
         let read = |text: &str| {
             write("main.conf", text);
             let mut read = Configuration {
-                process: &process,
+                view: &view,
                 hba_file: None,
             };
             read.file(&path("main.conf"), 0)?;
