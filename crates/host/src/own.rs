@@ -13,7 +13,7 @@ use crate::walk::{Links, Walk};
 /// For the owner alone: configuration files hold passwords.
 const PRIVATE: u32 = 0o700;
 
-/// Opens a folder of the caller's own.
+/// Opens a folder of the caller's own, or of root's: a service of another user reads what root has noted.
 ///
 /// # Errors
 /// What the kernel reports; a [`Refusal`] where another user owns it or may write in it, or, for a caller with more
@@ -45,16 +45,18 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
             _ => {}
         }
         let made = walked.folder.folder(&walked.name)?;
-        return checked(made);
+        return checked(made, true);
     }
-    checked(Folder::at_end(walked)?)
+    checked(Folder::at_end(walked)?, make.is_some())
 }
 
-fn checked(folder: Folder) -> io::Result<Folder> {
+/// Refuses a folder that is not the caller's own; root's is believed where nothing `is_made` in it.
+fn checked(folder: Folder, is_made: bool) -> io::Result<Folder> {
     use std::os::fd::AsFd;
     let stat = folder.stat()?;
     let is_own = rustix::process::geteuid().as_raw() == stat.st_uid;
-    if !is_own || !is_writable_by_us_alone(folder.as_fd(), &stat) {
+    let is_roots = is_ours(stat.st_uid) && !is_made;
+    if !(is_own || is_roots) || !is_writable_by_us_alone(folder.as_fd(), &stat) {
         return Err(not_own(&folder, &stat));
     }
     match folder.stranger() {

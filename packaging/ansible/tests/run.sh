@@ -83,7 +83,7 @@ n_changed() { sed -n 's/.* changed=\([0-9]*\) .*/\1/p' "$scratch/$1" | awk '{ su
 written() {
   (cd "$scratch" && inside "$1" sh -c 'cd /run/looptax-test && find . \( -path ./var/log -o -path ./root/.ansible -o -path ./var/cache/apt \
     -o -path ./var/lib/apt -o -name __pycache__ -o -path "./var/lib/dpkg/*-old" -o -path ./var/lib/dpkg/lock\* \
-    -o -path "./etc/*-" -o -path ./etc/.pwd.lock -o -path ./etc/passwd -o -path ./etc/group -o -path ./etc/shadow -o -path ./etc/gshadow \
+    -o -path "./etc/*-" -o -path ./etc/.pwd.lock -o -path ./etc/passwd -o -path ./etc/group -o -path ./etc/shadow -o -path ./etc/gshadow -o -path ./etc/subuid -o -path ./etc/subgid \
     -o -path ./var/lib/dpkg/triggers -o -path ./var/lib/systemd -o -path ./var/lib/PackageKit -o -path ./var/cache/debconf -o -path ./var/cache/man \) -prune -o \
     -type f -printf "%P %u %m " -exec sh -c "md5sum <\"\$1\"" sh {} \; -o ! -type d -printf "%P %u %m %l\n"') | sort
 }

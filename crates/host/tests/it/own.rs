@@ -2,11 +2,14 @@
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
+use std::thread;
 
 use looptax_host::own;
+use rustix::process::Uid;
+use rustix::thread::set_thread_res_uid;
 use tempfile::tempdir;
 
-use crate::world::World;
+use crate::world::{STRANGER, World};
 
 #[test]
 fn our_own_folder_is_made_for_us_alone() {
@@ -51,7 +54,29 @@ fn a_stranger_s_folder_is_not_believed_and_nothing_is_made_there() {
     world.her_link(world.at("secret"), "hers/link");
     assert!(own::folder(&world.at("hers/link")).is_err());
     world.write("secret/file", "text", 0o600);
-    world.own_by("secret/file", crate::world::STRANGER);
+    world.own_by("secret/file", STRANGER);
     let folder = own::folder(&world.at("secret")).unwrap();
     assert!(folder.read_own("file", 10).is_err());
+}
+
+#[test]
+fn what_root_has_noted_is_believed_by_others_who_may_read_it() {
+    let Some(world) = World::new() else { return };
+    fs::create_dir(world.at("roots")).unwrap();
+    world.write("roots/file", "text", 0o644);
+    let (root, roots) = (world.at("."), world.at("roots"));
+    let hers = world.at("hers/own");
+    let as_another = move || {
+        let stranger = Uid::from_raw(STRANGER);
+        set_thread_res_uid(stranger, stranger, stranger).unwrap();
+        let folder = own::folder(&roots).unwrap();
+        assert_eq!(folder.read_own("file", 10).unwrap(), b"text");
+        assert!(own::make_folder(&roots).is_err());
+        own::make_folder(&hers).unwrap();
+        own::folder(&root).unwrap();
+    };
+    // The user belongs to a thread.
+    thread::spawn(as_another).join().unwrap();
+    // Root believes nothing of hers.
+    assert!(own::folder(&world.at("hers/own")).is_err());
 }
