@@ -48,7 +48,7 @@ pub(crate) struct Options {
 }
 
 /// Mutants of the short form.
-const SHORT: usize = 120;
+const SHORT: usize = 60;
 
 /// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {

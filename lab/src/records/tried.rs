@@ -1,6 +1,7 @@
 //! A record through every command that reads one, and how each ended.
 
 use std::fs;
+use std::os::unix::process::ExitStatusExt;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -14,8 +15,10 @@ use tempfile::TempDir;
 
 use super::originals::Original;
 
-/// A command that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// A command that computes for longer hangs, in seconds of CPU time: a machine with other work is no reason.
+const MOST_CPU_S: u64 = 10;
+/// One that is not done by then waits for something.
+const PATIENCE: Duration = Duration::from_secs(120);
 /// Memory of a command, KiB: one that wants more was told to by the record.
 const MOST_MEMORY_KIB: u64 = 4 << 20;
 /// How a panic ends a program.
@@ -25,8 +28,8 @@ const PANIC: i32 = 101;
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Code(i32),
-    Signal,
-    Never,
+    Signal(Option<i32>),
+    Waits,
 }
 
 impl Ended {
@@ -38,8 +41,11 @@ impl Ended {
             Self::Code(3) => "not known",
             Self::Code(PANIC) => "panicked",
             Self::Code(_) => "ended with a code that nobody promised",
-            Self::Signal => "ended by a signal",
-            Self::Never => "went on for more than 10 s",
+            Self::Signal(Some(signal)) if signal == Signal::XCPU.as_raw() => {
+                "went on for more than 10 s"
+            }
+            Self::Signal(_) => "ended by a signal",
+            Self::Waits => "waits for ever",
         }
     }
 
@@ -146,7 +152,8 @@ impl Reader {
 
     fn run(&self, words: &str, place: &Place) -> Result<(Ended, String)> {
         let complaints = fs::File::create(place.file("stderr"))?;
-        let limited = format!("ulimit -v {MOST_MEMORY_KIB}; exec \"$@\"");
+        let limited =
+            format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -S -t {MOST_CPU_S}; exec \"$@\"");
         let mut child = Command::new("sh")
             .args(["-c", &limited, "sh"])
             .arg(&self.looptax)
@@ -166,14 +173,17 @@ impl Reader {
         if n_ended == 0 {
             kill_process(pid, Signal::KILL)?;
             child.wait()?;
-            return Ok((Ended::Never, String::new()));
+            return Ok((Ended::Waits, String::new()));
         }
         let status = child.wait()?;
         let said = fs::read(place.file("stderr")).unwrap_or_default();
         let said = String::from_utf8_lossy(&said);
         let panic = said.lines().skip_while(|it| !it.contains("panicked at"));
         let said = panic.take(2).collect::<Vec<_>>().join(" ");
-        Ok((status.code().map_or(Ended::Signal, Ended::Code), said))
+        let ended = status
+            .code()
+            .map_or(Ended::Signal(status.signal()), Ended::Code);
+        Ok((ended, said))
     }
 }
 
