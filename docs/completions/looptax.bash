@@ -290,7 +290,7 @@ _looptax() {
 
     case "${cmd}" in
         looptax)
-            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help"
+            opts="-c -D -o -y -q -h -V --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --trust-peer --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help --version compare selfcheck find check dsn switch run trial why analyze history diff gate replay report report-to fleet internal help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 1 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -562,7 +562,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__check)
-            opts="-c -q -h --app --as --pid --user --socket --connections --verbose --json --color --quiet --help"
+            opts="-c -q -h --app --as --pid --user --socket --trust-peer --connections --verbose --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -612,7 +612,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__compare)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --trust-peer --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1046,7 +1046,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__host)
-            opts="-q -h --password-file --ca-file --json --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1076,7 +1076,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__hosts)
-            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --json --limit --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1110,7 +1110,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__init)
-            opts="-q -h --password-file --ca-file --print --cluster --keep --json --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --print --cluster --keep --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1148,7 +1148,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__movers)
-            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --json --limit --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1182,7 +1182,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__pairs)
-            opts="-q -h --password-file --ca-file --json --limit --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --json --limit --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -1216,7 +1216,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__fleet__subcmd__report)
-            opts="-q -h --password-file --ca-file --json --html --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --json --html --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 3 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2294,7 +2294,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__report__subcmd__to)
-            opts="-q -h --password-file --ca-file --anonymous --key-file --spool --records --jitter --stop-file --from --dry-run --json --color --quiet --help"
+            opts="-q -h --password-file --ca-file --trust-peer --anonymous --key-file --spool --records --jitter --stop-file --from --dry-run --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2348,7 +2348,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__run)
-            opts="-v -q -h --map --also --only --check --no-check --require-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
+            opts="-v -q -h --map --also --only --check --no-check --trust-peer --require-check --dry-run --stats --verbose --strict --keep-running --without --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2428,7 +2428,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__switch)
-            opts="-c -y -q -h --pid --user --only --as --compose --socket --connections --reload --url --within --dry-run --yes --force --fix-account --fix-hba --admin --patch --undo --finish --list --json --color --quiet --help"
+            opts="-c -y -q -h --pid --user --only --as --compose --socket --trust-peer --connections --reload --url --within --dry-run --yes --force --fix-account --fix-hba --admin --patch --undo --finish --list --json --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2502,7 +2502,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__trial)
-            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --also --only --check --no-check --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --inject-us --start-ms --hold --color --quiet --help"
+            opts="-c -y -o -q -h --url --urls --from-log --header --method --clients --rate --restart --exec-load --exec-timeout --ready --start-limit --page-limit --user --each --arms --map --also --only --check --no-check --trust-peer --require-check --fixed --quick --precise --seed --dry-run --yes --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --inject-us --start-ms --hold --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0
@@ -2660,7 +2660,7 @@ _looptax() {
             return 0
             ;;
         looptax__subcmd__why)
-            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --inject-ns --color --quiet --help"
+            opts="-c -D -o -y -q -h --arms --baseline --remedies --from-namespace --connections --workload --list --distribution --max-samples --define --protocol --pipeline --value-size --placement --client --client-like --rate --rate-sweep --arrivals --think --reconnect-every --sweep --socket --trust-peer --rows --pool-mode --fixed --quick --precise --warm-up --slice-ms --seed --dry-run --live --json --html --output --md --csv --openmetrics --benchmark-json --folded --pprof --verbose --at --label --no-history --wait --between --max-load --stop-file --write --own-server --yes --exec --exec-unix --exec-tcp --exec-timeout --request-size --reply-size --stream-bytes --write-size --nodelay --inject-ns --color --quiet --help"
             if [[ ${cur} == -* || ${COMP_CWORD} -eq 2 ]] ; then
                 COMPREPLY=( $(compgen -W "${opts}" -- "${cur}") )
                 return 0

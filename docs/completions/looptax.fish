@@ -1,6 +1,6 @@
 # Print an optspec for argparse to handle cmd's options that are independent of any subcommand.
 function __fish_looptax_global_optspecs
-    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= rows= pool-mode= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait between= max-load= stop-file= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
+    string join \n arms= baseline= remedies from-namespace c/connections= workload= list distribution= max-samples= D/define= protocol= pipeline= value-size= placement= client= client-like= rate= rate-sweep arrivals= think= reconnect-every= sweep= socket= trust-peer rows= pool-mode= fixed= quick precise warm-up= slice-ms= seed= dry-run live json= html= o/output= md= csv= openmetrics= benchmark-json= folded= pprof= verbose at= label= no-history wait between= max-load= stop-file= write own-server y/yes exec= exec-unix= exec-tcp= exec-timeout= request-size= reply-size= stream-bytes= write-size= nodelay= color= q/quiet h/help V/version
 end
 
 function __fish_looptax_needs_command
@@ -84,6 +84,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would
 complete -c looptax -n "__fish_looptax_needs_command" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
+complete -c looptax -n "__fish_looptax_needs_command" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_needs_command" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_needs_command" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_needs_command" -l dry-run -d 'Print the plan and do nothing'
@@ -176,6 +177,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l quick -d 'At most 40 epochs, some 20 s per comparison. A run without targets is quick'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l dry-run -d 'Print the plan and do nothing'
@@ -224,6 +226,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand check" -l json -d 'Print
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand check" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -l verbose -d 'Say every point, and how it is known'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand check" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -254,6 +257,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand switch" -l color -d 'Whe
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l compose -d 'FILE is a Compose file: the folder of the socket becomes a named volume of the application\'s service and the server\'s, and the application\'s variables name the socket there. Without it such lines are only said'
+complete -c looptax -n "__fish_looptax_using_subcommand switch" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l dry-run -d 'Say what would be done; change nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -s y -l yes -d 'Ask nothing, and do it'
 complete -c looptax -n "__fish_looptax_using_subcommand switch" -l force -d 'Write also what another program writes anew (Ansible, Puppet, …), and files that have other names'
@@ -272,6 +276,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand run" -l color -d 'When t
 always\t'Always'
 never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l no-check -d 'Log in nowhere beforehand, also where the command\'s arguments or environment name a connection'
+complete -c looptax -n "__fish_looptax_using_subcommand run" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l require-check -d 'Leave a port on TCP where only a login could tell whether the socket leads to the same account (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command\'s arguments or environment'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l dry-run -d 'Say what would be moved, and what `check` thinks of it; run nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand run" -l stats -d 'Say at the end where each connection went, and why; and of each server why it stays on TCP. Also with `-q`'
@@ -319,6 +324,7 @@ never\t'Never'"
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l restart -d 'Start the application anew for each turn, with a warm-up of its own: for one that keeps its connections. Found out where it is not said'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l each -d 'Try each server\'s way by itself as well, where the application uses several: at most three'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l no-check -d 'Log in nowhere beforehand, also where the command\'s arguments or environment name a connection'
+complete -c looptax -n "__fish_looptax_using_subcommand trial" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l require-check -d 'Leave a port on TCP where only a login could tell whether the socket leads to the same account (MariaDB, MySQL before version 8), and none is known: neither by `--check` nor from the command\'s arguments or environment'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l quick -d 'At most 40 epochs'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l precise -d 'Go on until the interval is narrow'
@@ -391,6 +397,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l remedies -d 'Wha
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l quick -d 'At most 40 epochs, some 20 s per comparison, of which a third count for the verdict'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l precise -d 'Go on until the interval is narrow, and check that the slice length does not matter'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l dry-run -d 'Print the plan and do nothing'
@@ -501,6 +508,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l json -d 'P
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l anonymous -d 'Send names of users, programs and of the machine as keyed hashes'
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -l dry-run -d 'Print the report\'s lines; send and keep nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand report-to" -s q -l quiet -d 'No progress, no plan: only the result'
@@ -525,6 +533,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -l print -d 'Print the statements, with the roles of who reports and who asks; connect to nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from init" -s h -l help -d 'Print help (see more with \'--help\')'
@@ -535,6 +544,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from report" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
@@ -544,6 +554,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from hosts" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
@@ -552,6 +563,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from host" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
@@ -561,6 +573,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from pairs" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l password-file -d 'The collector\'s password, in a file. Else it is in the address, or in `LOOPTAX_COLLECTOR_PASSWORD`' -r -F
@@ -570,6 +583,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_s
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
+complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -l trust-peer -d 'Log in also where the kernel does not show that the server is at the other end: whoever listens there may have the password then. Without it root\'s processes, your own and those of the system\'s accounts for servers hear one'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from movers" -s h -l help -d 'Print help (see more with \'--help\')'
 complete -c looptax -n "__fish_looptax_using_subcommand fleet; and __fish_seen_subcommand_from help" -f -a "init" -d 'Make the collector\'s tables and views, or bring them to this version; again, it changes nothing'
