@@ -10,7 +10,7 @@ use anyhow::{Context, Result};
 use crate::workspace::run_cargo;
 
 /// What is done, and the words behind `cargo` that do it, and only it.
-const STEPS: [(&str, &str); 18] = [
+const STEPS: [(&str, &str); 19] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
     ("who gets in under looptax run", "lab oracle logins"),
