@@ -188,7 +188,8 @@ mod tests {
         for (kind, program) in installed() {
             let printed = printed(&program);
             // A script in the place of a program, which starts another.
-            let (file, now) = opened(&program).unwrap();
+            let file = File::open(&program).unwrap();
+            let now = FileNow::from(&fstat(&file).unwrap());
             let mut start = [0; 4];
             (&file).read_exact(&mut start).unwrap();
             if &start != b"\x7fELF" {

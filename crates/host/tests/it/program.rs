@@ -150,7 +150,7 @@ fn a_program_that_prints_without_end_is_ended() {
         &shell,
         &[
             "-c",
-            "while :; do echo 0123456789012345678901234567890; done",
+            "x=$(printf %65536s); while :; do echo \"$x$x$x$x\"; done",
         ],
     );
     assert!(

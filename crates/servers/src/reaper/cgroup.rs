@@ -7,7 +7,7 @@ use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
-use looptax_host::kernel;
+use looptax_host::{Folder, Links, kernel};
 
 use crate::process::is_alive;
 
@@ -27,7 +27,9 @@ pub(super) fn remove(folder: &Path) -> bool {
                 // One that has ended since is in neither.
                 kernel::write(outer.join("cgroup.procs"), member).ok();
             }
-            match kernel::remove_folder(folder) {
+            let name = folder.file_name().unwrap_or_default();
+            let outside = Folder::following(Links::All, outer);
+            match outside.and_then(|it| it.remove_folder(name)) {
                 Ok(()) => return true,
                 Err(error) if error.kind() == io::ErrorKind::NotFound => return true,
                 Err(_) => {}

@@ -134,7 +134,9 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
         .write_all(&answer(number, &[text("version", "7.0.14"), ok()]))
         .ok()?;
     let (number, _) = read_message(&mut stream)?;
-    stream.write_all(&answer(number, &[ok()])).ok()
+    // FerretDB says so over a socket.
+    let peer = text("you", "invalid AddrPort");
+    stream.write_all(&answer(number, &[peer, ok()])).ok()
 }
 
 /// Logs in with `given` at a server that knows `known`; `wanted` is a part of the error.
