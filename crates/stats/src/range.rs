@@ -269,7 +269,7 @@ mod tests {
         );
         let whole: Form = serde_json::from_str(&counts("9007199254740991")).unwrap();
         assert_eq!(whole.counts[1], [Some(9_007_199_254_740_991), Some(2)]);
-        assert!((whole.alpha - 0.05).abs() < f64::EPSILON);
+        assert_eq!(whole.alpha.to_bits(), 0.05_f64.to_bits());
     }
 
     #[test]

@@ -47,6 +47,8 @@ pub(crate) struct Options {
     keep: Option<PathBuf>,
 }
 
+/// Mutants between two words of how far it is.
+const SAID_EVERY: usize = 250;
 /// Mutants of the short form.
 const SHORT: usize = 60;
 
@@ -101,6 +103,9 @@ fn try_all(reader: &Reader, originals: &[Original], mutants: &[Mutant]) -> Resul
             let fate = reader.try_mutant(&originals[mutant.original], &mutant.text, &place)?;
             let mut all = all.lock().expect("nobody panics while it is held");
             all.insert(idx, fate);
+            if all.len().is_multiple_of(SAID_EVERY) {
+                println!("{} of {} tried", all.len(), mutants.len());
+            }
         }
     };
     let n_threads = thread::available_parallelism().map_or(1, usize::from);

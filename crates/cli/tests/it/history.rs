@@ -182,7 +182,7 @@ fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     let mut forged = read(&scratch, "true.json");
     let tax = &mut forged["comparisons"][0]["tax"][0];
     tax["throughput_pct"] =
-        json!({"value": 5.43210987, "lo": 4.43210987, "hi": 6.43210987, "n": 6});
+        json!({"value": 5.432_109_87, "lo": 4.432_109_87, "hi": 6.432_109_87, "n": 6});
     tax["theta"] = json!({"value": 0.051, "lo": 0.046, "hi": 0.057, "n": 6});
     write(&scratch, "forged.json", &forged);
     // The history knows the run by its own record, which is another one now.
