@@ -405,7 +405,8 @@ fn picked(coins: u64, side: Side, n: usize) -> usize {
 
 /// Queries of others that run now; an error when they have doubled since we came.
 fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u64>, Failure> {
-    let now = others_running(observer).map_err(Failure::new)?;
+    let now = others_running(observer);
+    let now = now.map_err(|error| observer.failed(error))?;
     match (at_first, now) {
         (Some(then), Some(now)) if now > then.max(LEAST_DOUBLED).saturating_mul(2) => {
             Err(CrowdedError { then, now }.into())

@@ -4,9 +4,10 @@ use std::str::FromStr;
 
 use looptax_wire::WireError;
 
-use crate::Conversation;
 use crate::answers::{number, only, table, unfit, value};
 use crate::conversation::Names;
+use crate::error::ASK;
+use crate::{Conversation, PathError};
 
 impl Conversation {
     /// The rows of a query's answer, each of which has to have `N` columns. On PostgreSQL names mean what the server itself
@@ -84,6 +85,15 @@ impl Conversation {
     /// That an answer of this server is not one to what was asked.
     pub fn unfit(&self, expected: &'static str, found: &str) -> WireError {
         unfit(self.title(), expected, found.as_bytes())
+    }
+
+    /// What went wrong with a question, and where it was asked.
+    pub fn failed(&self, source: WireError) -> PathError {
+        PathError::Protocol {
+            action: ASK,
+            endpoint: self.endpoint().to_string(),
+            source,
+        }
     }
 
     pub(crate) fn title(&self) -> &'static str {

@@ -148,7 +148,7 @@ fn answer(words: &[&str], id: usize, shared: &Shared) -> String {
             bulk(&clients.join("\n"))
         }
         ["INFO", ..] => bulk(&format!(
-            "redis_version:7.0.0\r\nrun_id:fake{}\r\nprocess_id:{}\r\n",
+            "redis_version:7.0.0\r\nrun_id:fake{}\r\nprocess_id:{}\r\nconnected_clients:1\r\n",
             shared.tcp.port(),
             std::process::id()
         )),

@@ -291,7 +291,8 @@ fn other_kind(kind: Kind, scheme: &str, words: &[&str]) {
     };
     let url = format!("{scheme}://somebody:secret@{}/x", server.it.tcp);
     let words = [&["cannot log in", "of another kind"], words].concat();
-    check(&[&url, "--yes"], 2, &words);
+    // Whose it is is seen before anything is said, unless somebody insists.
+    check(&[&url, "--yes", "--trust-peer"], 2, &words);
 }
 
 #[test]

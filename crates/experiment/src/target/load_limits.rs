@@ -112,7 +112,8 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
         Protocol::Mongodb => refuse_if_replicated(conversation, why),
         Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => Ok(()),
         Protocol::Redis => {
-            let limit = config(conversation, "maxmemory").map_err(Failure::new)?;
+            let limit = config(conversation, "maxmemory");
+            let limit = limit.map_err(|error| conversation.failed(error))?;
             if limit.is_some_and(|limit| limit != "0") {
                 let evicting = [
                     "allkeys-lru",
@@ -152,7 +153,8 @@ fn refuse(
     read: Read,
 ) -> Result<(), Failure> {
     for (name, values) in forbidden {
-        let Some(value) = read(conversation, name).map_err(Failure::new)? else {
+        let value = read(conversation, name);
+        let Some(value) = value.map_err(|error| conversation.failed(error))? else {
             continue;
         };
         if values.contains(&value.as_str()) {
@@ -171,7 +173,8 @@ pub(crate) fn refuse_if_crowded(
     conversation: &mut Conversation,
     wanted: u64,
 ) -> Result<(), Failure> {
-    let Some((most, used)) = capacity(conversation).map_err(Failure::new)? else {
+    let capacity = capacity(conversation);
+    let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {
         return Ok(());
     };
     let free = most.saturating_sub(used);

@@ -333,7 +333,7 @@ fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     let names = match Scratch::leftovers(conversation) {
         // It does not tell this account, or keeps no list.
         Err(WireError::Server { .. } | WireError::Unsupported { .. }) => return Ok(()),
-        told => told.map_err(Failure::new)?,
+        told => told.map_err(|error| conversation.failed(error))?,
     };
     match names.first() {
         None => Ok(()),
