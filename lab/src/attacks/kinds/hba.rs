@@ -116,6 +116,7 @@ impl Rules<'_> {
             "rails",
             "--fix-hba",
             "--yes",
+            "--trust-peer",
             "--within",
             "1s",
         ])
