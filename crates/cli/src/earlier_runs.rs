@@ -19,11 +19,11 @@ const RECORD: &str = "record.json";
 /// What is there is believed, so a caller with more rights than its user takes no folder that another user could have
 /// made: under `sudo -E` it is root's own.
 pub(crate) fn data_folder() -> Option<PathBuf> {
-    let named = named_data_folder();
-    if named.as_deref().is_some_and(is_ours_to_believe) {
-        return named;
+    let named = named_data_folder()?;
+    if is_ours_to_believe(&named) {
+        return Some(named);
     }
-    own_data_folder().or(named)
+    Some(own_data_folder().unwrap_or(named))
 }
 
 /// What the environment names.

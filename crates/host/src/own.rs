@@ -75,24 +75,21 @@ fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
     .into()
 }
 
-/// Whether a folder that is to hold the caller's own data can: it is, or its nearest folder that is there is, under
-/// the control of root and the caller alone.
+/// Whether a folder can hold the caller's own data: `false` if another user owns the nearest folder on the way that is
+/// there, could exchange what is made in it, or leads the way by a link. What else may be wrong with it is told by
+/// whoever uses it.
 pub fn is_fit(path: &Path) -> bool {
-    let mut at = Some(path);
-    while let Some(folder) = at {
+    let own = rustix::process::geteuid().as_raw();
+    for folder in path.ancestors() {
         match Walk::following(Links::Trusted).to(folder) {
             Ok(walked) if walked.last.is_some() => {
-                return Folder::at_end(walked).is_ok_and(|it| {
-                    let owner = it.stat().map(|stat| stat.st_uid);
-                    it.stranger().is_none() && owner.is_ok_and(is_ours)
-                });
+                return Folder::at_end(walked).map_or(true, |it| it.keeps(own));
             }
-            Ok(_) => at = folder.parent(),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => at = folder.parent(),
-            Err(_) => return false,
+            Err(error) if crate::refusal::refusal(&error).is_some() => return false,
+            Ok(_) | Err(_) => {}
         }
     }
-    false
+    true
 }
 
 /// The folder for temporary files that the environment names. A caller with more rights than its user takes `/tmp` where

@@ -37,10 +37,10 @@ impl Place {
             // It goes again at once.
             output.begin(None).map_err(failed)?;
         }
-        let path = if output.is_stream() {
-            path.to_owned()
-        } else {
+        let path = if output.is_there() {
             output.path()
+        } else {
+            path.to_owned()
         };
         Ok(Self {
             output,
