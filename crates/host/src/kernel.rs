@@ -1,7 +1,7 @@
 //! Files that the kernel makes: below `/proc`, `/sys` and `/dev`.
 //!
 //! Nobody can put a link or another file there. What a process can lead elsewhere by (`root`, `cwd`, `fd/3/…`) is
-//! refused here; see [`crate::view`].
+//! refused here; see [`crate::View`].
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
