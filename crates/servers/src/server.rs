@@ -125,7 +125,7 @@ impl PrivateServer {
     /// [`ServerError::BinaryMissing`] when it is not installed; [`ServerError::Initialise`],
     /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
     /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder;
-    /// [`ServerError::Stopped`] after [`crate::stop_starting`]. Nothing is left behind in any case.
+    /// [`ServerError::Stopped`] after a signal. Nothing is left behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
