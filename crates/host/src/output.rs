@@ -10,6 +10,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 use rustix::fs::{FileType, Mode, OFlags, fchmod, openat};
+use rustix::io::Errno;
 
 use crate::control::is_privileged;
 use crate::folder::Folder;
@@ -64,17 +65,15 @@ impl Output {
             Links::All
         };
         let walk = Walk {
-            links,
             last_link: Links::Trusted,
-            root: None,
-            viewer: None,
             make,
+            ..Walk::following(links)
         };
         let walked = walk.to(path)?;
         let is_strange = walked.folder.stranger().is_some();
         let kind = match &walked.last {
             // A link that leads nowhere is a mistake rather than a place.
-            None if walked.is_by_link => return Err(io::ErrorKind::NotFound.into()),
+            None if walked.is_by_link => return Err(Errno::NOENT.into()),
             None => Kind::File { is_there: false },
             Some(last) => kind_of(last, is_strange)?,
         };

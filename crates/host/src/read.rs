@@ -74,7 +74,7 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 }
 
 fn opened(walked: &Walked) -> io::Result<File> {
-    let last = walked.last.as_ref().ok_or(io::ErrorKind::NotFound)?;
+    let last = walked.last.as_ref().ok_or(Errno::NOENT)?;
     // Root shows nobody by a link what that user could not open.
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
@@ -174,7 +174,7 @@ pub fn exists(path: &Path) -> bool {
 pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     let walked = Walk::following(Links::All).to(path)?;
     if walked.last.is_none() {
-        return Err(io::ErrorKind::NotFound.into());
+        return Err(Errno::NOENT.into());
     }
     Ok(walked.path())
 }

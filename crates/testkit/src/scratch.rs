@@ -25,6 +25,18 @@ impl Scratch {
         Self::below(&std::env::temp_dir())
     }
 
+    /// The same where programs can be put that root may start: everybody may write in the folder for temporary files.
+    ///
+    /// # Panics
+    /// When it cannot be made.
+    pub fn for_programs() -> Self {
+        if rustix::process::geteuid().is_root() {
+            Self::below(Path::new("/var"))
+        } else {
+            Self::new()
+        }
+    }
+
     /// The same in a folder of which something depends on where it is.
     ///
     /// # Panics

@@ -69,7 +69,7 @@ fn two_interrupts_at_once_are_one_wish() {
 fn interrupted_while_scripts_run(kind: Kind, scripts: &[(&str, &str)]) {
     // Shorter than what looptax gives a server's data folder to be prepared.
     const AT_MOST: Duration = Duration::from_secs(60);
-    let scratch = Scratch::new();
+    let scratch = Scratch::for_programs();
     let folder = scratch.file("programs");
     fs::create_dir(&folder).unwrap();
     for (name, text) in scripts {

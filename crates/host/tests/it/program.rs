@@ -371,17 +371,16 @@ fn a_program_is_root_s_only_if_every_folder_on_the_way_is() {
         return;
     }
     assert_eq!(trusted_program(Path::new("/bin/sh")), Ok(()));
-    let folder = tempfile::tempdir().unwrap();
-    let program = folder.path().join("sh");
-    looptax_testkit::programs::copy("/bin/sh", &program);
-    // Its own folder is root's; another one on the way is everybody's, where nobody may delete another's files.
-    let found = trusted_program(&program).unwrap_err();
-    assert_eq!(
-        (&*found.path, found.why),
-        (&*std::env::temp_dir(), Why::Everybody)
-    );
     let folder = tempfile::tempdir_in("/var").unwrap();
     let path = |name: &str| folder.path().join(name);
+    // Its own folder is root's; another one on the way is everybody's, where nobody may delete another's files.
+    let shared = path("shared");
+    fs::create_dir_all(shared.join("own")).unwrap();
+    fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();
+    let program = shared.join("own/sh");
+    looptax_testkit::programs::copy("/bin/sh", &program);
+    let found = trusted_program(&program).unwrap_err();
+    assert_eq!((&*found.path, found.why), (&*shared, Why::Everybody));
     looptax_testkit::programs::copy("/bin/sh", path("sh"));
     assert_eq!(trusted_program(&path("sh")), Ok(()));
     symlink("sh", path("link")).unwrap();
