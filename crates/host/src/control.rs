@@ -8,6 +8,8 @@ use std::sync::LazyLock;
 use rustix::fs::Stat;
 use rustix::process::{getegid, geteuid};
 
+use crate::program::is_first_namespace;
+
 /// What the kernel reports as owner of a file whose owner has no number in this user namespace.
 const OVERFLOW: u32 = 65534;
 
@@ -50,10 +52,11 @@ pub fn is_ours(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user: it is root, or has capabilities.
+/// Whether the caller has more rights than its user, which programs that it starts may get too: it is root, or has
+/// capabilities that count outside a user namespace of its own.
 pub fn is_privileged() -> bool {
-    geteuid().is_root()
-        || rustix::thread::capabilities(None).is_ok_and(|it| !it.effective.is_empty())
+    let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
+    geteuid().is_root() || (is_first_namespace() && has_any())
 }
 
 fn is_part_of_users_mapped() -> bool {
@@ -89,7 +92,7 @@ fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
     (gid == 0 || is_private) && !has_access_list(file)
 }
 
-fn has_access_list(file: BorrowedFd<'_>) -> bool {
+pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
     // A descriptor that only names a file has no attributes, its link in /proc has.
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut none: [u8; 0] = [];

@@ -5,6 +5,7 @@ use std::io;
 use std::path::PathBuf;
 
 use crate::control::Stranger;
+use crate::program::Distrust;
 
 /// Why something was not opened that the kernel would have opened.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +35,8 @@ pub enum Refusal {
         /// Its permission bits.
         mode: u32,
     },
+    /// Something that others than root can change, where only root may be able to.
+    Changeable(Distrust),
 }
 
 impl std::error::Error for Refusal {}
@@ -52,6 +55,7 @@ impl fmt::Display for Refusal {
                 at.display()
             ),
             Self::Stranger(stranger) => stranger.fmt(f),
+            Self::Changeable(what) => write!(f, "others than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(
                 f,
                 "`{}` belongs to user {owner} (mode {mode:o}), and only the caller's own files are used here",

@@ -131,11 +131,10 @@ impl View {
 
     fn walk(&self, last_link: Links) -> Walk<'_> {
         Walk {
-            links: Links::All,
             last_link,
             root: Some(&self.root),
             viewer: Some(&self.viewer),
-            make: None,
+            ..Walk::following(Links::All)
         }
     }
 

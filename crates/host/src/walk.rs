@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Component, Path, PathBuf};
 
@@ -120,7 +120,7 @@ impl Walked {
 }
 
 /// How a path is walked.
-#[derive(Debug)]
+#[allow(missing_debug_implementations)] // A judge is a closure.
 pub struct Walk<'a> {
     /// Which links are followed before the last component.
     pub links: Links,
@@ -132,7 +132,14 @@ pub struct Walk<'a> {
     pub viewer: Option<&'a Viewer>,
     /// Whether missing folders before the last component are made, with this mode.
     pub make: Option<u32>,
+    /// What everything on the way has to be like, links and the end included.
+    pub(crate) judge: Option<&'a Judge<'a>>,
+    /// Whose `/proc/self` is meant; the caller's own if `None`.
+    pub(crate) process: Option<u32>,
 }
+
+/// Judges what a walk passes, by its descriptor, what the kernel reports of it, and its path.
+pub(crate) type Judge<'a> = dyn Fn(BorrowedFd<'_>, &Stat, &Path) -> io::Result<()> + 'a;
 
 impl Walk<'_> {
     /// A walk by one rule for all links.
@@ -143,6 +150,8 @@ impl Walk<'_> {
             root: None,
             viewer: None,
             make: None,
+            judge: None,
+            process: None,
         }
     }
 
@@ -160,6 +169,10 @@ impl Walk<'_> {
         way.queue(&absolute);
         way.go()
     }
+}
+
+fn is_in_proc(fd: &OwnedFd) -> io::Result<bool> {
+    Ok(rustix::fs::fstatfs(fd)?.f_type as u32 == PROC_MAGIC)
 }
 
 /// A walk under way.
@@ -210,6 +223,7 @@ impl<'a> Way<'a> {
             is_by_link: false,
         };
         let stat = rustix::fs::fstat(&fd)?;
+        way.judge(&fd, &stat, Path::new("/"))?;
         way.hold(fd, PathBuf::from("/"), stat)?;
         Ok(way)
     }
@@ -271,6 +285,7 @@ impl<'a> Way<'a> {
                 Err(error) => return Err(error.into()),
             };
             let stat = rustix::fs::fstat(&fd)?;
+            self.judge(&fd, &stat, &self.top().path.join(&name))?;
             if FileType::from_raw_mode(stat.st_mode) == FileType::Symlink {
                 let is_magic = self.is_magic(&fd)?;
                 if self.follows(&name, &stat, is_last && !self.wants_folder, is_magic)? {
@@ -320,6 +335,11 @@ impl<'a> Way<'a> {
         })
     }
 
+    fn judge(&self, fd: &OwnedFd, stat: &Stat, path: &Path) -> io::Result<()> {
+        let judge = self.rule.judge;
+        judge.map_or(Ok(()), |it| it(fd.as_fd(), stat, path))
+    }
+
     fn top(&self) -> &Held {
         self.held.last().expect("the first one is never taken away")
     }
@@ -335,8 +355,13 @@ impl<'a> Way<'a> {
 
     /// Whether a link in `/proc` stands for what the kernel holds, not for its text.
     fn is_magic(&self, link: &OwnedFd) -> io::Result<bool> {
-        let is_in_proc = rustix::fs::fstatfs(link)?.f_type as u32 == PROC_MAGIC;
-        Ok(is_in_proc && self.top().stat.st_ino != PROC_ROOT_INODE)
+        Ok(is_in_proc(link)? && !self.is_proc_root())
+    }
+
+    /// Whether the folder on top is `/proc` itself.
+    fn is_proc_root(&self) -> bool {
+        let top = self.top();
+        top.stat.st_ino == PROC_ROOT_INODE && is_in_proc(&top.fd).unwrap_or(false)
     }
 
     /// Whether a link is followed; `false` only for one that is last and is to be looked at itself.
@@ -380,8 +405,16 @@ impl<'a> Way<'a> {
         if self.links.len() == MOST_LINKS {
             return Err(Errno::LOOP.into());
         }
-        let text = readlinkat(fd, "", Vec::new())?;
-        let to = PathBuf::from(OsString::from_vec(text.into_bytes()));
+        let to = match (self.rule.process, name.to_str()) {
+            (Some(pid), Some("self")) if self.is_proc_root() => PathBuf::from(pid.to_string()),
+            (Some(pid), Some("thread-self")) if self.is_proc_root() => {
+                PathBuf::from(format!("{pid}/task/{pid}"))
+            }
+            _ => {
+                let text = readlinkat(fd, "", Vec::new())?;
+                PathBuf::from(OsString::from_vec(text.into_bytes()))
+            }
+        };
         self.links.push(Link {
             at: self.top().path.join(name),
             to: to.clone(),

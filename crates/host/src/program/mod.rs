@@ -17,4 +17,5 @@ mod user;
 pub use ask::{Answer, Ask, Variables};
 pub use error::ProgramError;
 pub use subject::{Owner, Subject};
-pub use trust::{Distrust, Why, find_program, is_privileged, trusted_program};
+pub use trust::{Distrust, Why, find_program, trusted_program};
+pub(crate) use user::is_first_namespace;

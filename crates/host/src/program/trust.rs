@@ -1,23 +1,21 @@
 //! Whether only root can change what lies at a path: the file, each folder on the way to it, and each link.
 //!
-//! The path is walked from `/`, one component at a time, and each is judged by its descriptor. What was judged is given
-//! back as a descriptor: a name is not used twice.
+//! A [`Walk`] to the path judges each component by its descriptor. What was judged is given back as a descriptor: a
+//! name is not used twice.
 
-use std::collections::VecDeque;
-use std::ffi::{OsStr, OsString};
 use std::fmt;
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
-use std::os::unix::ffi::OsStringExt;
-use std::path::{Component, Path, PathBuf};
+use std::os::fd::{BorrowedFd, OwnedFd};
+use std::path::{Path, PathBuf};
 
-use rustix::fs::{CWD, FileType, Mode, OFlags, Stat, StatVfsMountFlags};
+use rustix::fs::{FileType, Stat, StatVfsMountFlags};
 use rustix::io::Errno;
 
 use super::user;
+use crate::control::{has_access_list, is_privileged};
+use crate::refusal::{Refusal, refusal};
+use crate::walk::{Last, Links, Walk};
 
-/// The most links that one path may lead over, as the kernel has it. Source: `path_resolution(7)`.
-const MOST_LINKS: usize = 40;
 /// Bits of a file's mode. Source: inode(7).
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
@@ -72,9 +70,17 @@ pub(super) enum Refused {
     Distrust(Distrust),
 }
 
-impl From<Errno> for Refused {
-    fn from(error: Errno) -> Self {
-        Self::System(error)
+impl From<io::Error> for Refused {
+    fn from(error: io::Error) -> Self {
+        match refusal(&error) {
+            Some(Refusal::Changeable(why)) => Self::Distrust(why.clone()),
+            // Most links in `/proc` are not names: they lead to a process's own files.
+            Some(Refusal::Link { at, .. }) => Self::Distrust(Distrust {
+                path: at.clone(),
+                why: Why::Kind,
+            }),
+            _ => Self::System(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
+        }
     }
 }
 
@@ -122,141 +128,52 @@ impl Roots {
     }
 }
 
-/// Walks an absolute path from `/`; follows links that are root's.
+/// Walks an absolute path; follows links that are root's.
 ///
 /// # Errors
 /// The first component that is missing, or that others than root can change.
 pub(super) fn walk(path: &Path, rules: Rules) -> Result<Held, Refused> {
     if !path.is_absolute() {
-        return Err(Errno::INVAL.into());
+        return Err(Refused::System(Errno::INVAL));
     }
-    Walk::new(rules)?.to(path)
+    let judged = Judged {
+        rules,
+        roots: Roots::here(),
+    };
+    let walk = Walk {
+        judge: Some(&|fd, stat, path| judged.judge(fd, stat, path)),
+        process: rules.own,
+        ..Walk::following(Links::All)
+    };
+    let walked = walk.to(path)?;
+    let path = walked.path();
+    match walked.last {
+        None => Err(Refused::System(Errno::NOENT)),
+        Some(last) if last.is_magic => Err(Refused::Distrust(Distrust {
+            path,
+            why: Why::Kind,
+        })),
+        Some(Last { fd, stat, .. }) => Ok(Held { fd, stat, path }),
+    }
 }
 
-struct Walk {
+struct Judged {
     rules: Rules,
     roots: Roots,
-    /// The folders from `/` to where the walk is, with their names.
-    folders: Vec<(OwnedFd, OsString)>,
-    root: OwnedFd,
-    n_links: usize,
 }
 
-impl Walk {
-    fn new(rules: Rules) -> Result<Self, Refused> {
-        let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
-        let walk = Self {
-            rules,
-            roots: Roots::here(),
-            folders: Vec::new(),
-            root: rustix::fs::openat(CWD, "/", flags, Mode::empty())?,
-            n_links: 0,
-        };
-        let stat = rustix::fs::fstat(&walk.root)?;
-        walk.judge(walk.root.as_fd(), &stat, Path::new("/"))?;
-        Ok(walk)
-    }
-
-    fn at(&self) -> BorrowedFd<'_> {
-        { self.folders.last() }.map_or(self.root.as_fd(), |it| it.0.as_fd())
-    }
-
-    fn path(&self, name: &OsStr) -> PathBuf {
-        let mut path = PathBuf::from("/");
-        path.extend(self.folders.iter().map(|it| &it.1));
-        if !name.is_empty() {
-            path.push(name);
-        }
-        path
-    }
-
-    fn to(mut self, path: &Path) -> Result<Held, Refused> {
-        let mut ahead: VecDeque<OsString> = parts(path).collect();
-        while let Some(name) = ahead.pop_front() {
-            if name.is_empty() {
-                self.folders.clear();
-                continue;
-            }
-            if name == ".." {
-                self.folders.pop();
-                continue;
-            }
-            let flags = OFlags::PATH | OFlags::NOFOLLOW | OFlags::CLOEXEC;
-            let fd = rustix::fs::openat(self.at(), &*name, flags, Mode::empty())?;
-            let stat = rustix::fs::fstat(&fd)?;
-            let whole = self.path(&name);
-            match FileType::from_raw_mode(stat.st_mode) {
-                FileType::Symlink => {
-                    let to = self.link(&fd, &stat, &whole, &name)?;
-                    let to: Vec<OsString> = parts(&to).collect();
-                    for part in to.into_iter().rev() {
-                        ahead.push_front(part);
-                    }
-                }
-                FileType::Directory => {
-                    self.judge(fd.as_fd(), &stat, &whole)?;
-                    self.folders.push((fd, name));
-                }
-                _ if ahead.is_empty() => {
-                    self.judge(fd.as_fd(), &stat, &whole)?;
-                    return Ok(Held {
-                        fd,
-                        stat,
-                        path: whole,
-                    });
-                }
-                _ => return Err(Errno::NOTDIR.into()),
+impl Judged {
+    /// Whether only root can change this file, folder or link.
+    fn judge(&self, fd: BorrowedFd<'_>, stat: &Stat, path: &Path) -> io::Result<()> {
+        let is_refused_proc = self.rules.own.is_none() && is_proc(fd)?;
+        let kind = is_refused_proc.then_some(Why::Kind);
+        match kind.map_or_else(|| self.why_not(fd, stat), |it| Ok(Some(it)))? {
+            None => Ok(()),
+            Some(why) => {
+                let path = path.to_owned();
+                Err(Refusal::Changeable(Distrust { path, why }).into())
             }
         }
-        let path = self.path(OsStr::new(""));
-        let fd = { self.folders.pop() }.map_or(self.root, |it| it.0);
-        let stat = rustix::fs::fstat(&fd)?;
-        Ok(Held { fd, stat, path })
-    }
-
-    /// Where a link leads.
-    fn link(
-        &mut self,
-        fd: &OwnedFd,
-        stat: &Stat,
-        whole: &Path,
-        name: &OsStr,
-    ) -> Result<PathBuf, Refused> {
-        self.n_links += 1;
-        if self.n_links > MOST_LINKS {
-            return Err(Errno::LOOP.into());
-        }
-        let distrust = |why| {
-            let path = whole.to_owned();
-            Err(Refused::Distrust(Distrust { path, why }))
-        };
-        if is_proc(fd.as_fd())? {
-            // Most links there are not names: they lead to a process's own files.
-            let Some(own) = self.rules.own else {
-                return distrust(Why::Kind);
-            };
-            return match name.to_str() {
-                Some("self") => Ok(PathBuf::from(own.to_string())),
-                Some("thread-self") => Ok(PathBuf::from(format!("{own}/task/{own}"))),
-                Some("mounts") => Ok(PathBuf::from("self/mounts")),
-                Some("net") => Ok(PathBuf::from("self/net")),
-                _ => distrust(Why::Kind),
-            };
-        }
-        if !self.roots.has(stat.st_uid) {
-            return distrust(Why::Owner(stat.st_uid));
-        }
-        let to = rustix::fs::readlinkat(fd, "", Vec::new())?;
-        Ok(PathBuf::from(OsString::from_vec(to.into_bytes())))
-    }
-
-    /// Whether only root can change this file or folder.
-    fn judge(&self, fd: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Result<(), Refused> {
-        let why = self.why_not(fd, stat)?;
-        why.map_or(Ok(()), |why| {
-            let path = path.to_owned();
-            Err(Refused::Distrust(Distrust { path, why }))
-        })
     }
 
     fn why_not(&self, fd: BorrowedFd<'_>, stat: &Stat) -> Result<Option<Why>, Errno> {
@@ -278,7 +195,7 @@ impl Walk {
         if mode & GROUP_WRITES != 0
             && !is_kept
             && is_open
-            && (stat.st_gid != 0 || has_access_list(fd)?)
+            && (stat.st_gid != 0 || has_access_list(fd))
         {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
@@ -288,25 +205,6 @@ impl Walk {
             return Ok(Some(Why::Mount));
         }
         Ok(None)
-    }
-}
-
-/// The parts of a path; an absolute one begins with an empty part.
-fn parts(path: &Path) -> impl Iterator<Item = OsString> {
-    path.components().filter_map(|it| match it {
-        Component::RootDir => Some(OsString::new()),
-        Component::ParentDir => Some(OsString::from("..")),
-        Component::Normal(name) => Some(name.to_owned()),
-        Component::CurDir | Component::Prefix(_) => None,
-    })
-}
-
-fn has_access_list(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
-    let path = format!("/proc/self/fd/{}", fd.as_raw_fd());
-    match rustix::fs::getxattr_query(path, "system.posix_acl_access") {
-        Ok(n_bytes) => Ok(n_bytes > 0),
-        Err(Errno::NODATA | Errno::NOTSUP) => Ok(false),
-        Err(error) => Err(error),
     }
 }
 
@@ -326,23 +224,12 @@ fn kind_of(fd: BorrowedFd<'_>) -> Result<u64, Errno> {
     Ok(rustix::fs::fstatfs(fd)?.f_type.cast_unsigned())
 }
 
-pub(super) fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
+fn is_proc(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(kind_of(fd)? == PROC)
 }
 
 fn is_kernel_s(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(KERNEL_S.contains(&kind_of(fd)?))
-}
-
-/// Whether programs that this process starts get rights that another user lacks: then only those count that nobody
-/// but root can change.
-pub fn is_privileged() -> bool {
-    let has_any = || {
-        let sets = rustix::thread::capabilities(None);
-        sets.is_ok_and(|it| !it.permitted.is_empty())
-    };
-    // In a user namespace of its own an ordinary user has only that user's rights over files.
-    rustix::process::geteuid().is_root() || (user::is_first_namespace() && has_any())
 }
 
 const PROGRAM: Rules = Rules {
@@ -380,7 +267,7 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
     let held = walk(path, PROGRAM)?;
     match FileType::from_raw_mode(held.stat.st_mode) {
         FileType::RegularFile => Ok(held),
-        _ => Err(Errno::ACCESS.into()),
+        _ => Err(Refused::System(Errno::ACCESS)),
     }
 }
 

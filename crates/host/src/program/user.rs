@@ -22,7 +22,7 @@ pub(super) fn shown(uid: u32) -> String {
 }
 
 /// Whether this process is in the machine's own namespace of users.
-pub(super) fn is_first_namespace() -> bool {
+pub(crate) fn is_first_namespace() -> bool {
     let own = fs::read_link("/proc/self/ns/user");
     own.is_ok_and(|it| it == Path::new(FIRST_NAMESPACE))
 }
