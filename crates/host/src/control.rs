@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use rustix::fs::Stat;
 use rustix::process::{getegid, geteuid};
 
-use crate::program::is_first_namespace;
+use crate::user::{self, is_first_namespace};
 
 /// What the kernel reports as owner of a file whose owner has no number in this user namespace.
 const OVERFLOW: u32 = 65534;
@@ -41,6 +41,46 @@ impl fmt::Display for Stranger {
             write!(f, "others may write in `{path}` (mode {:o})", self.mode)
         } else {
             write!(f, "`{path}` belongs to user {}", self.owner)
+        }
+    }
+}
+
+/// The file or folder that others than root can change, and by which right.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Distrust {
+    /// The path, with links followed up to it.
+    pub path: PathBuf,
+    /// Who can change it.
+    pub why: Why,
+}
+
+/// The right by which others than root can change a file or folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Why {
+    /// It belongs to this user.
+    Owner(u32),
+    /// Its group may write it.
+    Group(u32),
+    /// Everybody may write it.
+    Everybody,
+    /// Its file system was mounted without set-user-ID programs: its owners may be another machine's.
+    Mount,
+    /// It is neither a file nor a folder nor a link.
+    Kind,
+}
+
+impl fmt::Display for Distrust {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let path = self.path.display();
+        match self.why {
+            Why::Owner(uid) => write!(f, "{path}, which belongs to {}", user::shown(uid)),
+            Why::Group(gid) => write!(f, "{path}, which its group {gid} may write"),
+            Why::Everybody => write!(f, "{path}, which everybody may write"),
+            Why::Mount => write!(
+                f,
+                "{path}, which is on a file system that was mounted with nosuid"
+            ),
+            Why::Kind => write!(f, "{path}, which is not a regular file"),
         }
     }
 }

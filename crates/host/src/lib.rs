@@ -21,6 +21,7 @@ pub mod read;
 mod refusal;
 pub mod rights;
 pub mod seccomp;
+mod user;
 mod view;
 mod viewer;
 pub mod waiting;

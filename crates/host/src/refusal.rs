@@ -4,8 +4,7 @@ use std::fmt;
 use std::io;
 use std::path::PathBuf;
 
-use crate::control::Stranger;
-use crate::program::Distrust;
+use crate::control::{Distrust, Stranger};
 
 /// Why something was not opened that the kernel would have opened.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,8 +4,8 @@ use std::io;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::trust::Distrust;
-use super::user;
+use crate::control::Distrust;
+use crate::user;
 
 /// A program was not asked, or gave no answer.
 #[derive(Debug, thiserror::Error)]

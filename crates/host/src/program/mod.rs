@@ -12,10 +12,9 @@ mod error;
 mod subject;
 mod supervise;
 mod trust;
-mod user;
 
+pub use crate::control::{Distrust, Why};
 pub use ask::{Answer, Ask, Variables};
 pub use error::ProgramError;
 pub use subject::{Owner, Subject};
-pub use trust::{Distrust, Why, find_program, trusted_program};
-pub(crate) use user::is_first_namespace;
+pub use trust::{find_program, trusted_program};

@@ -15,6 +15,7 @@ use rustix::io::Errno;
 
 use super::ProgramError;
 use super::trust::{self, Refused};
+use crate::control::Distrust;
 
 /// The most that is read of a process's environment, and of its status.
 const MOST_BYTES: u64 = 1 << 20;
@@ -194,7 +195,7 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
 }
 
 /// Whether a program of root's is at its path, and only root can change it.
-fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<trust::Distrust>> {
+fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<Distrust>> {
     match trust::open_program(path) {
         Ok(held) => {
             let is_same = (held.stat.st_dev, held.stat.st_ino) == (stat.st_dev, stat.st_ino);

@@ -3,7 +3,6 @@
 //! A [`Walk`] to the path judges each component by its descriptor. What was judged is given back as a descriptor: a
 //! name is not used twice.
 
-use std::fmt;
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
 use std::path::{Path, PathBuf};
@@ -11,55 +10,15 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{FileType, Stat, StatVfsMountFlags};
 use rustix::io::Errno;
 
-use super::user;
-use crate::control::{has_access_list, is_privileged};
+use crate::control::{Distrust, Why, has_access_list, is_privileged};
 use crate::refusal::{Refusal, refusal};
+use crate::user;
 use crate::walk::{Last, Links, Walk};
 
 /// Bits of a file's mode. Source: inode(7).
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
-
-/// The file or folder that others than root can change, and by which right.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Distrust {
-    /// The path, with links followed up to it.
-    pub path: PathBuf,
-    /// Who can change it.
-    pub why: Why,
-}
-
-/// The right by which others than root can change a file or folder.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Why {
-    /// It belongs to this user.
-    Owner(u32),
-    /// Its group may write it.
-    Group(u32),
-    /// Everybody may write it.
-    Everybody,
-    /// Its file system was mounted without set-user-ID programs: its owners may be another machine's.
-    Mount,
-    /// It is neither a file nor a folder nor a link.
-    Kind,
-}
-
-impl fmt::Display for Distrust {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let path = self.path.display();
-        match self.why {
-            Why::Owner(uid) => write!(f, "{path}, which belongs to {}", user::shown(uid)),
-            Why::Group(gid) => write!(f, "{path}, which its group {gid} may write"),
-            Why::Everybody => write!(f, "{path}, which everybody may write"),
-            Why::Mount => write!(
-                f,
-                "{path}, which is on a file system that was mounted with nosuid"
-            ),
-            Why::Kind => write!(f, "{path}, which is not a regular file"),
-        }
-    }
-}
 
 /// Why a path was not walked to its end.
 #[derive(Debug)]

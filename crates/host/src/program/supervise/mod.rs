@@ -27,7 +27,8 @@ use rustix::net::{
     SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
 };
 
-use super::trust::{self, Distrust, Refused, Rules};
+use super::trust::{self, Refused, Rules};
+use crate::control::Distrust;
 use crate::seccomp::{Answer, Call, Listener, bpf, install, is_passing};
 
 /// The longest path that the kernel takes, with its zero. Source: `PATH_MAX` in linux/limits.h.

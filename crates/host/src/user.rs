@@ -7,7 +7,7 @@ use std::path::Path;
 const FIRST_NAMESPACE: &str = "user:[4026531837]";
 
 /// A user for a person: `user x` or `user 1001`.
-pub(super) fn shown(uid: u32) -> String {
+pub(crate) fn shown(uid: u32) -> String {
     let text = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = text.lines().find_map(|line| {
         let mut fields = line.split(':');
