@@ -24,7 +24,7 @@ function __fish_looptax_using_subcommand
     contains -- $cmd[1] $argv
 end
 
-complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
+complete -c looptax -n "__fish_looptax_needs_command" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_needs_command" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_needs_command" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
@@ -80,7 +80,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_needs_command" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
+complete -c looptax -n "__fish_looptax_needs_command" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
 complete -c looptax -n "__fish_looptax_needs_command" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_needs_command" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_needs_command" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
@@ -117,7 +117,7 @@ complete -c looptax -n "__fish_looptax_needs_command" -a "report-to" -d 'Send wh
 complete -c looptax -n "__fish_looptax_needs_command" -a "fleet" -d 'Many machines: the collector that they report to'
 complete -c looptax -n "__fish_looptax_needs_command" -a "internal" -d 'For looptax itself'
 complete -c looptax -n "__fish_looptax_needs_command" -a "help" -d 'Print this message or the help of the given subcommand(s)'
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -s c -l connections -d 'Connections per arm, one comparison each. Default: 1,16; 1 on a running server' -r
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (--list shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
@@ -173,7 +173,7 @@ off\t'They wait for others (Nagle\'s algorithm)'"
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
+complete -c looptax -n "__fish_looptax_using_subcommand compare" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand compare" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'
@@ -336,7 +336,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand trial" -l wait -d 'Wait 
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -l hold -d 'Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests)'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -s q -l quiet -d 'No progress, no plan: only the result'
 complete -c looptax -n "__fish_looptax_using_subcommand trial" -s h -l help -d 'Print help (see more with \'--help\')'
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l arms -d 'Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket\'s abstract name; tls and tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l baseline -d 'The arm the others are held against. Default: the first of --arms' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -s c -l connections -d 'Connections per arm, one comparison each; with several, the server\'s hottest functions at each. Default: 1' -r
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l workload -d 'What is asked: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream (`looptax compare --list` shows all). Default: point-select, get or ping; on a running server without --write what can be asked without writing. Several are measured one after the other' -r
@@ -393,7 +393,7 @@ complete -c looptax -n "__fish_looptax_using_subcommand why" -l inject-ns -d 'Ke
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l color -d 'When to colour the output' -r -f -a "auto\t'On a terminal, unless `NO_COLOR` is set'
 always\t'Always'
 never\t'Never'"
-complete -c looptax -n "__fish_looptax_using_subcommand why" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
+complete -c looptax -n "__fish_looptax_using_subcommand why" -l remedies -d 'What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS, the host\'s network, several requests at once, connections that stay open, placement: each is measured for this workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l from-namespace -d 'Open unix and tls-unix from another network and mount namespace, as a container does that shares the folder of the socket and nothing else'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l list -d 'List the workloads and do nothing'
 complete -c looptax -n "__fish_looptax_using_subcommand why" -l rate-sweep -d '--rate 10% to 95%: both arms\' latency over the load'

@@ -64,7 +64,6 @@ fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
         (_, Arm::Unix) => (RemedyKind::Unix, false),
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
-        (_, Arm::Sockmap) => (RemedyKind::Sockmap, false),
         (Arm::Tcp, Arm::Tls) => (RemedyKind::TlsOff, true),
         (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
         (Arm::Tcp, Arm::Bridge | Arm::Nat | Arm::Proxy) => (RemedyKind::HostNetwork, true),
@@ -286,19 +285,18 @@ mod tests {
     #[test]
     fn ways_are_ranked_by_what_leaving_today_s_or_keeping_it_brings() {
         let arms = comparison(
-            &["tcp", "unix", "tls", "proxy", "sockmap", "tcp6"],
-            &[4_000, 5_000, 3_200, 2_000, 4_002, 4_000],
+            &["tcp", "unix", "tls", "proxy", "tcp6"],
+            &[4_000, 5_000, 3_200, 2_000, 4_000],
         );
         let expected = [
             (RemedyKind::Unix, 25.0, Verdict::Difference),
-            (RemedyKind::Sockmap, 0.0, Verdict::Negligible),
             (RemedyKind::HostNetwork, 100.0, Verdict::Difference),
             (RemedyKind::TlsOff, 25.0, Verdict::Difference),
         ];
         assert_eq!(found(std::slice::from_ref(&arms)), expected);
         let remedies = &rank_remedies(&[arms], "tcp")[0].remedies;
         assert_eq!(
-            (remedies[2].from.as_str(), remedies[2].to.as_str()),
+            (remedies[1].from.as_str(), remedies[1].to.as_str()),
             ("proxy", "tcp")
         );
         // 50 ms / 4,000 and / 5,000: 12.5 and 10 µs.

@@ -308,16 +308,15 @@ pub(crate) struct CompareArgs {
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<String>,
     /// Ways to the server to hold against each other: unix, tcp, tcp6; abstract, a socket's abstract name; tls and
-    /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; sockmap, TCP
-    /// spliced by eBPF; redirect, opened as TCP and moved to the socket, as `looptax run` does. One that cannot be
-    /// had is named, and the others are measured. Default: unix,tcp, and tls on
-    /// a MySQL or PostgreSQL server that offers it.
+    /// tls-unix; bridge, nat and proxy, as a container is reached by its address or its published port; redirect,
+    /// opened as TCP and moved to the socket, as `looptax run` does. One that cannot be had is named, and the others are
+    /// measured. Default: unix,tcp, and tls on a MySQL or PostgreSQL server that offers it.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// The arm the others are held against. Default: the first of --arms.
     #[arg(long, value_name = "ARM")]
     pub(crate) baseline: Option<String>,
-    /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, spliced TCP, no TLS,
+    /// What would help programs that go over --baseline today (tcp, unless it is given)? The socket, no TLS,
     /// the host's network, several requests at once, connections that stay open, placement: each is measured for this
     /// workload, and all are ranked. 16 connections unless -c says otherwise, and --quick unless --precise or --fixed.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]

@@ -24,8 +24,6 @@ pub enum Arm {
     Nat,
     /// TCP to a port of the host that a process copies to the container's.
     Proxy,
-    /// `Tcp` whose two ends the kernel was told to splice.
-    Sockmap,
     /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
     Redirect,
     /// A Unix socket to a pooler, and one from it to the server.
@@ -40,7 +38,7 @@ pub enum Arm {
 
 impl Arm {
     /// All arms of this version.
-    pub const ALL: [Self; 15] = [
+    pub const ALL: [Self; 14] = [
         Self::Unix,
         Self::Abstract,
         Self::Tcp,
@@ -50,7 +48,6 @@ impl Arm {
         Self::Bridge,
         Self::Nat,
         Self::Proxy,
-        Self::Sockmap,
         Self::Redirect,
         Self::UnixUnix,
         Self::TcpUnix,
@@ -73,7 +70,6 @@ impl Arm {
             Self::Bridge => "bridge",
             Self::Nat => "nat",
             Self::Proxy => "proxy",
-            Self::Sockmap => "sockmap",
             Self::Redirect => "redirect",
             Self::UnixUnix => "unix+unix",
             Self::TcpUnix => "tcp+unix",

@@ -17,7 +17,7 @@ use looptax_path::{
 use looptax_stats::Side;
 use looptax_wire::Codec;
 
-use crate::arms::target_arms::NotOnArm;
+use crate::arms::redirect::NotMoved;
 use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
@@ -84,8 +84,8 @@ impl<'a> TargetConnector<'a> {
     ///
     /// # Errors
     /// What an arm says of what did not.
-    pub fn check(&self) -> Result<(), NotOnArm> {
-        self.target.arms.check_case()
+    pub fn check(&self) -> Result<(), NotMoved> {
+        self.target.arms.check_moved()
     }
 
     /// The workload, or the user's own, on one connection of a side.

@@ -28,7 +28,6 @@ mod server_view;
 mod session;
 mod sighting;
 mod silence;
-mod sockmap;
 mod tls;
 mod web;
 mod workload;
@@ -51,7 +50,6 @@ pub use server_view::{ClientSeen, SeenAs, ServerCounts, ServerView, ServerWork};
 pub use session::Session;
 pub use sighting::{Peer, Relayed, children, peers_of, relayed_by};
 pub use silence::WaitOnce;
-pub use sockmap::{OwnCgroup, Sockmap, SockmapCounts, SockmapError};
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
 pub use workload::{

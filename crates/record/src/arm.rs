@@ -63,14 +63,6 @@ pub struct Proof {
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace, as `net:[…]`.
     pub netns: Option<String>,
-    /// Messages that the kernel handed from socket to socket (arm `sockmap`).
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Count::read"
-    )]
-    #[schemars(with = "Option<Count>")]
-    pub redirected_messages: Option<u64>,
     /// What was seen of a whole command's own connections; `null` where looptax made them itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Sightings>,

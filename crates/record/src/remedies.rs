@@ -63,8 +63,6 @@ pub enum RemedyKind {
     Abstract,
     /// The socket under a program that goes on asking for host and port.
     Redirect,
-    /// Loopback TCP whose two ends are spliced by the kernel.
-    Sockmap,
     /// No TLS on loopback.
     TlsOff,
     /// The server on the host's network, not behind a bridge or a published port.

@@ -83,11 +83,6 @@ impl Process {
     }
 }
 
-/// Whether the process that started then is there, and not only its exit code.
-pub(crate) fn is_alive(pid: u32, start_ticks: u64) -> bool {
-    stat(pid).is_some_and(|it| it.starttime == start_ticks && !matches!(it.state, 'Z' | 'X'))
-}
-
 impl fmt::Display for Process {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let stop = match self.stop {

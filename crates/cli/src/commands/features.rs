@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::net::{Ipv6Addr, TcpListener};
 
-use looptax_path::{Host, Network, Sockmap, has_nft};
+use looptax_path::{Host, Network, has_nft};
 use looptax_redirect::{Features, Obstacle, Switches, probe};
 
 use crate::failure::{Exit, Failure};
@@ -25,11 +25,6 @@ struct Row {
 pub(crate) fn run() -> Result<Exit, Failure> {
     let kernel = rustix::system::uname();
     let mut rows = supervisor_rows(probe(Switches::default()));
-    rows.push(row(
-        "eBPF sockmap, own cgroup (v2)",
-        Sockmap::obstacle().map(|it| told(&it)),
-        "no arm `sockmap`",
-    ));
     rows.push(row(
         "IPv6 loopback",
         TcpListener::bind((Ipv6Addr::LOCALHOST, 0))

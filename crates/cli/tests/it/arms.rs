@@ -37,7 +37,6 @@ fn check_proof(arm: &Value) {
         "bridge" => ("AF_INET", "10.77.0.2:", "TCP from 10.77.0.1:"),
         "nat" => ("AF_INET", "10.78.0.1:", "TCP from 10.78.0.1:"),
         "proxy" => ("AF_INET", "127.0.0.1:", "TCP from 10.77.0.1:"),
-        "sockmap" => ("AF_INET", "127.0.0.2:", "TCP from 127.0.0.1:"),
         other => panic!("{other}"),
     };
     assert_eq!(arm["verified"], true, "{arm}");
@@ -57,12 +56,6 @@ fn check_proof(arm: &Value) {
     assert_eq!(
         tls.starts_with("TLSv1.3 TLS13_"),
         name.starts_with("tls"),
-        "{arm}"
-    );
-    let n_redirected = proof["redirected_messages"].as_u64();
-    assert_eq!(
-        n_redirected.is_some_and(|n| n > 100),
-        name == "sockmap",
         "{arm}"
     );
 }
@@ -105,7 +98,7 @@ fn check(kind: Kind, wanted: &[&str], missing: &[&str], options: &[&str]) {
     scratch.check_nothing_left();
 }
 
-const ALL_BUT_SEALED: [&str; 6] = ["unix", "tcp", "tcp6", "bridge", "nat", "sockmap"];
+const ALL_BUT_SEALED: [&str; 5] = ["unix", "tcp", "tcp6", "bridge", "nat"];
 
 #[test]
 fn redis_has_all_but_an_abstract_socket() {
@@ -165,25 +158,10 @@ fn memcached_and_echo_have_no_tls() {
 #[test]
 fn connections_are_opened_over_every_arm() {
     let wanted = ["tcp", "tls", "bridge", "nat", "proxy"];
-    check(
-        Kind::Redis,
-        &wanted,
-        &["sockmap"],
-        &["--workload", "connect"],
-    );
-    check(
-        Kind::Postgres,
-        &wanted,
-        &["sockmap"],
-        &["--workload", "connect"],
-    );
+    check(Kind::Redis, &wanted, &[], &["--workload", "connect"]);
+    check(Kind::Postgres, &wanted, &[], &["--workload", "connect"]);
     let options = ["--reconnect-every", "3"];
-    check(
-        Kind::Mariadb,
-        &["tls-unix", "tls", "proxy"],
-        &["sockmap"],
-        &options,
-    );
+    check(Kind::Mariadb, &["tls-unix", "tls", "proxy"], &[], &options);
 }
 
 #[test]
@@ -206,12 +184,7 @@ fn many_rows_and_streams_go_over_every_arm() {
         arms(&saved(&scratch)).iter().for_each(check_proof);
     }
     let stream = ["--workload", "stream", "--stream-bytes", "100000"];
-    check(
-        Kind::Echo,
-        &["unix", "bridge", "proxy"],
-        &["sockmap"],
-        &stream,
-    );
+    check(Kind::Echo, &["unix", "bridge", "proxy"], &[], &stream);
     let pipelined = ["--pipeline", "16", "--workload", "get"];
     check(Kind::Redis, &["unix", "tls", "proxy"], &[], &pipelined);
 }
@@ -408,17 +381,12 @@ fn without_root_what_can_be_had_is_measured() {
     scratch.give_to(NOBODY);
     let run = compare(&scratch)
         .uid(NOBODY)
-        .args([
-            "private:redis",
-            "--arms",
-            "unix,tcp,tls,bridge,proxy,sockmap",
-        ])
+        .args(["private:redis", "--arms", "unix,tcp,tls,bridge,proxy"])
         .args(SHORT)
         .run();
     run.expect_code(0);
     let record = saved(&scratch);
     let problems = record["problems"].to_string();
-    assert!(problems.contains("sockmap is not measured"), "{problems}");
     let names: Vec<Value> = arms(&record)
         .into_iter()
         .map(|arm| arm["name"].clone())

@@ -3,7 +3,6 @@
 use std::fs;
 use std::io::Write;
 use std::net::TcpListener;
-use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +13,7 @@ use looptax_testkit::{patience, programs};
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{SHORT, compare, exe, is_installed, is_root, run_in_own_network, saved};
+use crate::fixture::{SHORT, compare, exe, is_installed, run_in_own_network, saved};
 
 /// How long the reaper may take: servers are asked to end before they are made to.
 const REAPING: Duration = Duration::from_secs(10);
@@ -183,39 +182,6 @@ fn killed(kind: Kind) {
     run.signal(Signal::KILL);
     assert_eq!(run.wait().status.code(), None);
     scratch.check_nothing_left_after(REAPING);
-}
-
-/// Of a cgroup that looptax was in the name is known: it holds its process id.
-fn cgroup_of(pid: u32) -> Option<PathBuf> {
-    let own = fs::read_to_string(format!("/proc/{pid}/cgroup")).ok()?;
-    let own = own.lines().find_map(|line| line.strip_prefix("0::/"))?;
-    let is_its = own.contains(&format!("looptax-{pid}-"));
-    let mounts = fs::read_to_string("/proc/self/mountinfo").unwrap();
-    let mut mounts = mounts.lines().filter(|line| line.contains(" - cgroup2 "));
-    let place = mounts.next()?.split(' ').nth(4)?.to_owned();
-    is_its.then(|| Path::new(&place).join(own))
-}
-
-#[test]
-fn r19_kill_9_takes_the_cgroup_along() {
-    if !is_root() {
-        return;
-    }
-    let scratch = Scratch::new();
-    let mut run = compare(&scratch)
-        .args(["echo", "--arms", "unix,sockmap", "--placement", "same"])
-        .args(["-c", "1", "--fixed", "10000", "--slice-ms", "10"])
-        .on_terminal()
-        .spawn();
-    run.wait_for_stderr("warm-up, epoch");
-    let folder = cgroup_of(run.pid()).unwrap();
-    assert!(folder.is_dir(), "{}", folder.display());
-    run.signal(Signal::KILL);
-    run.wait();
-    scratch.check_nothing_left_after(REAPING);
-    patience::wait_for("the end of the cgroup", REAPING, || {
-        (!folder.exists()).then_some(())
-    });
 }
 
 #[test]

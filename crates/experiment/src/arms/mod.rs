@@ -6,7 +6,6 @@
 
 mod arm_thread;
 pub(crate) mod redirect;
-mod spliced;
 pub(crate) mod target_arms;
 
 use std::net::{Ipv6Addr, TcpListener};
@@ -16,9 +15,7 @@ use looptax_dsn::Arm;
 use looptax_dsn::{Kind, Protocol};
 use looptax_failure::Failure;
 use looptax_path::host_of;
-use looptax_path::{
-    Host, Network, OwnCgroup, Sockmap, SockmapError, get_right, has_nft, may_make_namespaces,
-};
+use looptax_path::{Host, Network, get_right, has_nft, may_make_namespaces};
 use looptax_redirect::OwnThreads;
 
 use crate::spec::Experiment;
@@ -29,8 +26,6 @@ pub struct Machine {
     /// `None` where no arm needs it; else why there is none.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<OwnThreads>>, String>,
-    /// The process is in it, and what it starts.
-    cgroup: Result<Option<OwnCgroup>, String>,
     /// Whether a thread may have namespaces of its own, where one is to.
     sidecar: Result<(), String>,
     ipv6: Result<(), String>,
@@ -80,11 +75,6 @@ impl Machine {
         Self {
             network,
             supervisor: supervisor.map_err(|failure| one_line(&failure)),
-            cgroup: if asks_for(Arm::Sockmap) {
-                cgroup().map(Some).map_err(|error| one_line(&error.into()))
-            } else {
-                Ok(None)
-            },
             sidecar,
             ipv6: if asks_for(Arm::Tcp6) { ipv6() } else { Ok(()) },
             has_nft: asks_for(Arm::Nat) && has_nft(),
@@ -96,7 +86,6 @@ impl Machine {
         Self {
             network: Ok(None),
             supervisor: Ok(None),
-            cgroup: Ok(None),
             sidecar: Ok(()),
             ipv6: Ok(()),
             has_nft: false,
@@ -113,18 +102,12 @@ impl Machine {
         self.supervisor.as_ref().ok()?.as_ref()
     }
 
-    /// The control group of the arm `sockmap`, where it is asked for.
-    pub fn cgroup(&self) -> Option<&OwnCgroup> {
-        self.cgroup.as_ref().ok()?.as_ref()
-    }
-
     /// Why an arm cannot be had on this machine.
     fn obstacle(&self, arm: Arm) -> Option<String> {
         let why = |it: Result<(), &String>| it.err().cloned();
         match arm {
             Arm::Redirect => why(self.supervisor.as_ref().map(drop)),
             Arm::Unix | Arm::TlsUnix => why(self.sidecar.as_ref().copied()),
-            Arm::Sockmap => why(self.cgroup.as_ref().map(drop)),
             Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
             Arm::Nat if !self.has_nft => {
                 Some("the program `nft` is needed: install the package nftables".to_owned())
@@ -140,7 +123,6 @@ impl Machine {
 /// # Errors
 /// A usage failure when the baseline is missing, or nothing is left to hold against it.
 pub(crate) fn choose(
-    settings: &Experiment,
     asked: &[Arm],
     spec: &TargetSpec,
     machine: &Machine,
@@ -148,9 +130,7 @@ pub(crate) fn choose(
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
     for arm in asked {
-        let why = not_of(*arm, spec)
-            .or_else(|| not_for(*arm, settings))
-            .or_else(|| machine.obstacle(*arm));
+        let why = not_of(*arm, spec).or_else(|| machine.obstacle(*arm));
         match why {
             None => arms.push(*arm),
             Some(why) if missing.iter().all(|it| it.arm != *arm) => {
@@ -203,21 +183,6 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     why.map(str::to_owned)
 }
 
-/// Why an arm does not go with what is asked.
-fn not_for(arm: Arm, settings: &Experiment) -> Option<String> {
-    let requests = &settings.requests;
-    let why = if arm != Arm::Sockmap {
-        return None;
-    } else if requests.are_dumps() || requests.are_streams() {
-        "nothing holds a sender back there, so it could fill the machine's memory: for requests with answers alone"
-    } else if requests.are_connects() {
-        "the end of a connection was seen to get lost there: for connections that stay open"
-    } else {
-        return None;
-    };
-    Some(why.to_owned())
-}
-
 fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
     match (arm, kind) {
         (Arm::Abstract, Kind::Postgres | Kind::Http | Kind::Echo)
@@ -257,13 +222,6 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         }
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
-    }
-}
-
-fn cgroup() -> Result<OwnCgroup, SockmapError> {
-    match Sockmap::obstacle() {
-        Some(obstacle) => Err(obstacle),
-        None => OwnCgroup::create(),
     }
 }
 

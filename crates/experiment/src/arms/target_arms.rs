@@ -7,11 +7,11 @@ use std::sync::Arc;
 
 use looptax_bench::{Helper, Origin};
 use looptax_dsn::Arm;
-use looptax_failure::{Explain, Failure, Severity};
+use looptax_failure::{Explain, Failure};
 use looptax_path::host_of;
 use looptax_path::{
-    Endpoint, Host, Limits, Link, Network, Relayed, SockmapError, TlsClient, in_sidecar,
-    move_to_sidecar, relayed_by,
+    Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar,
+    relayed_by,
 };
 use looptax_servers::PrivateServer;
 use looptax_servers::publish::{self, Published};
@@ -19,13 +19,11 @@ use looptax_servers::publish::{self, Published};
 use super::Machine;
 use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
-use super::spliced::{NotSpliced, Spliced};
 
 /// What a target's arms need beside plain connections of this process.
 #[derive(Default)]
 pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,
-    spliced: Option<Spliced>,
     hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
@@ -53,32 +51,6 @@ pub(crate) enum HostError {
     Move(#[from] io::Error),
     #[error(transparent)]
     Gone(#[from] GoneError),
-}
-
-/// Connections did not go over their arm.
-#[derive(Debug, thiserror::Error)]
-pub enum NotOnArm {
-    /// Of the arm `redirect`.
-    #[error(transparent)]
-    Moved(#[from] NotMoved),
-    /// Of the arm `sockmap`.
-    #[error(transparent)]
-    Spliced(#[from] NotSpliced),
-}
-
-impl Explain for NotOnArm {
-    fn hint(&self) -> Option<String> {
-        match self {
-            Self::Moved(not_moved) => not_moved.hint(),
-            Self::Spliced(_) => {
-                Some("nothing is concluded from this run; leave sockmap out of --arms".to_owned())
-            }
-        }
-    }
-
-    fn severity(&self) -> Severity {
-        Severity::Invalid
-    }
 }
 
 impl Explain for HostError {}
@@ -151,24 +123,6 @@ impl TargetArms {
         self.sidecar.as_ref().filter(|_| is_there)
     }
 
-    /// Has the kernel splice what connects to these addresses.
-    pub(crate) fn splice(
-        &mut self,
-        machine: &Machine,
-        addresses: impl Iterator<Item = SocketAddr>,
-    ) -> Result<(), SockmapError> {
-        if let Some(cgroup) = machine.cgroup() {
-            self.spliced = Some(Spliced::start(cgroup, addresses)?);
-        }
-        Ok(())
-    }
-
-    /// Messages that an arm's connections have handed over in the kernel.
-    pub(crate) fn n_redirected(&self, arm: Arm) -> Option<u64> {
-        let spliced = self.spliced.as_ref().filter(|_| arm == Arm::Sockmap);
-        spliced?.n_redirected().ok()
-    }
-
     /// Adds the arm that is moved.
     pub(crate) fn add_redirect(&mut self, redirect: RedirectArm) {
         self.redirect = Some(Arc::new(redirect));
@@ -212,18 +166,6 @@ impl TargetArms {
     /// What the arm `redirect` says of one that was not.
     pub(crate) fn check_moved(&self) -> Result<(), NotMoved> {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
-    }
-
-    /// Whether the messages of a case that is over went over their arm.
-    ///
-    /// # Errors
-    /// What the arm says of those that did not.
-    pub(crate) fn check_case(&self) -> Result<(), NotOnArm> {
-        self.check_moved()?;
-        if let Some(spliced) = &self.spliced {
-            spliced.check()?;
-        }
-        Ok(())
     }
 
     /// Where client threads start that open connections of an arm themselves.

@@ -228,7 +228,6 @@ fn proof_of(proof: &ArmProof) -> record::Proof {
         sndbuf_bytes: Some(facts.send_buffer_bytes as u64),
         rcvbuf_bytes: Some(facts.receive_buffer_bytes as u64),
         netns: None,
-        redirected_messages: None,
         seen: None,
     }
 }

@@ -272,9 +272,7 @@ fn arms(
             .proofs
             .get(contrast_idx)
             .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
-        let mut proved = judging::arm(*arm, target, proof)?;
-        proved.proof.redirected_messages = target.arms.n_redirected(*arm);
-        arms.push(proved);
+        arms.push(judging::arm(*arm, target, proof)?);
     }
     Ok(arms)
 }

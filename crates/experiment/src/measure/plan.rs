@@ -69,7 +69,7 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     let n_cores = allowed_cores()?.len();
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
         let (asked, unsure) = settings.arms_for(spec);
-        let (arms, missing) = choose(settings, &asked, spec, machine)?;
+        let (arms, missing) = choose(&asked, spec, machine)?;
         Ok(TargetPlan {
             name: spec.name(),
             cases: cases(settings, spec, &arms, n_cores)?,

@@ -123,7 +123,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
                 arms.push(Arm::Tls);
             }
             if is_private {
-                arms.extend([Arm::Sockmap, Arm::Bridge]);
+                arms.push(Arm::Bridge);
             }
             if is_private && spec.kind() != Kind::Memcached {
                 arms.push(Arm::Proxy);

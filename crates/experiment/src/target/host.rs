@@ -35,9 +35,6 @@ impl Host {
         let scratch_root = looptax_host::own::temporary();
         looptax_servers::leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(&self_exe)?;
-        if let Some(cgroup) = machine.cgroup() {
-            reaper.watch_cgroup(cgroup.folder())?;
-        }
         Ok(Self {
             self_exe,
             scratch_root,

@@ -34,9 +34,6 @@ pub use host::{AskPassword, Host, ask_nobody};
 use scratch::Scratch;
 use workloads::Place;
 
-/// The address whose connections are spliced: of loopback, and nobody else's.
-pub(crate) const SPLICED: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
-
 /// A server that can be connected to.
 pub struct Target {
     /// `mariadb`, `postgres` …
@@ -125,7 +122,6 @@ impl Target {
             Arm::Nat => on(looptax_path::Host::Nat.address().into()),
             // On the loopback of the host that the proxy is on.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
-            Arm::Sockmap => on(SPLICED.into()),
         })
     }
 

@@ -1,13 +1,12 @@
 //! Makes a target ready, private or running, with what its arms need.
 
-use std::net::SocketAddr;
 use std::path::Path;
 
 use looptax_dsn::Arm;
 use looptax_failure::Failure;
 
 use super::host::Host;
-use super::{SPLICED, Target, private, room, running};
+use super::{Target, private, room, running};
 use crate::arms::redirect::RedirectArm;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
@@ -43,11 +42,6 @@ impl Target {
                 .and_then(|it| it.parent().map(Path::to_owned))
         {
             target.arms.add_sidecar(&folder)?;
-        }
-        if arms.contains(&Arm::Sockmap) {
-            let addresses = target.addresses.iter();
-            let spliced = addresses.map(|it| SocketAddr::new(SPLICED.into(), it.port()));
-            target.arms.splice(&host.machine, spliced)?;
         }
         Ok(target)
     }

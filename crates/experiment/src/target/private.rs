@@ -12,9 +12,7 @@ use looptax_servers::{Config, Listening, PrivateServer, echo};
 use looptax_wire::{Login, Salted, Sent};
 
 use super::host::Host;
-use super::{
-    SPLICED, Script, Target, connections, private_workload, room, sending, threads_of, workloads,
-};
+use super::{Script, Target, connections, private_workload, room, sending, threads_of, workloads};
 use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
 
@@ -169,7 +167,6 @@ fn listening(arms: &[Arm]) -> Listening {
     let address = |arm: &Arm| -> Option<IpAddr> {
         match arm {
             Arm::Tcp6 => Some(Ipv6Addr::LOCALHOST.into()),
-            Arm::Sockmap => Some(SPLICED.into()),
             _ => Some(host_of(*arm)?.container_address().into()),
         }
     };

@@ -300,7 +300,6 @@ fn arm(name: &str, endpoint: &str) -> Arm {
         endpoint: endpoint.to_owned(),
         verified: true,
         proof: Proof {
-            redirected_messages: None,
             family: "inet".to_owned(),
             peer_pid: Some(42),
             server_view: Some("TCP/IP".to_owned()),

@@ -7,7 +7,7 @@ use crate::format::Text;
 /// How an endpoint says what it goes through.
 const THROUGH: &str = " through ";
 
-/// A line for each arm that goes through something, or is sealed, or was spliced.
+/// A line for each arm that goes through something, or is sealed.
 pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let arms = comparison.arms.iter();
     arms.filter_map(|arm| note(arm, text)).collect()
@@ -16,11 +16,8 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 fn note(arm: &Arm, text: Text) -> Option<String> {
     let through = arm.endpoint.split_once(THROUGH).map(|(_, what)| what);
     let sealed = arm.proof.tls.as_deref();
-    let spliced = { arm.proof.redirected_messages }
-        .map(|n| format!("{n} messages handed over in the kernel"));
     let parts: Vec<String> = { through.into_iter().chain(sealed) }
         .map(|it| text.clean(it))
-        .chain(spliced)
         .collect();
     (!parts.is_empty()).then(|| format!("{}: {}", text.clean(&arm.name), parts.join("; ")))
 }

@@ -67,7 +67,6 @@ fn part(step: &BillStep, text: Text) -> String {
         ("bridge", "tcp") => "container bridge on tcp",
         ("nat", "bridge") => "address translation on bridge",
         ("proxy", "bridge") => "port proxy on bridge",
-        ("sockmap", "tcp") => "splicing on tcp",
         ("redirect", "unix") => "moved there by looptax run",
         ("abstract", "unix") => "an abstract name",
         (arm, over) => return format!("{} on {}", text.clean(arm), text.clean(over)),

@@ -117,7 +117,6 @@ fn name(remedy: &Remedy, text: Text) -> String {
         RemedyKind::Unix => "Unix socket".to_owned(),
         RemedyKind::Abstract => "abstract socket".to_owned(),
         RemedyKind::Redirect => "Unix socket by looptax run".to_owned(),
-        RemedyKind::Sockmap => "spliced TCP (sockmap)".to_owned(),
         RemedyKind::TlsOff => "TLS off".to_owned(),
         RemedyKind::HostNetwork => format!("host network, not {from}"),
         RemedyKind::OwnAddress => format!("container's address, not {from}"),
@@ -143,10 +142,6 @@ fn sentence(remedy: &Remedy, text: Text) -> String {
         }
         RemedyKind::Redirect => {
             "for a program that cannot be changed: `looptax run -- CMD` puts the socket under its connections"
-        }
-        RemedyKind::Sockmap => {
-            "an experiment: eBPF hands messages from socket to socket, nothing holds a fast sender back, and root has \
-             to load it"
         }
         RemedyKind::TlsOff => {
             "on loopback there is nobody between the two ends; turn it off for 127.0.0.1 alone, or take the socket"

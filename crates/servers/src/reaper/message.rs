@@ -15,10 +15,6 @@ pub(super) enum Message {
     Server(Process),
     /// `folder <path>`: remove it when we are gone.
     Folder(PathBuf),
-    /// `cgroup <path>`: remove it when we are gone; its name says who we are.
-    Cgroup(PathBuf),
-    /// `orderly`: we end as we should, and remove our cgroup ourselves.
-    Orderly,
     /// `gone <pid>`: that process has ended.
     Gone(u32),
     /// `removed <path>`: that folder is away.
@@ -30,8 +26,6 @@ impl fmt::Display for Message {
         match self {
             Self::Server(process) => write!(f, "server {process}"),
             Self::Folder(path) => write!(f, "folder {}", path.display()),
-            Self::Cgroup(path) => write!(f, "cgroup {}", path.display()),
-            Self::Orderly => f.write_str("orderly"),
             Self::Gone(pid) => write!(f, "gone {pid}"),
             Self::Removed(path) => write!(f, "removed {}", path.display()),
         }
@@ -42,14 +36,10 @@ impl FromStr for Message {
     type Err = ();
 
     fn from_str(line: &str) -> Result<Self, ()> {
-        if line == "orderly" {
-            return Ok(Self::Orderly);
-        }
         let (word, rest) = line.split_once(' ').ok_or(())?;
         match word {
             "server" => rest.parse().map(Self::Server),
             "folder" => Ok(Self::Folder(rest.into())),
-            "cgroup" => Ok(Self::Cgroup(rest.into())),
             "gone" => rest.parse().map(Self::Gone).map_err(drop),
             "removed" => Ok(Self::Removed(rest.into())),
             _ => Err(()),
@@ -82,11 +72,6 @@ mod tests {
             "folder /tmp/looptax-a",
             Some(Message::Folder("/tmp/looptax-a".into())),
         );
-        check(
-            "cgroup /sys/fs/cgroup/looptax-1-2",
-            Some(Message::Cgroup("/sys/fs/cgroup/looptax-1-2".into())),
-        );
-        check("orderly", Some(Message::Orderly));
         check("gone 12", Some(Message::Gone(12)));
         check(
             "removed /tmp/looptax-a",

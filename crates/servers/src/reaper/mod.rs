@@ -9,7 +9,6 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-mod cgroup;
 mod message;
 mod watch;
 
@@ -93,14 +92,6 @@ impl Reaper {
         self.send(&Message::Folder(folder.to_owned()))
     }
 
-    /// Has it remove a cgroup of ours that we do not remove ourselves. The reaper may be in it.
-    ///
-    /// # Errors
-    /// [`ServerError::ReaperLost`].
-    pub fn watch_cgroup(&self, folder: &Path) -> Result<(), ServerError> {
-        self.send(&Message::Cgroup(folder.to_owned()))
-    }
-
     pub(crate) fn forget_process(&self, pid: u32) {
         // A lost reaper has nothing to forget.
         self.send(&Message::Gone(pid)).ok();
@@ -127,11 +118,7 @@ impl Reaper {
 impl Drop for Line {
     fn drop(&mut self) {
         let input = self.input.lock();
-        let input = input.unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(mut pipe) = input {
-            pipe.write_all(format!("{}\n", Message::Orderly).as_bytes())
-                .ok();
-        }
+        drop(input.unwrap_or_else(PoisonError::into_inner).take());
         self.child
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -9,7 +9,6 @@ use std::time::Duration;
 
 use looptax_host::read;
 
-use super::cgroup;
 use super::message::Message;
 use crate::process::{self, Process};
 use crate::scratch;
@@ -25,7 +24,6 @@ pub(super) struct Watch {
     processes: Vec<Process>,
     /// Each with its lock, held so that no sweep comes between us and our cleaning.
     folders: Vec<(PathBuf, Option<File>)>,
-    cgroups: Vec<PathBuf>,
 }
 
 impl Watch {
@@ -64,8 +62,6 @@ impl Watch {
                 self.folders.push((path, lock));
             }
             Message::Folder(_) => {}
-            Message::Cgroup(folder) => self.cgroups.push(folder),
-            Message::Orderly => self.cgroups.clear(),
         }
     }
 
@@ -76,9 +72,6 @@ impl Watch {
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {
             is_clean &= scratch::remove_folder(folder).is_ok() || !read::may_exist(folder);
-        }
-        for folder in &self.cgroups {
-            is_clean &= cgroup::remove(folder);
         }
         is_clean
     }
