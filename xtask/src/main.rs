@@ -21,6 +21,7 @@ mod long;
 mod release;
 mod results;
 mod schema;
+mod size;
 mod skips;
 mod stale;
 mod steps;
@@ -57,6 +58,8 @@ enum Chore {
     },
     /// The rules of style that no lint knows
     Tidy,
+    /// What the tree weighs: tracked lines by room, and the largest files, functions and types
+    Size,
     /// Who may depend on whom
     Arrows,
     /// Licences, bans and sources of the dependencies, as deny.toml says
@@ -108,6 +111,7 @@ fn main() -> ExitCode {
         Chore::Tests { long: true } => tests::run(tests::Which::All),
         Chore::Tests { long: false } => tests::run(tests::Which::Short),
         Chore::Tidy => tidy::run(),
+        Chore::Size => size::run(),
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),
         Chore::Deny { advisories } => deny::run(advisories),

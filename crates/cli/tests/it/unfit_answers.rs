@@ -7,9 +7,9 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_testkit::fake::{Answer, Fake, Script, Speaks};
-use looptax_testkit::patience;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
+use looptax_testkit::{patience, programs};
 use serde_json::Value;
 
 use crate::fixture::{Alive, exe};
@@ -59,7 +59,7 @@ impl Known {
         let file = folder.join(program(speaks));
         let own = std::env::current_exe().unwrap();
         if fs::hard_link(&own, &file).is_err() {
-            fs::copy(&own, &file).unwrap();
+            programs::copy(&own, &file);
         }
         let place = |is_it: bool, idx: usize| is_it.then_some(idx);
         let speaks_idx = { Speaks::ALL.into_iter().enumerate() }
