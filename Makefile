@@ -47,7 +47,6 @@ test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones:
 	PATH=$(SERVERS)/bin:$(FERRETDB):"$$PATH" cargo --locked xtask check --long
 	cargo build --release --locked --package looptax
 	scripts/try-fleet.sh $(LOOPTAX)
-	scripts/try-parquet.sh
 	PATH=$(FERRETDB):"$$PATH" cargo --locked lab long
 
 build: ## the release binary

@@ -18,7 +18,6 @@ mod report;
 mod report_to;
 mod result;
 mod run;
-#[cfg(feature = "documents")]
 mod saved_form;
 mod selfcheck;
 mod switch;
@@ -47,7 +46,6 @@ pub(crate) use report::ReportArgs;
 pub(crate) use report_to::{CollectorArgs, RecordsWord, ReportToArgs};
 pub(crate) use result::{DetailArgs, ResultArgs};
 pub(crate) use run::{MovingArgs, RUN_EXIT_CODES, RunArgs};
-#[cfg(feature = "documents")]
 pub(crate) use saved_form::SavedForm;
 pub(crate) use selfcheck::{Check, SelfcheckArgs};
 pub(crate) use switch::{SWITCH_EXIT_CODES, SwitchArgs};
@@ -534,13 +532,11 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         to: std::net::SocketAddr,
     },
-    #[cfg(feature = "documents")]
     /// Writes the option reference, man page and completions.
     CliDocs {
         /// Folder to write into.
         folder: PathBuf,
     },
-    #[cfg(feature = "documents")]
     /// Prints the JSON schema of a saved form.
     Schema {
         /// Which.

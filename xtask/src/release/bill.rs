@@ -21,7 +21,6 @@ pub(super) fn write(place: &Place) -> Result<()> {
         "json",
         "--target",
         &place.target,
-        "--no-default-features",
     ]);
     command.args(["--spec-version", "1.5", "--override-filename", SCRATCH]);
     run_to_success(&mut command)?;

@@ -32,7 +32,6 @@ pub(super) fn build(place: &Place) -> Result<()> {
         "--quiet",
         "--locked",
         "--package=looptax",
-        "--no-default-features",
         "--profile=dist",
         "--target",
         &place.target,

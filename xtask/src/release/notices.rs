@@ -63,7 +63,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
 
 /// Names and versions of what ends up in the binary, as `cargo tree` writes them.
 fn linked_packages(place: &Place) -> Result<BTreeSet<String>> {
-    let words = "tree --locked --package looptax --no-default-features --edges normal,no-proc-macro --prefix none --no-dedupe --target";
+    let words = "tree --locked --package looptax --edges normal,no-proc-macro --prefix none --no-dedupe --target";
     let mut words: Vec<&str> = words.split(' ').collect();
     words.push(&place.target);
     let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");

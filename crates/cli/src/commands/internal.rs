@@ -7,7 +7,6 @@ use looptax_failure::Failure;
 use looptax_servers::{echo, publish, reaper};
 
 use crate::args::InternalCommand;
-#[cfg(feature = "documents")]
 use crate::commands::documents;
 use crate::failure::Exit;
 use crate::terminal;
@@ -39,9 +38,7 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
         InternalCommand::PortProxy { on, to } => {
             match publish::serve(&publish::listen(*on)?, *to)? {}
         }
-        #[cfg(feature = "documents")]
         InternalCommand::CliDocs { folder } => documents::write(folder).map(|()| Exit::Done),
-        #[cfg(feature = "documents")]
         InternalCommand::Schema { form } => documents::print_schema(*form).map(|()| Exit::Done),
         InternalCommand::Reach(args) => {
             let answer = serde_json::to_string(&reach::child(&ReachRequest {

@@ -5,7 +5,6 @@ pub(crate) mod begin;
 pub(crate) mod check;
 pub(crate) mod compare;
 pub(crate) mod diff;
-#[cfg(feature = "documents")]
 pub(crate) mod documents;
 pub(crate) mod dsn;
 pub(crate) mod features;

@@ -36,8 +36,6 @@ pub enum Place {
     Postgres(PostgresAt),
     /// A folder that gets a file per report.
     Folder(PathBuf),
-    /// A folder that gets Parquet files, where looptax was built to write them.
-    Parquet(PathBuf),
     /// Standard output.
     Output,
 }
@@ -76,7 +74,7 @@ pub(crate) enum Sealing {
 }
 
 impl Destination {
-    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, `parquet:` and such a path, or `-`.
+    /// Reads `clickhouse://…`, `postgres://…`, a folder's path, or `-`.
     ///
     /// # Errors
     /// [`FleetError::Destination`]; it never holds the password.
@@ -84,7 +82,6 @@ impl Destination {
         let place = match text {
             "-" => Place::Output,
             "" => return Err(wrong("it is empty")),
-            _ if text.starts_with("parquet:") => parquet(&text["parquet:".len()..])?,
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
@@ -97,7 +94,7 @@ impl Destination {
         };
         let shown = match place {
             Place::Output => "standard output".to_owned(),
-            Place::Folder(_) | Place::Parquet(_) => text.to_owned(),
+            Place::Folder(_) => text.to_owned(),
             Place::ClickHouse(_) | Place::Postgres(_) => shown(text),
         };
         Ok(Self { place, shown })
@@ -108,7 +105,7 @@ impl Destination {
         match &self.place {
             Place::ClickHouse(it) => it.password.is_some(),
             Place::Postgres(it) => it.address.password.is_some(),
-            Place::Folder(_) | Place::Parquet(_) | Place::Output => false,
+            Place::Folder(_) | Place::Output => false,
         }
     }
 
@@ -140,18 +137,6 @@ impl PostgresAt {
     pub(crate) fn is_here(&self) -> bool {
         self.address.socket.is_some() || is_here(self.address.host.as_deref().unwrap_or_default())
     }
-}
-
-fn parquet(path: &str) -> Result<Place, FleetError> {
-    if !cfg!(feature = "parquet") {
-        return Err(wrong(
-            "this looptax was built without Parquet: `cargo install --locked looptax --features parquet` builds it in",
-        ));
-    }
-    if path.is_empty() || path.starts_with("//") {
-        return Err(wrong("behind `parquet:` stands the path of a folder"));
-    }
-    Ok(Place::Parquet(PathBuf::from(path)))
 }
 
 fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {

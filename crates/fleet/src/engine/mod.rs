@@ -10,8 +10,6 @@ mod cells;
 mod clickhouse;
 mod destination;
 mod files;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod postgres;
 mod question;
 mod scheme;
@@ -46,7 +44,7 @@ pub fn script(destination: &Destination, options: &InitOptions) -> Result<String
     match &destination.place {
         Place::ClickHouse(server) => Ok(clickhouse::script(server, options)),
         Place::Postgres(_) => Ok(postgres::script()),
-        Place::Folder(_) | Place::Parquet(_) | Place::Output => Err(FleetError::NoEngine),
+        Place::Folder(_) | Place::Output => Err(FleetError::NoEngine),
     }
 }
 
@@ -60,10 +58,6 @@ impl Collector {
             Place::ClickHouse(server) => Box::new(clickhouse::ClickHouse::open(server, access)?),
             Place::Postgres(server) => Box::new(postgres::Postgres::open(server, access)?),
             Place::Folder(path) => Box::new(files::Folder::new(path)),
-            #[cfg(feature = "parquet")]
-            Place::Parquet(path) => Box::new(parquet::Parquet::new(path)),
-            #[cfg(not(feature = "parquet"))]
-            Place::Parquet(_) => return Err(FleetError::NoEngine),
             Place::Output => Box::new(files::Printed),
         };
         Ok(Self { engine })

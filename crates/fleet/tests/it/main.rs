@@ -9,7 +9,5 @@
 
 mod made_up;
 mod overview;
-#[cfg(feature = "parquet")]
-mod parquet;
 mod rows;
 mod spool;
