@@ -10,6 +10,7 @@ DESTDIR ?=
 ARGS ?=
 LOOPTAX = "$${CARGO_TARGET_DIR:-target}/release/looptax"
 ROOT = $(DESTDIR)$(PREFIX)
+MADE = "$${CARGO_TARGET_DIR:-target}/docs"
 SERVERS = "$${LOOPTAX_SERVERS:-$$PWD/target/servers}"
 FERRETDB = "$${LOOPTAX_FERRETDB:-$$PWD/target/ferretdb}"
 
@@ -54,11 +55,12 @@ build: ## the release binary
 
 install: build ## binary, man page and completions below PREFIX (default /usr/local)
 	install -D -m 755 $(LOOPTAX) "$(ROOT)/bin/looptax"
+	$(LOOPTAX) internal documents $(MADE)
 	install -d "$(ROOT)/share/man/man1"
-	install -m 644 docs/man/*.1 "$(ROOT)/share/man/man1/"
-	install -D -m 644 docs/completions/looptax.bash "$(ROOT)/share/bash-completion/completions/looptax"
-	install -D -m 644 docs/completions/_looptax "$(ROOT)/share/zsh/site-functions/_looptax"
-	install -D -m 644 docs/completions/looptax.fish "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"
+	install -m 644 $(MADE)/man/*.1 "$(ROOT)/share/man/man1/"
+	install -D -m 644 $(MADE)/completions/looptax.bash "$(ROOT)/share/bash-completion/completions/looptax"
+	install -D -m 644 $(MADE)/completions/_looptax "$(ROOT)/share/zsh/site-functions/_looptax"
+	install -D -m 644 $(MADE)/completions/looptax.fish "$(ROOT)/share/fish/vendor_completions.d/looptax.fish"
 
 uninstall: ## take back what `make install` put below PREFIX
 	rm -f "$(ROOT)/bin/looptax" "$(ROOT)"/share/man/man1/looptax.1 "$(ROOT)"/share/man/man1/looptax-*.1 \

@@ -10,7 +10,7 @@ use anyhow::Result;
 use crate::steps::{Step, Work};
 use crate::tests::Which;
 use crate::workspace::{built, cargo, root, run_to_success};
-use crate::{arrows, commands, deny, docs, licences, schema, skips, steps, tests, tidy, web};
+use crate::{arrows, commands, deny, docs, licences, skips, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
     Step {
@@ -57,7 +57,7 @@ const STEPS: &[Step] = &[
     Step {
         name: "docs",
         repeat: "cargo xtask docs",
-        work: Work::Own(|| docs::run(&built("looptax")?, true)),
+        work: Work::Own(|| docs::run(&built("looptax")?)),
     },
     Step {
         name: "commands of README and book",
@@ -68,11 +68,6 @@ const STEPS: &[Step] = &[
         name: "book",
         repeat: "mdbook build docs",
         work: Work::Own(book),
-    },
-    Step {
-        name: "schema",
-        repeat: "cargo xtask schema",
-        work: Work::Own(|| schema::run(&built("looptax")?, true)),
     },
     Step {
         name: "other load generators",

@@ -20,7 +20,6 @@ mod links;
 mod long;
 mod release;
 mod results;
-mod schema;
 mod size;
 mod skips;
 mod stale;
@@ -70,23 +69,14 @@ enum Chore {
         #[arg(long)]
         advisories: bool,
     },
-    /// Write the list of options, the man page, the completions and the results that are data, from code and data
+    /// Make what in docs/ comes from code and data: options, man pages, completions, schemas, pages of results
     Docs {
-        /// Only compare, and fail when they are stale
-        #[arg(long)]
-        check: bool,
         /// Only try the commands of README and book
-        #[arg(long, conflicts_with = "check")]
+        #[arg(long)]
         run: bool,
         /// Those that take minutes too
         #[arg(long, requires = "run")]
         long: bool,
-    },
-    /// Write the JSON schemas in docs/ from the code
-    Schema {
-        /// Only compare, and fail when one is stale
-        #[arg(long)]
-        check: bool,
     },
     /// Build the report page's script and style into crates/report/assets; needs Node
     Web {
@@ -118,8 +108,7 @@ fn main() -> ExitCode {
         Chore::Docs {
             run: true, long, ..
         } => workspace::looptax().and_then(|it| commands::run(&it, long)),
-        Chore::Docs { check, .. } => workspace::looptax().and_then(|it| docs::run(&it, check)),
-        Chore::Schema { check } => workspace::looptax().and_then(|it| schema::run(&it, check)),
+        Chore::Docs { .. } => workspace::looptax().and_then(|it| docs::run(&it)),
         Chore::Web { check } => web::run(check),
         Chore::Release { dry_run, tools } => release::run(dry_run, tools),
     };

@@ -24,6 +24,8 @@ use anyhow::{Context, Result};
 
 use place::Place;
 
+use crate::{docs, workspace};
+
 type Step = (&'static str, fn(&Place) -> Result<()>);
 
 const STEPS: &[Step] = &[
@@ -31,6 +33,7 @@ const STEPS: &[Step] = &[
     ("empty root", trial::run),
     ("third-party notices", notices::write),
     ("bill of materials", bill::write),
+    ("documents", |_| docs::run(&workspace::looptax()?)),
     ("files of the packages", tree::fill),
     ("tarball", tree::pack),
     ("compressed documents", tree::compress_docs),

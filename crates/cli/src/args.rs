@@ -532,8 +532,8 @@ pub(crate) enum InternalCommand {
         #[arg(long)]
         to: std::net::SocketAddr,
     },
-    /// Writes the option reference, man page and completions.
-    CliDocs {
+    /// Writes the option reference, the codes, man pages, completions and schemas.
+    Documents {
         /// Folder to write into.
         folder: PathBuf,
     },

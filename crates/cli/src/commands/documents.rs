@@ -1,12 +1,12 @@
 //! What the project's own chores ask of the program: its documentation and the schemas of what it saves.
 //!
-//! Only `internal` calls it. What is shipped is built without it: nobody asks there, and the program is smaller without.
+//! Only `internal` calls it.
 
 use std::fmt::Write as _;
 use std::io;
 use std::path::Path;
 
-use clap::CommandFactory;
+use clap::{CommandFactory, ValueEnum};
 use clap_complete::Shell;
 use looptax_failure::Failure;
 use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
@@ -23,7 +23,11 @@ use crate::terminal;
 
 /// Prints the JSON schema of a form.
 pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
-    let schema = match form {
+    Ok(terminal::json(&schema(form))?)
+}
+
+fn schema(form: SavedForm) -> serde_json::Value {
+    match form {
         SavedForm::Record => looptax_record::schema(),
         SavedForm::Replay => looptax_record::replay_schema(),
         SavedForm::Found => schema_of::<Found>(),
@@ -35,11 +39,10 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
         SavedForm::ReportTo => schema_of::<Reported>(),
         SavedForm::FleetInit => schema_of::<CollectorTables>(),
         SavedForm::Fleet => schema_of::<Fleet>(),
-    };
-    Ok(terminal::json(&schema)?)
+    }
 }
 
-/// Writes the option reference, the codes, the man pages and the completions.
+/// Writes the option reference, the codes, the man pages, the completions and the schemas.
 pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     let [book, man, completions] = ["src", "man", "completions"].map(|part| folder.join(part));
     for folder in [&book, &man, &completions] {
@@ -61,6 +64,11 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     clap_mangen::generate_to(Cli::command(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
+    }
+    for form in SavedForm::value_variants() {
+        let name = form.to_possible_value().map(|it| it.get_name().to_owned());
+        let path = folder.join(format!("{}.schema.json", name.unwrap_or_default()));
+        save_text(&format!("{:#}\n", schema(*form)), &path, Existing::Replace)?;
     }
     Ok(())
 }

@@ -38,7 +38,7 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
         InternalCommand::PortProxy { on, to } => {
             match publish::serve(&publish::listen(*on)?, *to)? {}
         }
-        InternalCommand::CliDocs { folder } => documents::write(folder).map(|()| Exit::Done),
+        InternalCommand::Documents { folder } => documents::write(folder).map(|()| Exit::Done),
         InternalCommand::Schema { form } => documents::print_schema(*form).map(|()| Exit::Done),
         InternalCommand::Reach(args) => {
             let answer = serde_json::to_string(&reach::child(&ReachRequest {
