@@ -17,7 +17,7 @@ pub fn judge_record(
     let mut untrue = Vec::new();
     for (idx, comparison) in record.comparisons.iter_mut().enumerate() {
         let said: Vec<Tax> = comparison.tax.clone();
-        judge_again(comparison, record.method_version, unpack);
+        judge_again(comparison, unpack);
         if record.method_version == METHOD_VERSION {
             let found = said.iter().zip(&comparison.tax);
             let differing = found.filter(|(said, found)| !says_the_same(said, found));

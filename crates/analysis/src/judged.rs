@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use looptax_record as record;
 use looptax_record::{Arm, Raw, Stall, Tax};
-use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Rule, Side, Warning, totals_disagree};
+use looptax_stats::{Diagnostics, Epoch, Input, Judgement, Side, Warning, totals_disagree};
 
 use super::figures::{self, Pace, plain};
 use super::proved_arm::ProvedArm;
@@ -30,8 +30,6 @@ pub struct Question<'a> {
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction.
     pub delta: f64,
-    /// Which rule withholds a verdict: that of the record's method.
-    pub rule: Rule,
     /// What makes it invalid beyond what raw data and proofs say themselves.
     pub invalid: Vec<String>,
     /// The look the run stopped at, from 0; `None` when it was broken off.
@@ -74,7 +72,6 @@ pub fn judge(question: &Question) -> Judged {
         connections: question.connections,
         alpha: question.alpha,
         delta: question.delta,
-        rule: question.rule,
         invalid,
         stopped_early: question.stopped_early,
     });
@@ -266,7 +263,6 @@ mod tests {
             connections: 1,
             alpha: 0.05,
             delta: 0.01,
-            rule: Rule::HoldApart,
             invalid: Vec::new(),
             look: Some(0),
             stopped_early: true,
@@ -352,16 +348,6 @@ mod tests {
             (8, false)
         );
         assert!(disturbance.steal_pct > 10.0, "{disturbance:?}");
-    }
-
-    #[test]
-    fn a_record_of_an_earlier_method_is_judged_by_its_rule() {
-        let by = |rule| judged(&disturbed_raw(), |question| question.rule = rule).tax;
-        let before = by(Rule::LeaveOut);
-        assert_eq!((before.uncertain_size, before.disturbance), (None, None));
-        assert_eq!(before.theta, by(Rule::HoldApart).theta);
-        assert_eq!(Rule::for_method(2), Rule::LeaveOut);
-        assert_eq!(Rule::for_method(record::METHOD_VERSION), Rule::HoldApart);
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! verdict of a live run and of its analysis are the same, bit for bit.
 
 use looptax_record as record;
-use looptax_stats::{Estimate, Rule, selfcheck};
+use looptax_stats::{Estimate, selfcheck};
 use record::{Comparison, Samples};
 
 use crate::judged::{self, Question};
@@ -38,33 +38,16 @@ impl Ending {
     }
 }
 
-/// Judges a record's comparison again, by the rule of the method that measured it; `unpack` makes
-/// nanoseconds of the latencies that it holds.
-pub fn judge_again(
-    comparison: &mut Comparison,
-    method_version: u32,
-    unpack: &mut dyn FnMut(&Samples) -> Vec<u32>,
-) {
+/// Judges a record's comparison again; `unpack` makes nanoseconds of the latencies that it holds.
+pub fn judge_again(comparison: &mut Comparison, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) {
     let arms: Vec<ProvedArm> = comparison.arms.iter().map(ProvedArm::from).collect();
     let endings: Vec<Ending> = comparison.tax.iter().map(Ending::of_record).collect();
-    let rule = Rule::for_method(method_version);
-    judge_by(rule, comparison, &arms, &endings, unpack);
+    judge(comparison, &arms, &endings, unpack);
 }
 
 /// Judges a comparison from its raw epochs: `arms` has the baseline first, `endings` one for each
 /// of the others.
 pub fn judge(
-    comparison: &mut Comparison,
-    arms: &[ProvedArm],
-    endings: &[Ending],
-    unpack: &mut dyn FnMut(&Samples) -> Vec<u32>,
-) {
-    let rule = Rule::for_method(record::METHOD_VERSION);
-    judge_by(rule, comparison, arms, endings, unpack);
-}
-
-fn judge_by(
-    rule: Rule,
     comparison: &mut Comparison,
     arms: &[ProvedArm],
     endings: &[Ending],
@@ -85,7 +68,6 @@ fn judge_by(
             connections: comparison.connections,
             alpha: ending.alpha,
             delta: comparison.schedule.delta_pct / 100.0,
-            rule,
             invalid: ending.invalid.clone(),
             look: ending.look,
             stopped_early: ending.stopped_early,

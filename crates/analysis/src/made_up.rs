@@ -1,6 +1,6 @@
 //! Made-up epochs for the tests of this folder. The figures are those of no machine.
 
-use looptax_record::{self as record, CpuTicks, Epoch, Hex64, PackedSamples, Samples, Slice};
+use looptax_record::{self as record, CpuTicks, Epoch, Hex64, Samples, Slice};
 
 /// An epoch with these requests per slice of 50 ms, `[baseline, other]`; `idx` varies the rest.
 pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
@@ -41,21 +41,16 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
 
 /// Latencies of one side, which [`unpacked`] makes 9 or 10 microseconds of each.
 pub(crate) fn samples(side: u32, count: u64) -> Samples {
-    Samples::Packed(PackedSamples {
+    Samples {
         count,
         packed: side.to_string(),
-    })
+    }
 }
 
 /// The latencies behind [`samples`].
 pub(crate) fn unpacked(samples: &Samples) -> Vec<u32> {
-    match samples {
-        Samples::Packed(packed) => {
-            let side: u32 = packed.packed.parse().unwrap();
-            vec![9_000 + 1_000 * side; packed.count as usize]
-        }
-        Samples::At(_) => Vec::new(),
-    }
+    let side: u32 = samples.packed.parse().unwrap();
+    vec![9_000 + 1_000 * side; samples.count as usize]
 }
 
 /// An arm of a record, without a figure.

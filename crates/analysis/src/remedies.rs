@@ -254,7 +254,6 @@ mod tests {
                 connections: 1,
                 alpha: 0.05,
                 delta: 0.01,
-                rule: stats::Rule::HoldApart,
                 invalid: Vec::new(),
                 look: Some(0),
                 stopped_early: false,

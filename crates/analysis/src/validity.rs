@@ -107,7 +107,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
             "{n_unsampled} latencies found no room in memory: the percentiles are without them; a higher --max-samples keeps them"
         ));
     }
-    let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count() > 0);
+    let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count > 0);
     let kept = raw
         .of_pair(pair)
         .map(|(_, epoch)| epoch.samples.iter().all(is_kept));

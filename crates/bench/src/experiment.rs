@@ -6,9 +6,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_record::METHOD_VERSION;
 use looptax_stats::{
-    Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, Rule, StopCause, Verdict,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, StopCause, Verdict,
     hodges_lehmann, mean, median, primary, rate_per_s,
 };
 
@@ -317,7 +316,6 @@ pub(crate) fn decide(
         connections: connections as u32,
         alpha: analysis.alpha,
         delta: stopping.delta,
-        rule: Rule::for_method(METHOD_VERSION),
         invalid: Vec::new(),
         stopped_early: false,
     });

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use looptax_failure::Failure;
 use looptax_host::{own, read};
 use looptax_record::{PastRun, Record, Samples};
-use looptax_store::{History, Runs, StoreError, load, take_in_samples, unpack};
+use looptax_store::{History, Runs, StoreError, load, unpack};
 
 use crate::terminal::Terminal;
 
@@ -154,7 +154,7 @@ impl Judged {
     /// Reads the record at `path`.
     pub(crate) fn load(path: PathBuf) -> Result<Self, StoreError> {
         let mut record = load(&path)?;
-        let mut no_samples = take_in_samples(&mut record, &path).err();
+        let mut no_samples = None;
         let mut read = |samples: &Samples| {
             unpack(samples).unwrap_or_else(|error| {
                 no_samples.get_or_insert(error);

@@ -48,7 +48,7 @@ impl Comparison {
         let sampled = self.why.iter().flat_map(|it| &it.epochs);
         let epochs = self.raw.epochs.iter().chain(sampled.map(|it| &it.raw));
         let samples = epochs.flat_map(|it| it.samples.iter().flatten());
-        samples.map(|it| u128::from(it.count())).sum()
+        samples.map(|it| u128::from(it.count)).sum()
     }
 
     fn check(&self) -> Result<(), String> {

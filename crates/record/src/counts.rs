@@ -109,7 +109,6 @@ fn slice_counts((side, slice): (Side, &Slice)) -> stats::Slice {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::PackedSamples;
 
     /// An epoch of `obboboob` with these requests per slice of 50 ms, `[baseline, other]`.
     fn epoch(pair: [u32; 2], counts: [u64; 2]) -> Epoch {
@@ -145,17 +144,14 @@ mod tests {
     }
 
     fn samples(name: u64) -> Samples {
-        Samples::Packed(PackedSamples {
+        Samples {
             count: 1,
             packed: name.to_string(),
-        })
+        }
     }
 
     fn unpacked(samples: &Samples) -> Vec<u32> {
-        match samples {
-            Samples::Packed(packed) => vec![packed.packed.parse().unwrap()],
-            Samples::At(_) => Vec::new(),
-        }
+        vec![samples.packed.parse().unwrap()]
     }
 
     fn without_latencies(raw: &Raw, pair: [u32; 2]) -> Vec<stats::Epoch> {

@@ -77,7 +77,7 @@ pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
-pub use raw::{CpuTicks, Epoch, PackedSamples, Raw, Samples, SamplesAt, Slice, TICK_NS};
+pub use raw::{CpuTicks, Epoch, Raw, Samples, Slice, TICK_NS};
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
@@ -86,7 +86,7 @@ pub use replay::{
 };
 pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
 pub use reported::{CollectorTables, Reported};
-pub use run::{Record, SamplesFile};
+pub use run::Record;
 pub use schedule::{PlannedLook, Schedule};
 pub use selfcheck::{
     AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer,
@@ -107,14 +107,11 @@ pub use words::{Client, Placement};
 
 pub use looptax_stats::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict};
 
-/// The version of the saved form. Raised when a field changes its meaning or goes away.
-///
-/// - 1: single latencies lie in a companion file.
-/// - 2: they travel in the record.
-pub const SCHEMA_VERSION: u32 = 2;
+/// The version of the saved form. From the first release on it is raised when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
 
-/// The version of the method. Raised with every change that can move a reported number.
-pub const METHOD_VERSION: u32 = 3;
+/// The version of the method. From the first release on it is raised with every change that can move a reported number.
+pub const METHOD_VERSION: u32 = 1;
 
 /// The JSON Schema (draft 2020-12) of a saved [`Record`].
 pub fn schema() -> serde_json::Value {

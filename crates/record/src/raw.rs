@@ -1,11 +1,10 @@
 //! Every epoch and slice as it was counted: what the verdict is computed from.
 //!
-//! Filled by the experiment, epoch by epoch. Counts and nanoseconds only, no estimate. Single latencies lie in the companion file; the epochs
-//! say where.
+//! Filled by the experiment, epoch by epoch. Counts and nanoseconds only, no estimate. Single latencies are packed into the epochs.
 
 use looptax_stats::range::{Core, Count, Index, Real, SmallCount};
 use schemars::JsonSchema;
-use serde::{Deserialize, Deserializer, Serialize, de};
+use serde::{Deserialize, Serialize};
 
 use crate::Hex64;
 
@@ -281,62 +280,9 @@ pub struct CpuTicks {
     pub steal: u64,
 }
 
-/// The latencies of one arm in one epoch.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
-#[serde(untagged)]
-pub enum Samples {
-    /// In the record itself.
-    Packed(PackedSamples),
-    /// In a companion file, as records of version 1 have them.
-    At(SamplesAt),
-}
-
-/// Both forms at once, so that what is wrong is told of the field that it is wrong in.
-#[derive(Deserialize)]
-struct EitherSamples {
-    #[serde(deserialize_with = "Count::read")]
-    count: u64,
-    packed: Option<String>,
-    #[serde(default, deserialize_with = "Count::read")]
-    offset_bytes: Option<u64>,
-    checksum: Option<Hex64>,
-}
-
-impl<'de> Deserialize<'de> for Samples {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let EitherSamples {
-            count,
-            packed,
-            offset_bytes,
-            checksum,
-        } = EitherSamples::deserialize(deserializer)?;
-        match (packed, offset_bytes, checksum) {
-            (Some(packed), None, None) => Ok(Self::Packed(PackedSamples { count, packed })),
-            (None, Some(offset_bytes), Some(checksum)) => Ok(Self::At(SamplesAt {
-                offset_bytes,
-                count,
-                checksum,
-            })),
-            _ => Err(de::Error::custom(
-                "latencies are either `packed`, or at `offset_bytes` with a `checksum`",
-            )),
-        }
-    }
-}
-
-impl Samples {
-    /// How many requests they are of.
-    pub fn count(&self) -> u64 {
-        match self {
-            Self::Packed(packed) => packed.count,
-            Self::At(at) => at.count,
-        }
-    }
-}
-
-/// Latencies by size, not in the order of time.
+/// The latencies of one arm in one epoch, by size, not in the order of time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct PackedSamples {
+pub struct Samples {
     /// Samples in it.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
@@ -345,19 +291,4 @@ pub struct PackedSamples {
     /// nanoseconds a latency is longer than the one before, and how many requests took it. A number is
     /// seven bits to the byte, the lowest first, with the top bit set where more follow.
     pub packed: String,
-}
-
-/// Where a block of latencies lies in the companion file of a record of version 1.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SamplesAt {
-    /// Start of the block in the file.
-    #[serde(deserialize_with = "Count::read")]
-    #[schemars(with = "Count")]
-    pub offset_bytes: u64,
-    /// Samples in it: little-endian 32-bit nanoseconds.
-    #[serde(deserialize_with = "Count::read")]
-    #[schemars(with = "Count")]
-    pub count: u64,
-    /// Checksum of the samples, so that another run's file is noticed.
-    pub checksum: Hex64,
 }

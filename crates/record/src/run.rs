@@ -2,7 +2,7 @@
 //!
 //! See the crate's own page for what is deliberately absent.
 
-use looptax_stats::range::{Count, Version};
+use looptax_stats::range::Version;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -46,9 +46,6 @@ pub struct Record {
     /// What would help, where that was asked, by number of connections.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub remedies: Vec<Remedies>,
-    /// The companion file with the single latencies of a record of version 1.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub samples: Option<SamplesFile>,
     /// What went wrong without ending the run: a server that did not start, a file not readable.
     #[serde(default)]
     pub problems: Vec<String>,
@@ -72,23 +69,9 @@ impl Record {
             host: Host::default(),
             comparisons: Vec::new(),
             looks: Vec::new(),
-            samples: None,
             remedies: Vec::new(),
             problems: Vec::new(),
             interrupted: false,
         }
     }
-}
-
-/// The companion file that holds the latency of every request of a record of version 1.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
-pub struct SamplesFile {
-    /// Its name; it lies beside the record.
-    pub name: String,
-    /// Its size so far.
-    #[serde(deserialize_with = "Count::read")]
-    #[schemars(with = "Count")]
-    pub size_bytes: u64,
-    /// Whether it holds all samples; `false` when it would have grown beyond the cap.
-    pub complete: bool,
 }

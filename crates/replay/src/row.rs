@@ -24,10 +24,7 @@ const MOST_FOREIGN_PCT: f64 = 5.0;
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(
         tax.reason,
-        Reason::PartsDiffer { .. }
-            | Reason::NoisyEpochs { .. }
-            | Reason::Trend { .. }
-            | Reason::GuardTransient { .. }
+        Reason::PartsDiffer { .. } | Reason::GuardTransient { .. }
     );
     let shares = &tax.diagnostics;
     let is_busy =

@@ -9,7 +9,7 @@
 
 use std::io::{self, Write};
 
-use looptax_stats::{Decision, Input, InterimAnalyses, Rule, StopRule, Verdict, primary};
+use looptax_stats::{Decision, Input, InterimAnalyses, StopRule, Verdict, primary};
 
 #[path = "../tests/it/noise_model.rs"]
 mod noise_model;
@@ -80,7 +80,6 @@ fn add_run(tally: &mut Tally, model: Model, analyses: &InterimAnalyses, seed: u6
             connections: 1,
             alpha: analysis.alpha,
             delta: 0.01,
-            rule: Rule::HoldApart,
             invalid: vec![],
             stopped_early: !analysis.is_last,
         });

@@ -6,21 +6,19 @@
 mod input;
 mod parts;
 mod primary;
-mod rule;
 mod secondary;
 mod sides;
 mod warnings;
 
 pub use input::Input;
 pub use primary::{Disturbance, Primary, primary};
-pub use rule::Rule;
 pub(crate) use secondary::cpu_us;
 pub use secondary::{CpuTax, Metric, Percentile, Secondary};
 pub use sides::SideSummary;
 pub(crate) use sides::mean_latency_us;
 pub use warnings::Warning;
 
-use crate::diagnostics::Diagnostics;
+use crate::diagnostics::{Diagnostics, disturbed_epochs};
 use crate::epoch::{Epoch, Side};
 use crate::estimate::{Estimate, tax_pct};
 use crate::hodges_lehmann;
@@ -79,7 +77,7 @@ pub struct Judgement {
 pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
-    let noisy_epochs = input.rule.disturbed(input.epochs);
+    let noisy_epochs = disturbed_epochs(input.epochs);
     let diagnostics = Diagnostics::from_epochs(
         input.epochs,
         &thetas,

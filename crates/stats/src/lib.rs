@@ -48,8 +48,8 @@ pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
 pub use independent::{difference, tested_difference};
 pub use judge::{
-    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Rule, Secondary,
-    SideSummary, Warning, judge, primary,
+    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary,
+    Warning, judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
 pub use per_request::{

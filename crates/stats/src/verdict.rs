@@ -145,32 +145,6 @@ pub enum Reason {
         /// The verdict before this objection.
         verdict: Verdict,
     },
-    /// Without the noisy epochs the verdict would be another (methods 1 and 2).
-    NoisyEpochs {
-        /// Epochs in windows with too much steal or foreign CPU.
-        #[serde(deserialize_with = "Count::read")]
-        #[schemars(with = "Count")]
-        n_noisy: u64,
-        /// All epochs.
-        #[serde(deserialize_with = "Count::read")]
-        #[schemars(with = "Count")]
-        n_epochs: u64,
-        /// The verdict before this objection.
-        verdict: Verdict,
-        /// The verdict without those epochs.
-        verdict_without: Verdict,
-    },
-    /// The effect drifted, and without the first quarter the verdict would be another (methods 1 and 2).
-    Trend {
-        /// p-value of the trend.
-        #[serde(deserialize_with = "Probability::read")]
-        #[schemars(with = "Probability")]
-        p_value: f64,
-        /// The verdict before this objection.
-        verdict: Verdict,
-        /// The verdict without the first quarter.
-        verdict_without: Verdict,
-    },
     /// The first 10 ms of the windows could make more than a quarter of the effect.
     GuardTransient {
         /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.

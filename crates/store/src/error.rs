@@ -54,7 +54,7 @@ pub enum StoreError {
         path: PathBuf,
     },
     /// The record was saved by another generation of looptax.
-    #[error("`{}` has schema version {found}; this looptax reads versions 1 to {SCHEMA_VERSION}", path.display())]
+    #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
     SchemaVersion {
         /// The file.
         path: PathBuf,
@@ -70,32 +70,6 @@ pub enum StoreError {
         field: String,
         /// What is wrong there.
         source: serde_json::Error,
-    },
-    /// The companion file is not one of samples, or of another version.
-    #[error("`{}` is no file of samples that this looptax reads", path.display())]
-    NotSamples {
-        /// The file.
-        path: PathBuf,
-    },
-    /// The companion file does not hold the samples that the record tells of.
-    #[error("`{}` does not hold the {count} samples of this record at byte {offset_bytes}", path.display())]
-    SamplesMismatch {
-        /// The file.
-        path: PathBuf,
-        /// Where the block should start.
-        offset_bytes: u64,
-        /// Samples that should be there.
-        count: u64,
-    },
-    /// The companion file is longer than the record says.
-    #[error("`{}` has {found_bytes} bytes, {size_bytes} of them from this run", path.display())]
-    TrailingSamples {
-        /// The file.
-        path: PathBuf,
-        /// How long the record says it is.
-        size_bytes: u64,
-        /// How long it is.
-        found_bytes: u64,
     },
     /// Latencies in a record are not in the form that looptax gives them.
     #[error("{count} latencies in the record cannot be read")]
@@ -199,17 +173,8 @@ impl Explain for StoreError {
             Self::Broken { .. } | Self::BrokenSamples { .. } => {
                 "the file was changed after it was saved: take it as it was"
             }
-            Self::ReadFile { path, source }
-                if source.kind() == io::ErrorKind::NotFound
-                    && path.extension().is_some_and(|it| it == "samples") =>
-            {
-                "the file of samples belongs beside its record: copy both"
-            }
             Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "is the name right? looptax compare prints where its record went"
-            }
-            Self::SamplesMismatch { .. } | Self::TrailingSamples { .. } => {
-                "the file of samples beside the record must be the one of the same run, unchanged"
             }
             Self::History { source, .. }
                 if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>

@@ -10,18 +10,15 @@
     )
 )]
 
-mod companion;
 mod error;
 mod history;
 mod load;
-mod older;
 mod place;
 mod runs;
 mod samples;
 mod save;
 mod stacks;
 
-pub use companion::take_in_samples;
 pub use error::StoreError;
 pub use history::History;
 pub use load::load;

@@ -9,7 +9,6 @@ use looptax_record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;
-use crate::older::name_remedies;
 
 /// More than any record has.
 const MOST_BYTES: u64 = 4 << 30;
@@ -38,7 +37,7 @@ pub fn load(path: &Path) -> Result<Record, StoreError> {
                     path: path.to_owned(),
                 });
             }
-            Some(found) if found == 0 || found > u64::from(SCHEMA_VERSION) => {
+            Some(found) if found != u64::from(SCHEMA_VERSION) => {
                 return Err(StoreError::SchemaVersion {
                     path: path.to_owned(),
                     found,
@@ -68,10 +67,8 @@ fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
     };
     let mut json = serde_json::Deserializer::from_slice(text);
     let read = serde_path_to_error::deserialize(&mut json);
-    let mut record: Record =
+    let record: Record =
         read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
     json.end().map_err(|source| broken("the end", source))?;
-    name_remedies(&mut record);
-    record.schema_version = SCHEMA_VERSION;
     Ok(record)
 }

@@ -10,7 +10,7 @@ pub(crate) use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use looptax_record::{PackedSamples, Samples};
+use looptax_record::Samples;
 
 use crate::StoreError;
 
@@ -24,7 +24,7 @@ const MOST_SAMPLES: u64 = 1 << 26;
 ///
 /// # Units
 /// `latencies_ns` in nanoseconds, in any order.
-pub fn pack(mut latencies_ns: Vec<u32>) -> PackedSamples {
+pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
     latencies_ns.sort_unstable();
     let mut pairs = Vec::new();
     let mut before_ns = 0;
@@ -34,24 +34,20 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> PackedSamples {
         push_number(&mut pairs, same.len() as u32);
         before_ns = same[0];
     }
-    PackedSamples {
+    Samples {
         count: latencies_ns.len() as u64,
         packed: BASE64.encode(deflate(&pairs, Compression::fast())),
     }
 }
 
-/// The latencies of one arm in one epoch in nanoseconds, from the fastest on; none of an older record
-/// whose companion file was not taken in.
+/// The latencies of one arm in one epoch in nanoseconds, from the fastest on.
 ///
 /// # Errors
 /// [`StoreError::BrokenSamples`] where they are not what [`pack`] made.
 pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
-    match samples {
-        Samples::Packed(packed) => read_pairs(packed).ok_or(StoreError::BrokenSamples {
-            count: packed.count,
-        }),
-        Samples::At(_) => Ok(Vec::new()),
-    }
+    read_pairs(samples).ok_or(StoreError::BrokenSamples {
+        count: samples.count,
+    })
 }
 
 pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
@@ -60,7 +56,7 @@ pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
     packed.expect("writing to memory does not fail")
 }
 
-fn read_pairs(packed: &PackedSamples) -> Option<Vec<u32>> {
+fn read_pairs(packed: &Samples) -> Option<Vec<u32>> {
     // The record is not trusted with the size of the buffer.
     if packed.count > MOST_SAMPLES {
         return None;
@@ -114,9 +110,9 @@ mod tests {
     fn check(latencies_ns: &[u32]) {
         let mut sorted = latencies_ns.to_vec();
         sorted.sort_unstable();
-        let packed = Samples::Packed(pack(latencies_ns.to_vec()));
+        let packed = pack(latencies_ns.to_vec());
         assert_eq!(unpack(&packed).unwrap(), sorted);
-        assert_eq!(packed.count(), sorted.len() as u64);
+        assert_eq!(packed.count, sorted.len() as u64);
     }
 
     #[test]
@@ -138,10 +134,10 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_noticed(spoil: impl Fn(&mut PackedSamples)) {
+    fn check_noticed(spoil: impl Fn(&mut Samples)) {
         let mut packed = pack(vec![5, 5, 900, 1_000_000]);
         spoil(&mut packed);
-        let error = unpack(&Samples::Packed(packed)).unwrap_err();
+        let error = unpack(&packed).unwrap_err();
         assert!(
             matches!(error, StoreError::BrokenSamples { .. }),
             "{error:?}"

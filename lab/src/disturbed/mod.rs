@@ -18,7 +18,7 @@ use clap::Subcommand;
 /// What to do.
 #[derive(Subcommand)]
 pub(crate) enum Chore {
-    /// False verdicts, power and withheld verdicts by the old rule and by the present one
+    /// False verdicts, power and withheld verdicts
     Simulate(simulate::Options),
     /// Selfcheck and a comparison of Redis beside real disturbances
     Real(real::Options),

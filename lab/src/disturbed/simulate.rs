@@ -1,11 +1,11 @@
-//! Thousands of simulated runs in each scene, judged by the old rule and by the present one.
+//! Thousands of simulated runs in each scene, judged as a run is.
 //!
-//! The runs of a scene are the same for both rules. Prints the tables of docs/src/results.
+//! Prints the tables of docs/src/results.
 
 use anyhow::Result;
 use clap::Args;
 use looptax_stats::{
-    Decision, Direction, Input, InterimAnalyses, Primary, Rule, StopRule, Verdict, primary,
+    Decision, Direction, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
 };
 
 use super::noise::{Seen, trace};
@@ -23,15 +23,11 @@ pub(crate) struct Options {
     seed: u64,
 }
 
-const RULES: [(&str, Rule); 2] = [("before", Rule::LeaveOut), ("now", Rule::HoldApart)];
 const DELTA: f64 = 0.01;
 
 /// Prints all tables.
 pub(crate) fn run(options: &Options) -> Result<()> {
-    println!(
-        "{} runs per cell, seed {}; before: method 2, now: method 3\n",
-        options.runs, options.seed
-    );
+    println!("{} runs per cell, seed {}\n", options.runs, options.seed);
     for (title, cases) in [
         (
             "No difference: runs that say one, percent (mean epochs)",
@@ -148,18 +144,14 @@ fn table(options: &Options, cases: &[Case]) -> Result<()> {
         ("fixed 20", InterimAnalyses::fixed(20)),
         ("fixed 40", InterimAnalyses::fixed(40)),
     ];
-    let heads = presets
-        .iter()
-        .flat_map(|(name, _)| RULES.map(|(rule, _)| format!(" {name}, {rule} |")));
-    println!("| |{}", heads.collect::<String>());
-    println!("|---|{}", "---|".repeat(presets.len() * RULES.len()));
+    let heads: Vec<&str> = presets.iter().map(|(name, _)| *name).collect();
+    println!("| | {} |", heads.join(" | "));
+    println!("|---|{}", "---|".repeat(presets.len()));
     for case in cases {
         let seen = trace(case.trace)?;
         let mut cells = String::new();
         for (_, analyses) in &presets {
-            for tally in tallies(options, case, &seen, analyses) {
-                cells.push_str(&tally.cell(options.runs));
-            }
+            cells.push_str(&tally(options, case, &seen, analyses).cell(options.runs));
         }
         println!("| {} |{cells}", case.name);
     }
@@ -190,47 +182,35 @@ impl Tally {
     }
 }
 
-fn tallies(
-    options: &Options,
-    case: &Case,
-    seen: &[Seen],
-    analyses: &InterimAnalyses,
-) -> [Tally; 2] {
-    let mut tallies = [Tally::default(), Tally::default()];
+fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalyses) -> Tally {
+    let mut tally = Tally::default();
     for seed in 0..options.runs {
         let mut dice = Dice::new(options.seed.wrapping_add(seed));
         let epochs = case.scene.epochs(seen, analyses.n_max(), &mut dice);
-        for ((_, rule), tally) in RULES.into_iter().zip(&mut tallies) {
-            let (found, n_epochs) = judged(&epochs, analyses, rule);
-            tally.epochs += n_epochs;
-            if !matches!(found.verdict, Verdict::Difference | Verdict::Negligible) {
-                continue;
-            }
-            match found.direction {
-                Some(Direction::OtherSlower) => tally.slower += 1,
-                Some(Direction::OtherFaster) => tally.faster += 1,
-                None => {}
-            }
-            let is_throughout = found.disturbance.is_some_and(|it| it.is_throughout());
-            tally.with_disturbance += u64::from(is_throughout);
+        let (found, n_epochs) = judged(&epochs, analyses);
+        tally.epochs += n_epochs;
+        if !matches!(found.verdict, Verdict::Difference | Verdict::Negligible) {
+            continue;
         }
+        match found.direction {
+            Some(Direction::OtherSlower) => tally.slower += 1,
+            Some(Direction::OtherFaster) => tally.faster += 1,
+            None => {}
+        }
+        let is_throughout = found.disturbance.is_some_and(|it| it.is_throughout());
+        tally.with_disturbance += u64::from(is_throughout);
     }
-    tallies
+    tally
 }
 
 /// The answer at the interim analysis that ends the run, and after how many epochs that is.
-fn judged(
-    epochs: &[looptax_stats::Epoch],
-    analyses: &InterimAnalyses,
-    rule: Rule,
-) -> (Primary, usize) {
+fn judged(epochs: &[looptax_stats::Epoch], analyses: &InterimAnalyses) -> (Primary, usize) {
     for analysis in analyses.iter() {
         let found = primary(&Input {
             epochs: &epochs[..analysis.n_epochs],
             connections: 1,
             alpha: analysis.alpha,
             delta: DELTA,
-            rule,
             invalid: Vec::new(),
             stopped_early: false,
         });

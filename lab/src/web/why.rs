@@ -56,7 +56,6 @@ const DEAREST_NS: usize = 600_000_000;
 pub(super) fn with_why(real: &Record, n_chains: usize) -> Record {
     let mut record = real.clone();
     record.comparisons.truncate(1);
-    record.samples = None;
     for comparison in &mut record.comparisons {
         comparison.why = vec![why(n_chains)];
     }

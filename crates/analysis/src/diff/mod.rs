@@ -71,10 +71,7 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let is_withheld = |tax: &Tax| {
         matches!(
             tax.reason,
-            Reason::Invalid { .. }
-                | Reason::PartsDiffer { .. }
-                | Reason::NoisyEpochs { .. }
-                | Reason::Trend { .. }
+            Reason::Invalid { .. } | Reason::PartsDiffer { .. }
         )
     };
     let sentence = |run: &str, comparison: &Comparison| {

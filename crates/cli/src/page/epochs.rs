@@ -2,21 +2,19 @@
 
 use looptax_record::Comparison;
 use looptax_report::html::EpochShown;
-use looptax_stats::{Epoch, Rule, Side, ln_cost, noise_shares, tax_pct};
+use looptax_stats::{Epoch, Side, disturbed_epochs, ln_cost, noise_shares, tax_pct};
 
 /// The epochs of all pairs of arms, pair by pair.
-pub(super) fn epochs_shown(comparison: &Comparison, rule: Rule) -> Vec<EpochShown> {
+pub(super) fn epochs_shown(comparison: &Comparison) -> Vec<EpochShown> {
     let n_others = comparison.arms.len().saturating_sub(1) as u32;
     let pairs = (1..=n_others.max(1)).map(|other| [0, other]);
-    pairs
-        .flat_map(|pair| of_pair(comparison, pair, rule))
-        .collect()
+    pairs.flat_map(|pair| of_pair(comparison, pair)).collect()
 }
 
-fn of_pair(comparison: &Comparison, pair: [u32; 2], rule: Rule) -> Vec<EpochShown> {
+fn of_pair(comparison: &Comparison, pair: [u32; 2]) -> Vec<EpochShown> {
     let raw = &comparison.raw;
     let epochs = raw.counts(pair, |_| Vec::new());
-    let noisy = rule.disturbed(&epochs);
+    let noisy = disturbed_epochs(&epochs);
     let numbered = raw.of_pair(pair).map(|(idx, _)| idx);
     let shown = epochs.iter().zip(numbered).enumerate();
     shown

@@ -11,7 +11,6 @@ use std::path::Path;
 
 use looptax_record::Record;
 use looptax_report::html::{self, Detail, Shown};
-use looptax_stats::Rule;
 
 use latency::Latencies;
 
@@ -57,7 +56,7 @@ fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
     for comparison in &record.comparisons {
         let found = latencies.distributions(comparison);
         details.push(Detail {
-            epochs: epochs::epochs_shown(comparison, Rule::for_method(record.method_version)),
+            epochs: epochs::epochs_shown(comparison),
             distributions: found.unwrap_or_else(|error| {
                 no_samples.get_or_insert(error.to_string());
                 Vec::new()

@@ -482,7 +482,7 @@ fn r20_a_folder_is_the_record_in_it_or_no_record() {
     let run = Looptax::new(exe(), &scratch).args(["analyze", "."]).run();
     run.expect_error(2, &["`.` is a folder", "looptax history"]);
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
-    fs::copy(records.join("schema-2.json"), scratch.file("record.json")).unwrap();
+    fs::copy(records.join("record.json"), scratch.file("record.json")).unwrap();
     Looptax::new(exe(), &scratch)
         .args(["analyze", "."])
         .run()
@@ -493,7 +493,7 @@ fn r20_a_folder_is_the_record_in_it_or_no_record() {
 fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
     let scratch = Scratch::new();
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
-    fs::copy(records.join("schema-2.json"), scratch.file("a.json")).unwrap();
+    fs::copy(records.join("record.json"), scratch.file("a.json")).unwrap();
     let report = |more: &[&str]| {
         Looptax::new(exe(), &scratch)
             .args(["report", "a.json"])

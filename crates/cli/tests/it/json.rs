@@ -19,7 +19,7 @@ fn looptax(scratch: &Scratch, line: &str) -> Finished {
 fn with_record() -> Scratch {
     let scratch = Scratch::new();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
-    fs::copy(folder.join("schema-2.json"), scratch.file("a.json")).unwrap();
+    fs::copy(folder.join("record.json"), scratch.file("a.json")).unwrap();
     scratch
 }
 

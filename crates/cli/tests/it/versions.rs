@@ -1,10 +1,9 @@
-//! The records that are kept of each schema version, in every view; and broken ones, by every command.
+//! The record that is kept, in every view; and broken ones, by every command.
 
 use std::fs;
 use std::io::Write as _;
-use std::path::PathBuf;
 
-use looptax_record::{METHOD_VERSION, SCHEMA_VERSION};
+use looptax_record::SCHEMA_VERSION;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::{Value, json};
@@ -21,9 +20,12 @@ const READERS: [&[&str]; 5] = [
     &["gate", "r.json", "--max-tax", "5%"],
 ];
 
-fn kept(version: u32) -> Vec<u8> {
-    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/records");
-    fs::read(PathBuf::from(format!("{folder}/schema-{version}.json"))).unwrap()
+fn kept() -> Vec<u8> {
+    fs::read(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../store/tests/records/record.json"
+    ))
+    .unwrap()
 }
 
 /// A folder with `text` as `r.json`.
@@ -52,67 +54,60 @@ fn check_says(scratch: &Scratch, args: &[&str], words: &[&str]) {
 }
 
 #[test]
-fn every_view_of_a_record_of_version_1_says_what_it_holds() {
-    let scratch = with(&kept(1));
+fn every_view_of_a_record_says_what_it_holds() {
+    let scratch = with(&kept());
     let heading = "Redis 7.0.15, get, private server on this machine";
     check_says(
         &scratch,
         &["analyze", "r.json"],
         &[
             heading,
-            "26.4 % [19.9, 30.6]",
+            "30.6 % [28.1, 32.5]",
             "throughput over connections",
         ],
     );
     check_says(
         &scratch,
         &["analyze", "r.json", "--md", "-"],
-        &[heading, "\\[19.9,\u{a0}30.6\\]", "| 4 | split |"],
+        &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"],
     );
     check_says(
         &scratch,
         &["analyze", "r.json", "--csv", "-"],
-        &[",get,1,same,event,tcp,unix,throughput_tax,%,26.41"],
+        &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"],
     );
     check_says(
         &scratch,
         &["report", "r.json", "-o", "-"],
-        &[heading, "[19.9,\u{a0}30.6]"],
+        &[heading, "[28.1,\u{a0}32.5]"],
     );
 }
 
 #[test]
-fn every_kept_record_is_judged_again_as_it_was() {
-    for version in 1..=SCHEMA_VERSION {
-        let scratch = with(&kept(version));
-        let (first, again) = (saved(&scratch), analyze(&scratch));
-        check_against_schema(&again);
-        let comparisons = first["comparisons"].as_array().unwrap();
-        for (idx, comparison) in comparisons.iter().enumerate() {
-            let (was, is) = (&comparison["tax"][0], &again["comparisons"][idx]["tax"][0]);
-            for name in ["verdict", "theta", "throughput_pct", "reason", "cpu_us"] {
-                assert_eq!(was[name], is[name], "version {version}, {name}");
-            }
+fn a_kept_record_is_judged_again_as_it_was() {
+    let scratch = with(&kept());
+    let (first, again) = (saved(&scratch), analyze(&scratch));
+    check_against_schema(&again);
+    let comparisons = first["comparisons"].as_array().unwrap();
+    for (idx, comparison) in comparisons.iter().enumerate() {
+        let (was, is) = (&comparison["tax"][0], &again["comparisons"][idx]["tax"][0]);
+        for name in ["verdict", "theta", "throughput_pct", "reason", "cpu_us"] {
+            assert_eq!(was[name], is[name], "{name}");
         }
     }
 }
 
 #[test]
-fn a_record_of_the_present_method_is_judged_by_it_where_all_epochs_were_disturbed() {
-    let mut record: Value = serde_json::from_slice(&kept(1)).unwrap();
-    record["method_version"] = json!(METHOD_VERSION);
-    let scratch = with(record.to_string().as_bytes());
+fn where_all_epochs_were_disturbed_the_verdict_says_so() {
+    let scratch = with(&kept());
     let again = analyze(&scratch);
-    check_against_schema(&again);
-    for comparison in again["comparisons"].as_array().unwrap() {
-        let tax = &comparison["tax"][0];
-        assert_eq!(tax["verdict"], "difference", "{}", tax["reason"]);
-        assert_eq!(tax["direction"], "other_slower");
-        assert_eq!(tax["disturbance"]["is_throughout"], true);
-    }
+    let tax = &again["comparisons"][2]["tax"][0];
+    assert_eq!(tax["verdict"], "difference", "{}", tax["reason"]);
+    assert_eq!(tax["direction"], "other_slower");
+    assert_eq!(tax["disturbance"]["is_throughout"], true);
     let text = looptax(&scratch, &["analyze", "r.json"]).stdout;
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let words = "; measured while other work took 48.3 % of the time";
+    let words = "; measured while other work took 41.6 % of the time";
     assert!(text.contains(words), "{text}");
 }
 
@@ -127,7 +122,7 @@ fn check_refused(text: &[u8], words: &[&str]) {
 
 #[test]
 fn what_is_broken_cut_off_or_of_tomorrow_is_one_error_that_names_the_field() {
-    let whole = kept(SCHEMA_VERSION);
+    let whole = kept();
     let changed = |pointer: &str, wrong: Value| {
         let mut record: Value = serde_json::from_slice(&whole).unwrap();
         *record.pointer_mut(pointer).unwrap() = wrong;

@@ -45,7 +45,7 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
 fn judged(path: &Path) -> Result<Record, StoreError> {
     let mut record = load(path)?;
     for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
-        judge_again(comparison, record.method_version, &mut |_| Vec::new());
+        judge_again(comparison, &mut |_| Vec::new());
     }
     Ok(record)
 }

@@ -46,7 +46,7 @@ impl RecordWriter {
             return None;
         }
         (self.n_packed_bytes, self.n_samples) = (n_bytes, n_samples);
-        Some(Samples::Packed(packed))
+        Some(packed)
     }
 
     /// Saves what is there: after each comparison, so that a run that is killed keeps it. What fails

@@ -11,9 +11,8 @@ use looptax_bench::{
 };
 use looptax_dsn::{Arm, Kind};
 use looptax_failure::Failure;
-use looptax_record::METHOD_VERSION;
 use looptax_stats::{
-    Estimate, Input, InterimAnalyses, Noise, Rule, StopRule, Verdict, primary, selfcheck as rules,
+    Estimate, Input, InterimAnalyses, Noise, StopRule, Verdict, primary, selfcheck as rules,
     signed_rank, tax_pct,
 };
 
@@ -141,7 +140,6 @@ impl Bench<'_> {
             connections: 1,
             alpha: 0.05,
             delta: DELTA,
-            rule: Rule::for_method(METHOD_VERSION),
             invalid: Vec::new(),
             stopped_early: false,
         });

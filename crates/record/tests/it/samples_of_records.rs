@@ -7,11 +7,11 @@ use std::collections::BTreeMap;
 use looptax_record::{
     Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, CountedEpoch,
     Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host,
-    Latency, Look, LookArm, PackedSamples, Placement, PlacementUsed, PlannedLook, Proof, RateModes,
-    RateRange, Raw, Reason, Record, SampledEpoch, SampledPart, Samples, SamplesFile, Sampling,
-    Schedule, Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested,
-    TimeWait, Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage,
-    TrialPart, TrialServer, UncertainSize, Verdict, Why, WhyRow, Workload,
+    Latency, Look, LookArm, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
+    Raw, Reason, Record, SampledEpoch, SampledPart, Samples, Sampling, Schedule, Sightings,
+    SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial,
+    TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart,
+    TrialServer, UncertainSize, Verdict, Why, WhyRow, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
@@ -37,11 +37,6 @@ pub(crate) fn maximal() -> Record {
         host: host(),
         comparisons: vec![comparison()],
         looks: vec![look()],
-        samples: Some(SamplesFile {
-            name: "a.samples".to_owned(),
-            size_bytes: 24,
-            complete: true,
-        }),
         problems: words(&["redis: no server is installed"]),
         interrupted: false,
         ..minimal()
@@ -447,10 +442,10 @@ fn epoch() -> Epoch {
         n_throttled: Some(0),
         lag_p99_ns: [None, None],
         samples: [
-            Some(Samples::Packed(PackedSamples {
+            Some(Samples {
                 count: 2,
                 packed: "AAAA".to_owned(),
-            })),
+            }),
             None,
         ],
     }

@@ -49,38 +49,6 @@ fn why_open(it: &Withheld, text: Text) -> String {
             };
             parts_differ(*parts, *n_epochs, [part(0), part(1)])
         }
-        Reason::NoisyEpochs {
-            n_noisy,
-            n_epochs,
-            verdict,
-            ..
-        } if n_noisy == n_epochs => format!(
-            "it would be \"{}\", but other work on this machine disturbed all {n_epochs} epochs (others took over \
-             5 % of the CPU time, or the hypervisor over 1 %), so nothing undisturbed is left to check it with. A \
-             quieter machine would help",
-            without(verdict),
-        ),
-        Reason::NoisyEpochs {
-            n_noisy,
-            n_epochs,
-            verdict,
-            verdict_without,
-        } => format!(
-            "{n_noisy} of {n_epochs} epochs were disturbed by other work on this machine; with them it \
-             would be \"{}\", without them \"{}\". A quieter machine would help",
-            without(verdict),
-            without(verdict_without)
-        ),
-        Reason::Trend {
-            verdict,
-            verdict_without,
-            ..
-        } => format!(
-            "the effect drifted during the run; with its first quarter it would be \"{}\", without it \
-             \"{}\". A longer run (--precise) would help",
-            without(verdict),
-            without(verdict_without)
-        ),
         Reason::GuardTransient { ratios, verdict } => format!(
             "it would be \"{}\", but {}",
             without(verdict),

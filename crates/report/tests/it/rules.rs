@@ -140,19 +140,6 @@ fn an_open_verdict_says_what_would_help() {
         judged(Verdict::Inconclusive, few),
         &["1 epoch of at least 9"],
     );
-    let noisy = Reason::NoisyEpochs {
-        n_noisy: 3,
-        n_epochs: 10,
-        verdict: Verdict::Negligible,
-        verdict_without: Verdict::Inconclusive,
-    };
-    check(
-        judged(Verdict::Inconclusive, noisy),
-        &[
-            "3 of 10 epochs",
-            "\"real but negligible\", without them \"inconclusive\"",
-        ],
-    );
     let guard = Reason::GuardTransient {
         ratios: [0.994, 0.81],
         verdict: Verdict::Negligible,

@@ -1,6 +1,5 @@
 //! What a judgement works on.
 
-use super::Rule;
 use crate::epoch::{Epoch, Side};
 use crate::totals::ArmTotal;
 
@@ -15,8 +14,6 @@ pub struct Input<'a> {
     pub alpha: f64,
     /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
     pub delta: f64,
-    /// Which rule withholds a verdict.
-    pub rule: Rule,
     /// What makes the measurement invalid; empty when nothing does.
     pub invalid: Vec<String>,
     /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.

@@ -3,18 +3,14 @@
 //! Looks at throughput, noise, drift and guard only, so that the experiment can ask after every epoch
 //! without paying for the percentiles. Called by the experiment and by `judge`.
 
+use super::Input;
 use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
-use super::{Input, Rule};
-use crate::diagnostics::{NoiseShares, guard_transient, noise_shares, trend};
-use crate::epoch::Epoch;
+use crate::diagnostics::{NoiseShares, disturbed_epochs, guard_transient, noise_shares};
 use crate::estimate::Estimate;
 use crate::verdict::{
     Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction, plain_reason,
 };
 use crate::{hodges_lehmann, signed_rank};
-
-/// Below this p-value a trend of θ is an objection ([`Rule::LeaveOut`]).
-const TREND_P: f64 = 0.01;
 
 /// The answer to the one question that decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -30,8 +26,7 @@ pub struct Primary {
     pub reason: Reason,
     /// Set where the effect has a direction and its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
-    /// The epochs in which others took much of the machine; `None` where there are none, and under
-    /// [`Rule::LeaveOut`].
+    /// The epochs in which others took much of the machine; `None` where there are none.
     pub disturbance: Option<Disturbance>,
 }
 
@@ -66,23 +61,17 @@ impl Disturbance {
 
 /// Estimates θ and gives the verdict; the cheap part of [`super::judge`].
 ///
-/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. By
-/// [`Rule::HoldApart`] a finding is taken back to inconclusive when θ differs between the epochs in
-/// noisy windows (chosen without looking at the outcome) and the others, or between the two halves of
-/// the run, and these do not both say the same; with fewer than six epochs on one side it stands. By
-/// [`Rule::LeaveOut`] it is taken back when it changes without the noisy epochs, or when θ has a trend
-/// (p < 0.01) and it changes without the first quarter. By either rule a difference, real or
-/// negligible, is taken back when the first 10 ms of the windows could make more than a quarter of it:
-/// see [`guard_transient`].
+/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
+/// back to inconclusive when θ differs between the disturbed epochs (chosen without looking at the
+/// outcome) and the others, or between the two halves of the run, and these do not both say the same;
+/// with fewer than six epochs on one side it stands. A difference, real or negligible, is taken back
+/// when the first 10 ms of the windows could make more than a quarter of it: see [`guard_transient`].
 ///
 /// Example: θ of 0.05 in 12 disturbed epochs and in 8 others is a difference; of 0.05 in the disturbed
 /// and 0 in the others nothing is concluded; of 0.05 and 0.1 it is a difference of uncertain size.
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
-    let disturbance = match input.rule {
-        Rule::LeaveOut => None,
-        Rule::HoldApart => disturbance(input),
-    };
+    let disturbance = disturbance(input);
     let Answer {
         finding: (verdict, direction),
         reason,
@@ -147,17 +136,7 @@ fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
     if verdict == Verdict::Inconclusive {
         return plain;
     }
-    match input.rule {
-        Rule::LeaveOut => {
-            let objection = noise_objection(input, finding)
-                .or_else(|| drift_objection(input, finding))
-                .or_else(|| guard_objection(input, theta, verdict).map(|(reason, _)| reason));
-            objection.map_or(plain, |reason| {
-                Answer::new((Verdict::Inconclusive, None), reason)
-            })
-        }
-        Rule::HoldApart => hold_apart(input, theta, plain),
-    }
+    hold_apart(input, theta, plain)
 }
 
 /// What is left of the plain answer when its parts are held against each other.
@@ -184,7 +163,7 @@ fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
 }
 
 fn differing_parts(input: &Input, theta: &Estimate) -> impl Iterator<Item = Apart> {
-    let disturbed = input.rule.disturbed(input.epochs);
+    let disturbed = disturbed_epochs(input.epochs);
     let is_disturbed = |idx| disturbed.binary_search(&idx).is_ok();
     let half = input.epochs.len() / 2;
     let apart = Apart::find(input, theta, Parts::Disturbed, is_disturbed);
@@ -194,38 +173,12 @@ fn differing_parts(input: &Input, theta: &Estimate) -> impl Iterator<Item = Apar
 
 fn disturbance(input: &Input) -> Option<Disturbance> {
     let epochs = input.epochs;
-    let disturbed = input.rule.disturbed(epochs);
+    let disturbed = disturbed_epochs(epochs);
     let noise = { disturbed.iter() }.filter_map(|idx| epochs[*idx].noise.as_ref());
     Some(Disturbance {
         n_disturbed: disturbed.len(),
         n_undisturbed: epochs.len() - disturbed.len(),
         shares: noise_shares(noise)?,
-    })
-}
-
-fn noise_objection(input: &Input, finding: Finding) -> Option<Reason> {
-    let noisy = input.rule.disturbed(input.epochs);
-    if noisy.is_empty() {
-        return None;
-    }
-    let without = find(input, |idx| noisy.binary_search(&idx).is_err());
-    (without != finding).then_some(Reason::NoisyEpochs {
-        n_noisy: noisy.len() as u64,
-        n_epochs: input.epochs.len() as u64,
-        verdict: finding.0,
-        verdict_without: without.0,
-    })
-}
-
-fn drift_objection(input: &Input, finding: Finding) -> Option<Reason> {
-    let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
-    let trend = trend(&thetas).filter(|trend| trend.p_value < TREND_P)?;
-    let first_quarter = input.epochs.len() / 4;
-    let without = find(input, |idx| idx >= first_quarter);
-    (without != finding).then_some(Reason::Trend {
-        p_value: trend.p_value,
-        verdict: finding.0,
-        verdict_without: without.0,
     })
 }
 
@@ -245,14 +198,6 @@ fn guard_objection(
         .then_some((Reason::GuardTransient { ratios, verdict }, range_pct))
 }
 
-/// The plain finding from the epochs whose index is wanted.
-fn find(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Finding {
-    estimate(input, is_wanted).map_or((Verdict::Inconclusive, None), |theta| {
-        let verdict = classify(&theta, input.delta);
-        (verdict, direction(&theta, verdict))
-    })
-}
-
 fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate> {
     let epochs = input.epochs.iter().enumerate();
     let wanted = epochs.filter(|(idx, _)| is_wanted(*idx));
@@ -263,7 +208,7 @@ fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::epoch::{Noise, Side};
+    use crate::epoch::{Epoch, Noise, Side};
     use crate::estimate::tax_pct;
     use crate::vectors::{close, plain_slice};
 
@@ -290,13 +235,12 @@ mod tests {
         }
     }
 
-    fn judged(epochs: &[Epoch], rule: Rule, invalid: &[&str]) -> Primary {
+    fn judged(epochs: &[Epoch], invalid: &[&str]) -> Primary {
         primary(&Input {
             epochs,
             connections: 1,
             alpha: 0.05,
             delta: 0.01,
-            rule,
             invalid: invalid.iter().map(ToString::to_string).collect(),
             stopped_early: false,
         })
@@ -306,27 +250,13 @@ mod tests {
         vec![epoch(theta, steal_ticks); n_epochs]
     }
 
-    /// What holds by either rule.
     #[track_caller]
     fn check(epochs: &[Epoch], verdict: Verdict, who: Option<Direction>) -> Reason {
-        let left_out = check_rule(Rule::LeaveOut, epochs, verdict, who);
-        let held_apart = check_rule(Rule::HoldApart, epochs, verdict, who);
-        assert_eq!(left_out, held_apart);
-        held_apart
-    }
-
-    #[track_caller]
-    fn check_rule(
-        rule: Rule,
-        epochs: &[Epoch],
-        verdict: Verdict,
-        who: Option<Direction>,
-    ) -> Reason {
-        let found = judged(epochs, rule, &[]);
+        let found = judged(epochs, &[]);
         assert_eq!(
             (found.verdict, found.direction),
             (verdict, who),
-            "{rule:?}: {:?}",
+            "{:?}",
             found.reason
         );
         found.reason
@@ -358,26 +288,11 @@ mod tests {
 
     #[test]
     fn an_invalid_run_stays_invalid() {
-        let found = judged(&steady(0.05, 12, 0.0), Rule::HoldApart, &["3 errors"]);
+        let found = judged(&steady(0.05, 12, 0.0), &["3 errors"]);
         assert_eq!(found.verdict, Verdict::Invalid);
         assert_eq!(found.direction, None);
         let reasons = vec!["3 errors".to_owned()];
         assert_eq!(found.reason, Reason::Invalid { reasons });
-    }
-
-    #[test]
-    fn a_result_that_changes_without_the_noisy_epochs_was_taken_back() {
-        let epochs = [steady(0.0, 8, 0.0), steady(0.05, 16, 5.0)].concat();
-        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
-        let expected = Reason::NoisyEpochs {
-            n_noisy: 16,
-            n_epochs: 24,
-            verdict: Verdict::Difference,
-            verdict_without: Verdict::Equivalent,
-        };
-        assert_eq!(reason, expected);
-        let epochs = [steady(0.05, 8, 0.0), steady(0.05, 16, 5.0)].concat();
-        check(&epochs, Verdict::Difference, Some(Direction::OtherSlower));
     }
 
     /// Epochs of which every other four are disturbed, with these θ in the quiet and in the disturbed ones.
@@ -399,7 +314,7 @@ mod tests {
         who: Option<Direction>,
         cause: Option<SizeCause>,
     ) -> Primary {
-        let found = judged(epochs, Rule::HoldApart, &[]);
+        let found = judged(epochs, &[]);
         let size = found.uncertain_size.map(|it| it.cause);
         assert_eq!(
             (found.verdict, found.direction, size),
@@ -504,7 +419,6 @@ mod tests {
         // is added to θ, more than a quarter of 0.05 and less than one of 0.15.
         let shares = [0.2, 0.18];
         let epochs = with_early(steady(0.05, 12, 0.0), shares);
-        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
         let slower = Some(Direction::OtherSlower);
         let found = check_mixed(
             &epochs,
@@ -512,7 +426,7 @@ mod tests {
             slower,
             Some(SizeCause::UnevenStart),
         );
-        assert_eq!(found.reason, reason);
+        let reason = found.reason;
         let range = found.uncertain_size.unwrap();
         close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
         close(range.hi_pct, tax_pct(0.05), 1e-3);
@@ -539,34 +453,6 @@ mod tests {
             &with_early(steady(0.0, 12, 0.0), shares),
             Verdict::Equivalent,
             None,
-        );
-    }
-
-    #[test]
-    fn a_result_made_by_the_first_quarter_was_taken_back() {
-        let theta = |idx: u32| if idx < 5 { 0.3 } else { 0.02 } - 0.001 * f64::from(idx);
-        let epochs: Vec<Epoch> = (0..20).map(|idx| epoch(theta(idx), 0.0)).collect();
-        let slower = Some(Direction::OtherSlower);
-        check_rule(Rule::LeaveOut, &epochs, Verdict::Difference, slower);
-        // Without the first five the interval reaches below zero.
-        let theta = |idx: u32| {
-            if idx < 5 {
-                0.3
-            } else {
-                0.07 - 0.005 * f64::from(idx)
-            }
-        };
-        let epochs: Vec<Epoch> = (0..20).map(|idx| epoch(theta(idx), 0.0)).collect();
-        let reason = check_rule(Rule::LeaveOut, &epochs, Verdict::Inconclusive, None);
-        assert!(
-            matches!(
-                reason,
-                Reason::Trend {
-                    verdict: Verdict::Difference,
-                    ..
-                }
-            ),
-            "{reason:?}"
         );
     }
 }

@@ -2,7 +2,7 @@
 
 use looptax_stats::{
     Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile,
-    QuantileComparison as Comparison, Reason, Rule, Side, Slice, Verdict, Warning, judge,
+    QuantileComparison as Comparison, Reason, Side, Slice, Verdict, Warning, judge,
 };
 
 use crate::noise_model::{CLOUD, Rng};
@@ -42,7 +42,6 @@ fn judged(epochs: &[Epoch]) -> Judgement {
         connections: 1,
         alpha: 0.05,
         delta: 0.01,
-        rule: Rule::HoldApart,
         invalid: vec![],
         stopped_early: false,
     })

@@ -4,7 +4,7 @@
 //! the promised rates fails one of them once in a thousand seeds.
 
 use looptax_stats::{
-    Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, Rule, StopRule, Verdict, primary,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
     selfcheck,
 };
 
@@ -16,7 +16,6 @@ fn judged(epochs: &[Epoch], alpha: f64) -> Primary {
         connections: 1,
         alpha,
         delta: 0.01,
-        rule: Rule::HoldApart,
         invalid: vec![],
         stopped_early: false,
     })

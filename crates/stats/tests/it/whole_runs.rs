@@ -1,6 +1,6 @@
 //! Epochs of four whole runs, ABBA or BAAB: figures that can be worked out by hand.
 
-use looptax_stats::{Epoch, Estimate, Input, Judgement, Reason, Rule, Side, Slice, Verdict, judge};
+use looptax_stats::{Epoch, Estimate, Input, Judgement, Reason, Side, Slice, Verdict, judge};
 
 /// One run of a command that takes so long.
 fn run(side: Side, seconds: f64) -> Slice {
@@ -43,7 +43,6 @@ fn judged(epochs: &[Epoch]) -> Judgement {
         connections: 1,
         alpha: 0.05,
         delta: 0.01,
-        rule: Rule::HoldApart,
         invalid: vec![],
         stopped_early: false,
     })
@@ -109,7 +108,6 @@ fn a_run_that_was_cut_short_before_ten_epochs_has_no_interval() {
             epochs: &vec![epoch("obbo", [1.0; 2], [1.5; 2]); n_epochs],
             connections: 1,
             delta: 0.01,
-            rule: Rule::HoldApart,
             invalid: vec![],
             stopped_early: false,
         })
