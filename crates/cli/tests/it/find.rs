@@ -463,6 +463,9 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
         let order = epoch["order"].as_str().unwrap().chars();
         let swapped: String = order.map(|it| if it == 'A' { 'B' } else { 'A' }).collect();
         epoch["order"] = swapped.into();
+        for slice in epoch["slices"].as_array_mut().unwrap() {
+            slice["arm_idx"] = (1 - slice["arm_idx"].as_u64().unwrap()).into();
+        }
     }
     let write = |record: &Value| {
         let file = fs::File::create(scratch.file("r.json")).unwrap();
