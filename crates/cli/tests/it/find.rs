@@ -461,7 +461,7 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
     for epoch_idx in 0..2 {
         let epoch = &mut record["comparisons"][0]["raw"]["epochs"][epoch_idx];
         let order = epoch["order"].as_str().unwrap().chars();
-        let swapped: String = order.map(|it| if it == 'A' { 'B' } else { 'A' }).collect();
+        let swapped: String = order.map(|it| if it == 'b' { 'o' } else { 'b' }).collect();
         epoch["order"] = swapped.into();
         for slice in epoch["slices"].as_array_mut().unwrap() {
             slice["arm_idx"] = (1 - slice["arm_idx"].as_u64().unwrap()).into();
