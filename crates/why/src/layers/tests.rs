@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use super::{Doer, Layers, Row, Seen, TABLE, Table, User, Wild, strip_suffix};
 
-const CHAINS: &str = include_str!("../../data/chains.txt");
+const CHAINS: &str = include_str!("../../tests/chains.txt");
 
 /// A sampled chain: its load and role, its frames (leaf first) and how many samples it stands for.
 struct Sampled {
