@@ -5,13 +5,17 @@
 
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 
 use blazesym::Pid;
 use blazesym::helper::{ElfResolver, read_elf_build_id};
 use blazesym::symbolize::source::{Elf, Process as ProcessSource, Source};
 use blazesym::symbolize::{Input, Reason, Symbolized, Symbolizer, TranslateFileOffset};
-use looptax_host::read;
+use looptax_host::{View, Viewer, read};
 use procfs::process::{MMapPath, Process};
 
 use crate::places::{FileId, MappedFile};
@@ -25,6 +29,8 @@ struct Program {
     elf: ElfResolver,
     /// Where its symbols are, the best first.
     sources: Vec<Source<'static>>,
+    /// What these are read from.
+    _held: Vec<File>,
 }
 
 /// The files that names were asked of.
@@ -87,34 +93,49 @@ impl Programs {
 }
 
 fn open(file: MappedFile<'_>) -> Option<Program> {
-    let path = find_readable(file);
-    let debug_file = find_debug_file(&path).filter(|debug_file| read::is_file(debug_file));
-    let sources = debug_file.into_iter().chain([path.clone()]).map(|path| {
-        let mut elf = Elf::new(path);
+    let held = open_mapped(file).ok()?;
+    let path = place_of(&held);
+    let debug_file = find_debug_file(&path).and_then(|it| read::open(&it).ok());
+    let held: Vec<File> = debug_file.into_iter().chain([held]).collect();
+    let sources = held.iter().map(|file| {
+        let mut elf = Elf::new(place_of(file));
         elf.debug_syms = false;
         Source::from(elf)
     });
     Some(Program {
         sources: sources.collect(),
         elf: ElfResolver::open(path).ok()?,
+        _held: held,
     })
 }
 
-/// The file where we see it: by its own path, or in the root folder of the process that had it mapped.
-fn find_readable(file: MappedFile<'_>) -> PathBuf {
-    let is_same = {
-        let found = read::look(file.path).ok().flatten();
-        found.is_some_and(|it| it.st_ino == file.inode)
-    };
-    let relative = file.path.strip_prefix("/").unwrap_or(file.path);
-    let inside = Path::new("/proc").join(file.pid.to_string()).join("root");
-    let inside = inside.join(relative);
-    // Some file systems tell another inode of a mapping than of its file.
-    if is_same || !read::exists(&inside) {
-        file.path.to_path_buf()
-    } else {
-        inside
+/// The file as the process sees it that had it mapped, by that process's rights; where that is gone, the same file by its
+/// path here. In a container, file systems tell another inode of a mapping than of its file.
+fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
+    let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
+    if let Some(Ok(found)) = seen {
+        return Ok(found);
     }
+    let found = read::open(file.path)?;
+    if found.metadata()?.ino() == file.inode {
+        Ok(found)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+fn viewer(pid: u32) -> Option<Viewer> {
+    let status = Process::new(pid.try_into().ok()?).ok()?.status().ok()?;
+    Some(Viewer {
+        uid: status.euid,
+        gid: status.egid,
+        groups: status.groups,
+    })
+}
+
+/// A path to an open file, which leads nowhere else for as long as that is open.
+fn place_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
 }
 
 fn find_debug_file(path: &Path) -> Option<PathBuf> {
