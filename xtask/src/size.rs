@@ -15,17 +15,11 @@ use anyhow::{Context, Result, bail};
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 
+use crate::docs::is_made;
 use crate::workspace;
 
-/// What is written by a program and is in git nevertheless, by the start of its path.
-const GENERATED: [&str; 6] = [
-    "docs/completions/",
-    "docs/man/",
-    "docs/src/cli.md",
-    "crates/report/assets/page.",
-    "packaging/helm/rendered/",
-    "docs/rendered/",
-];
+/// The page's script and style, which `cargo xtask web` writes.
+const PAGE: &str = "crates/report/assets/page.";
 /// How many of the largest are listed.
 const N_LARGEST: usize = 10;
 
@@ -109,8 +103,7 @@ fn room(path: &str) -> String {
 fn lines(path: &str, text: &str) -> Lines {
     let n_lines = text.lines().count();
     let mut lines = Lines::default();
-    let is_schema = path.starts_with("docs/") && path.ends_with(".schema.json");
-    if is_schema || GENERATED.iter().any(|it| path.starts_with(it)) {
+    if is_made(path) || path.starts_with(PAGE) {
         lines.generated = n_lines;
     } else if has_extension(path, "rs") {
         return rust_lines(path, text);
