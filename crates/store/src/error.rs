@@ -162,11 +162,12 @@ impl Explain for StoreError {
             Self::SchemaVersion { found, .. } if *found > u64::from(SCHEMA_VERSION) => {
                 "read it with the newer looptax that wrote it"
             }
-            Self::SchemaVersion { .. } => "read it with the older looptax that wrote it",
             Self::Broken { source, .. } if source.is_eof() => {
                 "the file ends too early: it was cut off while it was copied or written"
             }
-            Self::NotARecord { .. } => "is this a record saved by looptax compare?",
+            Self::SchemaVersion { .. } | Self::NotARecord { .. } => {
+                "is this a record saved by looptax compare?"
+            }
             Self::Broken { field, .. } if field == "." => {
                 "is this a record saved by looptax compare?"
             }
