@@ -4,6 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::{Child, Command};
+use std::time::Duration;
 
 use looptax_dsn::{Kind, Protocol};
 use looptax_path::{Conversation, Endpoint, Limits};
@@ -29,6 +30,12 @@ pub(crate) const SHORT: [&str; 11] = [
     "--warm-up",
     "0s",
 ];
+
+/// For what a test does on a server to prepare: beside other tests it may take six times as long as alone.
+const PATIENT: Limits = Limits {
+    connect: Duration::from_secs(30),
+    io: Duration::from_secs(60),
+};
 
 pub(crate) fn exe() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_looptax"))
@@ -239,7 +246,7 @@ impl Server {
             self.protocol(),
             &endpoint,
             &self.it.login,
-            Limits::default(),
+            PATIENT,
         )
         .unwrap()
     }
