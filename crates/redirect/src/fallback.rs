@@ -10,6 +10,8 @@ pub enum FallbackReason {
     Refused,
     /// The caller may not use the socket.
     Denied,
+    /// Somebody else than the server's user listens on the socket.
+    Stranger,
     /// The socket's queue is full, and the caller cannot wait or has waited long enough.
     Full,
     /// The program chose its own port.
@@ -46,10 +48,11 @@ pub enum FallbackReason {
 
 impl FallbackReason {
     /// All of them, in the order of their numbers.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 20] = [
         Self::NoSocket,
         Self::Refused,
         Self::Denied,
+        Self::Stranger,
         Self::Full,
         Self::Bound,
         Self::OtherNetwork,
@@ -74,6 +77,7 @@ impl FallbackReason {
             Self::NoSocket => "there is no socket at that path",
             Self::Refused => "nobody listens on the socket",
             Self::Denied => "the program's user may not use the socket",
+            Self::Stranger => "another user than the server's listens on the socket",
             Self::Full => "the socket's queue is full",
             Self::Bound => "the program chose its own port",
             Self::OtherNetwork => "the program is in another network namespace",

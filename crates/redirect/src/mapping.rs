@@ -30,8 +30,9 @@ pub struct Route {
     pub from: SocketAddr,
     /// What it gets.
     pub to: SocketName,
-    /// Process id of the server behind both, where it is known: for words alone.
-    pub server_pid: Option<u32>,
+    /// The user that the server behind both acts as: root and this user alone get connections. `None`: whoever listens
+    /// at the socket gets them.
+    pub server_uid: Option<u32>,
     /// What keeps a process on TCP.
     pub demands: Vec<Demand>,
 }
@@ -111,7 +112,7 @@ mod tests {
         let route = |from: &&str| Route {
             from: from.parse().unwrap(),
             to: SocketName::Path("/run/a.sock".into()),
-            server_pid: None,
+            server_uid: None,
             demands: Vec::new(),
         };
         Mapping {

@@ -55,14 +55,18 @@ unsafe extern "C" {
     fn looptax_marker();
 }
 
-/// Listens where it is told (`serve PORT [SOCKET]`), and notes beside its socket what it hears.
+/// Listens where it is told (`serve [HOST:]PORT [SOCKET]`), and notes beside its socket what it hears, but for
+/// `serve-deaf`.
 #[allow(dead_code)]
-fn serve(port: &str, socket: Option<&str>, greeting: &'static [u8]) -> io::Result<()> {
+fn serve(port: &str, socket: Option<&str>, is_noted: bool, greeting: &'static [u8]) -> io::Result<()> {
     use std::net::TcpListener;
     use std::os::unix::net::UnixListener;
-    let tcp = TcpListener::bind(format!("127.0.0.1:{port}"))?;
+    let tcp = match port.contains(':') {
+        true => TcpListener::bind(port)?,
+        false => TcpListener::bind(format!("127.0.0.1:{port}"))?,
+    };
     println!("{}", tcp.local_addr()?.port());
-    let heard = socket.map(|it| format!("{it}.heard"));
+    let heard = socket.filter(|_| is_noted).map(|it| format!("{it}.heard"));
     if let Some(socket) = socket {
         let _none = fs::remove_file(socket);
         let listener = UnixListener::bind(socket)?;
@@ -96,6 +100,7 @@ fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
             let _noted = file.and_then(|mut it| it.write_all(&bytes[..n_bytes]));
         }
         let said: &[u8] = match greeting {
+            [] if bytes.starts_with(b"PING") => b"+PONG\r\n",
             [] => b"+OK\r\n",
             _ => b"\x07\0\0\x02\0\0\0\x02\0\0\0",
         };
@@ -124,9 +129,10 @@ fn main() {
     let words: Vec<String> = std::env::args().collect();
     let words: Vec<&str> = words.iter().map(|it| &**it).collect();
     match words[1..] {
-        ["serve", port] => drop(serve(port, None, b"")),
-        ["serve", port, socket, ..] => drop(serve(port, Some(socket), b"")),
-        ["serve-mysql", port, socket, ..] => drop(serve(port, Some(socket), mysql())),
+        ["serve-deaf", port, socket, ..] => drop(serve(port, Some(socket), false, b"")),
+        ["serve", port] => drop(serve(port, None, false, b"")),
+        ["serve", port, socket, ..] => drop(serve(port, Some(socket), true, b"")),
+        ["serve-mysql", port, socket, ..] => drop(serve(port, Some(socket), true, mysql())),
         _ => {
             #[cfg(marks)]
             mark(&words.join(" "));

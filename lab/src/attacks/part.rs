@@ -1,9 +1,10 @@
 //! `attacks-part`: the parts of attacks that the lab's own program plays as her.
 
 use std::ffi::{CString, OsStr, OsString};
-use std::fs;
+use std::fs::{self, File};
+use std::io::{Read as _, Write as _};
 use std::mem::MaybeUninit;
-use std::net::TcpListener;
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::symlink;
@@ -38,6 +39,14 @@ pub(crate) enum Part {
     },
     /// Answers each request of a listener that is its input
     Answer,
+    /// Says a password of root's to a server that is root's, as root; with a port of its own on each request for a page
+    Say {
+        server: SocketAddr,
+        #[arg(long)]
+        pages: Option<u16>,
+    },
+    /// Makes a file shorter and puts it right again for ever
+    Shorten { file: PathBuf },
     /// Exchanges two names for ever
     Exchange { one: PathBuf, other: PathBuf },
     /// Waits for new names in a folder, and puts links to a file in their places
@@ -72,6 +81,11 @@ impl Part {
                 Err(error).context("cannot become the program")
             }
             Self::Answer => answer(),
+            Self::Say { server, pages } => match pages {
+                Some(port) => say_for_pages(*server, *port),
+                None => say(*server),
+            },
+            Self::Shorten { file } => shorten(file),
             Self::Exchange { one, other } => exchange(one, other),
             Self::Snatch { folder, target } => snatch(folder, target),
             Self::Pounce { folder } => pounce(folder),
@@ -87,11 +101,43 @@ fn answer() -> Result<()> {
         let mut request = [0; 4096];
         let said = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
         // Whoever is gone has no answer.
-        std::io::Read::read(&mut stream, &mut request)
-            .and_then(|_| std::io::Write::write_all(&mut stream, said))
+        stream
+            .read(&mut request)
+            .and_then(|_| stream.write_all(said))
             .ok();
     }
     Ok(())
+}
+
+/// The secret is root's, and comes with root's environment alone.
+fn say(server: SocketAddr) -> Result<()> {
+    let secret = std::env::var("LOOPTAX_COLLECTOR_PASSWORD")?;
+    let mut stream = TcpStream::connect(server)?;
+    stream.write_all(format!("AUTH {secret}\r\n").as_bytes())?;
+    let answer = stream.read(&mut [0; 64]);
+    answer.map(drop).context("no answer")
+}
+
+fn say_for_pages(server: SocketAddr, port: u16) -> Result<()> {
+    for stream in TcpListener::bind(("127.0.0.1", port))?.incoming() {
+        let mut stream = stream?;
+        // Whoever hears nothing is gone, and looptax sees a page that failed.
+        let heard = stream.read(&mut [0; 4096]).is_ok() && say(server).is_ok();
+        let status = if heard { "200 OK" } else { "500 No" };
+        let said = format!("HTTP/1.0 {status}\r\nContent-Length: 2\r\n\r\nok");
+        stream.write_all(said.as_bytes()).ok();
+    }
+    Ok(())
+}
+
+fn shorten(file: &Path) -> Result<()> {
+    let whole = fs::read(file)?;
+    let mut opened = File::options().write(true).open(file)?;
+    loop {
+        opened.set_len(0)?;
+        std::io::Seek::rewind(&mut opened)?;
+        opened.write_all(&whole)?;
+    }
 }
 
 /// A name that is missing for a moment comes again.

@@ -242,13 +242,7 @@ impl Server {
     /// A connection of the test's own.
     pub(crate) fn talk(&self) -> Conversation {
         let endpoint = Endpoint::unix(&self.it.socket).unwrap();
-        Conversation::open(
-            self.protocol(),
-            &endpoint,
-            &self.it.login,
-            PATIENT,
-        )
-        .unwrap()
+        Conversation::open(self.protocol(), &endpoint, &self.it.login, PATIENT).unwrap()
     }
 
     /// The first column of a query's answer.

@@ -16,6 +16,8 @@ pub struct Candidate {
     pub to: SocketName,
     /// The server, where it is known: `mariadbd, pid 4711`.
     pub server: Option<(String, u32)>,
+    /// The user that it acts as.
+    pub server_uid: Option<u32>,
     /// Why it stays on TCP all the same.
     pub stays: Option<String>,
     /// What a process says that keeps it on TCP.
@@ -35,6 +37,7 @@ impl Candidate {
             from,
             to,
             server: None,
+            server_uid: None,
             stays: None,
             demands: Vec::new(),
             checked: Vec::new(),
@@ -56,7 +59,7 @@ pub fn mapping(candidates: &[Candidate]) -> Mapping {
         candidate.from.iter().map(|from| Route {
             from: *from,
             to: candidate.to.clone(),
-            server_pid: candidate.server.as_ref().map(|(_, pid)| *pid),
+            server_uid: candidate.server_uid,
             demands: candidate.demands.clone(),
         })
     });

@@ -42,6 +42,7 @@ pub(super) fn published_candidate(
     );
     Some(Candidate {
         server: Some((name, server.process.pid)),
+        server_uid: Some(server.process.uid),
         stays,
         ..Candidate::new(from, found.unwrap_or(first).name.clone())
     })

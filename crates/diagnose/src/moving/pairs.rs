@@ -67,6 +67,7 @@ fn candidate(
 ) -> Candidate {
     Candidate {
         server: Some((server.name(), server.process.pid)),
+        server_uid: Some(server.process.uid),
         stays,
         ..Candidate::new(from, to)
     }

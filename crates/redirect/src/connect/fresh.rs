@@ -5,11 +5,11 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::Ordering;
 
 use super::{Asked, Left, failed};
-use crate::FallbackReason;
 use crate::supervisor::Supervisor;
 use crate::sys::identity::run_as;
 use crate::sys::{errno, socket};
 use crate::tag::Tag;
+use crate::{FallbackReason, Route};
 
 /// Waiting for a place in the socket's queue, for a program that would wait; TCP is the way after that.
 const QUEUE_PATIENCE_MS: u64 = 1_000;
@@ -28,7 +28,7 @@ impl Asked<'_> {
             let new = socket::stream(libc::AF_UNIX).map_err(failed(FallbackReason::Failed))?;
             let named = self.name(supervisor, &new, own_port);
             named.map_err(failed(FallbackReason::Failed))?;
-            let to = &supervisor.mapping.routes[self.route_idx].to;
+            let Route { to, server_uid, .. } = &supervisor.mapping.routes[self.route_idx];
             let mut connected = socket::connect(new.as_fd(), to);
             if connected
                 .as_ref()
@@ -39,6 +39,14 @@ impl Asked<'_> {
                 connected = socket::connect_patiently(new.as_fd(), to, patience_ms);
             }
             connected.map_err(|it| refusal(&it))?;
+            // A name that was the server's may be somebody else's by now.
+            if let Some(wanted) = *server_uid {
+                let uid = socket::listener_uid(new.as_fd());
+                let uid = uid.map_err(failed(FallbackReason::Failed))?;
+                if ![0, wanted].contains(&uid) {
+                    return Err(FallbackReason::Stranger.into());
+                }
+            }
             Ok(new)
         };
         let identity = &self.person.identity;

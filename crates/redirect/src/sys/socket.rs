@@ -77,6 +77,18 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
     checked(result.into()).map(drop)
 }
 
+/// The user who called `listen` at the other end of a connected Unix socket.
+///
+/// # Source
+/// unix(7): `SO_PEERCRED`.
+pub(crate) fn listener_uid(socket: BorrowedFd<'_>) -> io::Result<u32> {
+    let mut bytes = [0; size_of::<libc::ucred>()];
+    option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut bytes)?;
+    // Three numbers of four bytes: the process, its user, its group.
+    let [_, _, _, _, u0, u1, u2, u3, ..] = bytes;
+    Ok(u32::from_ne_bytes([u0, u1, u2, u3]))
+}
+
 /// The name that a socket is bound to.
 pub(crate) fn own_name(socket: BorrowedFd<'_>) -> io::Result<RawName> {
     let mut bytes = [0; size_of::<libc::sockaddr_storage>()];

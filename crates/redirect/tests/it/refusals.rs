@@ -5,6 +5,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
+use std::thread;
 
 use libtest_mimic::Trial;
 use looptax_testkit::programs;
@@ -20,6 +21,10 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_missing_socket_leaves_it_on_tcp", missing),
         trial("a_socket_that_nobody_listens_on_leaves_it_on_tcp", stale),
+        trial(
+            "a_socket_of_another_user_than_the_server_s_leaves_it_on_tcp",
+            stranger,
+        ),
         trial("a_port_of_its_own_choice_leaves_it_on_tcp", bound),
         trial("r18_an_address_of_its_own_choice_leaves_it_on_tcp", || {
             like_plain("bound-later", "Bound:1");
@@ -110,6 +115,33 @@ fn stale() {
     let old = server.folder.path().join("old");
     drop(UnixListener::bind(&old).unwrap());
     stays(&blocking(&server).route(server.tcp, &old), "Refused:1");
+}
+
+/// Root's is always taken.
+fn stranger() {
+    let server = Server::start();
+    // SAFETY: it takes nothing and cannot fail.
+    let own = unsafe { libc::geteuid() };
+    let run = |uid| blocking(&server).route_of(uid, server.tcp, &server.socket);
+    run(own).run().good().expect_counts(1, "");
+    if !is_root() {
+        return stays(&run(own + 1), "Stranger:1");
+    }
+    run(NOBODY).run().good().expect_counts(1, "");
+    let theirs = server.folder.path().join("theirs");
+    let listening = theirs.clone();
+    let listen = move || {
+        // SAFETY: numbers alone; of this thread, which ends with this.
+        let changed = unsafe { libc::syscall(libc::SYS_setresuid, NOBODY, NOBODY, 0) };
+        assert_eq!(changed, 0);
+        UnixListener::bind(listening).unwrap()
+    };
+    fs::set_permissions(server.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let _theirs = thread::spawn(listen).join().unwrap();
+    stays(
+        &blocking(&server).route_of(0, server.tcp, &theirs),
+        "Stranger:1",
+    );
 }
 
 fn bound() {

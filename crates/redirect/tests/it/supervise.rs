@@ -55,6 +55,12 @@ impl Run {
         self
     }
 
+    /// A route to the socket of a server that acts as this user.
+    pub(crate) fn route_of(mut self, uid: u32, from: SocketAddr, to: &Path) -> Self {
+        self.routes.push(format!("{uid}@{from}={}", to.display()));
+        self
+    }
+
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.without.push(name.to_owned());
         self
@@ -223,19 +229,22 @@ fn counts(stats: &Stats) -> String {
 
 fn route(text: &str) -> Route {
     let mut parts = text.splitn(3, '=');
-    let from = parts.next().unwrap().parse().unwrap();
+    let from = parts.next().unwrap();
+    let (uid, from) = from
+        .split_once('@')
+        .map_or((None, from), |(uid, from)| (Some(uid), from));
     let path = parts.next().unwrap();
     let demands = parts.map(|words| Demand {
         words: words.to_owned(),
         harmless: Vec::new(),
     });
     Route {
-        from,
+        from: from.parse().unwrap(),
         to: match path.strip_prefix('@') {
             Some(name) => SocketName::Abstract(name.into()),
             None => SocketName::Path(path.into()),
         },
-        server_pid: None,
+        server_uid: uid.map(|it| it.parse().unwrap()),
         demands: demands.collect(),
     }
 }

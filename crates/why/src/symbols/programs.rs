@@ -6,7 +6,7 @@
 use std::collections::{BTreeSet, HashMap};
 use std::fmt::Write as _;
 use std::fs::File;
-use std::io;
+use std::io::{self, Read as _};
 use std::os::fd::AsRawFd as _;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
@@ -17,12 +17,16 @@ use blazesym::symbolize::source::{Elf, Process as ProcessSource, Source};
 use blazesym::symbolize::{Input, Reason, Symbolized, Symbolizer, TranslateFileOffset};
 use looptax_host::{View, Viewer, read};
 use procfs::process::{MMapPath, Process};
+use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::places::{FileId, MappedFile};
 use crate::spaces::VDSO;
 
 /// Where the packages of the distributions put debug files.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+
+/// Largest program of somebody else's that has names.
+const MOST_COPIED: u64 = 1 << 30;
 
 /// A file with code that can be read.
 struct Program {
@@ -93,7 +97,7 @@ impl Programs {
 }
 
 fn open(file: MappedFile<'_>) -> Option<Program> {
-    let held = open_mapped(file).ok()?;
+    let held = unchanging(open_mapped(file).ok()?).ok()?;
     let path = place_of(&held);
     let debug_file = find_debug_file(&path).and_then(|it| read::open(&it).ok());
     let held: Vec<File> = debug_file.into_iter().chain([held]).collect();
@@ -122,6 +126,21 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     } else {
         Err(io::ErrorKind::NotFound.into())
     }
+}
+
+/// The file itself where it is root's alone, else a copy: symbols are read from memory that is the file's, and whoever
+/// makes that shorter meanwhile would end us.
+fn unchanging(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
+    if found.uid() == 0 && found.mode() & 0o022 == 0 {
+        return Ok(file);
+    }
+    let mut copy = File::from(memfd_create("program", MemfdFlags::CLOEXEC)?);
+    let n_bytes = io::copy(&mut file.take(MOST_COPIED), &mut copy)?;
+    if n_bytes == MOST_COPIED {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(copy)
 }
 
 fn viewer(pid: u32) -> Option<Viewer> {

@@ -8,6 +8,7 @@ mod hba;
 mod home;
 mod journal;
 pub(super) mod kind;
+mod moved;
 mod names;
 mod output;
 mod password;
@@ -18,6 +19,7 @@ mod stack;
 mod undo;
 mod version;
 mod view;
+mod why;
 
 use kind::Kind;
 
@@ -42,4 +44,7 @@ pub(super) const KINDS: &[Kind] = &[
     stack::GUNICORN,
     stack::TITLE,
     stack::MODULES,
+    moved::RUN,
+    moved::TRIAL,
+    why::WHY,
 ];

@@ -305,7 +305,7 @@ fn start_nginx(
 }
 
 /// Where a program lies; of PHP-FPM one of its versions.
-fn program(name: &str) -> Option<PathBuf> {
+pub(super) fn program(name: &str) -> Option<PathBuf> {
     let folders = PATH.split(':').map(Path::new);
     let is_it = |found: &str| found == name || name == "php-fpm" && found.starts_with(name);
     folders

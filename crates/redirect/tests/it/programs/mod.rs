@@ -68,7 +68,7 @@ fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
     let route = |server: &&Bound| Route {
         from: server.tcp,
         to: SocketName::Path(server.socket.clone()),
-        server_pid: None,
+        server_uid: None,
         demands: Vec::new(),
     };
     Config {
