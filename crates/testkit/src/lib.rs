@@ -14,4 +14,5 @@ pub mod programs;
 pub mod replay;
 pub mod runner;
 pub mod scratch;
+mod signals;
 pub mod skips;

@@ -325,6 +325,12 @@ pub struct Finished {
 }
 
 impl Finished {
+    /// What it printed, without its lines: where they end depends on how long the names of folders are.
+    pub fn words(&self) -> String {
+        let words: Vec<_> = self.stdout.split_whitespace().collect();
+        words.join(" ")
+    }
+
     /// Fails unless it ended with this exit code.
     ///
     /// # Panics

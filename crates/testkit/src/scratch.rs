@@ -8,7 +8,7 @@ use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::patience;
+use crate::{patience, signals};
 
 /// A folder that goes away with this.
 #[derive(Debug)]
@@ -42,6 +42,7 @@ impl Scratch {
     /// # Panics
     /// When it cannot be made.
     pub fn below(folder: &Path) -> Self {
+        signals::are_heard_by_children();
         let folder = tempfile::Builder::new()
             .prefix("lt-")
             .tempdir_in(folder)

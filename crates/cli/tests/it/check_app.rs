@@ -107,7 +107,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(0);
     // Broken to the width of a terminal, by how long the scratch folder's name is.
-    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = run.words();
     assert!(flat.contains(": on the socket already"), "{}", run.stdout);
 }
 
@@ -130,7 +130,7 @@ fn r20_an_application_on_the_socket_whose_login_fails_there_is_not_called_fine()
     );
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(1);
-    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run.words();
     for words in ["on the socket already, and does not work", "Access denied"] {
         assert!(said.contains(words), "{words} in {said}");
     }
@@ -385,7 +385,7 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     }
     let run = check(&scratch, &["--app", &dotenv]);
     run.expect_code(1);
-    let text = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let text = run.words();
     for words in [
         "`db` is the name of a container: compose.yaml has a service of that name",
         "volumes: ['db-socket:/var/run/postgresql']",

@@ -336,7 +336,7 @@ fn r21_a_container_without_servers_says_that_it_sees_only_itself() {
         .args(["find", "--once"])
         .run();
     run.expect_code(0);
-    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = run.words();
     assert!(flat.contains("only processes of this container"), "{flat}");
     assert!(flat.contains("--pid=host --net=host"), "{flat}");
 }

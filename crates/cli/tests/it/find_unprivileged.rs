@@ -435,7 +435,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
         .args(["check", "--pid", &pid.to_string()])
         .uid(65_534)
         .run();
-    let flat = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let flat = run.words();
     assert!(
         flat.contains(&format!("127.0.0.1:{}", machine.port)),
         "{flat}"

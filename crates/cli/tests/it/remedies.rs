@@ -56,7 +56,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
         let is_way = ["unix", "tls-off"].contains(&remedy["kind"].as_str().unwrap());
         assert_eq!(remedy["is_paired"], is_way, "{remedy}");
     }
-    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = run.words();
     for expected in [
         "what would help on private:redis over tcp: 1 connection, get, client-pinned",
         "for programs that do otherwise today",

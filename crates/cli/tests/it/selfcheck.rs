@@ -35,7 +35,7 @@ fn text_json_and_exit_code_say_the_same() {
         other => run.fail(&format!("`{other}` of a single run")),
     };
     run.expect_code(code);
-    let shown = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let shown = run.words();
     assert!(shown.contains(words), "{words} in {shown}");
     scratch.check_nothing_left();
 }

@@ -97,14 +97,14 @@ fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
     let scene = Scene::new(BEFORE);
     let run = scene.switch(&["--yes"]);
     run.expect_code(1);
-    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = run.words();
     assert!(words.contains("['db-socket:/var/run/mysqld']"), "{words}");
     assert!(!words.contains("--compose"), "{words}");
     let text = BEFORE.replace("image: mariadb:11", "image: own/mariadb");
     let other = Scene::new(&text);
     let run = other.switch(&["--compose", "--yes"]);
     run.expect_code(1);
-    let words = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let words = run.words();
     for part in [
         "`own/mariadb` has its socket is not known",
         "['db-socket:/var/run/mysqld']",

@@ -14,7 +14,7 @@ use crate::heading::{server, version};
 use crate::words::row::{is_usable, verdict_words};
 
 /// Servers that are named; the others are counted.
-const MOST_SERVERS: usize = 4;
+const MOST_SERVERS: usize = 2;
 /// Programs that are named; the others are counted.
 const MOST_PROGRAMS: usize = 2;
 /// Columns before what is said of a subject.
@@ -296,7 +296,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
             Paint::Unsure,
         );
     }
-    let us = padded(&text.signed_micros_interval(us), COLUMNS[1]);
+    // An interval that is longer has a space behind it all the same.
+    let us = padded(&text.signed_micros_interval(us), COLUMNS[1] - 1) + " ";
     let fewer = text.percent(pct);
     match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),

@@ -28,7 +28,7 @@ fn expect_as_before(app: &Application, run: &Finished, before: &[u8], words: &st
 
 #[track_caller]
 fn expect_back(app: &Application, run: &Finished, before: &[u8], words: &str) {
-    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run.words();
     if !said.contains(words) {
         run.fail(&format!("`{words}` was expected on stdout"));
     }
@@ -150,7 +150,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     let run = running.wait();
     drop(stranger);
     run.expect_code(3);
-    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run.words();
     if !said.contains("still has its connection over TCP of before") {
         run.fail("who holds its connection is not named");
     }

@@ -380,7 +380,7 @@ fn as_nobody<'a>(program: &'a str, words: &[&'a str]) -> Vec<&'a str> {
 
 #[track_caller]
 pub(super) fn expect_said(run: &Finished, words: &str) {
-    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run.words();
     if !said.contains(words) {
         run.fail(&format!("`{words}` was expected on stdout"));
     }

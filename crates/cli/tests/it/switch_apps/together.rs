@@ -186,7 +186,7 @@ impl Shop {
 
 #[track_caller]
 fn expect_said(run: &Finished, words: &str) {
-    let said = run.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    let said = run.words();
     if !said.contains(words) {
         run.fail(&format!("`{words}` was expected on stdout"));
     }
