@@ -10,6 +10,7 @@
     reason = "the room that opens files and starts programs for all others"
 )]
 
+pub mod children;
 mod control;
 pub mod entrance;
 mod folder;

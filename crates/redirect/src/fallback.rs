@@ -10,7 +10,7 @@ pub enum FallbackReason {
     Refused,
     /// The caller may not use the socket.
     Denied,
-    /// Somebody else than the server's user listens on the socket.
+    /// Another user than the server's listens at the socket, or another server.
     Stranger,
     /// The socket's queue is full, and the caller cannot wait or has waited long enough.
     Full,
@@ -77,7 +77,7 @@ impl FallbackReason {
             Self::NoSocket => "there is no socket at that path",
             Self::Refused => "nobody listens on the socket",
             Self::Denied => "the program's user may not use the socket",
-            Self::Stranger => "another user than the server's listens on the socket",
+            Self::Stranger => "the socket is another one than the server's",
             Self::Full => "the socket's queue is full",
             Self::Bound => "the program chose its own port",
             Self::OtherNetwork => "the program is in another network namespace",

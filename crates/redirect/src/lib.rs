@@ -47,7 +47,7 @@ mod watches;
 pub use error::RedirectError;
 pub use fallback::FallbackReason;
 pub use launch::{Program, Surroundings, User, exec};
-pub use mapping::{Demand, Mapping, Route, SocketName};
+pub use mapping::{Demand, Mapping, Owner, Route, SocketName};
 pub use outcome::{Event, Stats};
 pub use own_threads::OwnThreads;
 pub use probe::{Features, Obstacle, probe};

@@ -30,11 +30,20 @@ pub struct Route {
     pub from: SocketAddr,
     /// What it gets.
     pub to: SocketName,
-    /// The user that the server behind both acts as: root and this user alone get connections. `None`: whoever listens
-    /// at the socket gets them.
-    pub server_uid: Option<u32>,
+    /// Who alone gets connections. `None`: whoever listens at the socket.
+    pub owner: Option<Owner>,
     /// What keeps a process on TCP.
     pub demands: Vec<Demand>,
+}
+
+/// Who listens at a socket. A name leads to another socket once somebody may write to one of its folders; that which
+/// was bound stays with the one that listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// The user that the server acts as; root may listen in its place.
+    pub uid: u32,
+    /// What the server bound, in its own view of the folders.
+    pub bound: SocketName,
 }
 
 /// Words in a process's arguments or environment that say that it needs what a socket does not give.
@@ -112,7 +121,7 @@ mod tests {
         let route = |from: &&str| Route {
             from: from.parse().unwrap(),
             to: SocketName::Path("/run/a.sock".into()),
-            server_uid: None,
+            owner: None,
             demands: Vec::new(),
         };
         Mapping {

@@ -170,8 +170,13 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             PointCode::ServerNotSeen,
             Outcome::Unknown,
             format!(
-                "no server that is known was seen on port {} (without root only our own are)",
-                address.port
+                "no server that is known was seen on port {}{}",
+                address.port,
+                if looptax_host::is_privileged() {
+                    ""
+                } else {
+                    " (without root only our own are)"
+                }
             ),
         ),
     };

@@ -8,10 +8,11 @@ use std::io;
 use std::os::fd::AsFd;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use looptax_advise::check::{End, Reach, Step};
-use looptax_host::{kernel, read};
+use looptax_host::{children, kernel, read};
 use rustix::fs::{Access, FileType, Stat};
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 use rustix::process::{chroot, fchdir};
@@ -22,6 +23,9 @@ use super::rights::Rights;
 
 /// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
 const MOST_PATH_BYTES: usize = 107;
+
+/// How long the way may take: all of it is looking at names.
+const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends a child that way.
 pub fn reach(socket: &Path, client: &Client) -> Reach {
@@ -57,10 +61,8 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
             command.args(["--groups", &groups.join(",")]);
         }
     }
-    let output = command
-        .stdin(Stdio::null())
-        .stderr(Stdio::piped())
-        .output()?;
+    // Whose rights it has may stop it, and hang it in a file system of theirs.
+    let output = children::output(&mut command, PATIENCE)?;
     if output.status.success() {
         Ok(output.stdout)
     } else {

@@ -5,7 +5,7 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use looptax_redirect::{Demand, Mapping, Route, SocketName};
+use looptax_redirect::{Demand, Mapping, Owner, Route, SocketName};
 
 /// A port and the socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,8 +16,8 @@ pub struct Candidate {
     pub to: SocketName,
     /// The server, where it is known: `mariadbd, pid 4711`.
     pub server: Option<(String, u32)>,
-    /// The user that it acts as.
-    pub server_uid: Option<u32>,
+    /// How its socket proves to be its, where it was found.
+    pub owner: Option<Owner>,
     /// Why it stays on TCP all the same.
     pub stays: Option<String>,
     /// What a process says that keeps it on TCP.
@@ -37,7 +37,7 @@ impl Candidate {
             from,
             to,
             server: None,
-            server_uid: None,
+            owner: None,
             stays: None,
             demands: Vec::new(),
             checked: Vec::new(),
@@ -59,7 +59,7 @@ pub fn mapping(candidates: &[Candidate]) -> Mapping {
         candidate.from.iter().map(|from| Route {
             from: *from,
             to: candidate.to.clone(),
-            server_uid: candidate.server_uid,
+            owner: candidate.owner.clone(),
             demands: candidate.demands.clone(),
         })
     });

@@ -30,6 +30,7 @@ pub(super) fn published_candidate(
     ports.sort_unstable();
     ports.dedup();
     let found = socket_for(published.server_port, &ports, &sockets);
+    let socket = found.unwrap_or(first);
     let several = "it listens on several ports and sockets; --map says which belong together";
     let stays = match found {
         Some(socket) => socket.objection.clone(),
@@ -42,9 +43,9 @@ pub(super) fn published_candidate(
     );
     Some(Candidate {
         server: Some((name, server.process.pid)),
-        server_uid: Some(server.process.uid),
+        owner: Some(socket.owner(server)),
         stays,
-        ..Candidate::new(from, found.unwrap_or(first).name.clone())
+        ..Candidate::new(from, socket.name.clone())
     })
 }
 
@@ -64,6 +65,7 @@ fn sockets(server: &Server) -> Vec<Socket> {
             };
             Socket {
                 objection: here.as_deref().map_or_else(|| Some(hidden()), usable),
+                bound: SocketName::Path(path.clone()),
                 name: SocketName::Path(here.unwrap_or_else(|| path.clone())),
                 short: short_name(path),
             }

@@ -9,7 +9,7 @@ use std::path::Path;
 
 use looptax_discover::{Endpoint, NamespaceId, Place, Server, SocketFile};
 use looptax_host::{FileId, read};
-use looptax_redirect::SocketName;
+use looptax_redirect::{Owner, SocketName};
 
 use super::candidate::{Candidate, named};
 use crate::listener::listening;
@@ -17,9 +17,20 @@ use crate::listener::listening;
 /// A socket of a server, or why it cannot be used.
 pub(super) struct Socket {
     pub name: SocketName,
+    /// How the server names it.
+    pub bound: SocketName,
     /// Its file's name, or the abstract name.
     pub short: String,
     pub objection: Option<String>,
+}
+
+impl Socket {
+    pub(super) fn owner(&self, server: &Server) -> Owner {
+        Owner {
+            uid: server.process.uid,
+            bound: self.bound.clone(),
+        }
+    }
 }
 
 /// The pairs of a server in our network; a port without a socket is none.
@@ -44,11 +55,11 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
             continue;
         }
         found.push(match socket_for(*port, &ports, &sockets) {
-            Some(socket) => candidate(server, from, socket.name.clone(), socket.objection.clone()),
+            Some(socket) => candidate(server, from, socket, socket.objection.clone()),
             None => candidate(
                 server,
                 from,
-                sockets[0].name.clone(),
+                &sockets[0],
                 Some(
                     "it listens on several ports and sockets; --map says which belong together"
                         .to_owned(),
@@ -62,14 +73,14 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
 fn candidate(
     server: &Server,
     from: Vec<SocketAddr>,
-    to: SocketName,
+    to: &Socket,
     stays: Option<String>,
 ) -> Candidate {
     Candidate {
         server: Some((server.name(), server.process.pid)),
-        server_uid: Some(server.process.uid),
+        owner: Some(to.owner(server)),
         stays,
-        ..Candidate::new(from, to)
+        ..Candidate::new(from, to.name.clone())
     }
 }
 
@@ -126,12 +137,14 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
             let name = name.to_string_lossy();
             Some(Socket {
                 name: named(&name),
+                bound: named(&name),
                 short: name.into_owned(),
                 objection: None,
             })
         }
         Place::Path { path, file } => Some(Socket {
             name: SocketName::Path(path.clone()),
+            bound: SocketName::Path(path.clone()),
             short: short_name(path),
             objection: objection(server, path, *file),
         }),
@@ -213,6 +226,7 @@ mod tests {
     fn sockets(names: &[&str]) -> Vec<Socket> {
         let socket = |name: &&str| Socket {
             name: named(name),
+            bound: named(name),
             short: (*name).to_owned(),
             objection: None,
         };

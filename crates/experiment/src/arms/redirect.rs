@@ -194,7 +194,7 @@ fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
         (Endpoint::Tcp(from), Endpoint::Unix(path)) => Some(Route {
             from,
             to: SocketName::Path(path),
-            server_uid: None,
+            owner: None,
             demands: Vec::new(),
         }),
         _ => None,

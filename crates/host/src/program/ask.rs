@@ -2,7 +2,7 @@
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io::{self, Read};
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::process::CommandExt;
 use std::process::{Child as Started, Command, Stdio};
 use std::sync::Arc;
@@ -14,6 +14,7 @@ use rustix::process::{Pid, WaitId, WaitIdOptions};
 use super::child::{self, Child, Parts};
 use super::supervise::{self, Supervision, Verdict};
 use super::{ProgramError, Subject};
+use crate::children;
 
 /// The most that is read of what a program prints: `nginx -T` prints whole configurations.
 const MOST_BYTES: usize = 8 << 20;
@@ -90,7 +91,7 @@ impl Subject {
             variables: self.variables(ask.variables)?,
             confinement,
         });
-        let mut running = match start(child) {
+        let mut running = match start(child, ask.within) {
             Ok(running) => running,
             Err(source) => {
                 // Without a filter it is not started, and the kernel says why.
@@ -103,7 +104,7 @@ impl Subject {
         };
         let answer = self.read(&mut running, ask);
         child::end_group(running.id());
-        let status = running.wait().map_err(failed);
+        let status = children::ended(&mut running).map_err(failed);
         if let Some(supervision) = supervision {
             match supervision.end() {
                 Verdict::Counts => {}
@@ -117,7 +118,7 @@ impl Subject {
         let (output, errors) = answer?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Answer {
-            code: status?.code(),
+            code: status?.and_then(|it| it.code()),
             output: text(output),
             errors: text(errors),
         })
@@ -233,14 +234,21 @@ fn is_seccomp_s(error: &io::Error) -> bool {
     )
 }
 
-fn start(child: Child) -> io::Result<Started> {
+fn start(child: Child, within: Duration) -> io::Result<Started> {
     let child = Arc::new(child);
-    // The name is not used: the child executes a descriptor before the name would be looked for.
-    let mut command = Command::new("/proc/self/exe");
-    { command.stdin(Stdio::null()).stdout(Stdio::piped()) }.stderr(Stdio::piped());
-    // SAFETY: it calls the kernel and makes no memory.
-    unsafe { command.pre_exec(move || Err(child.become_program())) };
-    let running = command.spawn()?;
+    let command = |teller: OwnedFd| {
+        // The name is not used: the child executes a descriptor before the name would be looked for.
+        let mut command = Command::new("/proc/self/exe");
+        { command.stdin(Stdio::null()).stdout(Stdio::piped()) }.stderr(Stdio::piped());
+        let become_program = move || {
+            children::tell(&teller)?;
+            Err(child.become_program())
+        };
+        // SAFETY: it calls the kernel and makes no memory.
+        unsafe { command.pre_exec(become_program) };
+        command
+    };
+    let running = children::start(command, within)?;
     let nonblocking = |fd: std::os::fd::BorrowedFd<'_>| {
         // SAFETY: a descriptor of ours, and numbers.
         unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };

@@ -28,7 +28,7 @@ impl Asked<'_> {
             let new = socket::stream(libc::AF_UNIX).map_err(failed(FallbackReason::Failed))?;
             let named = self.name(supervisor, &new, own_port);
             named.map_err(failed(FallbackReason::Failed))?;
-            let Route { to, server_uid, .. } = &supervisor.mapping.routes[self.route_idx];
+            let Route { to, owner, .. } = &supervisor.mapping.routes[self.route_idx];
             let mut connected = socket::connect(new.as_fd(), to);
             if connected
                 .as_ref()
@@ -40,10 +40,10 @@ impl Asked<'_> {
             }
             connected.map_err(|it| refusal(&it))?;
             // A name that was the server's may be somebody else's by now.
-            if let Some(wanted) = *server_uid {
-                let uid = socket::listener_uid(new.as_fd());
-                let uid = uid.map_err(failed(FallbackReason::Failed))?;
-                if ![0, wanted].contains(&uid) {
+            if let Some(wanted) = owner {
+                let found = socket::owner(new.as_fd());
+                let found = found.map_err(failed(FallbackReason::Failed))?;
+                if ![0, wanted.uid].contains(&found.uid) || found.bound != wanted.bound {
                     return Err(FallbackReason::Stranger.into());
                 }
             }

@@ -52,7 +52,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
         routes.push(Route {
             from,
             to,
-            server_uid: None,
+            owner: None,
             demands: Vec::new(),
         });
     }
@@ -75,7 +75,7 @@ mod tests {
         Route {
             from: from.parse().unwrap(),
             to,
-            server_uid: None,
+            owner: None,
             demands: Vec::new(),
         }
     }

@@ -1,13 +1,14 @@
 //! Sockets: made, named, connected, asked and told.
 
-use std::ffi::{c_int, c_long};
+use std::ffi::{OsStr, c_int, c_long};
 use std::io;
 use std::mem::size_of;
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 
 use super::{checked, new_fd};
-use crate::mapping::SocketName;
+use crate::mapping::{Owner, SocketName};
 
 /// A socket's address as bytes, as long as the longest.
 #[derive(Debug, Clone, Copy)]
@@ -61,7 +62,6 @@ pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<(
 
 /// Connects to a Unix socket.
 pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()> {
-    use std::os::unix::ffi::OsStrExt;
     let (bytes, n_bytes) = match to {
         SocketName::Path(path) => unix_name(path.as_os_str().as_bytes(), false),
         SocketName::Abstract(name) => unix_name(name, true),
@@ -77,25 +77,38 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
     checked(result.into()).map(drop)
 }
 
-/// The user who called `listen` at the other end of a connected Unix socket.
+/// Who listens at the other end of a connected Unix socket: who called `listen`, and what was bound.
 ///
 /// # Source
-/// unix(7): `SO_PEERCRED`.
-pub(crate) fn listener_uid(socket: BorrowedFd<'_>) -> io::Result<u32> {
+/// unix(7): `SO_PEERCRED`, and `getpeername` of an abstract name and of a path, which ends with a zero.
+pub(crate) fn owner(socket: BorrowedFd<'_>) -> io::Result<Owner> {
     let mut bytes = [0; size_of::<libc::ucred>()];
     option(socket, libc::SOL_SOCKET, libc::SO_PEERCRED, &mut bytes)?;
     // Three numbers of four bytes: the process, its user, its group.
     let [_, _, _, _, u0, u1, u2, u3, ..] = bytes;
-    Ok(u32::from_ne_bytes([u0, u1, u2, u3]))
+    let name = name_by(socket, libc::getpeername)?;
+    Ok(Owner {
+        uid: u32::from_ne_bytes([u0, u1, u2, u3]),
+        bound: match name.bytes().get(2..).unwrap_or_default() {
+            [0, name @ ..] => SocketName::Abstract(name.to_vec()),
+            [path @ .., 0] | path => SocketName::Path(OsStr::from_bytes(path).into()),
+        },
+    })
 }
 
 /// The name that a socket is bound to.
 pub(crate) fn own_name(socket: BorrowedFd<'_>) -> io::Result<RawName> {
+    name_by(socket, libc::getsockname)
+}
+
+type AskName = unsafe extern "C" fn(c_int, *mut libc::sockaddr, *mut libc::socklen_t) -> c_int;
+
+fn name_by(socket: BorrowedFd<'_>, ask: AskName) -> io::Result<RawName> {
     let mut bytes = [0; size_of::<libc::sockaddr_storage>()];
     let mut n_bytes = bytes.len() as libc::socklen_t;
     // SAFETY: the array is as long as its length says.
     let result = unsafe {
-        libc::getsockname(
+        ask(
             socket.as_raw_fd(),
             bytes.as_mut_ptr().cast(),
             &raw mut n_bytes,

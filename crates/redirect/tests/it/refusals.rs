@@ -122,12 +122,17 @@ fn stranger() {
     let server = Server::start();
     // SAFETY: it takes nothing and cannot fail.
     let own = unsafe { libc::geteuid() };
-    let run = |uid| blocking(&server).route_of(uid, server.tcp, &server.socket);
-    run(own).run().good().expect_counts(1, "");
+    let run = |uid, bound| blocking(&server).route_of(uid, bound, server.tcp, &server.socket);
+    run(own, &server.socket).run().good().expect_counts(1, "");
+    // Its own, but another server's.
+    stays(&run(own, server.folder.path()), "Stranger:1");
     if !is_root() {
-        return stays(&run(own + 1), "Stranger:1");
+        return stays(&run(own + 1, &server.socket), "Stranger:1");
     }
-    run(NOBODY).run().good().expect_counts(1, "");
+    run(NOBODY, &server.socket)
+        .run()
+        .good()
+        .expect_counts(1, "");
     let theirs = server.folder.path().join("theirs");
     let listening = theirs.clone();
     let listen = move || {
@@ -139,7 +144,7 @@ fn stranger() {
     fs::set_permissions(server.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let _theirs = thread::spawn(listen).join().unwrap();
     stays(
-        &blocking(&server).route_of(0, server.tcp, &theirs),
+        &blocking(&server).route_of(0, &theirs, server.tcp, &theirs),
         "Stranger:1",
     );
 }

@@ -7,7 +7,8 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
 use looptax_redirect::{
-    Config, Demand, Event, Exit, Mapping, Program, Route, SocketName, Stats, Surroundings, Switches,
+    Config, Demand, Event, Exit, Mapping, Owner, Program, Route, SocketName, Stats, Surroundings,
+    Switches,
 };
 
 /// Set for a supervisor that begins while another thread of it is about to end.
@@ -55,9 +56,10 @@ impl Run {
         self
     }
 
-    /// A route to the socket of a server that acts as this user.
-    pub(crate) fn route_of(mut self, uid: u32, from: SocketAddr, to: &Path) -> Self {
-        self.routes.push(format!("{uid}@{from}={}", to.display()));
+    /// A route to the socket of a server that acts as this user and has bound this path.
+    pub(crate) fn route_of(mut self, uid: u32, bound: &Path, from: SocketAddr, to: &Path) -> Self {
+        let (bound, to) = (bound.display(), to.display());
+        self.routes.push(format!("{uid}@{from}={to}={bound}"));
         self
     }
 
@@ -234,6 +236,10 @@ fn route(text: &str) -> Route {
         .split_once('@')
         .map_or((None, from), |(uid, from)| (Some(uid), from));
     let path = parts.next().unwrap();
+    let owner = uid.map(|it| Owner {
+        uid: it.parse().unwrap(),
+        bound: SocketName::Path(parts.next().unwrap().into()),
+    });
     let demands = parts.map(|words| Demand {
         words: words.to_owned(),
         harmless: Vec::new(),
@@ -244,7 +250,7 @@ fn route(text: &str) -> Route {
             Some(name) => SocketName::Abstract(name.into()),
             None => SocketName::Path(path.into()),
         },
-        server_uid: uid.map(|it| it.parse().unwrap()),
+        owner,
         demands: demands.collect(),
     }
 }

@@ -16,6 +16,7 @@ mod reading;
 mod scene;
 mod spool;
 mod stack;
+mod stop;
 mod undo;
 mod version;
 mod view;
@@ -47,4 +48,5 @@ pub(super) const KINDS: &[Kind] = &[
     moved::RUN,
     moved::TRIAL,
     why::WHY,
+    stop::STOP,
 ];

@@ -68,7 +68,7 @@ fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
     let route = |server: &&Bound| Route {
         from: server.tcp,
         to: SocketName::Path(server.socket.clone()),
-        server_uid: None,
+        owner: None,
         demands: Vec::new(),
     };
     Config {
