@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::StoreError;
 
 /// More than any record has.
-const MOST_BYTES: u64 = 4 << 30;
+const MOST_BYTES: u64 = 512 << 20;
 
 /// The one field that every generation of records has.
 #[derive(Deserialize)]
