@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result};
 use clap::Args;
-use looptax_record::{Client, Estimate, PastRun, PastVerdict, Placement, Verdict};
+use looptax_model::record::{Client, Estimate, PastRun, PastVerdict, Placement, Verdict};
 use looptax_store::History;
 
 use crate::{process, workspace};

@@ -25,11 +25,11 @@ const STEPS: [(&str, &str); 19] = [
     ("random programs under looptax run", "lab oracle programs"),
     (
         "statistics, simulated",
-        "run --release --locked --package looptax-stats --example simulate",
+        "run --release --locked --package looptax-model --example simulate",
     ),
     (
         "a fleet, simulated",
-        "run --release --locked --package looptax-stats --example simulate_fleet",
+        "run --release --locked --package looptax-model --example simulate_fleet",
     ),
     (
         "verdicts on disturbed machines, simulated",

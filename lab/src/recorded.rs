@@ -1,7 +1,7 @@
 //! What looptax measured, read from the record that it prints.
 
 use anyhow::{Context, Result};
-use looptax_record::{Comparison, Record, Slice};
+use looptax_model::record::{Comparison, Record, Slice};
 
 /// The only comparison of a printed record.
 pub(crate) fn comparison(printed: &str) -> Result<Comparison> {
@@ -14,7 +14,7 @@ pub(crate) fn comparison(printed: &str) -> Result<Comparison> {
 /// A proved arm.
 pub(crate) struct Arm<'a> {
     pub(crate) idx: u32,
-    pub(crate) seen: &'a looptax_record::Arm,
+    pub(crate) seen: &'a looptax_model::record::Arm,
     pub(crate) rate_per_s: f64,
     pub(crate) cpu: Cpu,
 }

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::Kind;
-use looptax_path::{Conversation, Endpoint, Limits};
-use looptax_servers::pooler::PoolMode;
-use looptax_servers::{Config, Listening, PrivateServer, Reaper, leftovers};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_experiment::servers::pooler::PoolMode;
+use looptax_experiment::servers::{Config, Listening, PrivateServer, Reaper, leftovers};
+use looptax_model::dsn::Kind;
 
 /// How long anything may take to start or to settle.
 const PATIENCE: Duration = Duration::from_secs(60);

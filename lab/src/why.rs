@@ -10,7 +10,7 @@ use std::process::Command;
 
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
-use looptax_record::{Estimate, Figure, Record, Why, WhyRow};
+use looptax_model::record::{Estimate, Figure, Record, Why, WhyRow};
 
 use crate::process;
 use crate::recorded;
@@ -211,7 +211,10 @@ fn injected(looptax: &Path, options: &Injected) -> Result<()> {
 
 /// How long a request of one arm was kept busy by its own count.
 fn waited_us(why: &Why, side: usize) -> f64 {
-    let arms = [looptax_stats::Side::Baseline, looptax_stats::Side::Other];
+    let arms = [
+        looptax_model::stats::Side::Baseline,
+        looptax_model::stats::Side::Other,
+    ];
     let slices = why
         .epochs
         .iter()

@@ -1,9 +1,10 @@
 //! `cargo xtask arrows`: who may depend on whom, between rooms and between the files of one.
 //!
-//! The map is the table of rooms in ARCHITECTURE.md: each row says which rooms its room sees. It is held against
-//! `cargo metadata` both ways, so that an arrow that nobody drew cannot creep in, and none stays that nobody needs.
+//! The map is the table of rooms in ARCHITECTURE.md: each row says which rooms its room sees, a package or a module of
+//! one. It is held against the paths in the files both ways, so that an arrow that nobody drew cannot creep in, and none
+//! stays that nobody needs.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::Path;
 
@@ -30,9 +31,10 @@ const TERMINAL_LIBRARIES: [&str; 11] = [
     "rpassword",
 ];
 /// Rooms that still have circles: none may be added, and a room without one leaves the list.
-const WITH_CIRCLES: [&str; 2] = ["redirect", "servers"];
+const WITH_CIRCLES: [&str; 2] = ["experiment", "redirect"];
 
-/// A dependency of a package, both by the name of its room or library.
+/// A use of one room by another, or of a library.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Edge {
     from: String,
     to: String,
@@ -40,31 +42,70 @@ struct Edge {
     is_dev: bool,
 }
 
-/// Fails on every arrow that is not on the map, on every one of the map that is not there, and on circles of files.
+/// Fails on every arrow that is not on the map, on every one of the map that is not there, and on circles of rooms or files.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
     let path = root.join("ARCHITECTURE.md");
     let text =
         fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let metadata = workspace::metadata()?;
-    let mut found = findings(&map(&text), &rooms(&metadata), &edges(&metadata));
-    found.extend(circles_of_files(&metadata)?);
+    let modules = modules(&text);
+    let packages = packages(&metadata)?;
+    let mut edges: Vec<Edge> = edges(&metadata);
+    edges.extend(packages.iter().flat_map(|it| it.edges(&modules, &packages)));
+    edges.sort();
+    edges.dedup();
+    let rooms: Vec<String> = packages.iter().flat_map(|it| it.rooms(&modules)).collect();
+    let map = map(&text);
+    let mut found = findings(&map, &rooms, &edges);
+    found.extend(circle_of_rooms(map));
+    found.extend(packages.iter().flat_map(Package::circles_of_files));
     workspace::fail_on(&found)
+}
+
+/// The rooms of the table, with the place of each: `crates/bench`, or `crates/model/src/record` for a module.
+fn places(text: &str) -> impl Iterator<Item = (&str, Vec<&str>)> {
+    let rows = text.lines().filter(|line| line.starts_with("| `"));
+    let cells = rows.map(|row| row.trim_matches('|').split(" | ").collect::<Vec<_>>());
+    cells.filter_map(|cells| {
+        let [place, _, _, _] = cells.as_slice() else {
+            return None;
+        };
+        Some((place.trim().trim_matches('`'), cells))
+    })
+}
+
+/// The modules that are rooms, each with its package's folder.
+fn modules(text: &str) -> BTreeSet<(String, String)> {
+    let split = |(place, _): (&str, _)| {
+        let (package, module) = place.strip_prefix("crates/")?.split_once("/src/")?;
+        Some((package.to_owned(), module.to_owned()))
+    };
+    places(text).filter_map(split).collect()
 }
 
 /// What each room sees, from the table's rows: room, what it holds, which rooms it sees, what it must not.
 fn map(text: &str) -> BTreeMap<String, Vec<String>> {
-    let rows = text.lines().filter(|line| line.starts_with("| `"));
-    let cells = rows.map(|row| row.trim_matches('|').split(" | ").collect::<Vec<_>>());
-    let row = |cells: Vec<&str>| {
-        let [room, _, sees, _] = cells.as_slice() else {
-            return None;
-        };
-        let room = room.trim().trim_matches('`').trim_start_matches("crates/");
-        let sees = sees.split(',').map(|it| it.trim().to_owned());
-        Some((room.to_owned(), sees.filter(|it| it != "none").collect()))
+    let row = |(place, cells): (&str, Vec<&str>)| {
+        let room = place.rsplit('/').next()?.to_owned();
+        let sees = cells.get(2)?.split(',').map(|it| it.trim().to_owned());
+        Some((room, sees.filter(|it| it != "none").collect()))
     };
-    cells.filter_map(row).collect()
+    places(text).filter_map(row).collect()
+}
+
+/// A round of rooms that see each other, if there is one: between modules no compiler forbids it.
+fn circle_of_rooms(mut map: BTreeMap<String, Vec<String>>) -> Option<String> {
+    loop {
+        let done = map
+            .iter()
+            .find(|(_, sees)| !sees.iter().any(|it| map.contains_key(it)));
+        let Some((room, _)) = done else { break };
+        let room = room.clone();
+        map.remove(&room);
+    }
+    let left: Vec<String> = map.into_keys().collect();
+    (!left.is_empty()).then(|| format!("a circle of rooms among {}", left.join(", ")))
 }
 
 fn room(package: &str) -> &str {
@@ -74,14 +115,88 @@ fn room(package: &str) -> &str {
     }
 }
 
-fn rooms(metadata: &Metadata) -> Vec<String> {
-    let packages = metadata.workspace_packages();
-    let names = packages
-        .iter()
-        .map(|package| room(&package.name).to_owned());
-    names.collect()
+/// A package with the texts of its files below `src`.
+struct Package {
+    name: String,
+    files: Vec<(String, String)>,
 }
 
+fn packages(metadata: &Metadata) -> Result<Vec<Package>> {
+    let packages = metadata.workspace_packages();
+    let read = |package: &&cargo_metadata::Package| {
+        let folder = package.manifest_path.parent();
+        let folder = folder.context("a manifest lies in a folder")?;
+        let mut files = Vec::new();
+        read_below(folder.join("src").as_std_path(), "", &mut files)?;
+        let name = room(&package.name).to_owned();
+        Ok(Package { name, files })
+    };
+    packages.iter().map(read).collect()
+}
+
+impl Package {
+    /// The room that something below its root belongs to, by the first word of its path.
+    fn room(&self, first: &str, modules: &BTreeSet<(String, String)>) -> String {
+        let module = (self.name.clone(), first.to_owned());
+        if modules.contains(&module) {
+            module.1
+        } else {
+            self.name.clone()
+        }
+    }
+
+    fn room_of_file(&self, file: &str, modules: &BTreeSet<(String, String)>) -> String {
+        let folder = file.split_once('/').map_or("", |(folder, _)| folder);
+        self.room(folder, modules)
+    }
+
+    /// Its rooms: of a package whose root only declares them it is none itself.
+    fn rooms(&self, modules: &BTreeSet<(String, String)>) -> BTreeSet<String> {
+        let files = self.files.iter().filter(|it| it.0 != "lib.rs");
+        files.map(|it| self.room_of_file(&it.0, modules)).collect()
+    }
+
+    /// Who of it uses which room.
+    fn edges(&self, modules: &BTreeSet<(String, String)>, all: &[Self]) -> Vec<Edge> {
+        let mut found = Vec::new();
+        for (file, text) in self.files.iter().filter(|it| it.0 != "lib.rs") {
+            let from = self.room_of_file(file, modules);
+            for path in circles::paths(text) {
+                let package = match path[0].as_str() {
+                    "crate" => Some(self),
+                    other => { other.strip_prefix("looptax_") }
+                        .and_then(|it| all.iter().find(|package| package.name == it)),
+                };
+                let Some(package) = package else { continue };
+                let to = package.room(path.get(1).map_or("", |it| it), modules);
+                if to != from {
+                    let (from, is_room, is_dev) = (from.clone(), true, false);
+                    found.push(Edge {
+                        from,
+                        to,
+                        is_room,
+                        is_dev,
+                    });
+                }
+            }
+        }
+        found
+    }
+
+    fn circles_of_files(&self) -> Vec<String> {
+        let circles = circles::findings(&self.name, &self.files);
+        match (WITH_CIRCLES.contains(&&*self.name), circles.is_empty()) {
+            (true, true) => vec![format!(
+                "{} has no circle of files any more: arrows.rs lists it",
+                self.name
+            )],
+            (true, false) => Vec::new(),
+            (false, _) => circles,
+        }
+    }
+}
+
+/// Libraries that packages use, and rooms that only tests do.
 fn edges(metadata: &Metadata) -> Vec<Edge> {
     let packages = metadata.workspace_packages();
     let of_package = |package: &&cargo_metadata::Package| {
@@ -91,7 +206,10 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
             is_room: dependency.path.is_some(),
             is_dev: dependency.kind == DependencyKind::Development,
         });
-        edges.collect::<Vec<_>>()
+        // What a package uses of another is read from its files.
+        edges
+            .filter(|it| it.is_dev || !it.is_room)
+            .collect::<Vec<_>>()
     };
     packages.iter().flat_map(of_package).collect()
 }
@@ -141,29 +259,6 @@ fn objection(map: &BTreeMap<String, Vec<String>>, edge: &Edge) -> Option<String>
     Some(format!(
         "{from} uses {to}: this arrow is not on the map in ARCHITECTURE.md"
     ))
-}
-
-fn circles_of_files(metadata: &Metadata) -> Result<Vec<String>> {
-    let mut found = Vec::new();
-    for package in metadata.workspace_packages() {
-        let room = room(&package.name);
-        let folder = package
-            .manifest_path
-            .parent()
-            .context("a manifest lies in a folder")?;
-        let src = folder.join("src").into_std_path_buf();
-        let mut files = Vec::new();
-        read_below(&src, "", &mut files)?;
-        let circles = circles::findings(room, &files);
-        match (WITH_CIRCLES.contains(&room), circles.is_empty()) {
-            (true, true) => found.push(format!(
-                "{room} has no circle of files any more: arrows.rs lists it"
-            )),
-            (true, false) => {}
-            (false, _) => found.extend(circles),
-        }
-    }
-    Ok(found)
 }
 
 fn read_below(src: &Path, folder: &str, files: &mut Vec<(String, String)>) -> Result<()> {
@@ -231,6 +326,27 @@ mod tests {
         );
         check(edge("cli", "clap", false), None);
         check(edge("bench", "serde", false), None);
+    }
+
+    #[test]
+    fn a_module_is_a_room_of_its_own_and_no_circle_goes_through_several() {
+        let table = "| `crates/x/src/a` | it | b | be |\n| `crates/x/src/b` | it | a | be |\n";
+        let modules = modules(table);
+        let file = |path: &str, text: &str| (path.to_owned(), text.to_owned());
+        let package = Package {
+            name: "x".to_owned(),
+            files: vec![
+                file("lib.rs", "pub mod a; pub mod b;"),
+                file("a/mod.rs", "use crate::b::B; use crate::a::c::C;"),
+                file("b/mod.rs", "fn f() -> looptax_x::a::A { todo!() }"),
+            ],
+        };
+        let found = package.edges(&modules, std::slice::from_ref(&package));
+        let found: Vec<_> = found.iter().map(|it| (&*it.from, &*it.to)).collect();
+        assert_eq!(found, [("a", "b"), ("b", "a")]);
+        assert_eq!(package.rooms(&modules).len(), 2);
+        assert!(circle_of_rooms(map(table)).is_some());
+        assert_eq!(circle_of_rooms(map(TABLE)), None);
     }
 
     #[test]

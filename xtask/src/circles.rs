@@ -36,6 +36,13 @@ pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
     found
 }
 
+/// All paths of a file that are not a test's, also those that it passes on.
+pub(crate) fn paths(text: &str) -> Vec<Vec<String>> {
+    let module = Module::read(text);
+    let paths = module.map(|it| it.paths.into_iter().chain(it.passed_on.into_values()));
+    paths.into_iter().flatten().collect()
+}
+
 type Modules = BTreeMap<Place, Module>;
 
 /// What a file says of others.

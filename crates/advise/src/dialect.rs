@@ -2,8 +2,8 @@
 
 use std::sync::LazyLock;
 
-use looptax_dsn::{Address, Kind};
-use looptax_record::Takes;
+use looptax_model::dsn::{Address, Kind};
+use looptax_model::record::Takes;
 use serde::Deserialize;
 
 use crate::cannot::Cannot;

@@ -2,7 +2,7 @@
 //!
 //! Text in, text out: nothing here connects, reads a file or looks at the machine. The table of
 //! dialects is data (`data/dialects.toml`), and so is which of them real drivers have connected with
-//! (`data/proved.toml`); `template` fills it in; `looptax_dsn` reads what people have.
+//! (`data/proved.toml`); `template` fills it in; `looptax_model::dsn` reads what people have.
 //! Called by the command line.
 #![cfg_attr(
     test,
@@ -25,7 +25,7 @@ mod template;
 mod worth;
 
 pub use dialect::{Dialect, dialects};
-pub use looptax_record::Takes;
+pub use looptax_model::record::Takes;
 pub use mongodb::MongodbOptions;
 pub use proof::Proof;
 pub use real_clients::{ClosestModel, RealClient, real_clients};

@@ -1,6 +1,6 @@
 //! What becomes of the options in a `MongoDB` URL's query on a socket.
 
-use looptax_dsn::{Pair, Query};
+use looptax_model::dsn::{Pair, Query};
 
 /// What keeps a driver at the one server that it was given.
 const DIRECT: &str = "directConnection=true";

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use serde::Deserialize;
 
 use crate::Fields;

@@ -4,7 +4,7 @@
 
 use std::sync::LazyLock;
 
-use looptax_record::Client;
+use looptax_model::record::Client;
 use serde::Deserialize;
 
 use crate::packed::{packed, unpack};

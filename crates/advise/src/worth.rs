@@ -3,7 +3,7 @@
 //! Counts CPU time alone: at a rate below the server's capacity nothing else is lost. What one request waits
 //! longer stands beside it in the reports.
 
-use looptax_record::{Estimate, Figure};
+use looptax_model::record::{Estimate, Figure};
 
 /// A loss that lies below this, in percent of one core, vanishes in what else goes on in a machine.
 const NOTHING_PCT: f64 = 1.0;

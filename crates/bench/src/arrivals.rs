@@ -67,7 +67,7 @@ impl Schedule {
 
 #[cfg(test)]
 mod tests {
-    use looptax_stats::{Side, deviation, mean};
+    use looptax_model::stats::{Side, deviation, mean};
 
     use super::*;
 

@@ -4,8 +4,8 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
-use looptax_failure::Failure;
-use looptax_stats::Side;
+use looptax_model::failure::Failure;
+use looptax_model::stats::Side;
 use looptax_wire::{Codec, Draws};
 
 /// Who serves a connection inside the server.

@@ -10,8 +10,8 @@ mod workers;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use looptax_record as record;
-use looptax_stats::Side;
+use looptax_model::record;
+use looptax_model::stats::Side;
 
 use crate::clock::now_ns;
 use crate::connect::{ConnectError, Connector, Helper};

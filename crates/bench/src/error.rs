@@ -4,8 +4,8 @@ use std::fmt;
 use std::io;
 use std::time::Duration;
 
-use looptax_failure::{Explain, Failure, Severity};
-use looptax_stats::Side;
+use looptax_model::failure::{Explain, Failure, Severity};
+use looptax_model::stats::Side;
 use looptax_wire::WireError;
 
 /// Which part of an epoch a request belonged to.

@@ -6,7 +6,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_stats::{
+use looptax_model::stats::{
     Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, StopCause, Verdict,
     hodges_lehmann, mean, median, primary, rate_per_s,
 };

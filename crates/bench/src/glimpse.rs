@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::clock::now_ns;
 use crate::connect::Connector;

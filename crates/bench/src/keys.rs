@@ -2,8 +2,8 @@
 
 use std::mem::offset_of;
 
-use looptax_script::Zipfian;
-use looptax_stats::Side;
+use crate::script::Zipfian;
+use looptax_model::stats::Side;
 use looptax_wire::Draws;
 use rand_core::SeedableRng;
 use rand_xoshiro::SplitMix64;

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use looptax_host::kernel;
-use looptax_record::CpuTicks;
+use looptax_model::record::CpuTicks;
 
 use crate::cpu_group::CpuGroup;
 

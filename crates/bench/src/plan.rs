@@ -4,12 +4,12 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::{Duration, Instant};
 
-use looptax_record::Client;
-use looptax_stats::{InterimAnalyses, StopRule};
+use looptax_model::record::Client;
+use looptax_model::stats::{InterimAnalyses, StopRule};
 
 use crate::Shape;
 use crate::budget::Budget;
-pub use looptax_record::Placement;
+pub use looptax_model::record::Placement;
 
 /// How the load engine's client waits for an answer: a [`Client`] that is no whole command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

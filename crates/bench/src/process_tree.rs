@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use looptax_host::kernel;
-use looptax_record::TICK_NS;
+use looptax_model::record::TICK_NS;
 
 use crate::sys::process_cpu_ns;
 

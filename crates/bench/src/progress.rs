@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_stats::Estimate;
+use looptax_model::stats::Estimate;
 
 use crate::budget::Replanned;
 use crate::epoch::MeasuredEpoch;

@@ -3,7 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_stats::{InterimAnalyses, Quantile, Side, mean, quantile_of, rate_per_s};
+use looptax_model::stats::{InterimAnalyses, Quantile, Side, mean, quantile_of, rate_per_s};
 
 use crate::budget::{Replanned, WarmedUp, replan};
 use crate::clock::now_ns;

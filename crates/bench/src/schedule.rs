@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 use rand_xoshiro::rand_core::Rng;
 
 use crate::keys::generator;

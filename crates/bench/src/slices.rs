@@ -7,9 +7,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_failure::Failure;
-use looptax_record::Slice;
-use looptax_stats::{Quantile, Side, quantile_of};
+use looptax_model::failure::Failure;
+use looptax_model::record::Slice;
+use looptax_model::stats::{Quantile, Side, quantile_of};
 
 use crate::clock::now_ns;
 use crate::epoch::{MeasuredEpoch, raw_epoch};
@@ -209,7 +209,7 @@ fn median_lag(slices: &[FilledSlice]) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use looptax_stats::{InterimAnalyses, StopRule};
+    use looptax_model::stats::{InterimAnalyses, StopRule};
 
     use super::*;
     use crate::progress::Silent;

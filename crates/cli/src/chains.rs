@@ -1,7 +1,7 @@
 //! The call chains of a record, as its companion formats take them.
 
-use looptax_failure::Failure;
-use looptax_record::{Comparison, Record};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Comparison, Record};
 use looptax_report::Chain;
 use looptax_store::unpack_stacks;
 

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_failure::Failure;
 use looptax_host::{own, read};
-use looptax_record::{PastRun, Record, Samples};
+use looptax_model::failure::Failure;
+use looptax_model::record::{PastRun, Record, Samples};
 use looptax_store::{History, Runs, StoreError, load, unpack};
 
 use crate::terminal::Terminal;
@@ -161,7 +161,7 @@ impl Judged {
                 Vec::new()
             })
         };
-        let untrue = looptax_analysis::judge_record(&mut record, &mut read);
+        let untrue = looptax_model::analysis::judge_record(&mut record, &mut read);
         Ok(Self {
             record,
             path,

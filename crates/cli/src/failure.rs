@@ -1,8 +1,8 @@
 //! How a command ends, for the shell.
 
-pub(crate) use looptax_failure::Failure;
-use looptax_failure::Severity;
-use looptax_record::{Record, Verdict};
+pub(crate) use looptax_model::failure::Failure;
+use looptax_model::failure::Severity;
+use looptax_model::record::{Record, Verdict};
 
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -89,7 +89,7 @@ fn run(cli: Cli) -> Result<Exit, Failure> {
         earlier_runs::tell_of_another_folder(terminal);
     }
     if cli.trusts_peer() {
-        looptax_path::trust_peers();
+        looptax_bench::path::trust_peers();
     }
     match cli.command {
         None if cli.is_bare => commands::minute::run(&cli.compare, terminal),

@@ -6,9 +6,9 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use looptax_failure::Failure;
 use looptax_host::output::Output;
 use looptax_host::{FileId, Links, Walk};
+use looptax_model::failure::Failure;
 use looptax_store::save_value;
 use rustix::fs::FileType;
 use serde::Serialize;

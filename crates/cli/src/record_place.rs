@@ -6,8 +6,8 @@
 use std::path::{Path, PathBuf};
 
 use looptax_experiment::RecordWriter;
-use looptax_failure::Failure;
-use looptax_record::Record;
+use looptax_model::failure::Failure;
+use looptax_model::record::Record;
 use looptax_store::{Existing, RunFolder, Saver, save};
 
 use crate::args::ResultArgs;

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use looptax_experiment::RecordWriter;
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 use looptax_store::Existing;
 

@@ -1,7 +1,7 @@
 //! What a command that only looks keeps of root's rights.
 
-use looptax_failure::Failure;
 use looptax_host::{entrance, rights};
+use looptax_model::failure::Failure;
 
 /// Gives up all capabilities but those that looking and writing a result take. Another process keeps the right to enter
 /// network namespaces. To be called while there is one thread.

@@ -6,9 +6,9 @@ use std::time::Duration;
 
 use clap::CommandFactory;
 use looptax_bench::{Arrivals, ClientModel};
-use looptax_dsn::Arm;
 use looptax_experiment::Experiment;
 use looptax_experiment::comparison::parts::Asked;
+use looptax_experiment::servers::pooler::PoolMode;
 use looptax_experiment::spec::exec::Exec;
 use looptax_experiment::spec::load::Load;
 use looptax_experiment::spec::requests::{Requests, distribution, workloads};
@@ -16,8 +16,8 @@ use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::{
     Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep,
 };
-use looptax_failure::Failure;
-use looptax_servers::pooler::PoolMode;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 use looptax_wire::Sent;
 
 use crate::args::echo::{EchoArgs, Switch};

@@ -3,8 +3,8 @@
 //!
 //! The only file of this room with unsafe code.
 
-use looptax_failure::Failure;
 use looptax_host::kernel;
+use looptax_model::failure::Failure;
 
 /// Overwrites the passwords of addresses in this process's own command line, so that `ps` and
 /// `/proc/<pid>/cmdline` do not show them. The arguments have been read before. Gives those that held one, as
@@ -32,7 +32,7 @@ fn hide(argument: &mut [u8]) -> bool {
             }
         })
         .collect();
-    let secrets = looptax_dsn::secrets_in(&text);
+    let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {
         argument[secret.clone()].fill(b'x');
     }

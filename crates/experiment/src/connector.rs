@@ -5,16 +5,16 @@ mod sessions;
 
 use std::io;
 
+use looptax_bench::path::{
+    Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
+};
 use looptax_bench::{
     ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker,
 };
-use looptax_dsn::{Arm, Protocol};
-use looptax_failure::{Explain, Failure};
 use looptax_host::kernel;
-use looptax_path::{
-    Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
-};
-use looptax_stats::Side;
+use looptax_model::dsn::{Arm, Protocol};
+use looptax_model::failure::{Explain, Failure};
+use looptax_model::stats::Side;
 use looptax_wire::Codec;
 
 use crate::arms::redirect::NotMoved;

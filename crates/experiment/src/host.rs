@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use looptax_bench::CpuGroup;
 use looptax_host::read;
-use looptax_record::Host;
+use looptax_model::record::Host;
 
 /// System controls that change what loopback TCP does.
 const SYSCTLS: [&str; 8] = [

@@ -21,10 +21,14 @@ mod host;
 mod measure;
 pub mod minute;
 pub mod observer;
+pub mod replay;
 mod script;
 pub mod selfcheck;
+pub mod servers;
 pub mod spec;
 mod target;
+pub mod trial;
+pub mod why;
 
 pub use alone::Claim;
 pub use arms::Machine;

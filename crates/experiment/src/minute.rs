@@ -7,10 +7,10 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
+use crate::servers::{STARTABLE, find_binary, is_usual};
 use looptax_bench::Placement;
-use looptax_dsn::Kind;
-use looptax_failure::Failure;
-use looptax_servers::{STARTABLE, find_binary, is_usual};
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 use crate::comparison::measure_all;

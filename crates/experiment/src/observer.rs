@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use looptax_bench::ContrastRun;
-use looptax_failure::Failure;
-use looptax_record::Comparison;
+use looptax_model::failure::Failure;
+use looptax_model::record::Comparison;
 
 /// A comparison that is planned.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,6 +1,6 @@
 //! A report: the rows of all tables that belong to one look at a machine.
 
-use looptax_record::{Found, Host, Record};
+use looptax_model::record::{Found, Host, Record};
 
 use crate::anonymous::Names;
 use crate::column::{Row, Table};

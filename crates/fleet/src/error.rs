@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 
 /// A report could not be kept, read or sent.
 #[derive(Debug, thiserror::Error)]

@@ -12,6 +12,7 @@
 
 pub mod children;
 mod control;
+pub mod discover;
 pub mod entrance;
 mod folder;
 pub mod kernel;

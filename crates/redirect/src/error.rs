@@ -5,7 +5,7 @@ use std::ffi::OsString;
 use std::io;
 use std::path::PathBuf;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 
 use crate::Obstacle;
 

@@ -1,6 +1,6 @@
 //! JSON for continuous-benchmark actions: a list of names with values of which smaller ones are better.
 
-use looptax_record::{Comparison, Estimate, Record};
+use looptax_model::record::{Comparison, Estimate, Record};
 use serde::Serialize;
 
 use crate::figures::{self, Shown};

@@ -4,7 +4,7 @@
 //! they wait, too.
 
 use looptax_advise::{RealClient, real_clients};
-use looptax_record::{Client, ClientLike, Target, Workload};
+use looptax_model::record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 

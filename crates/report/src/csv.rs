@@ -1,7 +1,7 @@
 //! The figures as CSV, one per line: for spreadsheets, R and pandas.
 
 use ::csv::Writer;
-use looptax_record::{Figure, Record, Tax};
+use looptax_model::record::{Figure, Record, Tax};
 
 use crate::figures::{self, Shown};
 use crate::format::{GLUE, Text};

@@ -1,6 +1,6 @@
 //! Every figure of a record in one list, for formats that machines read.
 
-use looptax_record::{Arm, Comparison, Figure, Latency, Record, Tax};
+use looptax_model::record::{Arm, Comparison, Figure, Latency, Record, Tax};
 
 /// A figure, and what it is of.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 //! Rates keep three digits; a percentage or a time keeps as many as its interval is worth. Signs of a
 //! terminal that shows ASCII only are chosen here and nowhere else.
 
-use looptax_record::Estimate;
+use looptax_model::record::Estimate;
 
 /// Which signs the reader's terminal can show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

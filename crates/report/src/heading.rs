@@ -2,7 +2,7 @@
 //!
 //! The names are those that people know; an unknown kind keeps its own.
 
-use looptax_record::{Target, Workload};
+use looptax_model::record::{Target, Workload};
 
 use crate::format::{Text, amount, size};
 

@@ -1,6 +1,6 @@
 //! What made connections send, in words.
 
-use looptax_record::Load;
+use looptax_model::record::Load;
 
 use crate::format::{Text, rate};
 

@@ -5,7 +5,7 @@ mod replay;
 
 use std::fmt::Write;
 
-use looptax_record::Record;
+use looptax_model::record::Record;
 
 use crate::format::Text;
 use crate::words::command::CommandTable;

@@ -8,7 +8,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::{Comparison, Estimate, Record};
+use looptax_model::record::{Comparison, Estimate, Record};
 
 use crate::figures::{self, Shown};
 use crate::format::Text;

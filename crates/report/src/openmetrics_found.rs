@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use looptax_record::{Found, FoundClient, NoteCode};
+use looptax_model::record::{Found, FoundClient, NoteCode};
 
 use crate::openmetrics::escaped;
 

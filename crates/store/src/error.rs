@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use looptax_failure::Explain;
-use looptax_record::SCHEMA_VERSION;
+use looptax_model::failure::Explain;
+use looptax_model::record::SCHEMA_VERSION;
 
 /// A record could not be saved or read.
 #[derive(Debug, thiserror::Error)]

@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use looptax_record::PastRun;
+use looptax_model::record::PastRun;
 use rusqlite::{Connection, OptionalExtension, Row, params};
 
 use crate::StoreError;

@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use looptax_host::read;
-use looptax_record::{Record, SCHEMA_VERSION};
+use looptax_model::record::{Record, SCHEMA_VERSION};
 use serde::Deserialize;
 
 use crate::StoreError;

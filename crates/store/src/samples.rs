@@ -10,7 +10,7 @@ pub(crate) use base64::engine::general_purpose::STANDARD_NO_PAD as BASE64;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
 use flate2::write::ZlibEncoder;
-use looptax_record::Samples;
+use looptax_model::record::Samples;
 
 use crate::StoreError;
 

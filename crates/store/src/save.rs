@@ -7,7 +7,7 @@ use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
-use looptax_record::Record;
+use looptax_model::record::Record;
 use serde::Serialize;
 
 use crate::StoreError;

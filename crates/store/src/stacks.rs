@@ -6,7 +6,7 @@ use std::io::Read;
 use base64::Engine;
 use flate2::Compression;
 use flate2::bufread::ZlibDecoder;
-use looptax_record::Stacks;
+use looptax_model::record::Stacks;
 
 use crate::StoreError;
 use crate::samples::{BASE64, deflate};

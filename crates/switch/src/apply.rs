@@ -5,9 +5,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_failure::with_causes;
 use looptax_host::waiting;
-use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
+use looptax_model::failure::with_causes;
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
 use crate::clock::Since;

@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 
 /// Why a file was not replaced, or a switch not kept. Whatever it is, each file is as it was or as it was to become.
 #[derive(Debug, thiserror::Error)]

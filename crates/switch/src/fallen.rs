@@ -1,6 +1,6 @@
 //! Who was switched to the socket once and is over TCP again: cron jobs, workers with a file of their own.
 
-use looptax_discover::{Client, Survey};
+use looptax_host::discover::{Client, Survey};
 
 use crate::journal::{End, MovedFrom, Step};
 use crate::list::Switch;

@@ -16,6 +16,7 @@ mod apply;
 mod clock;
 mod create;
 mod data_folder;
+pub mod diagnose;
 mod digest;
 mod error;
 mod fallen;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
 
 /// What the kernel writes behind the name of a program that was replaced.

@@ -3,10 +3,10 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
+use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, Variable, rewritten};
-use looptax_diagnose::check::{Around, FileText, Sources, Switchable, sources};
-use looptax_failure::Failure;
-use looptax_record::{Edit, SwitchVerdict};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Edit, SwitchVerdict};
 
 use crate::file::Original;
 use crate::follow::{self, Followed, Reader};
@@ -153,7 +153,7 @@ fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     if names.is_empty() {
         return Ok(Followed::default());
     }
-    let process = file.pid.and_then(looptax_discover::process);
+    let process = file.pid.and_then(looptax_host::discover::process);
     let environment = file.pid.map(sources::environment).transpose()?;
     let reader = Reader {
         path: file.path,

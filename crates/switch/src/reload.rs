@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_discover::{Home, Process};
+use looptax_host::discover::{Home, Process};
 use looptax_host::program::{ProgramError, find_program};
 use looptax_host::{kernel, read};
 use rustix::fs::{MemfdFlags, memfd_create};

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::diagnose::check::{Around, Client};
 use looptax_advise::app;
-use looptax_diagnose::check::{Around, Client};
-use looptax_discover::{Process, Survey, process};
-use looptax_failure::Failure;
+use looptax_host::discover::{Process, Survey, process};
 use looptax_host::kernel;
+use looptax_model::failure::Failure;
 
 use crate::plan::{Fate, Plan, Planned, Wish, plan};
 use crate::proof::{Watch, Watched};
@@ -109,7 +109,7 @@ fn watches(plan: &Plan, survey: &Survey, named: &[Process]) -> Vec<Watch> {
         if watches.iter().any(|it| is_same(it.watched())) {
             continue;
         }
-        let listens = |it: &&looptax_discover::Server| {
+        let listens = |it: &&looptax_host::discover::Server| {
             let endpoints = it.endpoints.iter();
             { endpoints }.any(|endpoint| endpoint.place.takes(tcp))
         };

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use looptax_advise::app::SET_ELSEWHERE;
-use looptax_record::{
+use looptax_model::record::{
     Edit, FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection,
     SwitchFate, SwitchFile, SwitchStanding,
 };

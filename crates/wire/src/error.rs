@@ -3,7 +3,7 @@
 use std::io;
 use std::time::Duration;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 
 /// A conversation with a server failed.
 #[derive(Debug, thiserror::Error)]

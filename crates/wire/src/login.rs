@@ -2,7 +2,7 @@
 
 use std::io::{self, Read, Write};
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 
 use crate::scram::Salted;
 

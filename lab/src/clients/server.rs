@@ -7,9 +7,9 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
-use looptax_dsn::{Kind, Protocol};
-use looptax_path::Conversation;
-use looptax_servers::{dataset, startable};
+use looptax_bench::path::Conversation;
+use looptax_experiment::servers::{dataset, startable};
+use looptax_model::dsn::{Kind, Protocol};
 
 use crate::servers::Private;
 

@@ -13,7 +13,7 @@ use super::relay::Relay;
 use super::server::Server;
 use super::{model, reduce, strace};
 use crate::workspace;
-use looptax_servers::startable;
+use looptax_experiment::servers::startable;
 
 /// Requests before those that count: drivers prepare at the fifth execution, run-times compile.
 const WARM_UP: usize = 500;

@@ -1,8 +1,8 @@
 //! What a server says of its own clients: over which transport each came, and how many have come so far.
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::{Kind, Protocol};
-use looptax_path::Conversation;
+use looptax_bench::path::Conversation;
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_wire::redis;
 
 use super::server::Server;

@@ -1,7 +1,7 @@
 //! The awkward connections that every dialect has to carry over.
 //!
 //! Pure. Each is a URL for `looptax dsn`, an account of that name and a socket in that folder.
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 /// An awkward connection.
 #[derive(Debug)]

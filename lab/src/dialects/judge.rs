@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use looptax_dsn::{Kind, Protocol};
+use looptax_model::dsn::{Kind, Protocol};
 
 use super::case::{Case, PLAIN};
 use super::dialogue::Answer;

@@ -16,8 +16,8 @@ mod trial;
 use std::path::Path;
 
 use anyhow::{Result, bail};
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 
 use crate::workspace;
 use driver::Driver;

@@ -11,8 +11,8 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::{Kind, Protocol};
-use looptax_servers::Instance;
+use looptax_experiment::servers::Instance;
+use looptax_model::dsn::{Kind, Protocol};
 
 use super::case::{CASES, Case, PLAIN};
 use crate::servers::Private;

@@ -1,6 +1,6 @@
 //! One driver against one server: every case, then what a host means to it.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use std::path::Path;
 

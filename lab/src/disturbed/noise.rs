@@ -8,8 +8,8 @@
 use std::path::PathBuf;
 
 use anyhow::{Context, Result, bail};
-use looptax_record::Raw;
-use looptax_stats::{Slice, ln_cost, mean, noise_shares};
+use looptax_model::record::Raw;
+use looptax_model::stats::{Slice, ln_cost, mean, noise_shares};
 use looptax_store::load;
 
 /// Slices of an epoch.

@@ -8,8 +8,8 @@ use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
-use looptax_record::{Selfcheck, SelfcheckResult, Tax, Verdict};
-use looptax_stats::median;
+use looptax_model::record::{Selfcheck, SelfcheckResult, Tax, Verdict};
+use looptax_model::stats::median;
 
 use super::load::{Disturbing, Load};
 use crate::{recorded, workspace};

@@ -6,7 +6,7 @@
 use std::fmt::Write;
 
 use anyhow::{Context, Result};
-use looptax_stats::{hodges_lehmann, median};
+use looptax_model::stats::{hodges_lehmann, median};
 
 use super::noise::{SLICES, Seen};
 use super::scene::{Dice, ORDER};

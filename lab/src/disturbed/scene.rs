@@ -3,7 +3,7 @@
 //! Deterministic from its seed. Draws the coin of every epoch as the load engine does; knows nothing
 //! of verdicts.
 
-use looptax_stats::{Epoch, Noise, Side, Slice};
+use looptax_model::stats::{Epoch, Noise, Side, Slice};
 use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -222,12 +222,12 @@ mod tests {
     fn a_disturbance_takes_its_share_and_is_counted() {
         let mut dice = Dice::new(2);
         let shares: Vec<f64> = (0..20_000).map(|_| away_share(0.2, &mut dice)).collect();
-        let mean = looptax_stats::mean(&shares);
+        let mean = looptax_model::stats::mean(&shares);
         assert!((mean - 0.2).abs() < 0.005, "{mean}");
         let epochs = SCENE.epochs(&[STILL], 200, &mut dice);
         let shares = |part: &[Epoch]| {
             let noise = part.iter().filter_map(|epoch| epoch.noise.as_ref());
-            looptax_stats::noise_shares(noise)
+            looptax_model::stats::noise_shares(noise)
                 .and_then(|it| it.foreign_pct)
                 .unwrap()
         };

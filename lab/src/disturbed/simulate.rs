@@ -4,7 +4,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use looptax_stats::{
+use looptax_model::stats::{
     Decision, Direction, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
 };
 
@@ -204,7 +204,7 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
 }
 
 /// The answer at the interim analysis that ends the run, and after how many epochs that is.
-fn judged(epochs: &[looptax_stats::Epoch], analyses: &InterimAnalyses) -> (Primary, usize) {
+fn judged(epochs: &[looptax_model::stats::Epoch], analyses: &InterimAnalyses) -> (Primary, usize) {
     for analysis in analyses.iter() {
         let found = primary(&Input {
             epochs: &epochs[..analysis.n_epochs],

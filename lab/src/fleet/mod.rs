@@ -13,7 +13,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use looptax_record::Fleet;
+use looptax_model::record::Fleet;
 
 use crate::workspace;
 use made::{Made, N_TOP, Shape};

@@ -10,9 +10,9 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
-use looptax_dsn::{Kind, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits};
-use looptax_servers::find_binary;
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_testkit::hba::{Answer, File, Login, NAMES, Transport, Wrap};
 use looptax_wire::Login as Credentials;
 use tempfile::TempDir;

@@ -2,7 +2,7 @@
 //!
 //! Types only; the table is in `cases.toml`, what is done with it in `driver`.
 
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 use serde::Deserialize;
 
 use super::tool::Tool;

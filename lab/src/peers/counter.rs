@@ -1,7 +1,7 @@
 //! What a server says of how much it was asked: the judge over what load generators say.
 
 use anyhow::{Context, Result, bail};
-use looptax_path::Conversation;
+use looptax_bench::path::Conversation;
 use looptax_wire::redis::Value;
 
 use super::work::Work;

@@ -8,7 +8,7 @@
 //! connection. Of looptax it is its client threads over the slices, guards and drains included: the
 //! thread that conducts them sleeps meanwhile. Connecting, start and analysis are in neither.
 
-use looptax_stats::{hodges_lehmann, median};
+use looptax_model::stats::{hodges_lehmann, median};
 
 use super::case::{Throughput, Wanted};
 use super::counts::miscounts;

@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use looptax_record::{Comparison, Estimate, Workload};
+use looptax_model::record::{Comparison, Estimate, Workload};
 use looptax_wire::site;
 
 use super::case::{Case, Place};
@@ -135,7 +135,7 @@ fn read(comparison: &Comparison, case: &Case, used: Used) -> Result<LooptaxRun> 
     })
 }
 
-fn arm(comparison: &Comparison, wanted: looptax_dsn::Arm) -> Result<LooptaxArm> {
+fn arm(comparison: &Comparison, wanted: looptax_model::dsn::Arm) -> Result<LooptaxArm> {
     let Arm {
         idx,
         seen: arm,

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use super::case::Throughput;
 use super::driver::{Measured, Round};
@@ -245,7 +245,7 @@ fn cell(rounds: &[Round], n_decimals: usize, of: &dyn Fn(&Round) -> Option<f64>)
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::Estimate;
+    use looptax_model::record::Estimate;
 
     use super::*;
     use crate::peers::figures::tests::{measured, round};

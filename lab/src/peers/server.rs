@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::{Kind, Protocol};
-use looptax_path::Conversation;
-use looptax_servers::dataset;
+use looptax_bench::path::Conversation;
+use looptax_experiment::servers::dataset;
+use looptax_model::dsn::{Kind, Protocol};
 
 use super::case::Case;
 use super::counter;

@@ -14,7 +14,7 @@ impl Spread {
     pub(crate) fn from_values(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         Some(Self {
-            median: looptax_stats::median(&mut values)?,
+            median: looptax_model::stats::median(&mut values)?,
             least: *values.first()?,
             most: *values.last()?,
         })

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::Result;
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use super::work::Work;
 

@@ -1,6 +1,6 @@
 //! What is asked of a server, by a peer and by looptax alike.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use serde::Deserialize;
 
 /// Rows of the table: looptax's default.

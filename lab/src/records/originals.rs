@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result};
-use looptax_record::Record;
+use looptax_model::record::Record;
 use serde_json::Value;
 
 use crate::process;

@@ -6,7 +6,7 @@ use std::path::Path;
 
 use anyhow::{Context, Result, bail};
 use clap::Args;
-use looptax_record::{TrialConnections, TrialDesign};
+use looptax_model::record::{TrialConnections, TrialDesign};
 
 use super::site::{Site, free_address, shown};
 use crate::workspace;

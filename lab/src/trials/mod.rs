@@ -11,8 +11,8 @@ mod site;
 use anyhow::{Context, Result};
 use clap::{Args, Subcommand};
 
-use looptax_record::{Estimate, Verdict};
-use looptax_stats::median;
+use looptax_model::record::{Estimate, Verdict};
+use looptax_model::stats::median;
 
 use crate::one_core::pin_to_last_core;
 use crate::workspace;

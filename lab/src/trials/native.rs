@@ -14,15 +14,15 @@ use std::time::Duration;
 use anyhow::{Context, Result, bail};
 use clap::Args;
 use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener, PageSlice};
+use looptax_bench::path::TlsClient;
 use looptax_bench::{
     FilledSlice, Silent, SliceOrder, SliceSource, SlicesPlan, Stopping, WarmUp, run_slices,
 };
-use looptax_failure::Failure;
-use looptax_path::TlsClient;
-use looptax_record::Slice;
-use looptax_stats::{InterimAnalyses, StopRule, hodges_lehmann, median};
-use looptax_trial::Opener;
-use looptax_trial::pages::Page;
+use looptax_experiment::trial::Opener;
+use looptax_experiment::trial::pages::Page;
+use looptax_model::failure::Failure;
+use looptax_model::record::Slice;
+use looptax_model::stats::{InterimAnalyses, StopRule, hodges_lehmann, median};
 
 use super::site::{Site, free_address};
 use crate::servers::{Ours, wait_until};

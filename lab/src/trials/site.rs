@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_dsn::Kind;
-use looptax_record::{Estimate, Record};
+use looptax_model::dsn::Kind;
+use looptax_model::record::{Estimate, Record};
 use tempfile::TempDir;
 
 use crate::servers::Private;

@@ -2,7 +2,7 @@
 //!
 //! The figures mean nothing; only their number and form matter.
 
-use looptax_record::{Comparison, Epoch, Record};
+use looptax_model::record::{Comparison, Epoch, Record};
 
 use super::why;
 

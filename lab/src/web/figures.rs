@@ -6,7 +6,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
-use looptax_record::Record;
+use looptax_model::record::Record;
 use tempfile::TempDir;
 
 use super::big;

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_record::{Figure, Record, Sampling, Stacks, Why, WhyRow};
+use looptax_model::record::{Figure, Record, Sampling, Stacks, Why, WhyRow};
 use looptax_store::{Stack, pack_stacks};
 use looptax_testkit::dice::Dice;
 

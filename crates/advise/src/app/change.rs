@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use looptax_dsn::{MASK, Pair, Query, Unspoken, masked};
-use looptax_record::{Change, Edit};
+use looptax_model::dsn::{MASK, Pair, Query, Unspoken, masked};
+use looptax_model::record::{Change, Edit};
 
 use super::bound::Bound;
 use super::quotes::{Dialect, Quotes};

@@ -1,6 +1,6 @@
 //! The environment of containers, as Compose files and Kubernetes' manifests spell it.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::keys;
 use super::lines::{Lines, expanded};

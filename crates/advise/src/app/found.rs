@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use looptax_dsn::{Address, Unspoken};
-use looptax_record::Change;
+use looptax_model::dsn::{Address, Unspoken};
+use looptax_model::record::Change;
 
 use super::bound::Bound;
 use super::change::{change_for, moves_for};

@@ -1,6 +1,6 @@
 //! What the name of a setting says by its words: its role, and the kind of server that it is about.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::table::Role;
 

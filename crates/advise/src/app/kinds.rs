@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::containers::kind_of_service;
 use super::keys;

@@ -1,6 +1,6 @@
 //! The kind of server that a program's text is about by the library that it loads or calls.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 /// What a text holds where it uses a client of that kind. A program that names two kinds tells nothing.
 const SIGNS: [(&str, Kind); 17] = [

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, Protocol, Secret, Unspoken};
+use looptax_model::dsn::{Address, Protocol, Secret, Unspoken};
 
 use super::bound::Bound;
 use super::found::Credentials;

@@ -4,7 +4,7 @@
 
 use std::ops::Range;
 
-use looptax_record::Edit;
+use looptax_model::record::Edit;
 
 use super::rewrite::Rewrite;
 

@@ -3,7 +3,7 @@
 use crate::packed::{packed, unpack};
 use std::sync::LazyLock;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use serde::Deserialize;
 
 use super::code::Language;

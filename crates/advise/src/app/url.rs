@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken};
+use looptax_model::dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken};
 
 /// What a URL says.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! The way to the socket, component by component, as the client.
 
-use looptax_dsn::Protocol;
-use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
+use looptax_model::dsn::Protocol;
+use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 /// One component of a path, as the client meets it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -1,6 +1,6 @@
 //! The server's side: is it the same one behind both, has it room for a burst, and what is lost.
 
-use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 /// What comes at once when the clients start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! TLS: who demands it, and what becomes of that on a socket.
 
-use looptax_dsn::{Address, Protocol};
-use looptax_record::{Outcome, Point, PointCode, Topic};
+use looptax_model::dsn::{Address, Protocol};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 /// What TLS over TCP means on the socket, where the URL demands it or the server takes the login with it alone;
 /// nothing otherwise.

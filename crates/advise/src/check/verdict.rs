@@ -1,6 +1,6 @@
 //! What the points of a check come to.
 
-use looptax_record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
+use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 /// What has to be known before anybody may say that it would work.
 const ESSENTIAL: [Topic; 5] = [

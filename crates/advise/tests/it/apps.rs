@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use looptax_advise::app::{Found, Reading, Source, read, read_as, rewritten};
 use looptax_advise::{Fields, Takes};
-use looptax_record::Change;
+use looptax_model::record::Change;
 use serde::Deserialize;
 
 const CASES: &str = include_str!("../data/apps.toml");

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use looptax_advise::{Dialect, Fields, dialects};
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::backends::{self, Backend, WSGI};
 use super::fronts::{Make, apache, caddy, haproxy, nginx};

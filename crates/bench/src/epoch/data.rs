@@ -2,8 +2,8 @@
 //!
 //! Plain data; filled by the epoch's coordinator, read by the command line.
 
-use looptax_record::{self as record, TICK_NS, letter};
-use looptax_stats::Side;
+use looptax_model::record::{self as record, TICK_NS, letter};
+use looptax_model::stats::Side;
 
 use crate::machine::MachineDelta;
 

@@ -1,7 +1,7 @@
 //! Puts together what the coordinator and the client threads each saw of an epoch.
 
-use looptax_record::{Epoch, Hex64, Slice};
-use looptax_stats::{Quantile, Side, nearest_rank};
+use looptax_model::record::{Epoch, Hex64, Slice};
+use looptax_model::stats::{Quantile, Side, nearest_rank};
 
 use super::MeasuredEpoch;
 use crate::load::{SliceSpec, Tally, ThreadBuffers};

@@ -1,6 +1,6 @@
 //! Where an epoch's requests come from: connections that last as long as the epoch, or one-shot clients.
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
 use crate::cores::{CoreMap, pin_process, pin_tree, pin_worker};

@@ -1,6 +1,6 @@
 //! What a client thread tells its coordinator of a request that failed.
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::error::{LoadError, Stage};
 

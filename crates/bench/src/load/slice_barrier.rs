@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 use rustix::net::{Shutdown, shutdown};
 
 use super::failure::Failure;

@@ -7,7 +7,7 @@ pub(crate) const PREFIX: u8 = 64;
 /// Digests are kept at 1, 2, 4 … 64 answers.
 const N_DIGESTS: usize = 7;
 /// The part of a slice that shows whether the guard was long enough.
-const EARLY_NS: u64 = looptax_stats::EARLY_NS;
+const EARLY_NS: u64 = looptax_model::stats::EARLY_NS;
 
 /// Digests of a connection's first answers in a slice, kept at every power of two, so that two slices of
 /// different length can be compared at their longest common prefix.

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 use rustix::thread::set_current_timer_slack;
 
 use super::connection::Connection;

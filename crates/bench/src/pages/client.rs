@@ -157,7 +157,7 @@ impl Client {
                 false
             }
             Err(Unanswered::Http(error)) => {
-                let words = || looptax_failure::with_causes(&error);
+                let words = || looptax_model::failure::with_causes(&error);
                 fail(FailureKind::from_error(&error), None, &words);
                 false
             }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 use rand_xoshiro::rand_core::Rng;
 
 use super::page::{Page, PageSlice};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_stats::{Quantile, nearest_rank};
+use looptax_model::stats::{Quantile, nearest_rank};
 use looptax_wire::WireError;
 use looptax_wire::http::{Answer, HttpError};
 

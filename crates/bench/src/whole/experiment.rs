@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use looptax_record::{Hex64, Slice};
-use looptax_stats::{Epoch, InterimAnalyses, Side, StopRule};
+use looptax_model::record::{Hex64, Slice};
+use looptax_model::stats::{Epoch, InterimAnalyses, Side, StopRule};
 
 use super::process::{self, Bounds, Finished, Looking};
 use super::{CommandPlan, Tally, Watcher};

@@ -12,7 +12,7 @@ mod process;
 pub use experiment::{Length, WholeOutcome, WholePlan, run_commands};
 pub use once::{OneRun, run_once};
 
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 /// One arm's command, ready to run.
 #[derive(Debug, Clone, PartialEq, Eq)]

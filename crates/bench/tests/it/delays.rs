@@ -3,7 +3,7 @@
 use std::sync::atomic::AtomicBool;
 
 use looptax_bench::{ClientModel, glimpse};
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::peer::Peers;
 use crate::{MS, outcome, plan};

@@ -7,8 +7,8 @@ use looptax_bench::{
     BenchError, ClientModel, ConnectError, Connector, LoadError, Outcome, Plan, Shape, Silent,
     Stage, Wired, run,
 };
-use looptax_failure::Failure;
-use looptax_stats::{Side, StopCause};
+use looptax_model::failure::Failure;
+use looptax_model::stats::{Side, StopCause};
 
 use crate::peer::{Answer, Peers, Script};
 use crate::{MS, outcome, plan};

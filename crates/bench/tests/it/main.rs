@@ -27,7 +27,7 @@ use looptax_bench::{
     ClientModel, Contrast, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement, Plan,
     ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
-use looptax_stats::{InterimAnalyses, StopRule};
+use looptax_model::stats::{InterimAnalyses, StopRule};
 
 use peer::Peers;
 

@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use looptax_bench::{ClientModel, MeasuredEpoch, allowed_cores};
-use looptax_record::Slice;
-use looptax_stats::{Side, StopCause};
+use looptax_model::record::Slice;
+use looptax_model::stats::{Side, StopCause};
 
 use crate::peer::{Answer, Peers, Script};
 use crate::{outcome, plan};

@@ -8,8 +8,8 @@ use looptax_bench::{
     BenchError, ClientModel, ConnectError, Connector, LoadError, OneShotCalls, OneShotClient,
     OneShotClients, Outcome, Silent, Stage, Wired, run,
 };
-use looptax_failure::Failure;
-use looptax_stats::Side;
+use looptax_model::failure::Failure;
+use looptax_model::stats::Side;
 use looptax_wire::Draws;
 
 use crate::plan;

@@ -8,8 +8,8 @@ use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
 use looptax_bench::{ConnectError, Connector, Wired};
-use looptax_failure::Failure;
-use looptax_stats::Side;
+use looptax_model::failure::Failure;
+use looptax_model::stats::Side;
 use looptax_wire::{Codec, Draws, Reply, WireError};
 
 /// Data of a right answer: the key.

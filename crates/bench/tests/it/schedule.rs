@@ -1,7 +1,7 @@
 //! Who runs when and asks for what: by the seed alone, whoever looks on.
 
 use looptax_bench::{ClientModel, MeasuredEpoch, Observer, Outcome, Phase, Plan, Progress, Silent};
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::peer::Peers;
 use crate::{plan, watched};

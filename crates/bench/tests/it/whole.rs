@@ -7,7 +7,7 @@ use looptax_bench::{
     BenchError, CommandError, CommandPlan, Length, Observer, Progress, Sight, Silent, Tally,
     Watcher, WholeOutcome, WholePlan, run_commands,
 };
-use looptax_stats::{InterimAnalyses, Side, StopRule};
+use looptax_model::stats::{InterimAnalyses, Side, StopRule};
 
 /// Sees nothing, or objects to one side.
 #[derive(Default)]

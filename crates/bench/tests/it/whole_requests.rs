@@ -1,7 +1,7 @@
 //! Epochs of four whole requests: one in each slice, and nothing of it outside.
 
 use looptax_bench::{ClientModel, Plan, Shape};
-use looptax_stats::Side;
+use looptax_model::stats::Side;
 
 use crate::peer::Peers;
 use crate::{outcome, plan};

@@ -3,7 +3,7 @@
 use std::ffi::OsString;
 
 use clap::Args;
-use looptax_diagnose::moving::Wanted;
+use looptax_switch::diagnose::moving::Wanted;
 
 use super::PeerArgs;
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use looptax_failure::Failure;
-use looptax_record::Record;
+use looptax_model::failure::Failure;
+use looptax_model::record::Record;
 use looptax_report::terminal as report;
 use looptax_store::{Existing, save};
 

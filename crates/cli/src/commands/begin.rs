@@ -7,8 +7,8 @@ use std::time::Duration;
 use jiff::Zoned;
 use jiff::civil::Time;
 use looptax_experiment::Claim;
-use looptax_failure::Failure;
 use looptax_host::own;
+use looptax_model::failure::Failure;
 
 use crate::args::BeginArgs;
 use crate::signals::has_paused;

@@ -1,11 +1,11 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
 use looptax_advise::check::verdict;
-use looptax_diagnose::check::{Around, Client, Question, Sources, points, sources};
-use looptax_discover::survey;
-use looptax_dsn::{Address, MASK, masked};
-use looptax_record::{Checked, SwitchVerdict};
+use looptax_host::discover::survey;
+use looptax_model::dsn::{Address, MASK, masked};
+use looptax_model::record::{Checked, SwitchVerdict};
 use looptax_report::terminal as report;
+use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources};
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};

@@ -2,7 +2,6 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use looptax_analysis::remedies;
 use looptax_experiment::AskPassword;
 use looptax_experiment::Experiment;
 use looptax_experiment::Machine;
@@ -11,7 +10,8 @@ use looptax_experiment::comparison::parts::{Asked, Part};
 use looptax_experiment::comparison::{empty_record, measure_all, parts};
 use looptax_experiment::list_workloads;
 use looptax_experiment::spec::target::TargetSpec;
-use looptax_failure::Failure;
+use looptax_model::analysis::remedies;
+use looptax_model::failure::Failure;
 
 use crate::args::CompareArgs;
 use crate::chains;

@@ -1,7 +1,7 @@
 //! `diff`: two runs held against each other.
 
-use looptax_analysis::diff;
-use looptax_failure::Failure;
+use looptax_model::analysis::diff;
+use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::DiffArgs;

@@ -8,10 +8,10 @@ use std::path::Path;
 
 use clap::{CommandFactory, ValueEnum};
 use clap_complete::Shell;
-use looptax_failure::Failure;
 use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
-use looptax_record::{
+use looptax_model::failure::Failure;
+use looptax_model::record::{
     Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
     Spelling, StepCode, Switched, schema_of,
 };
@@ -28,8 +28,8 @@ pub(crate) fn print_schema(form: SavedForm) -> Result<(), Failure> {
 
 fn schema(form: SavedForm) -> serde_json::Value {
     match form {
-        SavedForm::Record => looptax_record::schema(),
-        SavedForm::Replay => looptax_record::replay_schema(),
+        SavedForm::Record => looptax_model::record::schema(),
+        SavedForm::Replay => looptax_model::record::replay_schema(),
         SavedForm::Found => schema_of::<Found>(),
         SavedForm::Check => schema_of::<Checked>(),
         SavedForm::Switch => schema_of::<Switched>(),

@@ -1,8 +1,8 @@
 //! `dsn`: the same connection over the socket, in each driver's own words.
 
-use looptax_diagnose::dsn::{Wanted, other_machine, spell, spell_unspoken};
-use looptax_dsn::{Address, AddressError, Unspoken};
+use looptax_model::dsn::{Address, AddressError, Unspoken};
 use looptax_report::terminal as report;
+use looptax_switch::diagnose::dsn::{Wanted, other_machine, spell, spell_unspoken};
 
 use crate::args::DsnArgs;
 use crate::failure::{Exit, Failure};

@@ -7,7 +7,7 @@ use std::error::Error;
 use std::fmt::Write as _;
 use std::net::{Ipv6Addr, TcpListener};
 
-use looptax_path::{Host, Network, has_nft};
+use looptax_bench::path::{Host, Network, has_nft};
 use looptax_redirect::{Features, Obstacle, Switches, probe};
 
 use crate::failure::{Exit, Failure};

@@ -3,14 +3,14 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_diagnose::find::{cost, listing::listing};
-use looptax_discover::{Glimpses, Survey, survey, survey_after};
 use looptax_experiment::comparison::echo_in_ten_seconds;
-use looptax_failure::Failure;
-use looptax_record::{CostSource, Found, Note, NoteCode};
+use looptax_host::discover::{Glimpses, Survey, survey, survey_after};
+use looptax_model::failure::Failure;
+use looptax_model::record::{CostSource, Found, Note, NoteCode};
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{self as report, First};
 use looptax_store::save_for_all;
+use looptax_switch::diagnose::find::{cost, listing::listing};
 use looptax_switch::{Kept, Switch, fallen_back};
 
 use crate::args::FindArgs;

@@ -2,8 +2,8 @@
 
 use std::fmt::Write;
 
-use looptax_failure::Failure;
-use looptax_record::{Comparison, Estimate, Reason, Tax, Verdict};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Comparison, Estimate, Reason, Tax, Verdict};
 use looptax_report::terminal::{Style, cleaned, percent, why_withheld};
 
 use crate::args::GateArgs;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::{HistoryArgs, HistoryCommand, ListArgs};

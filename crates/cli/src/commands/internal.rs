@@ -2,9 +2,9 @@
 
 use std::io;
 
-use looptax_diagnose::check::reach::{self, ReachRequest};
-use looptax_failure::Failure;
-use looptax_servers::{echo, publish, reaper};
+use looptax_experiment::servers::{echo, publish, reaper};
+use looptax_model::failure::Failure;
+use looptax_switch::diagnose::check::reach::{self, ReachRequest};
 
 use crate::args::InternalCommand;
 use crate::commands::documents;

@@ -3,15 +3,15 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use looptax_diagnose::find::listing::listing;
-use looptax_discover::survey;
 use looptax_experiment::RecordWriter;
 use looptax_experiment::comparison::empty_record;
 use looptax_experiment::minute::{Minute, Step};
-use looptax_failure::Failure;
-use looptax_record::Found;
+use looptax_host::discover::survey;
+use looptax_model::failure::Failure;
+use looptax_model::record::Found;
 use looptax_report::terminal::{self as report, AtRate};
 use looptax_store::{Existing, save};
+use looptax_switch::diagnose::find::listing::listing;
 
 use crate::args::CompareArgs;
 use crate::chains;

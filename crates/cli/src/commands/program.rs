@@ -2,7 +2,7 @@
 
 use std::ffi::OsString;
 
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 
 /// What begins with a dash is an option of `command` that was mistyped, and no program.
 ///

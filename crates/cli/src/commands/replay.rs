@@ -5,13 +5,13 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use looptax_bench::path::get_right;
 use looptax_experiment::Observer;
 use looptax_experiment::host;
-use looptax_failure::Failure;
+use looptax_experiment::replay::{Amounts, Onlooker, Part, Runner, Surroundings, plan};
 use looptax_host::output::Output;
-use looptax_path::get_right;
-use looptax_record::{REPLAY_SCHEMA_VERSION, Record, Replay};
-use looptax_replay::{Amounts, Onlooker, Part, Runner, Surroundings, plan};
+use looptax_model::failure::Failure;
+use looptax_model::record::{REPLAY_SCHEMA_VERSION, Record, Replay};
 use looptax_report as report;
 use looptax_store::{Existing, save_text, save_value};
 

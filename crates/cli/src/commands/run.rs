@@ -2,11 +2,11 @@
 
 use std::io;
 
-use looptax_diagnose::moving::{self, Candidate, words};
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 use looptax_redirect::{
     Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
 };
+use looptax_switch::diagnose::moving::{self, Candidate, words};
 
 use super::program::check_name;
 use crate::args::RunArgs;

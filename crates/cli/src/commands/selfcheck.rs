@@ -3,7 +3,7 @@
 use looptax_experiment::selfcheck::{self, Spec};
 use looptax_experiment::spec::target::TargetSpec;
 use looptax_experiment::spec::{new_seed, seed};
-use looptax_record::{Selfcheck, SelfcheckAnswer};
+use looptax_model::record::{Selfcheck, SelfcheckAnswer};
 use looptax_report::terminal as report;
 
 use crate::args::{Check, SelfcheckArgs};

@@ -8,10 +8,10 @@ mod together;
 
 use std::path::{Path, PathBuf};
 
-use looptax_diagnose::check::sources;
-use looptax_discover::survey;
-use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+use looptax_host::discover::survey;
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
+use looptax_switch::diagnose::check::sources;
 use looptax_switch::{
     About, Carried, Order, Page, Subject, Wish, carry_out, files_of, look_at, pool_tests,
     usual_reload,
@@ -53,7 +53,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 
 /// The one file of a process's working folder that names a connection.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
-    if looptax_discover::process(pid).is_none() {
+    if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
             format!("there is no process {pid}, or it may not be looked at"),
             "`looptax find` lists the clients",
@@ -104,7 +104,7 @@ impl Doing<'_> {
         }
         let prepared = fixes::mend(self, &subject, &survey)?;
         if !prepared.is_empty() {
-            subject = look_at(wish, about, &looptax_discover::survey(Some(&survey)))?;
+            subject = look_at(wish, about, &looptax_host::discover::survey(Some(&survey)))?;
         }
         let mut switched = planned::told(&subject.plan, args);
         switched.prepared = prepared;

@@ -3,13 +3,13 @@
 use std::io::{self, Read};
 use std::sync::atomic::Ordering;
 
-use looptax_diagnose::check::Client;
-use looptax_diagnose::moving::{self, Candidate, words};
 use looptax_experiment::comparison::record_begun;
-use looptax_failure::Failure;
+use looptax_experiment::trial::{Ask, Begun, Program, Server, measure};
 use looptax_host::waiting;
+use looptax_model::failure::Failure;
 use looptax_redirect::{Config, Program as Command, Surroundings, Switches, User};
-use looptax_trial::{Ask, Begun, Program, Server, measure};
+use looptax_switch::diagnose::check::Client;
+use looptax_switch::diagnose::moving::{self, Candidate, words};
 use rustix::event::PollFlags;
 
 use super::program::check_name;

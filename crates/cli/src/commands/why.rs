@@ -9,8 +9,8 @@ use looptax_experiment::comparison::measure_all;
 use looptax_experiment::comparison::parts::Asked;
 use looptax_experiment::spec::Effort;
 use looptax_experiment::spec::target::TargetSpec;
-use looptax_failure::Failure;
-use looptax_why::Watch;
+use looptax_experiment::why::Watch;
+use looptax_model::failure::Failure;
 
 use super::compare;
 use crate::args::WhyArgs;

@@ -5,7 +5,7 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use looptax_record::{Comparison, Stacks};
+use looptax_model::record::{Comparison, Stacks};
 use looptax_report::html::{ChainsShown, FrameShown};
 use looptax_store::{StoreError, unpack_stacks};
 

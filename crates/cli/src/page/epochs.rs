@@ -1,8 +1,8 @@
 //! Every epoch's own effect and what disturbed it: the same numbers that the verdict was made from.
 
-use looptax_record::Comparison;
+use looptax_model::record::Comparison;
+use looptax_model::stats::{Epoch, Side, disturbed_epochs, ln_cost, noise_shares, tax_pct};
 use looptax_report::html::EpochShown;
-use looptax_stats::{Epoch, Side, disturbed_epochs, ln_cost, noise_shares, tax_pct};
 
 /// The epochs of all pairs of arms, pair by pair.
 pub(super) fn epochs_shown(comparison: &Comparison) -> Vec<EpochShown> {

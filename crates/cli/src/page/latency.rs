@@ -8,9 +8,9 @@ use std::time::Duration;
 use hdrhistogram::Histogram;
 use hdrhistogram::serialization::V2DeflateSerializer;
 use hdrhistogram::serialization::interval_log::{IntervalLogWriterBuilder, Tag};
-use looptax_record::{Comparison, Record, Samples};
+use looptax_model::record::{Comparison, Record, Samples};
+use looptax_model::stats::order_statistic_ranks;
 use looptax_report::html::{Distribution, PercentileShown};
-use looptax_stats::order_statistic_ranks;
 use looptax_store::{StoreError, unpack};
 
 /// The digits that stay exact.

@@ -9,7 +9,7 @@ mod latency;
 
 use std::path::Path;
 
-use looptax_record::Record;
+use looptax_model::record::Record;
 use looptax_report::html::{self, Detail, Shown};
 
 use latency::Latencies;

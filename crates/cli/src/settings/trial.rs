@@ -5,17 +5,17 @@ use std::io::{self, BufReader};
 use std::path::Path;
 use std::time::Duration;
 
-use looptax_diagnose::moving::Candidate;
-use looptax_dsn::{MASK, Protocol, masked};
+use looptax_bench::path::Resolve;
 use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::tool::without_passwords;
 use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
-use looptax_failure::Failure;
+use looptax_experiment::trial::pages::{Page, from_list, from_log};
+use looptax_experiment::trial::{Account, Ask, Load, Server, Way};
 use looptax_host::read;
-use looptax_path::Resolve;
-use looptax_record::{Comparison, Direction, Record, TrialDesign, Verdict};
-use looptax_trial::pages::{Page, from_list, from_log};
-use looptax_trial::{Account, Ask, Load, Server, Way};
+use looptax_model::dsn::{MASK, Protocol, masked};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Comparison, Direction, Record, TrialDesign, Verdict};
+use looptax_switch::diagnose::moving::Candidate;
 use looptax_wire::Login;
 
 use crate::args::TrialArgs;
@@ -41,7 +41,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
     };
     let ready = match &args.ready {
         Some(url) => {
-            let page = Page::parse(url, &looptax_diagnose::own_address);
+            let page = Page::parse(url, &looptax_switch::diagnose::own_address);
             let hint = "for example --ready http://127.0.0.1:8080/";
             let page = page.map_err(|what| Failure::usage(format!("--ready: {what}"), hint))?;
             page.address().at
@@ -69,7 +69,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
 
 /// All pages that are named, each with the headers and the method that are wanted.
 fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
-    let resolve: Resolve<'_> = &looptax_diagnose::own_address;
+    let resolve: Resolve<'_> = &looptax_switch::diagnose::own_address;
     let wrong = |what: String| {
         let hint = "a page as http://127.0.0.1:8080/, at an address of this machine";
         Failure::usage(what, hint)
@@ -279,7 +279,7 @@ pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
 }
 
 fn moving_to(server: &Server) -> String {
-    looptax_diagnose::moving::shown(&server.to)
+    looptax_switch::diagnose::moving::shown(&server.to)
 }
 
 /// What to do now.

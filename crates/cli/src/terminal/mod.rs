@@ -14,9 +14,9 @@ use std::os::fd::AsFd;
 use std::sync::OnceLock;
 use std::sync::atomic::AtomicBool;
 
-use looptax_dsn::masked;
 use looptax_experiment::Claim;
-use looptax_failure::Failure;
+use looptax_model::dsn::masked;
+use looptax_model::failure::Failure;
 use looptax_report::terminal::{Style, cleaned, fitted};
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;

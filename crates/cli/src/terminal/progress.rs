@@ -6,7 +6,7 @@ use std::io::{self, IsTerminal};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use looptax_bench::{Observer, Phase, Progress};
-use looptax_stats::tax_pct;
+use looptax_model::stats::tax_pct;
 
 use super::{Terminal, width_of};
 
@@ -108,7 +108,7 @@ fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
 mod tests {
     use std::time::Duration;
 
-    use looptax_stats::Estimate;
+    use looptax_model::stats::Estimate;
 
     use super::*;
 

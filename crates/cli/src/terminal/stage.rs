@@ -9,7 +9,7 @@ use std::sync::atomic::AtomicBool;
 use looptax_bench::{Progress, Replanned};
 use looptax_experiment::observer::{Observer, PlannedStep, Scene};
 use looptax_experiment::plan::minutes;
-use looptax_stats::signed_rank::least_n;
+use looptax_model::stats::signed_rank::least_n;
 
 use super::Terminal;
 use super::live::Live;

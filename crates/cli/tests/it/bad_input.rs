@@ -4,8 +4,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::ports::free_address;
 use looptax_testkit::programs;

@@ -4,7 +4,7 @@ use std::fs;
 use std::io::Read;
 use std::process::{Child, Command, Stdio};
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

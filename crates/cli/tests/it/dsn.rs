@@ -1,6 +1,6 @@
 //! `looptax dsn`: strings for drivers.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 

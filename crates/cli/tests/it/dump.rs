@@ -1,6 +1,6 @@
 //! Whole tables as requests, on every server that has any.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::scratch::Scratch;
 
 use crate::fixture::{self, SHORT, Server, compare, is_installed, saved};

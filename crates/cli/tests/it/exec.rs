@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::Path;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;

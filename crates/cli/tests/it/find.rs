@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Looptax, send};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};

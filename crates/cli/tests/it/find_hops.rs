@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_dsn::{Kind, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};

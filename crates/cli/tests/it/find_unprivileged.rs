@@ -13,7 +13,7 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;

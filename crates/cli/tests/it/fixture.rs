@@ -6,10 +6,10 @@ use std::path::Path;
 use std::process::{Child, Command};
 use std::time::Duration;
 
-use looptax_dsn::{Kind, Protocol};
-use looptax_path::{Conversation, Endpoint, Limits};
-use looptax_servers::pooler::PoolMode;
-use looptax_servers::{Config, Listening, PrivateServer, Reaper, find_binary};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_experiment::servers::pooler::PoolMode;
+use looptax_experiment::servers::{Config, Listening, PrivateServer, Reaper, find_binary};
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::fake_redis::{FakeRedis, Script};
 use looptax_testkit::runner::send;
 use looptax_testkit::scratch::Scratch;

@@ -6,7 +6,7 @@ use std::net::TcpListener;
 use std::thread;
 use std::time::Duration;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Looptax, Running};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};

@@ -4,7 +4,7 @@
 use std::fs;
 use std::process::Command;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Looptax, Running, send};
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;

@@ -1,6 +1,6 @@
 //! `compare --remedies`: what would help, measured, ranked and told; what does not go with a server is left out.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use looptax_dsn::Kind;
-use looptax_record::replay_schema;
+use looptax_model::dsn::Kind;
+use looptax_model::record::replay_schema;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_dsn::Kind;
-use looptax_path::Conversation;
+use looptax_bench::path::Conversation;
+use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::{Finished, Looptax};

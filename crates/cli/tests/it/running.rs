@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use looptax_dsn::Kind;
-use looptax_servers::pooler::PoolMode;
+use looptax_experiment::servers::pooler::PoolMode;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
@@ -262,8 +262,8 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
 
 /// Whether the `PgBouncer` that is installed keeps what clients prepare in every mode.
 fn keeps_prepared() -> bool {
-    let version = looptax_servers::pooler::installed_version().unwrap();
-    looptax_servers::pooler::keeps_prepared(&version, PoolMode::Transaction)
+    let version = looptax_experiment::servers::pooler::installed_version().unwrap();
+    looptax_experiment::servers::pooler::keeps_prepared(&version, PoolMode::Transaction)
 }
 
 /// What a session is told would stay with the pooler's connection, for whoever gets that next.

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use looptax_servers::pooler::{self, PoolMode};
+use looptax_experiment::servers::pooler::{self, PoolMode};
 use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

@@ -4,7 +4,7 @@ use std::fs::{Permissions, set_permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::PathBuf;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::fake::{Answer, Fake, Script, Speaks};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;

@@ -3,8 +3,8 @@
 
 use std::fs;
 
-use looptax_dsn::{Kind, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_wire::Login;

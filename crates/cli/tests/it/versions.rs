@@ -3,7 +3,7 @@
 use std::fs;
 use std::io::Write as _;
 
-use looptax_record::SCHEMA_VERSION;
+use looptax_model::record::SCHEMA_VERSION;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use serde_json::{Value, json};

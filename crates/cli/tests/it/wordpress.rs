@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use looptax_dsn::Kind;
-use looptax_servers::wordpress::find;
+use looptax_experiment::servers::wordpress::find;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;

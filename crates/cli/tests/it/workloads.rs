@@ -1,7 +1,7 @@
 //! Every workload on a real private server: it runs, its answers are right, and the server counted
 //! what we counted.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;

@@ -6,8 +6,8 @@ use std::sync::mpsc::{Sender, channel};
 use std::sync::{Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
 
-use looptax_failure::Explain;
-use looptax_path::{Endpoint, Limits, Link, PathError};
+use looptax_bench::path::{Endpoint, Limits, Link, PathError};
+use looptax_model::failure::Explain;
 
 pub(super) type Job = Box<dyn FnOnce() + Send>;
 

@@ -11,11 +11,11 @@ pub(crate) mod target_arms;
 use std::net::{Ipv6Addr, TcpListener};
 use std::sync::Arc;
 
-use looptax_dsn::Arm;
-use looptax_dsn::{Kind, Protocol};
-use looptax_failure::Failure;
-use looptax_path::host_of;
-use looptax_path::{Host, Network, get_right, has_nft, may_make_namespaces};
+use looptax_bench::path::host_of;
+use looptax_bench::path::{Host, Network, get_right, has_nft, may_make_namespaces};
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::failure::Failure;
 use looptax_redirect::OwnThreads;
 
 use crate::spec::Experiment;

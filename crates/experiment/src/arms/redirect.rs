@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use looptax_bench::Origin;
-use looptax_failure::{Explain, Failure, Severity};
-use looptax_path::{Endpoint, Limits, Link, PathError};
+use looptax_bench::path::{Endpoint, Limits, Link, PathError};
+use looptax_model::failure::{Explain, Failure, Severity};
 use looptax_redirect::{
     Mapping, Obstacle, OwnThreads, RedirectError, Route, SocketName, Stats, Switches, probe,
 };

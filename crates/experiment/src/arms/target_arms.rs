@@ -5,16 +5,16 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use looptax_bench::{Helper, Origin};
-use looptax_dsn::Arm;
-use looptax_failure::{Explain, Failure};
-use looptax_path::host_of;
-use looptax_path::{
+use crate::servers::PrivateServer;
+use crate::servers::publish::{self, Published};
+use looptax_bench::path::host_of;
+use looptax_bench::path::{
     Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar,
     relayed_by,
 };
-use looptax_servers::PrivateServer;
-use looptax_servers::publish::{self, Published};
+use looptax_bench::{Helper, Origin};
+use looptax_model::dsn::Arm;
+use looptax_model::failure::{Explain, Failure};
 
 use super::Machine;
 use super::arm_thread::{ArmThread, GoneError};

@@ -4,8 +4,8 @@
 
 use std::fmt::Write;
 
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 use crate::measure::plan;

@@ -1,7 +1,7 @@
 //! The record of a run of `compare` before anything is in it.
 
-use looptax_dsn::{MASK, is_address, masked};
-use looptax_record::{Hex64, Record};
+use looptax_model::dsn::{MASK, is_address, masked};
+use looptax_model::record::{Hex64, Record};
 
 use crate::host;
 use crate::spec::Experiment;

@@ -7,9 +7,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::Placement;
-use looptax_dsn::Kind;
-use looptax_failure::Failure;
-use looptax_record::Record;
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
+use looptax_model::record::Record;
 use looptax_store::{Existing, Saver};
 
 use super::parts::Asked;

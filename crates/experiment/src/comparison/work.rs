@@ -2,9 +2,9 @@
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_path::WaitOnce;
+use looptax_bench::path::WaitOnce;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 
 use super::parts::Part;
 use crate::arms::Machine;

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use looptax_bench::path::{Admitted, OneShot, PathError};
 use looptax_bench::{ConnectError, OneShotCalls, OneShotClient, OneShotClients};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_path::{Admitted, OneShot, PathError};
-use looptax_stats::Side;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::stats::Side;
 use looptax_wire::{Draws, Login, Salted};
 
 use super::sessions::SessionRequests;

@@ -1,8 +1,8 @@
 //! Connections that are opened anew after so many requests (`--reconnect-every`).
 
+use looptax_bench::path::{Calls, OneShot, PathError, Sending, Session, Workload};
 use looptax_bench::{OneShotCalls, OneShotClient};
-use looptax_failure::Failure;
-use looptax_path::{Calls, OneShot, PathError, Sending, Session, Workload};
+use looptax_model::failure::Failure;
 use looptax_wire::Draws;
 
 /// One client: its session now, and how the next one is opened.

@@ -5,10 +5,10 @@
 use std::process::{Command, Stdio};
 
 use looptax_bench::CommandPlan;
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
+use looptax_bench::path::Endpoint;
 use looptax_host::program::find_program;
-use looptax_path::Endpoint;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 
 use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
 use crate::spec::tool::{Flavor, without_passwords};
@@ -32,7 +32,7 @@ pub(super) fn command_for(
     let password = target.map_or("", |target| target.login.password.reveal());
     let mut shown = joined(&without_passwords(&words));
     if !password.is_empty() {
-        shown = shown.replace(password, looptax_dsn::MASK);
+        shown = shown.replace(password, looptax_model::dsn::MASK);
     }
     Ok(CommandPlan {
         arm: arm.name().to_owned(),

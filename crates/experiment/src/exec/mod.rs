@@ -11,8 +11,8 @@ mod watch;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use looptax_bench::{WholePlan, run_commands};
-use looptax_failure::Failure;
-use looptax_stats::StopRule;
+use looptax_model::failure::Failure;
+use looptax_model::stats::StopRule;
 
 use crate::measure::plan::DELTA;
 use crate::measure::{RecordWriter, with_log};

@@ -4,10 +4,10 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::Length;
-use looptax_dsn::Arm;
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_stats::InterimAnalyses;
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
+use looptax_model::stats::InterimAnalyses;
 
 use crate::measure::plan::{minutes, target_line};
 use crate::observer::PlannedStep;
@@ -120,7 +120,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     }
     for spec in &settings.targets {
         let protocol = match spec {
-            TargetSpec::Private(kind) => looptax_servers::protocol_of(*kind)?,
+            TargetSpec::Private(kind) => crate::servers::protocol_of(*kind)?,
             TargetSpec::Running(running) => running.protocol,
         };
         if protocol == Protocol::Memcached {

@@ -1,10 +1,10 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
-use looptax_analysis::proved_arm::ProvedArm;
 use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_record as record;
+use looptax_model::analysis::proved_arm::ProvedArm;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::record;
 use record::{Comparison, Hex64};
 
 use crate::measure::judging;
@@ -44,7 +44,7 @@ pub(super) fn comparison(
         CUT_SHORT_ALPHA
     };
     let ending = judging::ending_of(&outcome.contrast, cut_short, outcome.failure.as_ref());
-    looptax_analysis::judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
+    looptax_model::analysis::judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
     Ok(comparison)
 }
 

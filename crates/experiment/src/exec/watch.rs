@@ -6,12 +6,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use looptax_bench::path::{Endpoint, Peer, peers_of};
 use looptax_bench::{Sight, Tally, Watcher};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
 use looptax_host::read;
-use looptax_path::{Endpoint, Peer, peers_of};
-use looptax_stats::Side;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::stats::Side;
 
 use crate::target::Target;
 

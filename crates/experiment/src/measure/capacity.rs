@@ -4,8 +4,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{Pacing, glimpse};
-use looptax_failure::Failure;
-use looptax_stats::median;
+use looptax_model::failure::Failure;
+use looptax_model::stats::median;
 
 use super::plan::{self, Case};
 use crate::connector::TargetConnector;

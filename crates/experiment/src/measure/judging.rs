@@ -2,13 +2,13 @@
 
 use std::error::Error;
 
-use looptax_analysis::Ending;
-use looptax_analysis::proved_arm::ProvedArm;
+use looptax_bench::path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
 use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
-use looptax_dsn::Arm;
-use looptax_path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
-use looptax_record as record;
-use looptax_stats::{InterimAnalyses, StopCause};
+use looptax_model::analysis::Ending;
+use looptax_model::analysis::proved_arm::ProvedArm;
+use looptax_model::dsn::Arm;
+use looptax_model::record;
+use looptax_model::stats::{InterimAnalyses, StopCause};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64};
 
@@ -23,7 +23,7 @@ use crate::target::Target;
 pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
     let is_sql = matches!(
         target.protocol,
-        looptax_dsn::Protocol::Mysql | looptax_dsn::Protocol::Postgres
+        looptax_model::dsn::Protocol::Mysql | looptax_model::dsn::Protocol::Postgres
     );
     let is_keyed = !matches!(
         target.workload,
@@ -183,7 +183,7 @@ pub(crate) fn load_of(
 
 /// The interim analyses as the record keeps them.
 pub fn planned_looks(analyses: &InterimAnalyses) -> Vec<record::PlannedLook> {
-    let planned = |analysis: looptax_stats::InterimAnalysis| record::PlannedLook {
+    let planned = |analysis: looptax_model::stats::InterimAnalysis| record::PlannedLook {
         epochs: analysis.n_epochs as u32,
         alpha: analysis.alpha,
     };

@@ -9,13 +9,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_analysis::proved_arm::ProvedArm;
+use looptax_bench::path::LocalPorts;
 use looptax_bench::{BenchError, Outcome, Placement, glimpse, run};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_path::LocalPorts;
-use looptax_record as record;
-use looptax_stats::{median, rate_modes};
+use looptax_model::analysis::proved_arm::ProvedArm;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::record;
+use looptax_model::stats::{median, rate_modes};
 use looptax_store::unpack;
 
 use crate::connector::TargetConnector;
@@ -216,11 +216,11 @@ fn judge(
         let first = client_idx * n_others;
         stage.add(first..first + n_others, &mut comparison);
         // From the record's own numbers, as `analyze` will; they were packed just now.
-        looptax_analysis::judge(&mut comparison, &arms, &endings, &mut |samples| {
+        looptax_model::analysis::judge(&mut comparison, &arms, &endings, &mut |samples| {
             unpack(samples).unwrap_or_default()
         });
         writer.record.comparisons.push(comparison);
-        looptax_analysis::compare_slice_lengths(&mut writer.record.comparisons);
+        looptax_model::analysis::compare_slice_lengths(&mut writer.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))
 }

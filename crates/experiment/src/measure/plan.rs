@@ -8,8 +8,8 @@ mod text;
 use std::time::Duration;
 
 use looptax_bench::{Placement, allowed_cores};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 
 use crate::arms::{Machine, Missing, choose};
 use crate::exec::plan as exec_plan;

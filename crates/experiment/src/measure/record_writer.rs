@@ -1,8 +1,8 @@
 //! Where results go while a run lasts: the record, saved after each comparison.
 
 use looptax_bench::MeasuredEpoch;
-use looptax_failure::Failure;
-use looptax_record::{Epoch, MOST_SAMPLES, Record, Samples};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Epoch, MOST_SAMPLES, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack};
 
 /// The record being made.

@@ -5,9 +5,9 @@
 
 use std::sync::Arc;
 
-use looptax_dsn::Protocol;
-use looptax_path::{Conversation, PathError};
-use looptax_script::{Action, Presets, ScriptSet, Session};
+use looptax_bench::path::{Conversation, PathError};
+use looptax_bench::script::{Action, Presets, ScriptSet, Session};
+use looptax_model::dsn::Protocol;
 use looptax_wire::transaction::{Statement, Values};
 use looptax_wire::{Codec, Draws, Reply, Sent, WireError};
 

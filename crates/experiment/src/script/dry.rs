@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use looptax_failure::Failure;
-use looptax_script::{Action, Presets, ScriptSet, Session};
+use looptax_bench::script::{Action, Presets, ScriptSet, Session};
+use looptax_model::failure::Failure;
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
@@ -17,7 +17,7 @@ const SEED: u64 = 1;
 /// # Errors
 /// A usage failure with the place of what went wrong, or when nothing would be sent.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
-    let wrong = |error: looptax_script::RunError| {
+    let wrong = |error: looptax_bench::script::RunError| {
         Failure::usage(
             error,
             "tried with random numbers before any server is asked",

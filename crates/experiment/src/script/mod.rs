@@ -7,10 +7,12 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
+use looptax_bench::script::{
+    Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec,
+};
 use looptax_host::read;
-use looptax_script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::Sent;
 
 use crate::spec::Requests;

@@ -7,10 +7,10 @@
 use std::io::ErrorKind;
 
 use looptax_bench::{InTurns, MeasuredEpoch, Shape};
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
-use looptax_stats::{Side, median, selfcheck as rules, tax_pct};
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
+use looptax_model::stats::{Side, median, selfcheck as rules, tax_pct};
 
 use super::runs::{Bench, OneRun, answer, finite, interval};
 

@@ -10,13 +10,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_bench::Shape;
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_record::{
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::record::{
     AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes,
     SlicesCheck,
 };
-use looptax_stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
+use looptax_model::stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
 
 use crate::spec::target::TargetSpec;
 use crate::{Experiment, Host, Machine, Observer, Target, ask_nobody};

@@ -9,9 +9,9 @@ use looptax_bench::{
     ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
     run as bench,
 };
-use looptax_dsn::{Arm, Kind};
-use looptax_failure::Failure;
-use looptax_stats::{
+use looptax_model::dsn::{Arm, Kind};
+use looptax_model::failure::Failure;
+use looptax_model::stats::{
     Estimate, Input, InterimAnalyses, Noise, StopRule, Verdict, primary, selfcheck as rules,
     signed_rank, tax_pct,
 };
@@ -133,7 +133,7 @@ impl Bench<'_> {
         self.noise.extend(epochs.iter().filter_map(|it| it.noise));
         let thetas: Vec<f64> = epochs
             .iter()
-            .filter_map(looptax_stats::Epoch::theta)
+            .filter_map(looptax_model::stats::Epoch::theta)
             .collect();
         let found = primary(&Input {
             epochs: &epochs,

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use crate::servers::pooler::PoolMode;
 use looptax_bench::ClientModel;
-use looptax_dsn::Kind;
-use looptax_failure::Failure;
-use looptax_servers::pooler::PoolMode;
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
 
 use super::load::Load;
 use super::target::TargetSpec;

@@ -1,8 +1,8 @@
 //! Which clients an experiment runs against a server: those that were asked for, or the usual ones.
 
 use looptax_bench::ClientModel;
-use looptax_dsn::Kind;
-use looptax_failure::Failure;
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
 
 use super::check::check_clients;
 use super::load::Load;

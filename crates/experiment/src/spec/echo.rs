@@ -1,7 +1,7 @@
 //! What was asked of the echo server: sizes within bounds, or a clear refusal.
 
-use looptax_failure::Failure;
-use looptax_path::{Echo, EchoRequest};
+use looptax_bench::path::{Echo, EchoRequest};
+use looptax_model::failure::Failure;
 
 /// Least bytes of anything: the key that comes back.
 const LEAST_BYTES: u64 = 8;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 
 use super::tool::{self, Tool};
 

@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
+use crate::servers::pooler::PoolMode;
 use looptax_bench::{Arrivals, Distribution};
-use looptax_servers::pooler::PoolMode;
 use looptax_wire::Sent;
 
 use super::exec::{Exec, Given};

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use looptax_bench::Arrivals;
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 
 use super::time;
 

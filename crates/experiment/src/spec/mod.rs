@@ -19,13 +19,13 @@ pub mod waits;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::servers::pooler::PoolMode;
+use crate::servers::{STARTABLE, find_binary, is_usual};
 use looptax_bench::{ClientModel, Placement};
-use looptax_dsn::Arm;
-use looptax_dsn::Kind;
-use looptax_failure::Failure;
-use looptax_record::RemedyKind;
-use looptax_servers::pooler::PoolMode;
-use looptax_servers::{STARTABLE, find_binary, is_usual};
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
+use looptax_model::record::RemedyKind;
 
 pub use echo::EchoAsked;
 pub use effort::Effort;

@@ -4,10 +4,10 @@
 //! says everything but the arms.
 
 use looptax_bench::Placement;
-use looptax_dsn::Arm;
-use looptax_dsn::{Kind, Protocol};
-use looptax_failure::Failure;
-use looptax_record::RemedyKind;
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::failure::Failure;
+use looptax_model::record::RemedyKind;
 
 use super::target::TargetSpec;
 use super::{Effort, Experiment};

@@ -1,7 +1,7 @@
 //! What is asked of the server, and which other options go with it.
 
 use looptax_bench::{ClientModel, Distribution};
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 use looptax_wire::Sent;
 
 use super::EchoAsked;

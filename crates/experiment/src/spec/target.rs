@@ -3,9 +3,11 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown};
-use looptax_failure::Failure;
-use looptax_servers::startable;
+use crate::servers::startable;
+use looptax_model::dsn::{
+    Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown,
+};
+use looptax_model::failure::Failure;
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \

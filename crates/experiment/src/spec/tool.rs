@@ -7,8 +7,8 @@
 
 use std::path::PathBuf;
 
-use looptax_dsn::{MASK, Protocol, masked};
-use looptax_path::Endpoint;
+use looptax_bench::path::Endpoint;
+use looptax_model::dsn::{MASK, Protocol, masked};
 use looptax_wire::Login;
 
 /// How a tool is told where to connect.
@@ -341,7 +341,7 @@ fn variable(name: &str, value: &str) -> Vec<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use looptax_dsn::Secret;
+    use looptax_model::dsn::Secret;
 
     use std::path::PathBuf;
 

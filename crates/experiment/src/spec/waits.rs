@@ -4,9 +4,9 @@ use std::fmt;
 
 use looptax_advise::{RealClient, real_clients};
 use looptax_bench::ClientModel;
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
-use looptax_record::{Client, ClientLike};
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
+use looptax_model::record::{Client, ClientLike};
 
 /// One way to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

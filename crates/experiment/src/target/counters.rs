@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::thread;
 use std::time::Duration;
 
-use looptax_dsn::Protocol;
-use looptax_path::{Conversation, Limits, SitePage, Workload};
+use looptax_bench::path::{Conversation, Limits, SitePage, Workload};
+use looptax_model::dsn::Protocol;
 use looptax_wire::redis::Value;
 
 use super::Target;

@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use looptax_failure::Failure;
-use looptax_servers::Reaper;
+use crate::servers::Reaper;
+use looptax_model::failure::Failure;
 
 use crate::arms::Machine;
 
@@ -33,7 +33,7 @@ impl Host {
     pub fn new(machine: Machine, ask: AskPassword) -> Result<Self, Failure> {
         let self_exe = std::env::current_exe()?;
         let scratch_root = looptax_host::own::temporary();
-        looptax_servers::leftovers::sweep(&scratch_root);
+        crate::servers::leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(&self_exe)?;
         Ok(Self {
             self_exe,

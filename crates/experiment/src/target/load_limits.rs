@@ -2,9 +2,9 @@
 //!
 //! Nobody's log is filled, nobody's disk or replica written to, nobody's connections used up.
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_path::Conversation;
+use looptax_bench::path::Conversation;
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 

@@ -16,14 +16,14 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::servers::PrivateServer;
+use crate::servers::pooler::{CONSOLE, OVER_TCP};
+use looptax_bench::path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
+use looptax_bench::script::{Presets, ScriptSet};
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
-use looptax_dsn::Arm;
-use looptax_dsn::{Kind, Protocol};
-use looptax_failure::Failure;
-use looptax_path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
-use looptax_script::{Presets, ScriptSet};
-use looptax_servers::PrivateServer;
-use looptax_servers::pooler::{CONSOLE, OVER_TCP};
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::failure::Failure;
 use looptax_wire::Login;
 
 use crate::arms::target_arms::TargetArms;
@@ -118,8 +118,8 @@ impl Target {
             Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => at(&self.addresses),
             Arm::Tls => at(&self.tls_addresses),
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
-            Arm::Bridge => on(looptax_path::Host::Plain.container_address().into()),
-            Arm::Nat => on(looptax_path::Host::Nat.address().into()),
+            Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
+            Arm::Nat => on(looptax_bench::path::Host::Nat.address().into()),
             // On the loopback of the host that the proxy is on.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
         })
@@ -151,7 +151,9 @@ impl Target {
     /// Processes that a private server started before anybody connected, of which any may serve.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
-            (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_path::children(pid),
+            (Protocol::Fastcgi, Some(pid)) if self.is_private() => {
+                looptax_bench::path::children(pid)
+            }
             _ => Vec::new(),
         }
     }
@@ -333,7 +335,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 /// # Errors
 /// A usage failure when it cannot be asked that.
 pub(crate) fn private_workload(kind: Kind, settings: &Experiment) -> Result<Workload, Failure> {
-    let protocol = looptax_servers::protocol_of(kind)?;
+    let protocol = crate::servers::protocol_of(kind)?;
     script::read(protocol, &settings.requests)?;
     let place = Place::private(settings.rows);
     workloads::make(protocol, &settings.requests, &place)

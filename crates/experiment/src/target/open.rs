@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use looptax_dsn::Arm;
-use looptax_failure::Failure;
+use looptax_model::dsn::Arm;
+use looptax_model::failure::Failure;
 
 use super::host::Host;
 use super::{Target, private, room, running};

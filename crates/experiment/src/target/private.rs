@@ -3,12 +3,12 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
+use crate::servers::pooler::{self, PoolMode};
+use crate::servers::{Config, Listening, PrivateServer, echo};
 use looptax_bench::ServerThreads;
-use looptax_dsn::{Arm, Kind};
-use looptax_failure::Failure;
-use looptax_path::{Endpoint, Limits, TlsClient, host_of};
-use looptax_servers::pooler::{self, PoolMode};
-use looptax_servers::{Config, Listening, PrivateServer, echo};
+use looptax_bench::path::{Endpoint, Limits, TlsClient, host_of};
+use looptax_model::dsn::{Arm, Kind};
+use looptax_model::failure::Failure;
 use looptax_wire::{Login, Salted, Sent};
 
 use super::host::Host;

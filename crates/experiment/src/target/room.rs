@@ -5,9 +5,9 @@
 
 use std::path::Path;
 
-use looptax_failure::Failure;
+use looptax_bench::path::Workload;
 use looptax_host::kernel;
-use looptax_path::Workload;
+use looptax_model::failure::Failure;
 use rustix::process::{Resource, getrlimit};
 
 use super::connections;

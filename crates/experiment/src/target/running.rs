@@ -1,11 +1,11 @@
 //! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
 
-use looptax_dsn::Arm;
-use looptax_dsn::{Kind, Protocol, Secret};
-use looptax_failure::Failure;
-use looptax_path::{
+use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
 };
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Kind, Protocol, Secret};
+use looptax_model::failure::Failure;
 use looptax_wire::{Login, Salted, Sent, WireError, site};
 
 use super::AskPassword;

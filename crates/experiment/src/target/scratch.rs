@@ -3,9 +3,9 @@
 //! Everything carries [`PREFIX`] and our process id, so that a crashed run's leftovers are known by
 //! name; keys expire by themselves.
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_path::{Conversation, Workload};
+use looptax_bench::path::{Conversation, Workload};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 
 use super::workloads::{self, Place};

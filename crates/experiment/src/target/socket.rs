@@ -7,10 +7,10 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_discover::{FoundBy, how_to_add_a_socket, socket_named, sockets_beside};
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_path::{Conversation, Endpoint, Limits, PathError, Sealing, ServerView};
+use looptax_bench::path::{Conversation, Endpoint, Limits, PathError, Sealing, ServerView};
+use looptax_host::discover::{FoundBy, how_to_add_a_socket, socket_named, sockets_beside};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::Login;
 
 use super::load_limits::config;

@@ -6,10 +6,10 @@ mod catalogue;
 mod fill;
 mod sending;
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_path::{Collection, Oltp, SitePage, TPCB_ACCOUNTS, Workload};
-use looptax_servers::dataset;
+use crate::servers::dataset;
+use looptax_bench::path::{Collection, Oltp, SitePage, TPCB_ACCOUNTS, Workload};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::site;
 
 use crate::spec::Requests;

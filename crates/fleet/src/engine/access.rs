@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 
 /// What is known beside the address.
 #[derive(Debug, Clone)]

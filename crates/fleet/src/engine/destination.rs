@@ -4,7 +4,7 @@ use std::fmt;
 use std::net::IpAddr;
 use std::path::PathBuf;
 
-use looptax_dsn::{Address, Protocol, Query, Secret, shown};
+use looptax_model::dsn::{Address, Protocol, Query, Secret, shown};
 use url::{Host, Url};
 
 use crate::FleetError;

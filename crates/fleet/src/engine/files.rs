@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
 use looptax_host::output::{Existing, Output};
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use super::question::{Question, Rows};
 use super::scheme::InitOptions;

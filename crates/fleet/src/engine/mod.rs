@@ -18,7 +18,7 @@ mod tsv;
 mod views;
 mod work;
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use crate::FleetError;
 use crate::batch::Batch;

@@ -1,6 +1,6 @@
 //! What every engine does, and how much of it at once.
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use super::question::{Question, Rows};
 use super::scheme::InitOptions;

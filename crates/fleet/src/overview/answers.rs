@@ -2,9 +2,9 @@
 
 use std::thread;
 
-use looptax_record::{FleetMover as Mover, FleetSilent as Silent};
-use looptax_stats::Estimate;
-use looptax_stats::meta::Effect;
+use looptax_model::record::{FleetMover as Mover, FleetSilent as Silent};
+use looptax_model::stats::Estimate;
+use looptax_model::stats::meta::Effect;
 
 use super::cells::{Cells, Listed, listed};
 use crate::FleetError;

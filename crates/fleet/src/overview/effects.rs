@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use looptax_record::{FleetEffects, FleetGroup};
-use looptax_stats::meta::{Effect, Pooled, Spread, benjamini_hochberg, groups};
+use looptax_model::record::{FleetEffects, FleetGroup};
+use looptax_model::stats::meta::{Effect, Pooled, Spread, benjamini_hochberg, groups};
 
 use super::answers::Measured;
 use super::saved::{ALPHA, saved};

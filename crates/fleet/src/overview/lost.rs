@@ -3,8 +3,8 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use looptax_record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
-use looptax_stats::meta::{
+use looptax_model::record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
+use looptax_model::stats::meta::{
     self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost,
     groups, without_each,
 };
@@ -244,6 +244,6 @@ impl<'a> Kinds<'a> {
 }
 
 /// What lists are ordered by: cores, and where they are not known requests.
-fn weight_of(cores: Option<&looptax_record::Estimate>, requests_per_s: f64) -> f64 {
+fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

@@ -1,6 +1,6 @@
 //! One machine of a fleet, by its name or number.
 
-use looptax_record::{FleetFinding, FleetMachine, FleetMeasured};
+use looptax_model::record::{FleetFinding, FleetMachine, FleetMeasured};
 
 use super::answers::{MEASURED, measured};
 use super::cells::{Cells, listed};

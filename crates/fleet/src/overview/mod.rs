@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 
 pub use answers::{Answers, Machines, Measured, Payer};
 pub use cells::Listed;
-use looptax_record::{
+use looptax_model::record::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList,
 };
 pub use machine::machines;

@@ -1,14 +1,14 @@
 //! The level of all intervals, and their form in what is printed.
 
-use looptax_stats::Estimate;
+use looptax_model::stats::Estimate;
 
 /// Level of all intervals.
 pub(super) const ALPHA: f64 = 0.05;
 
 /// The form that is saved.
-pub(super) fn saved(estimate: &Estimate) -> looptax_record::Estimate {
+pub(super) fn saved(estimate: &Estimate) -> looptax_model::record::Estimate {
     let finite = |end: f64| Some(end).filter(|it| it.is_finite());
-    looptax_record::Estimate {
+    looptax_model::record::Estimate {
         value: estimate.value,
         lo: finite(estimate.lo),
         hi: finite(estimate.hi),

@@ -1,6 +1,6 @@
 //! Who is connected to which server, by which way, and what that costs.
 
-use looptax_record::{
+use looptax_model::record::{
     EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer,
 };
 

@@ -4,7 +4,7 @@ pub mod findings;
 pub mod reports;
 pub mod verdicts;
 
-use looptax_record::{Estimate, Figure};
+use looptax_model::record::{Estimate, Figure};
 
 use crate::column::Value;
 

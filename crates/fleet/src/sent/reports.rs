@@ -1,6 +1,6 @@
 //! A look at a machine: who reports, and what machine it is.
 
-use looptax_record::{Found, Host};
+use looptax_model::record::{Found, Host};
 
 use super::{Sender, count};
 use crate::column::{Column, Kind, Row, Table, Value};

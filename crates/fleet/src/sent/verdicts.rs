@@ -1,6 +1,6 @@
 //! What was measured on a machine: each verdict with the effect, its interval and the conditions.
 
-use looptax_record::{Comparison, Estimate, Record, Tax};
+use looptax_model::record::{Comparison, Estimate, Record, Tax};
 
 use super::{Sender, count, ends_of, with_ends};
 use crate::column::{Column, Kind, Row, Table, Value};
@@ -211,5 +211,5 @@ fn row(sender: &Sender, record: &Record, n: usize, (comparison, tax): (&Comparis
 /// θ with its ends; none of a verdict that is invalid.
 fn theta(tax: &Tax) -> [Value; 3] {
     let known: Option<&Estimate> = tax.theta.known();
-    ends_of(known.filter(|_| tax.verdict != looptax_record::Verdict::Invalid))
+    ends_of(known.filter(|_| tax.verdict != looptax_model::record::Verdict::Invalid))
 }

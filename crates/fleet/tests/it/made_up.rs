@@ -2,7 +2,7 @@
 
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen};
-use looptax_record::{
+use looptax_model::record::{
     Client, Comparison, CpuTax, Diagnostics, Direction, EndpointTransport, FOUND_SCHEMA_VERSION,
     Figure, Found, FoundClient, FoundEndpoint, FoundPeer, FoundServer, Hex64, Host, HowKnown,
     Latency, Placement, PlacementUsed, Reason, Record, Schedule, Target, Tax, Verdict, Way,
@@ -64,7 +64,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
         endpoints: vec![FoundEndpoint {
             transport: EndpointTransport::Unix,
             address: "/run/s.sock".to_owned(),
-            file: Some(looptax_record::FILE_GONE.to_owned()),
+            file: Some(looptax_model::record::FILE_GONE.to_owned()),
             n_waiting: 0,
             backlog: 80,
             known: HowKnown::Seen,

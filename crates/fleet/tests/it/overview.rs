@@ -1,9 +1,9 @@
 //! What is said of a made-up fleet, held against what it was made of.
 
 use looptax_fleet::{Answers, Limits, Listed, Machines, Measured, Payer, overview};
-use looptax_record::Fleet;
-use looptax_stats::Estimate;
-use looptax_stats::meta::Effect;
+use looptax_model::record::Fleet;
+use looptax_model::stats::Estimate;
+use looptax_model::stats::meta::Effect;
 use rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -96,7 +96,7 @@ fn said(answers: Answers) -> Fleet {
     )
 }
 
-fn covers(estimate: &looptax_record::Estimate, truth: f64) -> bool {
+fn covers(estimate: &looptax_model::record::Estimate, truth: f64) -> bool {
     estimate.lo.unwrap() <= truth && truth <= estimate.hi.unwrap()
 }
 
@@ -117,7 +117,7 @@ fn the_sum_is_that_of_the_fleet() {
 fn those_that_lose_most_come_first() {
     let (answers, _) = made_up(300, 300, 7);
     let fleet = said(answers);
-    let cores = |it: &looptax_record::FleetMove| it.cores.unwrap().value;
+    let cores = |it: &looptax_model::record::FleetMove| it.cores.unwrap().value;
     assert_eq!(fleet.first.rows.len(), 20);
     assert!(
         fleet

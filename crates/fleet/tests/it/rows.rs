@@ -2,7 +2,7 @@
 
 use looptax_fleet::sent::{findings, verdicts};
 use looptax_fleet::{FleetError, Names, TABLES, Value, from_lines, to_lines};
-use looptax_record::Verdict;
+use looptax_model::record::Verdict;
 use rand_core::SeedableRng;
 use rand_xoshiro::Xoshiro256PlusPlus;
 

@@ -1,6 +1,6 @@
 //! The tables behind the charts: the same figures, to read, to copy and to hear.
 
-use looptax_record::{Comparison, Estimate, Figure, Tax};
+use looptax_model::record::{Comparison, Estimate, Figure, Tax};
 
 use super::bill::{Bills, PARTS};
 use super::markup::{Markup, TEXT};

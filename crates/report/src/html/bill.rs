@@ -3,7 +3,7 @@
 //! CPU time of either end, and what is left: waiting for a core or for the other end. Parts add up to
 //! the shown digit, because the last one is made from the rounded others.
 
-use looptax_record::{Arm, Comparison};
+use looptax_model::record::{Arm, Comparison};
 
 use crate::format::{MS_FROM_US, Text};
 

@@ -2,7 +2,7 @@
 //!
 //! Counts overviews and sweeps in the order in which the script finds them in the data.
 
-use looptax_record::{Comparison, Record, Tax};
+use looptax_model::record::{Comparison, Record, Tax};
 
 use super::behind;
 use super::bill;

@@ -8,7 +8,7 @@ use base64::engine::general_purpose::{GeneralPurpose, STANDARD};
 use base64::write::EncoderStringWriter;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use looptax_record::{Comparison, Estimate, Record, WhyRow};
+use looptax_model::record::{Comparison, Estimate, Record, WhyRow};
 
 use super::bill::{self, PARTS};
 use super::form::{

@@ -1,6 +1,6 @@
 //! A fleet as one page: what it loses, where to begin, what differs and what needs a look. Tables and pictures, no script.
 
-use looptax_record::Fleet;
+use looptax_model::record::Fleet;
 
 use super::forest::forest;
 use super::markup::{Markup, TEXT};
@@ -95,7 +95,7 @@ fn sentence(words: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::{
+    use looptax_model::record::{
         Estimate, FLEET_SCHEMA_VERSION, FleetEffects, FleetGroup, FleetList, FleetLost, FleetMove,
     };
 

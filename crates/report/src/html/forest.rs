@@ -1,7 +1,7 @@
 //! What TCP adds to a request, a line for each group of machines: mean with its interval, and where one more machine would
 //! lie.
 
-use looptax_record::{Estimate, FleetEffects, FleetGroup};
+use looptax_model::record::{Estimate, FleetEffects, FleetGroup};
 
 use super::drawing::{close_picture, line, open_picture, words};
 use super::markup::{Markup, TEXT};

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use looptax_record::{Host, Record};
+use looptax_model::record::{Host, Record};
 
 use super::markup::{Markup, TEXT};
 use super::shown::Shown;

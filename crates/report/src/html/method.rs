@@ -1,6 +1,6 @@
 //! How it was measured: the schedule of every comparison, what proved its arms, what the data say of themselves.
 
-use looptax_record::{Arm, Comparison, Record, Tax, Tested};
+use looptax_model::record::{Arm, Comparison, Record, Tax, Tested};
 
 use super::markup::{Markup, TEXT};
 use crate::heading;

@@ -32,7 +32,7 @@ pub use shown::{
     ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown,
 };
 
-use looptax_record::{Comparison, Record};
+use looptax_model::record::{Comparison, Record};
 
 use crate::heading::server;
 use crate::words::{self, GroupStory, Story, answer};

@@ -1,6 +1,6 @@
 //! Published beside measured, as a page: tables and a drawing, no script.
 
-use looptax_record::{Replay, ReplayPart};
+use looptax_model::record::{Replay, ReplayPart};
 
 use super::data::tone_word;
 use super::head;

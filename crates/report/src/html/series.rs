@@ -2,7 +2,7 @@
 //!
 //! Made of the comparisons of one group that differ in nothing else.
 
-use looptax_record::{Arm, Comparison, Estimate, Figure, Tax};
+use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
 use super::markup::TEXT;
 use crate::words::row::is_usable;

@@ -2,7 +2,7 @@
 //!
 //! Plain data; the statistics behind it are the same that judged the run.
 
-use looptax_record::Record;
+use looptax_model::record::Record;
 
 /// A record and what was made of its raw data.
 #[derive(Debug)]

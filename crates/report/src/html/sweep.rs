@@ -2,7 +2,7 @@
 //!
 //! Colours are the page's own variables; shapes and dashes differ too, because colour alone carries no meaning.
 
-use looptax_record::{Estimate, ReplayPoint};
+use looptax_model::record::{Estimate, ReplayPoint};
 
 use super::drawing::{close_picture, line, open_picture, words};
 use super::markup::Markup;
@@ -151,7 +151,7 @@ fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::Figure;
+    use looptax_model::record::Figure;
 
     use super::*;
 

@@ -2,7 +2,7 @@
 //!
 //! Where the record holds a percentile, its figure is shown and not the one made from the samples.
 
-use looptax_record::{Arm, Comparison, Estimate, Figure, Tax};
+use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
 use super::markup::TEXT;
 use super::shown::{Detail, PercentileShown};

@@ -1,6 +1,6 @@
 //! In what the pace of a slice or an epoch is shown: it depends on what was measured.
 
-use looptax_record::{Comparison, Slice};
+use looptax_model::record::{Comparison, Slice};
 
 use super::markup::TEXT;
 use crate::format::{byte_rate, rate, run_time};

@@ -2,7 +2,7 @@
 //!
 //! The words are the story's; nothing is worded here but headings.
 
-use looptax_record::{Comparison, Record};
+use looptax_model::record::{Comparison, Record};
 
 use super::charts::Charts;
 use super::data::tone_word;
@@ -158,7 +158,12 @@ fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
     out.close("div");
 }
 
-fn card(sentence: &str, comparison: &Comparison, tax: &looptax_record::Tax, out: &mut Markup) {
+fn card(
+    sentence: &str,
+    comparison: &Comparison,
+    tax: &looptax_model::record::Tax,
+    out: &mut Markup,
+) {
     let words = judged(tax, comparison, TEXT);
     let class = format!("card {}", tone_word(words.tone));
     out.open("article", &[("class", &class)]);

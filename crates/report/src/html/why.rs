@@ -1,6 +1,6 @@
 //! Where a request's CPU time goes: its layers as a table and as bars, its call chains as a flame graph.
 
-use looptax_record::{Comparison, Estimate, Figure as Number, Why, WhyRow};
+use looptax_model::record::{Comparison, Estimate, Figure as Number, Why, WhyRow};
 
 use super::figure::{Figure, absent, figure};
 use super::markup::{Markup, TEXT};

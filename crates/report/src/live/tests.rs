@@ -1,6 +1,6 @@
 //! The view as it is laid out in windows of several sizes.
 
-use looptax_record::Estimate;
+use looptax_model::record::Estimate;
 
 use super::*;
 

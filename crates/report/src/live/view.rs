@@ -3,7 +3,7 @@
 //! The command line fills it in; the other files of `live` draw it.
 
 use hdrhistogram::Histogram;
-use looptax_record::Estimate;
+use looptax_model::record::Estimate;
 
 /// Longer latencies count as this.
 const LONGEST_NS: u64 = 100_000_000_000;

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::Replay;
+use looptax_model::record::Replay;
 
 use super::{escaped, line};
 use crate::format::Text;

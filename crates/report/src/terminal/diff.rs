@@ -1,6 +1,8 @@
 //! Two runs beside each other.
 
-use looptax_record::{Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure};
+use looptax_model::record::{
+    Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure,
+};
 
 use super::columns::Table;
 use super::history::run_name;

@@ -1,6 +1,6 @@
 //! What `looptax report-to` and `looptax fleet init` did, and what a fleet's collector says.
 
-use looptax_record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
+use looptax_model::record::{CollectorTables, Fleet, FleetHost, FleetList, FleetMachine, Reported};
 
 use super::columns::Table;
 use super::lines::Lines;

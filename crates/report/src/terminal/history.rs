@@ -1,6 +1,6 @@
 //! The runs of the history, a line per verdict.
 
-use looptax_record::{Direction, Estimate, PastRun, PastVerdict, Verdict};
+use looptax_model::record::{Direction, Estimate, PastRun, PastVerdict, Verdict};
 
 use super::columns::Table;
 use super::lines::Lines;

@@ -1,7 +1,7 @@
 //! What a bare `looptax` says, piece by piece as it comes: some twenty lines in all.
 
 use looptax_advise::{Weighed, Worth, weigh};
-use looptax_record::{
+use looptax_model::record::{
     Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer,
     Record, Tax, Verdict,
 };
@@ -14,7 +14,7 @@ use crate::heading::{server, version};
 use crate::words::row::{is_usable, verdict_words};
 
 /// Servers that are named; the others are counted.
-const MOST_SERVERS: usize = 2;
+const MOST_SERVERS: usize = 4;
 /// Programs that are named; the others are counted.
 const MOST_PROGRAMS: usize = 2;
 /// Columns before what is said of a subject.

@@ -21,7 +21,7 @@ mod style;
 mod switched;
 mod table;
 
-use looptax_record::{Comparison, Estimate, Record, Tax};
+use looptax_model::record::{Comparison, Estimate, Record, Tax};
 
 use crate::format::{GLUE, counted};
 use columns::Table;

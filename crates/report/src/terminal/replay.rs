@@ -1,6 +1,6 @@
 //! Published beside measured, for a terminal.
 
-use looptax_record::Replay;
+use looptax_model::record::Replay;
 
 use super::columns::Table;
 use super::lines::Lines;

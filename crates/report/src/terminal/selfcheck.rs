@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::{
+use looptax_model::record::{
     AaCheck, InjectCheck, InjectedDelay, InjectedRun, Selfcheck, SelfcheckAnswer, SelfcheckResult,
     SlicesCheck,
 };

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::Spelling;
+use looptax_model::record::Spelling;
 
 use super::style::{Style, cleaned};
 

@@ -2,7 +2,7 @@
 //!
 //! Says nothing that the tables do not; where there are many verdicts, the first and the last of a server.
 
-use looptax_record::{Comparison, Record, Tax};
+use looptax_model::record::{Comparison, Record, Tax};
 
 use super::row::{Judged, judged};
 use super::{Tone, sentence};

@@ -1,6 +1,6 @@
 //! What an arm was made of, where its name does not say it all.
 
-use looptax_record::{Arm, Comparison};
+use looptax_model::record::{Arm, Comparison};
 
 use crate::format::Text;
 

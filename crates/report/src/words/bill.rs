@@ -1,6 +1,6 @@
 //! The bill in words: what each part of an arm adds to a request.
 
-use looptax_record::{Bill, BillStep, Comparison, Figure};
+use looptax_model::record::{Bill, BillStep, Comparison, Figure};
 
 use super::small_table::SmallTable;
 use crate::format::Text;

@@ -2,7 +2,7 @@
 //!
 //! There is one comparison, and several figures of it; a view lays them on their side.
 
-use looptax_record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
+use looptax_model::record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
 
 use super::row::{is_usable, tone, verdict_words};
 use super::tone::Tone;

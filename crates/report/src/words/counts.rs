@@ -2,7 +2,7 @@
 //!
 //! Counts, not times: the same on a noisy machine as on a quiet one.
 
-use looptax_record::{Arm, Client, Comparison};
+use looptax_model::record::{Arm, Client, Comparison};
 
 use super::sentence;
 use crate::format::Text;

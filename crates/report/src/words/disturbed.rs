@@ -1,6 +1,6 @@
 //! What others took of the machine, as a clause of a verdict's sentence.
 
-use looptax_record::{Direction, Disturbance, SizeCause, Tax};
+use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
 use crate::format::Text;
 

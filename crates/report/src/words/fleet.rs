@@ -1,6 +1,6 @@
 //! What is said of a fleet: sentences and tables, the same for a terminal and a page.
 
-use looptax_record::{
+use looptax_model::record::{
     Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine,
 };
 

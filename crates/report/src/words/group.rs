@@ -2,7 +2,7 @@
 //!
 //! Sorts, and computes nothing.
 
-use looptax_record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
+use looptax_model::record::{Client, ClientLike, Comparison, Look, Record, Target, Workload};
 
 use super::table::{Row, Table};
 use super::{look, row};

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use looptax_record::{Comparison, Estimate, Placement, SampledPart, Why};
+use looptax_model::record::{Comparison, Estimate, Placement, SampledPart, Why};
 
 use super::group::Group;
 use super::why::per_request;

@@ -2,7 +2,7 @@
 //!
 //! It shows ranges that were seen, never an interval and never a verdict.
 
-use looptax_record::{Look, LookArm, Placement, RateRange, Workload};
+use looptax_model::record::{Look, LookArm, Placement, RateRange, Workload};
 
 use super::table::{Row, Tail};
 use crate::format::{Text, byte_rate_range, rate_range, times};

@@ -30,7 +30,7 @@ pub(crate) mod warnings;
 pub(crate) mod why;
 mod withheld;
 
-use looptax_record::{Client, Comparison, Record};
+use looptax_model::record::{Client, Comparison, Record};
 
 use crate::format::Text;
 use crate::heading;

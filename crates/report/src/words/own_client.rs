@@ -3,7 +3,7 @@
 //! # Source
 //! The clients of MariaDB 10.11, MySQL 9.7 and PostgreSQL 15, asked for their cipher on both transports.
 
-use looptax_record::Comparison;
+use looptax_model::record::Comparison;
 
 /// What to know about `tcp` where the server offers TLS.
 pub(super) fn note(comparison: &Comparison) -> Option<String> {

@@ -3,7 +3,7 @@
 //! Compares rates of the baseline arm between placements at one number of connections. They were not
 //! measured in one interleaved run, so the factor is named without an interval and only when large.
 
-use looptax_record::{Comparison, LookArm, Placement, Verdict};
+use looptax_model::record::{Comparison, LookArm, Placement, Verdict};
 
 use super::group::Group;
 use crate::format::{counted, times};

@@ -1,6 +1,6 @@
 //! The remedies in words: what each would bring, ranked, and what it takes.
 
-use looptax_record::{Estimate, Figure, Record, Remedies, Remedy, RemedyKind, Verdict};
+use looptax_model::record::{Estimate, Figure, Record, Remedies, Remedy, RemedyKind, Verdict};
 
 use super::small_table::SmallTable;
 use crate::format::{Text, counted};
@@ -24,7 +24,7 @@ pub(super) fn remedies_stories(record: &Record, text: Text) -> Vec<RemediesStory
 
 fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
     let all = &remedies.remedies;
-    let is_base = |it: &&looptax_record::Comparison| {
+    let is_base = |it: &&looptax_model::record::Comparison| {
         it.connections == remedies.connections && it.target.name == remedies.target
     };
     let base = record.comparisons.iter().find(is_base);

@@ -4,7 +4,7 @@ mod facts;
 
 use std::collections::BTreeSet;
 
-use looptax_record::{
+use looptax_model::record::{
     Estimate, Figure, HotFunction, Published, Replay, ReplayPages, ReplayPart, ReplayPoint,
     ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
     ServerCount, SideUnit,

@@ -2,7 +2,7 @@
 //!
 //! Words of the verdict live here; the sentence that explains it does not.
 
-use looptax_record::{
+use looptax_model::record::{
     Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload,
 };
 

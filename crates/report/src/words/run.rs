@@ -1,6 +1,6 @@
 //! What holds for a whole run: how many verdicts, how sure, what went wrong.
 
-use looptax_record::{Placement, Record, Tax, Verdict};
+use looptax_model::record::{Placement, Record, Tax, Verdict};
 
 use crate::format::{Text, counted};
 

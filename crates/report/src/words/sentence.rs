@@ -2,7 +2,7 @@
 //!
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
-use looptax_record::{
+use looptax_model::record::{
     Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax,
     TimeWait, Verdict, Withheld,
 };

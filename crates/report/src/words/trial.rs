@@ -2,7 +2,7 @@
 //!
 //! The table is that of whole commands, with a page where they have a run.
 
-use looptax_record::{
+use looptax_model::record::{
     Arm, Comparison, Estimate, Figure, Tax, Trial, TrialArm, TrialConnections, TrialDesign, Verdict,
 };
 

@@ -1,6 +1,6 @@
 //! The bill of an application's page in words: what each server's way adds, and whether that adds up.
 
-use looptax_record::{Comparison, Estimate, Figure, Trial, TrialPart};
+use looptax_model::record::{Comparison, Estimate, Figure, Trial, TrialPart};
 
 use super::small_table::SmallTable;
 use super::trial::signed_time;

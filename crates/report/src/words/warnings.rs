@@ -1,6 +1,6 @@
 //! The warnings of a whole record, each kind said once.
 
-use looptax_record::Record;
+use looptax_model::record::Record;
 
 use super::sentence::place;
 use crate::format::{Text, counted};

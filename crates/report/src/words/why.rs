@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use looptax_record::{Comparison, Estimate, Figure, Why, WhyRow};
+use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};

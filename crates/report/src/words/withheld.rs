@@ -1,6 +1,6 @@
 //! Why a verdict is withheld, and what would help.
 
-use looptax_record::{Parts, Reason, Verdict, Withheld};
+use looptax_model::record::{Parts, Reason, Verdict, Withheld};
 
 use super::row::judged_words;
 use crate::format::{Text, counted};

@@ -2,7 +2,7 @@
 //!
 //! Change a snapshot only when people should see the change.
 
-use looptax_record::{
+use looptax_model::record::{
     Client, CommandLine, Commands, Figure, Placement, Record, Sightings, Verdict,
 };
 use looptax_report::terminal::{Style, compare};

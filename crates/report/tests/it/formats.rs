@@ -1,6 +1,6 @@
 //! The formats for other programs: each figure is the record's, and nothing foreign steers them.
 
-use looptax_record::{Figure, Missing, Placement, Record, Verdict};
+use looptax_model::record::{Figure, Missing, Placement, Record, Verdict};
 use looptax_report::terminal::{Style, compare};
 use looptax_report::{benchmark_json, csv, markdown, openmetrics};
 

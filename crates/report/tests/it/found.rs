@@ -1,6 +1,6 @@
 //! The text of `looptax find`, by made-up looks.
 
-use looptax_record::{
+use looptax_model::record::{
     CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
     FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };

@@ -1,6 +1,6 @@
 //! What a page goes through, as `find` shows it.
 
-use looptax_record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
+use looptax_model::record::{CostSource, Figure, Found, FoundChain, FoundHop, Way};
 use looptax_report::terminal::{First, found};
 
 use crate::found::{at, look};

@@ -1,6 +1,6 @@
 //! The page: the same words and digits as the terminal's, and nothing of a record becomes markup.
 
-use looptax_record::{
+use looptax_model::record::{
     Comparison, CpuTicks, Epoch, Figure, Latency, Placement, Pooled, Raw, Reason, Record, Slice,
     Verdict,
 };

@@ -2,7 +2,7 @@
 //!
 //! The figures are those of no machine.
 
-use looptax_record::{
+use looptax_model::record::{
     Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Latency, Look,
     LookArm, Placement, PlacementUsed, Proof, RateRange, Reason, Record, Schedule, Target, Tax,
     Verdict, Workload,

@@ -1,6 +1,6 @@
 //! What a bare `looptax` says, by made-up looks and records.
 
-use looptax_record::{
+use looptax_model::record::{
     Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause,
     UncertainSize, Verdict,
 };

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use looptax_record::{
+use looptax_model::record::{
     Article, Figure, Host, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayFinding,
     ReplayPart, ReplayPoint, ReplayProof, ReplayReason, ReplayRow, ReplaySide, ReplayStep,
     ReplayTrial, ReplayUnit, ReplayVerdict, ServerCount, SideUnit,

@@ -2,7 +2,7 @@
 //!
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
-use looptax_record::{
+use looptax_model::record::{
     Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure,
     Parts, Placement, RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize,
     Verdict, Why,

@@ -1,6 +1,6 @@
 //! What stands below and beside the figures of a table: latencies, and how many verdicts were given.
 
-use looptax_record::{Comparison, Figure, PastRun, Placement, Verdict};
+use looptax_model::record::{Comparison, Figure, PastRun, Placement, Verdict};
 use looptax_report::terminal::{Beside, Style, compare, history};
 
 use crate::made_up::{comparison, record};

@@ -2,7 +2,7 @@
 //!
 //! Change a snapshot only when people should see the change.
 
-use looptax_record::{
+use looptax_model::record::{
     Client, Direction, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill,
     TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
 };

@@ -2,7 +2,7 @@
 //!
 //! Change a snapshot only when people should see the change.
 
-use looptax_record::{Placement, Record, Stall};
+use looptax_model::record::{Placement, Record, Stall};
 use looptax_report::terminal::{Beside, Style, compare};
 
 use crate::made_up::{comparison, look, record};

@@ -1,6 +1,6 @@
 //! Where a request's CPU time goes, as the page shows it.
 
-use looptax_record::{
+use looptax_model::record::{
     Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
 };
 use looptax_report::html::{ChainsShown, FrameShown, page};

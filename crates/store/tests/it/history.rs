@@ -3,8 +3,8 @@
 use std::fs;
 use std::thread;
 
-use looptax_failure::Explain;
-use looptax_record::PastRun;
+use looptax_model::failure::Explain;
+use looptax_model::record::PastRun;
 use looptax_store::{History, StoreError};
 
 use crate::record;

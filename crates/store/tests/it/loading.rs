@@ -3,8 +3,8 @@
 use std::error::Error;
 use std::fs;
 
-use looptax_failure::Explain;
-use looptax_record::SCHEMA_VERSION;
+use looptax_model::failure::Explain;
+use looptax_model::record::SCHEMA_VERSION;
 use looptax_store::{Existing, StoreError, load, save};
 
 use crate::record;

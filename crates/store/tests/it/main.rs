@@ -13,7 +13,7 @@ mod loading;
 mod saving;
 mod versions;
 
-use looptax_record::{Hex64, Record};
+use looptax_model::record::{Hex64, Record};
 
 /// A record in which only the id is worth looking at.
 fn record(id: &str) -> Record {

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt, symlink};
 use std::path::Path;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 use looptax_store::{Existing, Saver, StoreError, load, save, save_for_all};
 
 use crate::record;

@@ -3,8 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use looptax_failure::Explain;
-use looptax_record::SCHEMA_VERSION;
+use looptax_model::failure::Explain;
+use looptax_model::record::SCHEMA_VERSION;
 use looptax_store::{StoreError, load};
 use serde_json::{Value, json};
 

@@ -7,10 +7,10 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_advise::check::{AccountState, AccountStatement, Undo, with_password};
-use looptax_dsn::{Address, Protocol, Secret};
-use looptax_failure::with_causes;
-use looptax_path::Conversation;
-use looptax_record::{Outcome, Point, PointCode, StepPlace};
+use looptax_bench::path::Conversation;
+use looptax_model::dsn::{Address, Protocol, Secret};
+use looptax_model::failure::with_causes;
+use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 use serde::{Deserialize, Serialize};
 
 use super::FixError;
@@ -440,7 +440,7 @@ fn fixed(work: &Work, of: usize) -> Option<&Digest> {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::Topic;
+    use looptax_model::record::Topic;
 
     use super::*;
 

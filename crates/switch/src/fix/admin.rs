@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use looptax_dsn::{Address, Protocol, Secret};
-use looptax_failure::with_causes;
-use looptax_path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_bench::path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_model::dsn::{Address, Protocol, Secret};
+use looptax_model::failure::with_causes;
 use looptax_wire::Login;
 
 use super::FixError;
@@ -59,7 +59,7 @@ fn tcp(address: &Address) -> Option<SocketAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let ip = match bare {
         "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
-        bare => looptax_diagnose::own_address(bare).or_else(|| bare.parse().ok())?,
+        bare => crate::diagnose::own_address(bare).or_else(|| bare.parse().ok())?,
     };
     Some(SocketAddr::new(ip, address.port))
 }

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
-use looptax_failure::Explain;
-use looptax_path::TRUST_PEER;
+use looptax_bench::path::TRUST_PEER;
+use looptax_model::failure::Explain;
 
 use crate::SwitchError;
 

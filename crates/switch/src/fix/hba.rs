@@ -9,15 +9,15 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
+use crate::diagnose::check::hba_file;
 use looptax_advise::app::rewritten;
 use looptax_advise::check::Hba;
-use looptax_diagnose::check::hba_file;
-use looptax_discover::{Process, Server};
-use looptax_dsn::{Address, Protocol};
-use looptax_failure::with_causes;
+use looptax_bench::path::Conversation;
+use looptax_host::discover::{Process, Server};
 use looptax_host::{FileId, View, kernel, read};
-use looptax_path::Conversation;
-use looptax_record::{Point, StepPlace};
+use looptax_model::dsn::{Address, Protocol};
+use looptax_model::failure::with_causes;
+use looptax_model::record::{Point, StepPlace};
 use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::FixError;
@@ -200,7 +200,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let pid = postmaster_pid(data).ok_or_else(|| {
         elsewhere("its server has other folders than we, or is not ours to look into")
     })?;
-    let Some(process) = looptax_discover::process(pid) else {
+    let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("its server does not run here"));
     };
     // Whoever may not look into the process sees at least that it is the one of these data.
@@ -252,7 +252,7 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .map_err(|error| failed(&format!("its process: {error}")))?;
     let folder = kernel::link(format!("/proc/{pid}/cwd"));
     folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
-    looptax_discover::process(pid)
+    looptax_host::discover::process(pid)
         .is_some_and(|it| works_in(data, &it))
         .then_some(process)
         .ok_or_else(|| failed("it does not run"))

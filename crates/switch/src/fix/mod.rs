@@ -9,7 +9,7 @@ mod admin;
 mod error;
 mod hba;
 
-use looptax_dsn::Address;
+use looptax_model::dsn::Address;
 
 use crate::journal::Fix;
 use crate::{End, Work};

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Assigned, Provider, Variable, assign, assigned, drop_in, rewritten};
-use looptax_discover::Process;
-use looptax_dsn::masked;
-use looptax_record::Edit;
+use looptax_host::discover::Process;
+use looptax_model::dsn::masked;
+use looptax_model::record::Edit;
 
 use crate::file::Original;
 use crate::text::Encoding;

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use looptax_advise::app::{Assigned, Provider};
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};

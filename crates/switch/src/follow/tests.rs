@@ -7,7 +7,7 @@ use std::fs;
 use std::path::PathBuf;
 
 use looptax_advise::app::Variable;
-use looptax_discover::{Home, Process, process};
+use looptax_host::discover::{Home, Process, process};
 use tempfile::TempDir;
 
 use super::place::Elsewhere;

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Assigned, Provider, Variable, assigned, drop_in};
-use looptax_discover::{Home, Process};
+use looptax_host::discover::{Home, Process};
 use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};

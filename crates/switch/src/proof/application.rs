@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-use looptax_discover::{Home, Process, process};
+use looptax_host::discover::{Home, Process, process};
 use serde::{Deserialize, Serialize};
 
 /// What the processes of one application have in common.
@@ -60,7 +60,7 @@ impl Application {
             .collect();
         let mut family = Vec::new();
         let mut bystanders = BTreeSet::new();
-        looptax_discover::any_process(|it| {
+        looptax_host::discover::any_process(|it| {
             if self.pids.contains(&it.pid) {
                 return false;
             }
@@ -107,7 +107,7 @@ impl Application {
     /// go: who was not seen running is not missed.
     pub fn runs(&self) -> bool {
         let lives = |pid: &u32| process(*pid).is_some_and(|it| self.has(&it));
-        self.pids.iter().any(lives) || looptax_discover::any_process(|it| self.has(it))
+        self.pids.iter().any(lives) || looptax_host::discover::any_process(|it| self.has(it))
     }
 
     /// Its processes, for a person: `php-fpm8.2 812, 813 and 4 more`.

@@ -6,8 +6,10 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_dsn::{Address, Protocol, Secret};
-use looptax_path::{ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts};
+use looptax_bench::path::{
+    ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts,
+};
+use looptax_model::dsn::{Address, Protocol, Secret};
 use looptax_wire::Login;
 
 /// Logins that ask.

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::{FileId, kernel};
 use rustix::fs::{FileType, fstat};
 

@@ -3,9 +3,9 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_failure::{Failure, with_causes};
+use looptax_bench::path::{TlsClient, WebAddress, WebPage};
 use looptax_host::waiting;
-use looptax_path::{TlsClient, WebAddress, WebPage};
+use looptax_model::failure::{Failure, with_causes};
 use looptax_wire::WireError;
 use looptax_wire::http::{Buffers, HttpError, Limited, Limits, Request, exchange, first_words};
 
@@ -79,7 +79,7 @@ impl Page {
     /// A page that was not asked for yet. Names are looked up in this machine's own list: what a name server says is
     /// nobody's business here, and a static program cannot ask the system's library.
     fn parse(url: &str) -> Result<Self, String> {
-        let page = WebPage::parse(url, &looptax_diagnose::own_address)?;
+        let page = WebPage::parse(url, &crate::diagnose::own_address)?;
         let headers = [
             ("User-Agent", concat!("looptax/", env!("CARGO_PKG_VERSION"))),
             ("Cache-Control", "no-cache"),

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use looptax_record::StepCode;
+use looptax_model::record::StepCode;
 
 /// So long nothing of the application may open a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);

@@ -5,9 +5,9 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_discover::{Outlook, Process, Server, Sighting, holders};
-use looptax_dsn::Address;
-use looptax_path::{Limits, ServerCounts};
+use looptax_bench::path::{Limits, ServerCounts};
+use looptax_host::discover::{Outlook, Process, Server, Sighting, holders};
+use looptax_model::dsn::Address;
 
 use crate::clock::Since;
 

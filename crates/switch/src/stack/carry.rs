@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use crate::diagnose::check::Client;
+use crate::diagnose::check::reach::reach;
 use looptax_advise::check::End as WayEnd;
-use looptax_diagnose::check::Client;
-use looptax_diagnose::check::reach::reach;
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use looptax_host::discover::Process;
 use looptax_host::waiting;
-use looptax_record::{StepCode, SwitchOutcome, SwitchStep};
+use looptax_model::failure::Failure;
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep};
 
 use super::Stack;
 use super::eyes::Eyes;

@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_discover::{
+use looptax_host::discover::{
     Endpoint, Outlook, Place, Process, Server, holders, is_listened_at, listens_on,
 };
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::Sides;
 use super::back;
@@ -86,7 +86,7 @@ impl Eyes {
 
     /// Whether what is behind runs as the process that it was.
     pub(super) fn back_runs(&self) -> bool {
-        looptax_discover::process(self.sides.back_master.pid).is_some()
+        looptax_host::discover::process(self.sides.back_master.pid).is_some()
     }
 
     /// The process of what is behind that listens on this socket: another one after a restart.

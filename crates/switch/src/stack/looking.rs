@@ -3,14 +3,14 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::diagnose::check::Client;
+use crate::diagnose::check::reach::reach;
 use looptax_advise::app::Rewrite;
 use looptax_advise::check::{End, reach as point_of};
-use looptax_diagnose::check::Client;
-use looptax_diagnose::check::reach::reach;
-use looptax_discover::{Home, Place, Process, SocketFile, listens_on};
-use looptax_failure::Failure;
+use looptax_host::discover::{Home, Place, Process, SocketFile, listens_on};
 use looptax_host::{FileId, kernel, read};
-use looptax_record::{Edit, Outcome, Point, PointCode, Topic};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Edit, Outcome, Point, PointCode, Topic};
 use rustix::fs::Stat;
 
 use super::back::{BackProgram, Own};

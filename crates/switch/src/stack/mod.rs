@@ -20,9 +20,9 @@ mod undo;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_diagnose::check::{FileText, Sources, Switchable};
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use crate::diagnose::check::{FileText, Sources, Switchable};
+use looptax_host::discover::Process;
+use looptax_model::failure::Failure;
 
 use crate::journal::StackOf;
 use crate::line::Line;

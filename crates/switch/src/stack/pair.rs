@@ -3,10 +3,10 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
+use crate::diagnose::check::Switchable;
 use looptax_advise::app::{Rewrite, rewritten};
-use looptax_diagnose::check::Switchable;
-use looptax_discover::Place;
-use looptax_failure::Failure;
+use looptax_host::discover::Place;
+use looptax_model::failure::Failure;
 
 use super::back::{self, BackProgram};
 use super::front::{self, FrontProgram};

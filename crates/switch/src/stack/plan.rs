@@ -3,12 +3,12 @@
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
+use crate::diagnose::check::Switchable;
 use looptax_advise::app::Rewrite;
-use looptax_diagnose::check::Switchable;
-use looptax_discover::{Endpoint, Place, Process, listens_on};
-use looptax_failure::Failure;
+use looptax_host::discover::{Endpoint, Place, Process, listens_on};
 use looptax_host::read;
-use looptax_record::{Edit, Outcome, SwitchVerdict};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Edit, Outcome, SwitchVerdict};
 
 use super::back::{self, Own};
 use super::eyes::others_at;

@@ -3,10 +3,10 @@
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
 
+use crate::diagnose::check::Switchable;
+use crate::diagnose::own_address;
 use looptax_advise::app::{NamedPort, named_ports};
-use looptax_diagnose::check::Switchable;
-use looptax_diagnose::own_address;
-use looptax_discover::{Place, Process, listens_on};
+use looptax_host::discover::{Place, Process, listens_on};
 
 use super::connections;
 

@@ -4,9 +4,9 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use looptax_discover::{Home, Process, any_process};
-use looptax_failure::Failure;
+use looptax_host::discover::{Home, Process, any_process};
 use looptax_host::{kernel, read};
+use looptax_model::failure::Failure;
 
 use crate::journal::ProgramOf;
 use crate::line::{Question, file_of};
@@ -34,7 +34,7 @@ pub(super) fn is_trusted(process: &Process) -> bool {
 
 fn is_here(process: &Process) -> bool {
     let is_elsewhere = process.is_in_chroot || matches!(process.home, Home::Container { .. });
-    let our_mounts = looptax_discover::process(std::process::id()).and_then(|it| it.mounts);
+    let our_mounts = looptax_host::discover::process(std::process::id()).and_then(|it| it.mounts);
     let exe = kernel::metadata(process.file("exe")).ok();
     let exe = exe.map(|it| (it.dev(), it.ino()));
     let file = read::look(&file_of(process)).ok().flatten();

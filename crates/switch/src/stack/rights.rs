@@ -1,6 +1,6 @@
 //! Who may write to a socket, by its owner, group and mode: before there is one to be tried.
 
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::read;
 
 const OWNER_WRITES: u32 = 0o200;

@@ -4,9 +4,9 @@ use std::net::SocketAddr;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_discover::{Place, Process, is_listened_at};
+use looptax_host::discover::{Place, Process, is_listened_at};
 use looptax_host::waiting;
-use looptax_record::StepCode;
+use looptax_model::record::StepCode;
 
 use super::front::{self, has_new_workers};
 use super::program;

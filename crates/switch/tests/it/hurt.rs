@@ -8,7 +8,7 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use looptax_record::{StepCode, SwitchOutcome};
+use looptax_model::record::{StepCode, SwitchOutcome};
 use looptax_switch::{
     End, Kept, Lies, Order, Original, Standing, SwitchError, Work, carry_out, list, open,
 };

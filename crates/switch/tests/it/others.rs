@@ -5,7 +5,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use looptax_record::{StepCode, SwitchOutcome};
+use looptax_model::record::{StepCode, SwitchOutcome};
 use looptax_switch::{
     Edited, End, Lies, Line, Order, Original, Standing, SwitchError, carry_out, list, open, remarks,
 };

@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::time::Duration;
 
-use looptax_dsn::{Address, Kind};
-use looptax_record::{Point, PointCode};
+use looptax_model::dsn::{Address, Kind};
+use looptax_model::record::{Point, PointCode};
 use looptax_switch::fix::{AccountFix, FixError, undo};
 use looptax_switch::{End, Kept, Standing, Switch, list, open};
 use looptax_testkit::patience;
@@ -195,7 +195,7 @@ pub(crate) fn refused(kind: Kind) {
     let points = beside.check(&client);
     let admin = Address {
         user: Some("half".to_owned()),
-        password: Some(looptax_dsn::Secret::new("pw")),
+        password: Some(looptax_model::dsn::Secret::new("pw")),
         ..beside.admin()
     };
     let fix = AccountFix::prepare(&points, &client, &admin).unwrap();
@@ -210,7 +210,7 @@ pub(crate) fn refused(kind: Kind) {
 
     // A policy that refuses the password tells nothing of it.
     let wrong = Address {
-        password: Some(looptax_dsn::Secret::new("wrong")),
+        password: Some(looptax_model::dsn::Secret::new("wrong")),
         ..beside.admin()
     };
     let nobody = AccountFix::prepare(&points, &client, &wrong);

@@ -3,14 +3,14 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
 
-use looptax_diagnose::check::reach::{self, ReachRequest};
-use looptax_diagnose::check::{Client, Question, points};
-use looptax_discover::survey;
-use looptax_dsn::{Address, Kind, Secret};
-use looptax_path::{Conversation, Endpoint, Limits};
-use looptax_record::Point;
-use looptax_servers::pooler::PoolMode;
-use looptax_servers::{Config, Listening, PrivateServer, Reaper};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_experiment::servers::pooler::PoolMode;
+use looptax_experiment::servers::{Config, Listening, PrivateServer, Reaper};
+use looptax_host::discover::survey;
+use looptax_model::dsn::{Address, Kind, Secret};
+use looptax_model::record::Point;
+use looptax_switch::diagnose::check::reach::{self, ReachRequest};
+use looptax_switch::diagnose::check::{Client, Question, points};
 use looptax_switch::{Kept, Named};
 use looptax_wire::Login;
 use tempfile::TempDir;

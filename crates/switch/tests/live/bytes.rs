@@ -2,9 +2,9 @@
 
 use std::fs;
 
-use looptax_diagnose::check::{Around, Client};
-use looptax_discover::survey;
-use looptax_dsn::Kind;
+use looptax_host::discover::survey;
+use looptax_model::dsn::Kind;
+use looptax_switch::diagnose::check::{Around, Client};
 use looptax_switch::{End, Fate, Kept, Wish, Work, open, plan};
 
 use crate::beside::{Beside, NAMED};

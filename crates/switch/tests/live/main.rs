@@ -18,16 +18,16 @@ mod rules;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Trial};
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 use looptax_testkit::skips::skip_named;
 
 fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
-        ["internal", "reaper"] => {
-            ExitCode::from(u8::from(looptax_servers::reaper::child_main() != 0))
-        }
+        ["internal", "reaper"] => ExitCode::from(u8::from(
+            looptax_experiment::servers::reaper::child_main() != 0,
+        )),
         ["internal", "reach", "--socket", socket] => beside::reach(socket),
         ["internal", "back-and-forth", data, points, client, admin] => {
             accounts::back_and_forth(data, points, client, admin)

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::PathBuf;
 
-use looptax_diagnose::socket_of::Near;
-use looptax_discover::survey;
-use looptax_dsn::{Address, Kind};
-use looptax_record::PointCode;
+use looptax_host::discover::survey;
+use looptax_model::dsn::{Address, Kind};
+use looptax_model::record::PointCode;
+use looptax_switch::diagnose::socket_of::Near;
 use looptax_switch::fix::{FixError, HbaFix, HbaWish, undo};
 use looptax_switch::{End, Lies, Standing, list, open};
 

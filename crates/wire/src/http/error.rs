@@ -1,6 +1,6 @@
 //! What can go wrong with a page before its status is known: what a command has a next step for is a variant.
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 
 use crate::WireError;
 use crate::error::printable;

@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use looptax_failure::Explain;
+use looptax_model::failure::Explain;
 use looptax_testkit::dice::Dice;
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::WireError;

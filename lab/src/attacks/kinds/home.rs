@@ -5,7 +5,7 @@ use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use looptax_record::PastRun;
+use looptax_model::record::PastRun;
 use looptax_store::History;
 
 use super::super::ground::{Ground, clear};

@@ -1,7 +1,7 @@
 //! A real client: its loop on both arms, in alternating slices.
 
 use anyhow::{Context, Result};
-use looptax_stats::median;
+use looptax_model::stats::median;
 
 use super::rates::Rates;
 use crate::clients::client::{Address, Answer, Loop};

@@ -5,7 +5,7 @@
 
 use std::fmt::Write;
 
-use looptax_stats::{Estimate, hodges_lehmann};
+use looptax_model::stats::{Estimate, hodges_lehmann};
 
 use super::rates::{Measured, Rates, Round};
 

@@ -60,7 +60,7 @@ mod tests {
             let same = all.iter().filter(|it| it.name == client.name);
             assert_eq!(same.count(), 1, "{}", client.name);
             for kind in &client.servers {
-                looptax_servers::startable(kind).unwrap();
+                looptax_experiment::servers::startable(kind).unwrap();
             }
             assert!(!client.servers.is_empty(), "{}", client.name);
         }

@@ -14,8 +14,8 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_dsn::Kind;
-use looptax_servers::{find_binary, startable};
+use looptax_experiment::servers::{find_binary, startable};
+use looptax_model::dsn::Kind;
 
 use super::client::{self, Address, Loop};
 use super::server::Server;

@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use anyhow::{Context, Result};
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 
 use super::secured::{PASSWORD, PLAIN, Secured};
 use crate::workspace;

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 use tempfile::TempDir;
 
 use crate::servers::{Ours, wait_until};

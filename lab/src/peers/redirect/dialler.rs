@@ -88,7 +88,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         }
     }
     let mut median = |of: fn(&mut Times) -> &mut Vec<f64>| {
-        looptax_stats::median(of(&mut times)).context("no connection was made")
+        looptax_model::stats::median(of(&mut times)).context("no connection was made")
     };
     let measured = Measured {
         connect_us: median(|it| &mut it.connect)?,

@@ -4,9 +4,9 @@ use std::ffi::OsString;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::Arm;
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Arm;
+use looptax_model::dsn::Kind;
 
 use super::output::number_after;
 use crate::peers::tool::{Address, Ask, BOTH, Effort, Length, Report, Tool};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::{KEY_PREFIX, ROWS, Work};

@@ -5,7 +5,7 @@ use std::process::Command;
 use anyhow::{Context, Result, bail};
 
 use super::output::number_after;
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use crate::peers::tool::{Ask, Effort, Length, Report, Tool};
 use crate::peers::work::Work;

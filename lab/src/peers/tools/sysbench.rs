@@ -6,7 +6,7 @@
 use std::process::Command;
 
 use anyhow::{Result, bail};
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::{ROWS, Work};

@@ -3,7 +3,7 @@
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 use looptax_wire::site;
 
 use super::output::number_after;

@@ -1,6 +1,6 @@
 //! Where the images of servers that are known have their socket, and whether a service leaves it there.
 
-use looptax_dsn::Protocol;
+use looptax_model::dsn::Protocol;
 
 use super::tree::{Node, Shape};
 

@@ -10,8 +10,8 @@ mod tree;
 
 use std::collections::BTreeSet;
 
-use looptax_dsn::Address;
-use looptax_record::Edit;
+use looptax_model::dsn::Address;
+use looptax_model::record::Edit;
 
 use super::bind::{bound_of, has_sign, merged, names_in};
 use super::containers::{SERVICES, in_containers};

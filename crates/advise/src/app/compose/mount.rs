@@ -2,7 +2,7 @@
 //!
 //! Each is an insertion at the end of a line that is there, and stands below it: what is there stays as it is.
 
-use looptax_record::Edit;
+use looptax_model::record::Edit;
 
 use super::super::rewrite::{Rewrite, newline};
 use super::tree::{Node, Shape};

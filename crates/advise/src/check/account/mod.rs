@@ -11,7 +11,7 @@ mod undo;
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
+use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 use super::grants::{Rights, Server};
 pub use effective::Effective;

@@ -1,6 +1,6 @@
 //! What the logins show, beside what the rules say: one cause is one point.
 
-use looptax_record::{Outcome, Point, PointCode, StepPlace};
+use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 
 use super::socket_line::SocketLine;
 use super::verdict::RELOAD;
@@ -65,7 +65,7 @@ fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
 
 #[cfg(test)]
 mod tests {
-    use looptax_record::Topic;
+    use looptax_model::record::Topic;
 
     use super::super::Hba;
     use super::*;

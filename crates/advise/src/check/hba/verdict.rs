@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use looptax_record::{Outcome, Point, PointCode, StepPlace, Topic};
+use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 
 use super::Hba;
 use super::line::HbaLine;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 use looptax_advise::Fields;
 use looptax_advise::app::rewritten;
-use looptax_dsn::Address;
+use looptax_model::dsn::Address;
 use looptax_testkit::skips::skip;
 
 use super::shapes::{Oracle, SHAPES, Shape, URL};

@@ -1,8 +1,8 @@
 //! What a collector says of a fleet: `report`, `hosts`, `host`, `pairs`, `movers`.
 
-use looptax_failure::Failure;
 use looptax_fleet::{Answers, Collector, Limits};
-use looptax_record::Fleet;
+use looptax_model::failure::Failure;
+use looptax_model::record::Fleet;
 use looptax_report::{html, terminal as words};
 use looptax_store::{Existing, save_text};
 use serde::Serialize;

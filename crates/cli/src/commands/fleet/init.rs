@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use looptax_failure::Failure;
 use looptax_fleet::{Collector, InitOptions, script};
+use looptax_model::failure::Failure;
 use looptax_report::terminal as report;
 
 use crate::args::InitArgs;

@@ -3,7 +3,7 @@
 mod ask;
 mod init;
 
-use looptax_failure::Failure;
+use looptax_model::failure::Failure;
 
 use crate::args::{FleetArgs, FleetCommand};
 use crate::failure::Exit;

@@ -3,10 +3,10 @@
 use std::io::{self, BufRead, BufReader};
 use std::path::{Path, PathBuf};
 
-use looptax_failure::Failure;
 use looptax_fleet::{Access, Batch, Collector, Destination, FleetError, Gathered, to_lines};
 use looptax_host::read;
-use looptax_record::Reported;
+use looptax_model::failure::Failure;
+use looptax_model::record::Reported;
 
 use super::send;
 use crate::args::ReportToArgs;

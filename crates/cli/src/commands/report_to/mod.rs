@@ -10,9 +10,9 @@ mod this_machine;
 
 use std::time::Duration;
 
-use looptax_failure::Failure;
 use looptax_fleet::{Place, to_lines};
-use looptax_record::Reported;
+use looptax_model::failure::Failure;
+use looptax_model::record::Reported;
 use looptax_report::terminal as report;
 
 use crate::args::ReportToArgs;

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_dsn::Secret;
-use looptax_failure::Failure;
 use looptax_fleet::{Access, Destination, Spool};
 use looptax_host::read;
+use looptax_model::dsn::Secret;
+use looptax_model::failure::Failure;
 
 use crate::args::CollectorArgs;
 use crate::sys;

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
-use looptax_failure::Failure;
 use looptax_fleet::{Access, Batch, Collector, Destination, FleetError, Spool};
-use looptax_record::Reported;
+use looptax_model::failure::Failure;
+use looptax_model::record::Reported;
 
 use super::this_machine::Report;
 use crate::signals::end_at_once;
@@ -29,7 +29,7 @@ pub(super) fn keep(
     };
     // There is nothing to be kept any more: what waits stays, and this look is lost.
     end_at_once();
-    let unkept = looptax_failure::with_causes(&unkept);
+    let unkept = looptax_model::failure::with_causes(&unkept);
     let lost = |error: Failure| {
         let hint = error.hint().unwrap_or_default().to_owned();
         error.with_hint(format!("{hint}. {unkept}: this look is lost"))

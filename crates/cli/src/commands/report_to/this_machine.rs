@@ -6,11 +6,11 @@ use std::sync::atomic::AtomicBool;
 
 use jiff::Timestamp;
 use looptax_experiment::host;
-use looptax_failure::Failure;
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen, Spool, host_id};
 use looptax_host::read;
-use looptax_record::{PastRun, Record};
+use looptax_model::failure::Failure;
+use looptax_model::record::{PastRun, Record};
 
 use super::place;
 use crate::args::{RecordsWord, ReportToArgs};

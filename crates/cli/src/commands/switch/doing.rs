@@ -1,6 +1,6 @@
 //! What every part of `switch` knows and uses: what was typed, the terminal, where switches are kept.
 
-use looptax_record::Switched;
+use looptax_model::record::Switched;
 use looptax_report::terminal as report;
 use looptax_store::save_value;
 use looptax_switch::Kept;

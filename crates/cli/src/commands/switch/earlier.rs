@@ -1,7 +1,7 @@
 //! Switches of earlier: listed, undone, finished, and offered where one was interrupted.
 
-use looptax_failure::Failure;
-use looptax_record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
+use looptax_model::failure::Failure;
+use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
 use looptax_switch::{Kept, StackOf, Step, Switch};
 

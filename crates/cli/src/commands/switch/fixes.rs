@@ -1,9 +1,9 @@
 //! What stands in the way on the server, mended where somebody asked for that.
 
-use looptax_discover::Survey;
-use looptax_dsn::{Address, Protocol, Secret};
-use looptax_failure::Failure;
-use looptax_record::{Point, StepPlace};
+use looptax_host::discover::Survey;
+use looptax_model::dsn::{Address, Protocol, Secret};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Point, StepPlace};
 use looptax_report::terminal::cleaned;
 use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
 use looptax_switch::{Fate, Named, Planned, Subject};
@@ -58,7 +58,7 @@ pub(super) fn mend(
         }
         if args.fix_hba {
             let server = planned.found.tcp.and_then(|tcp| {
-                let listens = |it: &&looptax_discover::Server| {
+                let listens = |it: &&looptax_host::discover::Server| {
                     it.endpoints
                         .iter()
                         .any(|endpoint| endpoint.place.takes(tcp))

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use looptax_failure::Failure;
-use looptax_record::{SwitchFate, SwitchOutcome, SwitchProof, Switched};
+use looptax_model::failure::Failure;
+use looptax_model::record::{SwitchFate, SwitchOutcome, SwitchProof, Switched};
 use looptax_switch::Plan;
 
 use crate::args::SwitchArgs;

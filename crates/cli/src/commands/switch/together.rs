@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use looptax_failure::Failure;
-use looptax_record::{SwitchFate, SwitchOutcome, SwitchStep, Switched};
+use looptax_model::failure::Failure;
+use looptax_model::record::{SwitchFate, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::{Stack, StackOrder, StackWish, carry_out_stack, look_at_stack};
 
@@ -17,7 +17,7 @@ const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
 /// Says what can be done for a web server's file alone, which no server's list of sessions proves.
 pub(super) fn hint(doing: Doing<'_>, switched: &Switched, file: &Path) {
-    let is_behind = |it: &looptax_record::SwitchConnection| {
+    let is_behind = |it: &looptax_model::record::SwitchConnection| {
         it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product)
     };
     if !switched.connections.iter().any(is_behind) {

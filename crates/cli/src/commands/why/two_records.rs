@@ -2,11 +2,11 @@
 
 use std::path::Path;
 
-use looptax_analysis::diff;
-use looptax_dsn::is_address;
 use looptax_experiment::spec::target;
-use looptax_failure::Failure;
-use looptax_record::Record;
+use looptax_model::analysis::diff;
+use looptax_model::dsn::is_address;
+use looptax_model::failure::Failure;
+use looptax_model::record::Record;
 use looptax_report::terminal as report;
 
 use crate::args::WhyArgs;

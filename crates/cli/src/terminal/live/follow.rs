@@ -1,9 +1,9 @@
 //! What an epoch adds to the view.
 
 use looptax_bench::{MeasuredEpoch, Phase, Progress};
-use looptax_record::{Epoch, Estimate, Slice};
+use looptax_model::record::{Epoch, Estimate, Slice};
+use looptax_model::stats::{Side, tax_pct};
 use looptax_report::live::{Pair, View};
-use looptax_stats::{Side, tax_pct};
 
 /// Brings the view up to date.
 pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {

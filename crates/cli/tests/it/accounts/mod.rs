@@ -8,8 +8,8 @@ mod tls;
 use std::fs;
 use std::path::PathBuf;
 
-use looptax_dsn::Kind;
-use looptax_servers::Listening;
+use looptax_experiment::servers::Listening;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 

@@ -5,8 +5,8 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use looptax_dsn::{Kind, Protocol};
-use looptax_path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_bench::path::{Conversation, Endpoint, Limits, Sealing};
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_testkit::runner::Finished;
 use looptax_testkit::scratch::Scratch;
 use looptax_wire::Login;
@@ -288,7 +288,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
 fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     let login = Login {
         user: user.to_owned(),
-        password: looptax_dsn::Secret::new("pw".to_owned()),
+        password: looptax_model::dsn::Secret::new("pw".to_owned()),
         database: None,
         ..Login::default()
     };

@@ -1,6 +1,6 @@
 //! Accounts that the server takes over TLS alone.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use serde_json::Value;
 
 use super::{execute, rule, short, with_tls};

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, chown, symlink};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::{Group, Place, skip_without};
 use crate::fixture::Server;

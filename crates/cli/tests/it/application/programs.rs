@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::{Place, fill_table, skip_without};
 use crate::fixture::Server;

@@ -1,6 +1,6 @@
 //! Obstacles at the login: who may come over the socket, how, and with which rights.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use std::fs;
 use std::path::Path;

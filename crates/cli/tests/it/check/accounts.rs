@@ -10,8 +10,8 @@ use std::os::unix::process::CommandExt;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-use looptax_dsn::Kind;
-use looptax_path::Conversation;
+use looptax_bench::path::Conversation;
+use looptax_model::dsn::Kind;
 use looptax_testkit::dice::Dice;
 
 use super::grants::{SCHEMAS, grant, make_schemas, probes};

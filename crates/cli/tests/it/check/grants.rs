@@ -2,8 +2,8 @@
 //! statement tried as both.
 
 use looptax_advise::check::{Rights, Server as Rules};
-use looptax_dsn::Kind;
-use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_model::dsn::Kind;
 use looptax_testkit::dice::Dice;
 use looptax_wire::Login;
 
@@ -70,7 +70,7 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
     let endpoint = Endpoint::unix(&server.it.socket).unwrap();
     let login = Login {
         user: user.to_owned(),
-        password: looptax_dsn::Secret::new("pw".to_owned()),
+        password: looptax_model::dsn::Secret::new("pw".to_owned()),
         database: None,
         ..Login::default()
     };

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 use std::thread;
 
-use looptax_dsn::Kind;
-use looptax_servers::find_binary;
+use looptax_experiment::servers::find_binary;
+use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::skips::skip;
 use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};

@@ -2,7 +2,7 @@
 
 use std::net::TcpStream;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;

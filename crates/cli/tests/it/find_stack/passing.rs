@@ -5,7 +5,7 @@ use std::io::Read;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;

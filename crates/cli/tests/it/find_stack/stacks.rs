@@ -1,6 +1,6 @@
 //! Stacks in one network namespace, by every way that a hop can take.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::{Pages, are_there, expect_chains, nginx, python_has};
 use looptax_testkit::ports::free_address;

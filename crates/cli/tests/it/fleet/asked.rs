@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use looptax_record::{Fleet, FleetHost, FleetList, FleetMachine};
+use looptax_model::record::{Fleet, FleetHost, FleetList, FleetMachine};
 use looptax_testkit::scratch::Scratch;
 
 use super::made::Made;

@@ -2,8 +2,8 @@
 
 use std::fs;
 
-use looptax_dsn::Kind;
 use looptax_fleet::VIEWS;
+use looptax_model::dsn::Kind;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
 

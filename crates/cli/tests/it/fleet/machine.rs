@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use looptax_record::Reported;
+use looptax_model::record::Reported;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
 use serde_json::Value;

@@ -12,8 +12,8 @@ mod rights;
 mod rules;
 mod tls;
 
-use looptax_dsn::Kind;
 use looptax_fleet::{Access, Collector, Destination, Question, Rows};
+use looptax_model::dsn::Kind;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 

@@ -4,9 +4,9 @@ use std::fs;
 use std::thread;
 use std::time::Duration;
 
-use looptax_dsn::Kind;
 use looptax_fleet::{Value, from_lines};
-use looptax_record::{Fleet, Reported};
+use looptax_model::dsn::Kind;
+use looptax_model::record::{Fleet, Reported};
 use looptax_testkit::scratch::Scratch;
 
 use super::made::Made;

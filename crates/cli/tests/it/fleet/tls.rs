@@ -4,8 +4,8 @@ use std::fs;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_dsn::Kind;
-use looptax_servers::Listening;
+use looptax_experiment::servers::Listening;
+use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
 

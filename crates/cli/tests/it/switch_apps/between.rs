@@ -6,8 +6,8 @@ use std::os::unix::fs::chown;
 use std::path::PathBuf;
 use std::process::Command;
 
-use looptax_dsn::{Kind, Protocol, Secret};
-use looptax_path::{Conversation, Endpoint, Limits};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_wire::Login;
 
 use super::moved_and_back;

@@ -3,7 +3,7 @@
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::moved_and_back;
 use crate::application::php::{Php, wordpress, write_pool};

@@ -1,6 +1,6 @@
 //! Applications that are programs of their own: Python under gunicorn, Ruby, Node.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::moved_and_back;
 use crate::application::programs::{GUNICORN, NODE, can_load, django, node};

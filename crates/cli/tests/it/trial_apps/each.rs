@@ -3,7 +3,7 @@
 use std::fs;
 use std::net::SocketAddr;
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use super::heard::General;
 use super::plain::{PHP, page};

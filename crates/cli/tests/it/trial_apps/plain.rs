@@ -1,6 +1,6 @@
 //! The simplest application: a script under PHP's own server, which connects once for each page.
 
-use looptax_dsn::Kind;
+use looptax_model::dsn::Kind;
 
 use crate::application::programs::can_load;
 use crate::application::{Place, fill_table};

@@ -5,8 +5,8 @@ use std::time::Duration;
 use looptax_bench::{
     Budget, Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp,
 };
-use looptax_record::EPOCHS_PER_UNSAMPLED;
-use looptax_stats::{InterimAnalyses, StopRule};
+use looptax_model::record::EPOCHS_PER_UNSAMPLED;
+use looptax_model::stats::{InterimAnalyses, StopRule};
 
 use super::case::Case;
 use crate::spec::target::TargetSpec;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use looptax_bench::Placement;
-use looptax_dsn::Arm;
+use looptax_model::dsn::Arm;
 
 use super::load::CaseLoad;
 use crate::arms::Missing;

@@ -4,9 +4,9 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use looptax_bench::REQUESTS_PER_SLICE;
-use looptax_dsn::{Kind, Protocol};
-use looptax_record::EPOCHS_PER_UNSAMPLED;
-use looptax_stats::signed_rank;
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_model::record::EPOCHS_PER_UNSAMPLED;
+use looptax_model::stats::signed_rank;
 
 use super::bench::{budget, interim_analyses, most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};

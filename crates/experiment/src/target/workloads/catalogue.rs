@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 
 /// A word, who knows it, and what it asks for.
 pub(super) struct Entry {

@@ -1,8 +1,8 @@
 //! The data that a workload asks for.
 
-use looptax_dsn::Protocol;
-use looptax_path::{Conversation, Workload};
-use looptax_servers::{ServerError, dataset};
+use crate::servers::{ServerError, dataset};
+use looptax_bench::path::{Conversation, Workload};
+use looptax_model::dsn::Protocol;
 
 use super::{VALUE_BYTES, scale};
 use crate::spec::Requests;

@@ -1,8 +1,8 @@
 //! What can be sent how: options that do not go with a workload, and sends that are too large.
 
-use looptax_dsn::Protocol;
-use looptax_failure::Failure;
-use looptax_path::{Echo, EchoRequest, Workload};
+use looptax_bench::path::{Echo, EchoRequest, Workload};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::Failure;
 use looptax_wire::Sent;
 
 use super::catalogue::SQL;

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 use ureq::Agent;
 use ureq::http::HeaderValue;
 use ureq::tls::{Certificate, RootCerts, TlsConfig};

@@ -1,6 +1,6 @@
 //! `fleet init` on a ClickHouse: what is missing is made, and twice changes nothing.
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use super::super::scheme::{InitOptions, VERSION};
 use super::ddl::{MIGRATIONS, Site};

@@ -8,7 +8,7 @@ mod http;
 mod init;
 mod server;
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use self::server::{FEW_BYTES, Server};
 use super::access::Access;

@@ -1,6 +1,6 @@
 //! `fleet init` on a PostgreSQL: one transaction for a version, then the months' partitions.
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use super::super::scheme::{InitOptions, VERSION};
 use super::ddl;

@@ -7,7 +7,7 @@ mod ddl;
 mod init;
 mod session;
 
-use looptax_record::CollectorTables;
+use looptax_model::record::CollectorTables;
 
 use self::session::{Session, in_transaction};
 use super::access::Access;

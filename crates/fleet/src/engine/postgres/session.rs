@@ -3,9 +3,9 @@
 use std::net::{SocketAddr, ToSocketAddrs};
 use std::sync::atomic::Ordering;
 
-use looptax_dsn::Protocol;
-use looptax_failure::with_causes;
-use looptax_path::{Checked, Endpoint, Limits, Link, TRUST_PEER, TlsClient, admit};
+use looptax_bench::path::{Checked, Endpoint, Limits, Link, TRUST_PEER, TlsClient, admit};
+use looptax_model::dsn::Protocol;
+use looptax_model::failure::with_causes;
 use looptax_wire::postgres::{self, Clear, Connection};
 use looptax_wire::{Login, WireError};
 
@@ -140,7 +140,7 @@ pub(super) fn in_transaction<T>(
 /// What an error on the wire means for a report.
 fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
-    let what = cleaned(&looptax_failure::with_causes(error));
+    let what = cleaned(&looptax_model::failure::with_causes(error));
     match error {
         WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => {
             FleetError::Away { to, what }
@@ -214,7 +214,7 @@ fn connect(at: &PostgresAt, limits: Limits, to: &str) -> Result<Link, FleetError
     for endpoint in endpoints(at).map_err(|error| away(error.to_string()))? {
         match Link::open(&endpoint, limits) {
             Ok(link) => return Ok(link),
-            Err(error) => last = away(looptax_failure::with_causes(&error)),
+            Err(error) => last = away(looptax_model::failure::with_causes(&error)),
         }
     }
     Err(last)

@@ -66,7 +66,7 @@ fn errors() {
                 }
                 other => panic!("{other:?}"),
             }
-            assert_eq!(programs.pids_of_program(), []);
+            assert!(programs.pids_of_program().is_empty());
         }
     }
     let folder = Surroundings {
@@ -272,7 +272,7 @@ fn cycles() {
         assert!(!programs.has_lost_supervisor());
         assert_eq!(programs.end(PATIENCE).unwrap(), 0);
         drop(dialers);
-        assert_eq!(programs.pids_of_program(), []);
+        assert!(programs.pids_of_program().is_empty());
         assert_eq!(programs.pids_of_helpers(), [launcher]);
     }
     // The server's threads end when they have seen that nobody speaks to them any more.

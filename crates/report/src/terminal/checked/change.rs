@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_record::{Change, CheckedConnection, Edit, SwitchVerdict};
+use looptax_model::record::{Change, CheckedConnection, Edit, SwitchVerdict};
 
 use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};

@@ -6,7 +6,7 @@ pub(super) mod change;
 use std::fmt::Write;
 
 use looptax_advise::check::verdict;
-use looptax_record::{
+use looptax_model::record::{
     Checked, CheckedConnection, Outcome, Point, PointCode, StepPlace, SwitchVerdict, Topic,
 };
 

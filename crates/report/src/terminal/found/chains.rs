@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_record::{Figure, Found, FoundChain, FoundHop};
+use looptax_model::record::{Figure, Found, FoundChain, FoundHop};
 
 use super::super::lines::Lines;
 use super::cells::shown;

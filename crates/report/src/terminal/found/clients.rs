@@ -1,6 +1,6 @@
 //! The clients, those that lose most at the top.
 
-use looptax_record::{Figure, Found, FoundClient, FoundListener};
+use looptax_model::record::{Figure, Found, FoundClient, FoundListener};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_record::{CostSource, Found, FoundHop, NoteCode};
+use looptax_model::record::{CostSource, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;

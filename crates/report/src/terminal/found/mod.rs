@@ -8,7 +8,7 @@ mod clients;
 mod costs;
 mod servers;
 
-use looptax_record::{Found, FoundPeer};
+use looptax_model::record::{Found, FoundPeer};
 
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};

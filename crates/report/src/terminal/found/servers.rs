@@ -1,6 +1,6 @@
 //! The servers, a line for each of their endpoints.
 
-use looptax_record::{Found, FoundEndpoint, FoundListener, FoundServer};
+use looptax_model::record::{Found, FoundEndpoint, FoundListener, FoundServer};
 
 use super::super::columns::Table;
 use super::super::lines::Lines;

@@ -1,6 +1,6 @@
 //! The switches of earlier, a few lines each.
 
-use looptax_record::{FileHolds, ListedSwitch, SwitchStanding};
+use looptax_model::record::{FileHolds, ListedSwitch, SwitchStanding};
 
 use crate::terminal::checked::change::wrapped;
 use crate::terminal::style::Style;

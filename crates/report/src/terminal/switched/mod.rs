@@ -6,7 +6,7 @@ mod steps;
 use std::fmt::Write;
 use std::path::Path;
 
-use looptax_record::{
+use looptax_model::record::{
     Edit, Outcome, PointCode, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched,
     Topic,
 };

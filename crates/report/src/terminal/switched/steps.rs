@@ -1,6 +1,6 @@
 //! What is said while a switch is carried out, and at its end.
 
-use looptax_record::{StepCode, SwitchOutcome, SwitchStep, Switched};
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 
 use super::labelled;
 use crate::terminal::style::Style;

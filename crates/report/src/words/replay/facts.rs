@@ -1,6 +1,6 @@
 //! Reasons and findings of a replay in sentences.
 
-use looptax_record::{Estimate, ReplayFinding, ReplayReason};
+use looptax_model::record::{Estimate, ReplayFinding, ReplayReason};
 
 use super::super::withheld::withheld;
 use crate::format::{GLUE, Text, counted};
@@ -172,7 +172,7 @@ fn ends(it: &Estimate) -> (f64, f64) {
 mod tests {
     use std::collections::BTreeMap;
 
-    use looptax_record::PortShare;
+    use looptax_model::record::PortShare;
 
     use super::*;
 

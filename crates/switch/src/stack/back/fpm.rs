@@ -3,9 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, Section};
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::program::Variables;
-use looptax_record::Edit;
+use looptax_model::record::Edit;
 
 use super::super::program::{is_trusted, masters, reload};
 use super::super::rights::{Access, User, number_of};

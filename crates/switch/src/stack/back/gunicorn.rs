@@ -5,7 +5,7 @@
 
 use std::path::Path;
 
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::program::Variables;
 use looptax_host::{kernel, read};
 
@@ -251,7 +251,7 @@ mod tests {
             .spawn()
             .unwrap();
         let has_begun = || {
-            let found = looptax_discover::process(running.id())?;
+            let found = looptax_host::discover::process(running.id())?;
             found
                 .arguments()
                 .first()?

@@ -4,8 +4,8 @@ use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::app::Rewrite;
-use looptax_discover::Process;
-use looptax_record::Edit;
+use looptax_host::discover::Process;
+use looptax_model::record::Edit;
 
 use super::super::rights::{Access, User};
 use crate::line::Line;

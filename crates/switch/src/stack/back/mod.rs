@@ -11,7 +11,7 @@ mod uwsgi;
 
 use std::path::Path;
 
-use looptax_discover::{Place, Process, listens_on};
+use looptax_host::discover::{Place, Process, listens_on};
 
 use super::program::masters;
 pub use fpm::pool_tests;

@@ -1,7 +1,7 @@
 //! Puma: its restart by SIGUSR2, after which it listens where its file says (seen with 5.6), and its socket, which is open
 //! to everybody.
 
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 
 use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User};

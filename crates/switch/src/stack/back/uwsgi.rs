@@ -6,9 +6,9 @@
 use std::path::{Component, Path, PathBuf};
 
 use looptax_advise::app::{Rewrite, Section};
-use looptax_discover::Process;
+use looptax_host::discover::Process;
 use looptax_host::{kernel, read};
-use looptax_record::Edit;
+use looptax_model::record::Edit;
 use rustix::process::Signal;
 
 use super::super::program::{reload, restart_of_unit};
@@ -291,7 +291,7 @@ mod tests {
         /// As soon as so many children of it are there.
         fn with_children(&self, n: usize) -> Process {
             patience::wait_for("uWSGI's workers", PATIENCE, || {
-                let master = looptax_discover::process(self.0.id())?;
+                let master = looptax_host::discover::process(self.0.id())?;
                 (workers(&master).len() == n).then_some(master)
             })
         }

@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use looptax_host::discover::Process;
 use looptax_host::program::{Variables, trusted_program};
 use looptax_host::{kernel, read};
+use looptax_model::failure::Failure;
 
 use super::super::program::unread;
 use super::known::{Files, FrontProgram};

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use looptax_host::discover::Process;
 use looptax_host::program::Variables;
 use looptax_host::{kernel, read};
+use looptax_model::failure::Failure;
 
 use super::super::program::{reload, unread, workers};
 use super::known::{Files, FrontProgram};

@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use std::path::PathBuf;
 
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use looptax_host::discover::Process;
+use looptax_model::failure::Failure;
 
 use super::super::program::is_trusted;
 use crate::line::Line;

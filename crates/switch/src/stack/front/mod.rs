@@ -10,9 +10,9 @@ mod nginx;
 
 use std::path::{Path, PathBuf};
 
-use looptax_discover::{Process, any_process};
-use looptax_failure::Failure;
+use looptax_host::discover::{Process, any_process};
 use looptax_host::read;
+use looptax_model::failure::Failure;
 
 use super::program::{masters, workers};
 pub(super) use known::{Files, FrontProgram};

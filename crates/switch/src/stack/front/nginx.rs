@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use looptax_discover::Process;
-use looptax_failure::Failure;
+use looptax_host::discover::Process;
 use looptax_host::program::Variables;
+use looptax_model::failure::Failure;
 
 use super::super::program::{reload, said};
 use super::known::{Files, FrontProgram};

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use hmac::{Hmac, KeyInit, Mac};
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 use looptax_wire::mongodb::Connection;
 use looptax_wire::{Login, WireError};
 use sha2::{Digest, Sha256};

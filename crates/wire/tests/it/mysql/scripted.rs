@@ -5,7 +5,7 @@ use std::io::{self, Read, Write};
 use std::rc::Rc;
 use std::time::Duration;
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 use looptax_wire::mysql::Connection;
 use looptax_wire::{Channel, Login, WireError};
 

@@ -10,7 +10,7 @@ mod statements;
 
 use std::time::Duration;
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::Login;
 use looptax_wire::postgres::Connection;

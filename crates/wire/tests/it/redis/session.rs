@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use looptax_dsn::Secret;
+use looptax_model::dsn::Secret;
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::redis::{Connection, Value};
 use looptax_wire::{Login, WireError};

@@ -1,0 +1,497 @@
+//! A login of any protocol over a [`Link`], behind one type.
+
+mod protocol;
+pub(crate) mod sealed;
+
+use std::net::SocketAddr;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use looptax_model::dsn::Protocol;
+use looptax_wire::{
+    Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream,
+};
+
+use crate::path::answers::{Row, only, table, unfit};
+use crate::path::error::LOG_IN;
+use crate::path::peer::{admit, admit_sealed};
+use crate::path::{
+    Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts,
+};
+pub(crate) use protocol::ProtocolConnection;
+
+/// When a login is made over TLS.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sealing {
+    /// Never: somebody rules it out.
+    Never,
+    /// Where the server refuses it without.
+    IfRefused,
+    /// Wherever there is TLS: somebody demands it. On a socket MySQL and MariaDB alone have it.
+    Always,
+}
+
+/// What the names in a question to PostgreSQL mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Names {
+    /// What the server brings, and nothing that somebody made.
+    Servers,
+    /// What the session's search path has.
+    Sessions,
+}
+
+/// A connection that is logged in and not yet under load.
+pub struct Conversation {
+    pub(crate) connection: ProtocolConnection,
+    pub(crate) facts: LinkFacts,
+    endpoint: Endpoint,
+    admitted: Admitted,
+}
+
+impl Conversation {
+    /// Connects and logs in; with the echo server as [`Echo::default`] says.
+    ///
+    /// # Errors
+    /// Those of [`Link::open`]; [`PathError::Stranger`] where nothing proves that the server is there;
+    /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    pub fn open(
+        protocol: Protocol,
+        endpoint: &Endpoint,
+        login: &Login,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
+    }
+
+    /// The same over a connection that is open already.
+    ///
+    /// # Errors
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
+    pub fn over(
+        link: Link,
+        protocol: Protocol,
+        login: &Login,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        let is_logged_in = link.is_logged_in();
+        let admitted = admit(protocol, &link, login)?;
+        let connection = log_in(protocol, link, login, admitted, limits.io);
+        is_logged_in.store(true, Ordering::Relaxed);
+        Self::from_login(connection, facts, &endpoint, admitted)
+            .map_err(|error| error.named_for(protocol))
+    }
+
+    /// The same over TLS.
+    ///
+    /// # Errors
+    /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses, offers no TLS, or speaks otherwise.
+    pub fn over_tls(
+        link: Link,
+        protocol: Protocol,
+        login: &Login,
+        tls: &TlsClient,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        let is_logged_in = link.is_logged_in();
+        let admitted = admit_sealed(protocol, &link, login)?;
+        let connection = sealed::log_in(protocol, link, login, admitted, tls, limits.io, false);
+        is_logged_in.store(true, Ordering::Relaxed);
+        Self::from_sealed_login(connection, facts, &endpoint, admitted)
+    }
+
+    /// Logs in plainly, or over TLS where `sealing` or the server wants it; [`LinkFacts::tls`] says which it was.
+    ///
+    /// # Errors
+    /// As [`Self::open`]: of the two refusals the one that came further.
+    pub fn open_as_wanted(
+        protocol: Protocol,
+        endpoint: &Endpoint,
+        login: &Login,
+        sealing: Sealing,
+        limits: Limits,
+    ) -> Result<Self, PathError> {
+        let is_sealable = match protocol {
+            Protocol::Mysql => true,
+            Protocol::Postgres | Protocol::Redis => matches!(endpoint, Endpoint::Tcp(_)),
+            Protocol::Memcached
+            | Protocol::Mongodb
+            | Protocol::Fastcgi
+            | Protocol::Http
+            | Protocol::Echo => false,
+        };
+        let refused = if sealing == Sealing::Always && is_sealable {
+            None
+        } else {
+            let may_seal = sealing == Sealing::IfRefused && is_sealable;
+            match Self::open(protocol, endpoint, login, limits) {
+                Err(refused) if may_seal && refused.may_want_tls() => Some(refused),
+                opened => return opened,
+            }
+        };
+        let tls = TlsClient::trusting_anybody().map_err(|source| PathError::Option {
+            action: "set TLS up",
+            source: std::io::Error::other(source),
+        })?;
+        let link = Link::open(endpoint, limits)?;
+        match (Self::over_tls(link, protocol, login, &tls, limits), refused) {
+            (Err(sealed), Some(refused)) if sealed.may_want_tls() || sealed.refusal().is_none() => {
+                Err(refused)
+            }
+            (sealed, _) => sealed,
+        }
+    }
+
+    /// Agrees with the echo server on what requests are, over a connection that is open already.
+    ///
+    /// # Errors
+    /// [`PathError::Protocol`] when it speaks otherwise; [`PathError::Option`] when the kernel refuses.
+    pub fn echo_over(mut link: Link, echo: &Echo, limits: Limits) -> Result<Self, PathError> {
+        if !echo.is_nodelay {
+            link.leave_nodelay()?;
+        }
+        let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
+        link.is_logged_in().store(true, Ordering::Relaxed);
+        let admitted = admit(Protocol::Echo, &link, &Login::default())?;
+        let connection =
+            echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
+        Self::from_login(connection, facts, &endpoint, admitted)
+    }
+
+    pub(crate) fn from_sealed_login(
+        connection: Result<(ProtocolConnection, TlsFacts), WireError>,
+        mut facts: LinkFacts,
+        endpoint: &Endpoint,
+        admitted: Admitted,
+    ) -> Result<Self, PathError> {
+        let connection = connection.map(|(connection, tls)| {
+            facts.tls = Some(tls);
+            connection
+        });
+        Self::from_login(connection, facts, endpoint, admitted)
+    }
+
+    pub(crate) fn from_login(
+        connection: Result<ProtocolConnection, WireError>,
+        facts: LinkFacts,
+        endpoint: &Endpoint,
+        admitted: Admitted,
+    ) -> Result<Self, PathError> {
+        let connection = connection.map_err(|source| login_failed(endpoint, source))?;
+        Ok(Self {
+            connection,
+            facts,
+            endpoint: endpoint.clone(),
+            admitted,
+        })
+    }
+
+    /// That its peer was looked at before it logged in: for one-shot connections that go the same way.
+    pub fn admitted(&self) -> Admitted {
+        self.admitted
+    }
+
+    /// The server's version as it states it.
+    pub fn server_version(&self) -> &str {
+        match &self.connection {
+            ProtocolConnection::Mysql(it) => it.server_version(),
+            ProtocolConnection::Postgres(it) => it.server_version(),
+            ProtocolConnection::Redis(it) => it.server_version(),
+            ProtocolConnection::Memcached(it) => it.server_version(),
+            ProtocolConnection::Mongodb(it) => it.server_version(),
+            ProtocolConnection::Http(it) => it.server(),
+            // It says no version.
+            ProtocolConnection::Fastcgi(_) => "",
+            ProtocolConnection::Echo(_) => env!("CARGO_PKG_VERSION"),
+        }
+    }
+
+    /// The server's number for this connection; of looptax's own sites its worker's. memcached, `FerretDB` and other HTTP
+    /// servers tell none: our own port over TCP, and 0 over the socket.
+    pub fn connection_id(&self) -> u64 {
+        match &self.connection {
+            ProtocolConnection::Mysql(it) => it.connection_id(),
+            ProtocolConnection::Postgres(it) => it.connection_id(),
+            ProtocolConnection::Redis(it) => it.connection_id(),
+            ProtocolConnection::Memcached(_) | ProtocolConnection::Mongodb(_) => {
+                own_port(&self.facts)
+            }
+            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => self
+                .worker()
+                .map_or_else(|| own_port(&self.facts), u64::from),
+            ProtocolConnection::Echo(it) => it.connection_id(),
+        }
+    }
+
+    /// The process or thread that says it serves this connection: of looptax's own sites.
+    pub(crate) fn worker(&self) -> Option<u32> {
+        match &self.connection {
+            ProtocolConnection::Fastcgi(it) => it.worker(),
+            ProtocolConnection::Http(it) => it.worker(),
+            _ => None,
+        }
+    }
+
+    /// Where that says the connection comes from, over TCP.
+    pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
+        match &self.connection {
+            ProtocolConnection::Http(it) => it.peer(),
+            ProtocolConnection::Mongodb(it) => it.peer(),
+            _ => None,
+        }
+    }
+
+    /// Whether the server offers TLS to whoever connects to this address; `None` where it does not tell.
+    pub fn offers_tls(&mut self) -> Option<bool> {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => Some(it.offers_tls()),
+            ProtocolConnection::Postgres(it) => {
+                let title = Protocol::Postgres.title();
+                let rows = table::<1>(title, it.ask("SHOW ssl").ok()?).ok()?;
+                match only(title, rows).ok()? {
+                    [Some(value)] if value == "on" => Some(true),
+                    [Some(value)] if value == "off" => Some(false),
+                    _ => None,
+                }
+            }
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => None,
+        }
+    }
+
+    /// The protocol spoken here.
+    pub fn protocol(&self) -> Protocol {
+        match &self.connection {
+            ProtocolConnection::Mysql(_) => Protocol::Mysql,
+            ProtocolConnection::Postgres(_) => Protocol::Postgres,
+            ProtocolConnection::Redis(_) => Protocol::Redis,
+            ProtocolConnection::Memcached(_) => Protocol::Memcached,
+            ProtocolConnection::Mongodb(_) => Protocol::Mongodb,
+            ProtocolConnection::Fastcgi(_) => Protocol::Fastcgi,
+            ProtocolConnection::Http(_) => Protocol::Http,
+            ProtocolConnection::Echo(_) => Protocol::Echo,
+        }
+    }
+
+    /// Runs one SQL statement; gives the affected rows.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn execute(&mut self, sql: &str) -> Result<u64, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.execute(sql),
+            ProtocolConnection::Postgres(it) => it.execute(sql),
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => Err(no_sql()),
+        }
+    }
+
+    /// The rows of a query. On PostgreSQL its names are the server's own, or those of the session's search path.
+    pub(crate) fn raw_rows(&mut self, sql: &str, names: Names) -> Result<Vec<Row>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mysql(it) => it.query(sql),
+            ProtocolConnection::Postgres(it) => match names {
+                Names::Servers => it.ask(sql),
+                Names::Sessions => it.query(sql),
+            },
+            ProtocolConnection::Redis(_)
+            | ProtocolConnection::Memcached(_)
+            | ProtocolConnection::Mongodb(_)
+            | ProtocolConnection::Fastcgi(_)
+            | ProtocolConnection::Http(_)
+            | ProtocolConnection::Echo(_) => Err(no_sql()),
+        }
+    }
+
+    /// Runs one SQL query in the session's own search path; gives its rows as the server writes them, whatever they are: see
+    /// [`Self::rows`].
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no SQL.
+    pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
+        let rows = self.raw_rows(sql, Names::Sessions)?;
+        let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
+        Ok(rows
+            .into_iter()
+            .map(|row| row.into_iter().map(|cell| cell.map(text)).collect())
+            .collect())
+    }
+
+    /// Sends some Redis commands at once and reads their replies.
+    ///
+    /// # Errors
+    /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
+    pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
+        let ProtocolConnection::Redis(it) = &mut self.connection else {
+            return Err(WireError::Unsupported {
+                what: "a Redis command".to_owned(),
+            });
+        };
+        let replies = it.pipeline(commands)?;
+        match replies.iter().find_map(|reply| match reply {
+            redis::Value::Error { code, message } => Some((code.clone(), message.clone())),
+            _ => None,
+        }) {
+            Some((code, message)) => Err(WireError::Server { code, message }),
+            None => Ok(replies),
+        }
+    }
+
+    /// Sets keys to values in memcached.
+    ///
+    /// # Errors
+    /// The first refusal; [`WireError::Unsupported`] where there is no memcached.
+    pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
+        self.memcached()?.store(pairs)
+    }
+
+    /// memcached's statistics: `""` for its counters, `settings`, `conns`.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Unsupported`] where there is no memcached.
+    pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
+        self.memcached()?.stats(which)
+    }
+
+    /// How many requests a site of looptax's own has had: of PHP-FPM the pool that answers here.
+    ///
+    /// # Errors
+    /// What the server answers instead; [`WireError::Unsupported`] where there is no such site.
+    pub fn count(&mut self) -> Result<u64, WireError> {
+        let limit = Limits::default().io;
+        match &mut self.connection {
+            ProtocolConnection::Fastcgi(it) => it.count(site::STATUS, limit),
+            ProtocolConnection::Http(it) => it.count(limit),
+            _ => Err(WireError::Unsupported {
+                what: "a count of pages".to_owned(),
+            }),
+        }
+    }
+
+    fn memcached(&mut self) -> Result<&mut memcached::Connection<Link>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Memcached(it) => Ok(it),
+            _ => Err(WireError::Unsupported {
+                what: "a memcached command".to_owned(),
+            }),
+        }
+    }
+
+    /// The session with a server that speaks `MongoDB`'s protocol.
+    ///
+    /// # Errors
+    /// [`WireError::Unsupported`] where there is none.
+    pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
+        match &mut self.connection {
+            ProtocolConnection::Mongodb(it) => Ok(it),
+            _ => Err(WireError::Unsupported {
+                what: "a command of MongoDB".to_owned(),
+            }),
+        }
+    }
+
+    /// Whether the server calls itself `FerretDB`.
+    pub fn is_ferretdb(&self) -> bool {
+        matches!(&self.connection, ProtocolConnection::Mongodb(it) if it.is_ferretdb())
+    }
+
+    /// What the kernel said when the connection was opened.
+    pub fn facts(&self) -> &LinkFacts {
+        &self.facts
+    }
+
+    /// Where it leads.
+    pub fn endpoint(&self) -> &Endpoint {
+        &self.endpoint
+    }
+
+    /// The connection underneath, for the load engine; the login stays valid.
+    pub fn into_link(self) -> Link {
+        match self.connection {
+            ProtocolConnection::Mysql(it) => it.into_stream(),
+            ProtocolConnection::Postgres(it) => it.into_stream(),
+            ProtocolConnection::Redis(it) => it.into_stream(),
+            ProtocolConnection::Memcached(it) => it.into_stream(),
+            ProtocolConnection::Mongodb(it) => it.into_stream(),
+            ProtocolConnection::Fastcgi(it) => it.into_stream(),
+            ProtocolConnection::Http(it) => it.into_stream(),
+            ProtocolConnection::Echo(it) => it.into_stream(),
+        }
+    }
+}
+
+fn own_port(facts: &LinkFacts) -> u64 {
+    facts.local.map_or(0, |address| u64::from(address.port()))
+}
+
+fn no_sql() -> WireError {
+    WireError::Unsupported {
+        what: "SQL".to_owned(),
+    }
+}
+
+fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
+    PathError::Protocol {
+        action: LOG_IN,
+        endpoint: endpoint.to_string(),
+        source,
+    }
+}
+
+pub(crate) fn log_in(
+    protocol: Protocol,
+    link: Link,
+    login: &Login,
+    admitted: Admitted,
+    limit: Duration,
+) -> Result<ProtocolConnection, WireError> {
+    Ok(match protocol {
+        Protocol::Mysql => {
+            let (login, channel) = (admitted.with(login), admitted.channel);
+            ProtocolConnection::Mysql(mysql::Connection::login(link, &login, channel, limit)?)
+        }
+        Protocol::Postgres => ProtocolConnection::Postgres(postgres::Connection::login_over(
+            link,
+            login,
+            admitted.clear(),
+            limit,
+        )?),
+        Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
+        Protocol::Memcached => {
+            ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
+        }
+        Protocol::Mongodb => {
+            let is_tcp = link.facts().local.is_some();
+            let connection = mongodb::Connection::login(link, login, limit)?;
+            if is_tcp && connection.peer().is_none() {
+                return Err(unfit(
+                    protocol.title(),
+                    "the address that we come from",
+                    &[],
+                ));
+            }
+            ProtocolConnection::Mongodb(connection)
+        }
+        // Where its scripts lie stands for the database.
+        Protocol::Fastcgi => {
+            ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?)
+        }
+        // The page that the URL names does.
+        Protocol::Http => {
+            ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?)
+        }
+        Protocol::Echo => {
+            let hello = Echo::default().hello();
+            ProtocolConnection::Echo(echo::Connection::login(link, hello, limit)?)
+        }
+    })
+}

@@ -1,0 +1,387 @@
+//! What can go wrong on the way to a server, and what to do next.
+
+use std::io;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use looptax_model::failure::{Explain, Severity};
+use looptax_wire::WireError;
+
+use crate::path::LocalPorts;
+
+/// Longest path that fits `sockaddr_un.sun_path` with its closing zero byte.
+///
+/// # Source
+/// unix(7): `sun_path` has 108 bytes.
+pub const MAX_SOCKET_PATH_BYTES: usize = 107;
+
+/// Opening or proving an arm failed.
+#[derive(Debug, thiserror::Error)]
+pub enum PathError {
+    /// The path does not fit the kernel's structure.
+    #[error("socket path has {bytes} bytes, the kernel takes {MAX_SOCKET_PATH_BYTES}: `{path}`")]
+    TooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        bytes: usize,
+    },
+    /// The Unix socket could not be connected.
+    #[error("cannot connect to the socket `{path}`")]
+    ConnectUnix {
+        /// The path.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The TCP address could not be connected.
+    #[error("cannot connect to {address} over TCP")]
+    ConnectTcp {
+        /// The address.
+        address: SocketAddr,
+        /// Why.
+        source: io::Error,
+    },
+    /// A property of an open connection could not be read or set.
+    #[error("cannot {action} on a new connection")]
+    Option {
+        /// What was tried.
+        action: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+    /// The server did not speak its protocol, or refused us.
+    #[error("cannot {action} over {endpoint}")]
+    Protocol {
+        /// What was tried: `log in`, `prepare the query`.
+        action: &'static str,
+        /// Where.
+        endpoint: String,
+        /// Why.
+        source: WireError,
+    },
+    /// The server refuses a statement that somebody wrote.
+    #[error("the server refuses the statement at {place}")]
+    Refused {
+        /// Its file, line and column.
+        place: String,
+        /// Why.
+        source: WireError,
+    },
+    /// Nobody logs in, since nothing proves that the server is at the other end.
+    #[error("nobody was logged in over {endpoint}: {why}")]
+    Stranger {
+        /// Where.
+        endpoint: String,
+        /// Whose it is, as far as that is seen.
+        why: String,
+    },
+    /// A connection is not what its arm says.
+    #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
+    Unproved {
+        /// The arm.
+        arm: &'static str,
+        /// The server's number for the connection.
+        connection_id: u64,
+        /// What was seen instead.
+        found: String,
+    },
+    /// Nobody tells whose processes hold the server's ends of our connections.
+    #[error(
+        "the kernel does not tell whose process holds the other end of connections over {endpoint}"
+    )]
+    Unseen {
+        /// Where.
+        endpoint: String,
+    },
+    /// None of the server's threads is known to serve connections.
+    #[error(
+        "process {pid} has no thread that is known to serve connections, so none can be pinned"
+    )]
+    NoWorker {
+        /// The server's process.
+        pid: u32,
+    },
+    /// The two arms lead to different servers.
+    #[error("the arms lead to different servers: {detail}")]
+    DifferentServers {
+        /// What differs.
+        detail: String,
+    },
+    /// The workload does not exist for this protocol.
+    #[error("workload `{workload}` does not exist for {protocol}")]
+    NoSuchWorkload {
+        /// The workload.
+        workload: String,
+        /// The protocol.
+        protocol: &'static str,
+    },
+}
+
+impl PathError {
+    /// The code and the words with which a server refused.
+    pub fn refusal(&self) -> Option<(&str, &str)> {
+        match self {
+            Self::Protocol {
+                source:
+                    WireError::Server { code, message } | WireError::NeedlessPassword { code, message },
+                ..
+            } => Some((code, message)),
+            _ => None,
+        }
+    }
+
+    /// Whether nobody logged in for want of a proof of who is there.
+    pub fn is_of_stranger(&self) -> bool {
+        matches!(self, Self::Stranger { .. })
+    }
+
+    /// Whether a login was refused that the server may take over TLS. MariaDB says the same of a wrong password.
+    pub(crate) fn may_want_tls(&self) -> bool {
+        self.refusal()
+            .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
+    }
+
+    /// What a login is called where nobody logs in: the first page that is asked for.
+    #[must_use]
+    pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
+        use looptax_model::dsn::Protocol::{Fastcgi, Http};
+        match self {
+            Self::Protocol {
+                action: LOG_IN,
+                endpoint,
+                source,
+            } if matches!(protocol, Fastcgi | Http) => Self::Protocol {
+                action: "ask for a page",
+                endpoint,
+                source,
+            },
+            other => other,
+        }
+    }
+
+    /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
+    pub fn is_of_plugin(&self) -> bool {
+        matches!(
+            self,
+            Self::Protocol {
+                action: LOG_IN,
+                source: WireError::Unsupported { .. },
+                ..
+            }
+        )
+    }
+
+    /// Whether the server does not tell: the access list of a Redis forbids it, or its protocol has no words for it.
+    pub fn is_untold(&self) -> bool {
+        let has_no_words = matches!(
+            self,
+            Self::Protocol {
+                action: ASK_CONNECTIONS,
+                source: WireError::Unsupported { .. },
+                ..
+            }
+        );
+        has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
+    }
+
+    /// What is wrong where neither the server nor the kernel tells of connections.
+    #[must_use]
+    pub fn also_unseen(self) -> Self {
+        match self {
+            Self::Protocol {
+                endpoint,
+                source: WireError::Unsupported { .. },
+                ..
+            } => Self::Unseen { endpoint },
+            other => other,
+        }
+    }
+
+    /// Whether a Redis refused a password because it wants none.
+    pub fn is_needless_password(&self) -> bool {
+        matches!(
+            self,
+            Self::Protocol {
+                source: WireError::NeedlessPassword { .. },
+                ..
+            }
+        )
+    }
+}
+
+impl Explain for PathError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::TooLong { .. } => {
+                Some("use a shorter folder, or a symbolic link to it from a short path".to_owned())
+            }
+            Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
+            Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
+            Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => {
+                question_hint(source)
+            }
+            error if error.is_of_plugin() => Some(
+                "look at the user and the account's plugin: MySQL asks for any plugin where there is no such account"
+                    .to_owned(),
+            ),
+            Self::Protocol { source, .. } => wire_hint(source),
+            Self::Refused { .. } => {
+                Some("mend it; the server's own client shows the same".to_owned())
+            }
+            Self::DifferentServers { .. } => Some(
+                "give the socket of the server behind the URL with --socket; \
+                 nothing was measured"
+                    .to_owned(),
+            ),
+            Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
+            Self::Unproved { .. } => Some(
+                "a proxy, a port forward or a second server may sit behind that address".to_owned(),
+            ),
+            Self::Unseen { .. } => {
+                Some("run it as root, or as the user whose process the server is".to_owned())
+            }
+            Self::NoWorker { .. } => {
+                Some("memcached names its threads from version 1.6.18 on".to_owned())
+            }
+            Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
+        }
+    }
+
+    fn severity(&self) -> Severity {
+        match self {
+            Self::Unproved { .. } | Self::DifferentServers { .. } => Severity::Invalid,
+            _ => Severity::Environment,
+        }
+    }
+}
+
+/// What to do where nothing proves who is there.
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust-peer logs in all the same, and whoever is there may have the password";
+
+/// What a login is called.
+pub(crate) const LOG_IN: &str = "log in";
+
+/// What any other question is called.
+pub(crate) const ASK: &str = "ask the server";
+
+/// The question by which both arms are proved to lead to one server.
+pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
+
+/// What an account has to be allowed, so that the arms can be proved.
+fn question_hint(source: &WireError) -> Option<String> {
+    match source {
+        WireError::Server { code, .. } if code == "NOPERM" => Some(
+            "INFO and CLIENT LIST prove that both ways lead to one server: allow them to this user (ACL SETUSER NAME \
+             +info +client|list), or run it as root, who asks the kernel; `looptax check` needs neither"
+                .to_owned(),
+        ),
+        _ => wire_hint(source),
+    }
+}
+
+fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
+    match source.kind() {
+        io::ErrorKind::NotFound => {
+            "is the server running, and does it listen there? `ss -xl` lists sockets; a container sees only folders that \
+             are mounted into it (`-v FOLDER:FOLDER`)"
+                .to_owned()
+        }
+        io::ErrorKind::PermissionDenied => format!(
+            "the user needs write permission on the socket and search permission on every \
+             folder above it: `namei -l {}`",
+            path.display()
+        ),
+        io::ErrorKind::ConnectionRefused => {
+            "the file is there, and nobody listens on it: it is what a server left that has ended; `ss -xl` lists sockets".to_owned()
+        }
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
+            "the server's backlog is full, or it does not accept: is it hung?".to_owned()
+        }
+        _ => "`ss -xl` lists listening sockets".to_owned(),
+    }
+}
+
+fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
+    match source.raw_os_error() {
+        Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => {
+            no_port_hint(LocalPorts::read())
+        }
+        Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
+            "nobody answers for the arm redirect: something ended the process looptax-beside"
+                .to_owned()
+        }
+        _ => format!(
+            "does a server listen on port {}? `ss -tln` lists ports",
+            address.port()
+        ),
+    }
+}
+
+fn no_port_hint(ports: Option<LocalPorts>) -> String {
+    let figures = ports.map_or_else(String::new, |ports| {
+        format!(
+            " ({} of them for {} local ports, net.ipv4.tcp_tw_reuse {})",
+            ports.n_time_wait, ports.n_ports, ports.reuse
+        )
+    });
+    format!(
+        "no free local port: closed connections wait a minute in TIME_WAIT{figures}; use fewer \
+         connections, a wider net.ipv4.ip_local_port_range, or net.ipv4.tcp_tw_reuse 2"
+    )
+}
+
+fn wire_hint(source: &WireError) -> Option<String> {
+    match source {
+        WireError::Server { message, .. } if message.contains("max number of clients") => {
+            server_hint("1040")
+        }
+        WireError::Server { code, .. } => server_hint(code),
+        WireError::EndsConnection { .. } => Some(
+            "a way is proved on a connection that stays open: switch keep-alive on (gunicorn: `--worker-class gthread`; \
+             its sync workers have none)"
+                .to_owned(),
+        ),
+        WireError::ClearNotEnabled => Some(
+            "LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 enables it, as it does for MySQL's own clients"
+                .to_owned(),
+        ),
+        WireError::NoTls => {
+            Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned())
+        }
+        WireError::Malformed { .. } => Some(
+            "is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`"
+                .to_owned(),
+        ),
+        WireError::Timeout { .. } => Some(
+            "the server took the connection and does not answer: is it hung or of another kind?"
+                .to_owned(),
+        ),
+        WireError::Closed { .. } => {
+            Some("the server's log says why it closed the connection".to_owned())
+        }
+        _ => None,
+    }
+}
+
+/// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
+fn server_hint(code: &str) -> Option<String> {
+    let hint = match code {
+        "NOAUTH" => {
+            "the server wants a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt"
+        }
+        "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
+            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
+             differ between socket and TCP, and one may want a client's certificate, which looptax has not: \
+             `looptax check` says more"
+        }
+        "1040" | "1203" | "53300" => {
+            "the server allows no more connections: lower -c or raise its limit"
+        }
+        "1049" | "3D000" => "the database in the URL does not exist",
+        "1146" | "42P01" => "the table does not exist: --workload ping needs none",
+        "1142" | "1044" | "42501" | "NOPERM" => "the account lacks a privilege for this",
+        _ => return None,
+    };
+    Some(hint.to_owned())
+}

@@ -1,0 +1,44 @@
+//! The time limits that a connection is given, and what the kernel says about it.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use crate::path::{Family, TlsFacts};
+
+/// How long the kernel may keep us waiting on one connection.
+#[derive(Debug, Clone, Copy)]
+pub struct Limits {
+    /// For connecting.
+    pub connect: Duration,
+    /// For one receive or send.
+    pub io: Duration,
+}
+
+impl Default for Limits {
+    /// 5 s to connect, 10 s for an answer: far over any healthy server's, short enough to wait for.
+    fn default() -> Self {
+        Self {
+            connect: Duration::from_secs(5),
+            io: Duration::from_secs(10),
+        }
+    }
+}
+
+/// What the kernel says about a connection.
+#[derive(Debug, Clone)]
+pub struct LinkFacts {
+    /// By `getsockname`.
+    pub family: Family,
+    /// Our own end, where it has an IP address.
+    pub local: Option<SocketAddr>,
+    /// Process that listens at the other end (`SO_PEERCRED`; Unix sockets only).
+    pub peer_pid: Option<u32>,
+    /// Whether small packets are sent at once (TCP only).
+    pub nodelay: Option<bool>,
+    /// `SO_SNDBUF` in bytes.
+    pub send_buffer_bytes: usize,
+    /// `SO_RCVBUF` in bytes.
+    pub receive_buffer_bytes: usize,
+    /// What TLS agreed on, where there is some.
+    pub tls: Option<TlsFacts>,
+}

@@ -1,0 +1,170 @@
+//! How long an answer may take as a whole, and a login with all its answers: the kernel's own limit is one per
+//! receive, which a peer that sends a byte now and then never reaches.
+
+use std::io;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use looptax_host::waiting;
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+/// A login has so many times what one answer has.
+const LOGIN_ANSWERS: u32 = 3;
+
+/// The time that one answer has, from the first receive after a send.
+#[derive(Debug)]
+pub(super) struct Patience {
+    limit: Duration,
+    since: Option<Duration>,
+    /// When the login began.
+    begun: Option<Duration>,
+    /// Set by whoever sees its end; a connection that asks one thing and ends has as much time for all of it.
+    is_logged_in: Arc<AtomicBool>,
+}
+
+impl Patience {
+    pub(super) fn new(limit: Duration) -> Self {
+        Self {
+            limit,
+            since: None,
+            begun: None,
+            is_logged_in: Arc::default(),
+        }
+    }
+
+    /// To be set once the login is over.
+    pub(super) fn is_logged_in(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.is_logged_in)
+    }
+
+    /// Something was sent, so that another answer begins.
+    pub(super) fn begin_anew(&mut self) {
+        self.since = None;
+    }
+
+    /// To be asked before each receive.
+    ///
+    /// # Errors
+    /// That the answer, or the login, has had its time.
+    pub(super) fn check(&mut self) -> io::Result<()> {
+        let now = coarse_now();
+        let begun = *self.begun.get_or_insert(now);
+        let since = *self.since.get_or_insert(now);
+        let is_late = now.saturating_sub(since) > self.limit;
+        let is_late_login = now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit
+            && !self.is_logged_in.load(Ordering::Relaxed);
+        if is_late || is_late_login {
+            return Err(io::ErrorKind::TimedOut.into());
+        }
+        Ok(())
+    }
+}
+
+/// How long one call on a socket may wait in the kernel. Each part of a wait is so long, so that a signal is heard
+/// between two of them.
+pub(crate) fn part_of(limit: Duration) -> Duration {
+    limit.min(waiting::STEP)
+}
+
+/// Makes a call on a socket whose own limit is [`part_of`] the limit, again and again: until it succeeds, `limit` has
+/// passed or a signal ends the wait. `check` is asked between two calls.
+pub(crate) fn patiently<T>(
+    limit: Duration,
+    mut call: impl FnMut() -> Result<T, Errno>,
+    mut check: impl FnMut() -> io::Result<()>,
+) -> io::Result<T> {
+    let mut first_late = None;
+    loop {
+        match call() {
+            Ok(found) => return Ok(found),
+            Err(Errno::INTR) => waiting::goes_on()?,
+            Err(Errno::AGAIN) => {
+                waiting::goes_on()?;
+                check()?;
+                let now = coarse_now();
+                let began = *first_late.get_or_insert(now.saturating_sub(part_of(limit)));
+                if now.saturating_sub(began) >= limit {
+                    return Err(Errno::AGAIN.into());
+                }
+            }
+            Err(errno) => return Err(errno.into()),
+        }
+    }
+}
+
+/// The kernel's clock as of its last tick, which costs no more than a few nanoseconds to read.
+fn coarse_now() -> Duration {
+    let now = clock_gettime(ClockId::MonotonicCoarse);
+    let seconds = Duration::from_secs(now.tv_sec.unsigned_abs());
+    seconds + Duration::from_nanos(now.tv_nsec.unsigned_abs())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::thread;
+
+    use looptax_model::dsn::Protocol;
+    use looptax_wire::{Login, WireError};
+
+    use super::*;
+    use crate::path::{Conversation, Endpoint, Limits, PathError};
+
+    const LIMITS: Limits = Limits {
+        connect: Duration::from_secs(5),
+        io: Duration::from_millis(300),
+    };
+
+    /// A server that sends byte after byte, each long before a receive would have waited for too long.
+    fn dripping() -> Endpoint {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let address = listener.local_addr().unwrap();
+        thread::spawn(move || {
+            let (mut stream, _) = listener.accept().unwrap();
+            while stream.write_all(b"+").is_ok() {
+                thread::sleep(LIMITS.io / 20);
+            }
+        });
+        Endpoint::Tcp(address)
+    }
+
+    #[test]
+    fn r19_an_answer_that_drips_is_late_as_a_whole() {
+        // A line that never ends.
+        let login = Login {
+            user: "u".to_owned(),
+            password: looptax_model::dsn::Secret::new(String::new()),
+            database: None,
+            ..Login::default()
+        };
+        let opened = Conversation::open(Protocol::Redis, &dripping(), &login, LIMITS);
+        let Err(PathError::Protocol { source, .. }) = opened else {
+            panic!("logged in");
+        };
+        assert!(matches!(source, WireError::Timeout { .. }), "{source:?}");
+    }
+
+    #[test]
+    fn r19_each_answer_and_each_login_has_its_own_time() {
+        let mut patience = Patience {
+            since: Some(Duration::ZERO),
+            ..Patience::new(LIMITS.io)
+        };
+        let is_late = |patience: &mut Patience| {
+            let late = patience.check().map_err(|it| it.kind());
+            late == Err(io::ErrorKind::TimedOut)
+        };
+        assert!(is_late(&mut patience));
+        patience.begin_anew();
+        assert!(!is_late(&mut patience));
+        // The same for a login with all its answers.
+        patience.begin_anew();
+        patience.begun = Some(Duration::ZERO);
+        assert!(is_late(&mut patience));
+        patience.is_logged_in().store(true, Ordering::Relaxed);
+        assert!(!is_late(&mut patience));
+    }
+}

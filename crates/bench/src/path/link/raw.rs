@@ -1,0 +1,141 @@
+//! The bytes of a socket as they travel, and how many calls they take.
+
+use std::io::{self, Read, Write};
+use std::os::fd::OwnedFd;
+use std::time::Duration;
+
+use looptax_host::waiting;
+use rustix::net::{RecvFlags, SendFlags};
+
+use super::calls::Calls;
+use super::patience::{Patience, patiently};
+use crate::path::{Endpoint, silence};
+
+/// libpq's and libmariadb's first receive buffers.
+const AHEAD_BYTES: usize = 16 << 10;
+
+/// A socket under its connection.
+#[derive(Debug)]
+pub(super) struct Raw {
+    pub(super) fd: OwnedFd,
+    /// Where it leads.
+    pub(super) endpoint: Endpoint,
+    /// How long one receive or send may take.
+    limit: Duration,
+    /// Why nobody waits for its peer any more: an answer that came later would be taken for that of another question.
+    given_up: Option<GivenUp>,
+    pub(super) calls: Calls,
+    /// What was received ahead; `None` where the socket will be handed on and nothing may be.
+    ahead: Option<Ahead>,
+    /// What one answer may take; `None` where only each receive has a limit.
+    pub(super) patience: Option<Patience>,
+}
+
+/// Why a connection is over for us, though it is open.
+#[derive(Debug, Clone, Copy)]
+enum GivenUp {
+    /// No answer came within a limit.
+    Silent,
+    /// A signal ended the wait.
+    Stopped,
+}
+
+/// A receive buffer as client libraries have one: set-up messages are small and come several at once.
+#[derive(Debug)]
+struct Ahead {
+    bytes: Vec<u8>,
+    start: usize,
+    end: usize,
+}
+
+impl Raw {
+    pub(super) fn new(fd: OwnedFd, endpoint: Endpoint, limit: Duration) -> Self {
+        Self {
+            fd,
+            endpoint,
+            limit,
+            given_up: None,
+            calls: Calls::default(),
+            ahead: None,
+            patience: Some(Patience::new(limit)),
+        }
+    }
+
+    /// Receives as much as is there from now on.
+    pub(super) fn receive_ahead(&mut self) {
+        self.ahead = Some(Ahead {
+            bytes: vec![0; AHEAD_BYTES],
+            start: 0,
+            end: 0,
+        });
+    }
+
+    fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.calls.receives += 1;
+        self.refuse_given_up()?;
+        let mut check = || self.patience.as_mut().map_or(Ok(()), Patience::check);
+        let received = check().and_then(|()| {
+            let receive = || rustix::net::recv(&self.fd, &mut *buffer, RecvFlags::empty());
+            patiently(self.limit, receive, check)
+        });
+        self.heed(received.map(|(n_bytes, _)| n_bytes))
+    }
+
+    fn refuse_given_up(&self) -> io::Result<()> {
+        match self.given_up {
+            None => Ok(()),
+            Some(GivenUp::Silent) => Err(io::ErrorKind::TimedOut.into()),
+            Some(GivenUp::Stopped) => Err(waiting::stopped()),
+        }
+    }
+
+    /// Notes what ended a wait.
+    fn heed<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
+        match done.as_ref().map_err(io::Error::kind) {
+            Err(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                self.given_up = Some(GivenUp::Silent);
+                silence::note(&self.endpoint, self.limit);
+            }
+            Err(io::ErrorKind::Other) => self.given_up = Some(GivenUp::Stopped),
+            _ => {}
+        }
+        done
+    }
+}
+
+impl Read for Raw {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let Some(mut ahead) = self.ahead.take() else {
+            return self.receive(buffer);
+        };
+        let filled = if ahead.start == ahead.end {
+            self.receive(&mut ahead.bytes)
+                .map(|received| (ahead.start, ahead.end) = (0, received))
+        } else {
+            Ok(())
+        };
+        let ahead = self.ahead.insert(ahead);
+        filled?;
+        let n_bytes = buffer.len().min(ahead.end - ahead.start);
+        buffer[..n_bytes].copy_from_slice(&ahead.bytes[ahead.start..][..n_bytes]);
+        ahead.start += n_bytes;
+        Ok(n_bytes)
+    }
+}
+
+impl Write for Raw {
+    fn write(&mut self, buffer: &[u8]) -> io::Result<usize> {
+        self.calls.sends += 1;
+        if let Some(patience) = &mut self.patience {
+            patience.begin_anew();
+        }
+        self.refuse_given_up()?;
+        let send = || rustix::net::send(&self.fd, buffer, SendFlags::NOSIGNAL);
+        let sent = patiently(self.limit, send, || Ok(()));
+        self.heed(sent)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}

@@ -1,0 +1,219 @@
+//! Network namespaces of our own: one that plays the container, and ones that play its host.
+//!
+//! Nothing outside of them is touched: the interfaces, addresses and rules live in namespaces that have no
+//! name, and are gone with the last process in them, however that ended. The process that calls
+//! [`Network::enter`] moves into the container, so that the servers it starts are there and loopback means the
+//! container's; a thread that opens connections as the host would calls [`Network::move_to_host`].
+//!
+//! ```text
+//! host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
+//! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
+//! ```
+//!
+//! Address translation has a host of its own, because its rules make the kernel track every connection of the
+//! namespace that they are in.
+
+mod nat;
+mod netlink;
+mod sidecar;
+mod user;
+
+use std::io;
+use std::net::Ipv4Addr;
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
+
+use looptax_host::kernel;
+use looptax_model::failure::Explain;
+use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space};
+
+pub use nat::has_nft;
+use netlink::Netlink;
+pub use sidecar::{in_sidecar, move_to_sidecar};
+pub use user::may_make_namespaces;
+
+/// A host's side of the made-up machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Host {
+    /// Reaches the container by its address, or through a port proxy.
+    Plain,
+    /// Reaches it through a published port that the kernel translates.
+    Nat,
+}
+
+impl Host {
+    /// The address of its bridge.
+    pub fn address(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, self.subnet(), 0, 1)
+    }
+
+    /// The container's address on that bridge.
+    pub fn container_address(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, self.subnet(), 0, 2)
+    }
+
+    /// Source: facts of this project's choosing; the namespaces hold no other network.
+    fn subnet(self) -> u8 {
+        match self {
+            Self::Plain => 77,
+            Self::Nat => 78,
+        }
+    }
+
+    fn interface(self) -> &'static str {
+        match self {
+            Self::Plain => "eth0",
+            Self::Nat => "eth1",
+        }
+    }
+}
+
+/// Why there is no network of our own.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {action}")]
+pub struct NetworkError {
+    action: &'static str,
+    #[source]
+    source: io::Error,
+}
+
+impl Explain for NetworkError {}
+
+fn failed(action: &'static str) -> impl Fn(io::Error) -> NetworkError {
+    move |source| NetworkError { action, source }
+}
+
+/// The namespaces. They end with the threads and servers in them.
+#[derive(Debug)]
+pub struct Network {
+    container: OwnedFd,
+    hosts: Vec<(Host, OwnedFd)>,
+}
+
+const BRIDGE: &str = "br0";
+const HOST_END: &str = "veth0";
+
+impl Network {
+    /// Makes the namespaces and moves this process into the container.
+    ///
+    /// Without root it becomes one in a user namespace of its own, with the same user and group numbers; so
+    /// call it while the process has no other thread.
+    ///
+    /// # Errors
+    /// [`NetworkError`] with the step that failed; the process is then where it was, or, where it cannot go back
+    /// without root, in a namespace of its own that has loopback.
+    pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
+        let before = own_namespace().map_err(failed("find our network namespace"))?;
+        get_right()?;
+        Self::make(hosts).inspect_err(|_| {
+            if move_into(&before).is_err() {
+                // What fails here is seen by the first connection.
+                let up = Netlink::open().and_then(|mut netlink| netlink.set_up("lo"));
+                up.ok();
+            }
+        })
+    }
+
+    fn make(hosts: &[Host]) -> Result<Self, NetworkError> {
+        let mut made = Vec::new();
+        for host in hosts {
+            made.push((*host, new_namespace()?));
+            Netlink::open()
+                .and_then(|mut netlink| prepare_host(&mut netlink, *host))
+                .map_err(failed("make a bridge"))?;
+        }
+        let container = new_namespace()?;
+        let network = Self {
+            container,
+            hosts: made,
+        };
+        Netlink::open()
+            .and_then(|mut netlink| netlink.set_up("lo"))
+            .map_err(failed("switch loopback on"))?;
+        for (host, namespace) in &network.hosts {
+            network
+                .connect(*host, namespace)
+                .map_err(failed("connect host and container"))?;
+        }
+        Ok(network)
+    }
+
+    /// A pair of interfaces from the host's bridge into the container.
+    fn connect(&self, host: Host, namespace: &OwnedFd) -> io::Result<()> {
+        move_into(namespace)?;
+        let made = Netlink::open().and_then(|mut netlink| {
+            netlink.add_veth(HOST_END, host.interface(), self.container.as_raw_fd())?;
+            netlink.put_on_bridge(HOST_END, BRIDGE)?;
+            netlink.set_up(HOST_END)
+        });
+        move_into(&self.container)?;
+        made?;
+        let mut netlink = Netlink::open()?;
+        netlink.add_address(host.interface(), host.container_address())?;
+        netlink.set_up(host.interface())
+    }
+
+    /// Moves the calling thread, and what it starts from then on, to a host.
+    ///
+    /// # Errors
+    /// The kernel's refusal; [`io::ErrorKind::NotFound`] for a host that was not made.
+    pub fn move_to_host(&self, host: Host) -> io::Result<()> {
+        let found = self.hosts.iter().find(|(it, _)| *it == host);
+        let (_, namespace) = found.ok_or(io::ErrorKind::NotFound)?;
+        move_into(namespace)
+    }
+
+    /// Runs `work` on a host, and brings the calling thread back into the container.
+    ///
+    /// # Errors
+    /// As [`Network::move_to_host`].
+    pub fn on_host<T>(&self, host: Host, work: impl FnOnce() -> T) -> io::Result<T> {
+        self.move_to_host(host)?;
+        let done = work();
+        move_into(&self.container)?;
+        Ok(done)
+    }
+}
+
+/// Gets the right to make namespaces, as [`Network::enter`] does.
+///
+/// # Errors
+/// [`NetworkError`]; see there.
+pub fn get_right() -> Result<(), NetworkError> {
+    if may_make_namespaces() {
+        return Ok(());
+    }
+    user::become_root_of_ours().map_err(failed("make a user namespace"))
+}
+
+/// Names the calling thread's network namespace as `/proc` does: `net:[4026531840]`.
+pub fn namespace_name() -> Option<String> {
+    let link = kernel::link("/proc/thread-self/ns/net").ok()?;
+    Some(link.to_string_lossy().into_owned())
+}
+
+/// A new namespace, which the calling thread is in from then on.
+fn new_namespace() -> Result<OwnedFd, NetworkError> {
+    // SAFETY: no table of open files is unshared.
+    unsafe { rustix::thread::unshare_unsafe(UnshareFlags::NEWNET) }
+        .map_err(io::Error::from)
+        .and_then(|()| own_namespace())
+        .map_err(failed("make a network namespace"))
+}
+
+fn own_namespace() -> io::Result<OwnedFd> {
+    kernel::open("/proc/thread-self/ns/net").map(OwnedFd::from)
+}
+
+fn move_into(namespace: &OwnedFd) -> io::Result<()> {
+    Ok(move_into_link_name_space(
+        namespace.as_fd(),
+        Some(LinkNameSpaceType::Network),
+    )?)
+}
+
+fn prepare_host(netlink: &mut Netlink, host: Host) -> io::Result<()> {
+    netlink.set_up("lo")?;
+    netlink.add_bridge(BRIDGE)?;
+    netlink.add_address(BRIDGE, host.address())?;
+    netlink.set_up(BRIDGE)
+}

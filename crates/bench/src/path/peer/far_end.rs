@@ -1,0 +1,168 @@
+//! Who is at the other end of a connection, by what the kernel says of its sockets.
+//!
+//! Of a Unix socket whoever called `listen`. Of TCP whoever has accepted the connection, and as long as nobody has,
+//! whoever listens. The listener is asked for first: as long as a connection waits to be accepted its listener is there,
+//! so that nobody can accept it and put another's listener in the place of his own.
+
+use std::net::{SocketAddr, UdpSocket};
+use std::os::fd::{AsFd, BorrowedFd};
+
+use looptax_model::dsn::Protocol;
+use rustix::net::{AddressFamily, getpeername, getsockname, sockopt};
+
+use super::process;
+use super::rule::{FarEnd, Process};
+use super::sock_diag::{End, end_of};
+use crate::path::Link;
+
+/// Who it is, and by what its process is found.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) who: FarEnd,
+    by: By,
+}
+
+#[derive(Debug)]
+enum By {
+    /// Nothing.
+    Nothing,
+    /// The process that listens on a Unix socket, where it is seen from here.
+    Pid(Option<u32>),
+    /// Sockets of the account.
+    Sockets { uid: u32, inodes: Vec<u64> },
+    /// It is the account that a listener of root's runs its work as.
+    Root,
+}
+
+impl Found {
+    fn without_process(who: FarEnd) -> Self {
+        Self {
+            who,
+            by: By::Nothing,
+        }
+    }
+
+    /// Which process it is.
+    pub(super) fn process(&self, protocol: Protocol) -> Process {
+        match &self.by {
+            By::Nothing => Process::Unseen,
+            By::Root => Process::Server,
+            By::Pid(pid) => process::of_pid(*pid, protocol),
+            By::Sockets { uid, inodes } => process::of_sockets(inodes, *uid, protocol),
+        }
+    }
+}
+
+/// Asks from the calling thread, in whose network namespace the connection was opened.
+pub(super) fn of(link: &Link) -> Found {
+    let socket = link.as_fd();
+    match getsockname(socket).map(|name| name.address_family()) {
+        Ok(AddressFamily::UNIX) => of_unix(socket),
+        Ok(AddressFamily::INET | AddressFamily::INET6) => of_tcp(socket),
+        _ => Found::without_process(FarEnd::Untold),
+    }
+}
+
+/// # Source
+/// unix(7), `SO_PEERCRED`: of whoever called `listen`; the process is 0 where it is in no namespace of ours.
+fn of_unix(socket: BorrowedFd<'_>) -> Found {
+    let Ok(told) = sockopt::socket_peercred(socket) else {
+        return Found::without_process(FarEnd::Untold);
+    };
+    let pid = u32::try_from(told.pid.as_raw_pid()).ok();
+    Found {
+        who: FarEnd::Account(told.uid.as_raw()),
+        by: By::Pid(pid.filter(|it| *it > 0)),
+    }
+}
+
+fn of_tcp(socket: BorrowedFd<'_>) -> Found {
+    let addresses = || {
+        let near = SocketAddr::try_from(getsockname(socket).ok()?).ok()?;
+        let far = SocketAddr::try_from(getpeername(socket).ok()??).ok()?;
+        Some((near, far))
+    };
+    let Some((near, far)) = addresses() else {
+        return Found::without_process(FarEnd::Untold);
+    };
+    // In this order: see above.
+    let (Ok(listener), Ok(accepted)) = (end_of(far, None), end_of(far, Some(near))) else {
+        return Found::without_process(FarEnd::Untold);
+    };
+    match accepted {
+        Some(end) if end.is_held() => of_ends(&end, listener.as_ref()),
+        Some(_) => match &listener {
+            Some(listener) => of_ends(listener, None),
+            None => Found::without_process(FarEnd::Untold),
+        },
+        None if is_own(far) => Found::without_process(FarEnd::Routed),
+        None => Found::without_process(FarEnd::Elsewhere),
+    }
+}
+
+fn of_ends(end: &End, listener: Option<&End>) -> Found {
+    let by = match listener {
+        Some(listener) if listener.uid == 0 => By::Root,
+        Some(listener) if listener.uid == end.uid => By::Sockets {
+            uid: end.uid,
+            // The listener stays, while each connection has a socket of its own.
+            inodes: vec![listener.inode],
+        },
+        _ => By::Sockets {
+            uid: end.uid,
+            inodes: vec![end.inode],
+        },
+    };
+    Found {
+        who: FarEnd::Account(end.uid),
+        by,
+    }
+}
+
+/// Whether the address is this machine's: only such a one can be bound to.
+fn is_own(address: SocketAddr) -> bool {
+    let ip = address.ip().to_canonical();
+    ip.is_loopback() || UdpSocket::bind((ip, 0)).is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+
+    use super::*;
+    use crate::path::{Endpoint, Limits};
+
+    #[test]
+    fn the_other_end_is_ours_whether_it_was_accepted_or_not() {
+        let own = FarEnd::Account(rustix::process::geteuid().as_raw());
+        for address in ["127.0.0.1:0", "[::1]:0", "0.0.0.0:0"] {
+            let Ok(listener) = TcpListener::bind(address) else {
+                continue;
+            };
+            let mut to = listener.local_addr().unwrap();
+            if to.ip().is_unspecified() {
+                to.set_ip("127.0.0.1".parse().unwrap());
+            }
+            let open = || Link::open(&Endpoint::Tcp(to), Limits::default()).unwrap();
+            let waiting = open();
+            assert_eq!(of(&waiting).who, own, "{address}");
+            let _accepted = listener.accept().unwrap();
+            assert_eq!(of(&waiting).who, own, "{address}");
+        }
+    }
+
+    #[test]
+    fn an_ipv4_connection_to_a_listener_of_both_families_is_found() {
+        let Ok(listener) = TcpListener::bind("[::]:0") else {
+            return;
+        };
+        let to = SocketAddr::from(([127, 0, 0, 1], listener.local_addr().unwrap().port()));
+        let own = FarEnd::Account(rustix::process::geteuid().as_raw());
+        // Where the machine's listeners are for one family each, there is nobody.
+        if let Ok(link) = Link::open(&Endpoint::Tcp(to), Limits::default()) {
+            assert_eq!(of(&link).who, own);
+            let _accepted = listener.accept().unwrap();
+            assert_eq!(of(&link).who, own);
+        }
+    }
+}

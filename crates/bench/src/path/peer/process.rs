@@ -1,0 +1,164 @@
+//! Which program an account's listener is, by name.
+//!
+//! Names prove nothing of a person's process, so they are asked for of the system's accounts alone.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+use std::sync::{Mutex, PoisonError};
+
+use looptax_host::kernel;
+use looptax_model::dsn::{Kind, Protocol};
+
+use super::rule::Process;
+
+/// Programs that hand logins on to servers, beside those that looptax knows more of.
+const POOLERS: [(&str, Protocol); 4] = [
+    ("mysqlrouter", Protocol::Mysql),
+    ("odyssey", Protocol::Postgres),
+    ("pgcat", Protocol::Postgres),
+    ("pgpool", Protocol::Postgres),
+];
+
+/// Sockets that were found to be a server's. The kernel gives no number twice while a socket is open, so whoever asks for
+/// the same one means the same socket.
+static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
+
+/// That of a process that is known.
+pub(super) fn of_pid(pid: Option<u32>, protocol: Protocol) -> Process {
+    let Some(folder) = pid.map(|pid| format!("/proc/{pid}")) else {
+        return Process::Unseen;
+    };
+    match program(Path::new(&folder)) {
+        Some(name) if serves(&name, protocol) => Process::Server,
+        Some(_) => Process::Other,
+        None => Process::Unseen,
+    }
+}
+
+/// That of an account's process which holds one of these sockets. Where we may not look into processes, one of the account's
+/// that is such a server has to do.
+pub(super) fn of_sockets(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
+    let known = || KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let is_known = |inode: &u64| known().contains(&(*inode, protocol));
+    if inodes.iter().any(is_known) {
+        return Process::Server;
+    }
+    let found = search(inodes, uid, protocol);
+    if found == Process::Server {
+        known().extend(inodes.iter().map(|inode| (*inode, protocol)));
+    }
+    found
+}
+
+fn search(inodes: &[u64], uid: u32, protocol: Protocol) -> Process {
+    let links: Vec<String> = inodes.iter().map(|it| format!("socket:[{it}]")).collect();
+    let mut is_seen = false;
+    let mut is_named = false;
+    for name in kernel::names("/proc").into_iter().flatten() {
+        let folder = Path::new("/proc").join(&name);
+        let is_process = name.as_encoded_bytes()[0].is_ascii_digit();
+        if !is_process || uid_of(&folder) != Some(uid) {
+            continue;
+        }
+        is_seen = true;
+        let is_server = program(&folder).is_some_and(|name| serves(&name, protocol));
+        match holds(&folder, &links) {
+            Some(true) if is_server => return Process::Server,
+            Some(true) => return Process::Other,
+            Some(false) => {}
+            None => is_named |= is_server,
+        }
+    }
+    match (is_named, is_seen) {
+        (true, _) => Process::Server,
+        (false, true) => Process::Other,
+        (false, false) => Process::Unseen,
+    }
+}
+
+/// Whether the process holds one of the sockets; `None` where we may not look.
+fn holds(process: &Path, links: &[String]) -> Option<bool> {
+    let folder = process.join("fd");
+    for file in kernel::names(&folder).ok()? {
+        match kernel::link(folder.join(file)) {
+            Ok(target) if links.iter().any(|link| target.as_os_str() == link.as_str()) => {
+                return Some(true);
+            }
+            Err(error) if error.kind() == std::io::ErrorKind::PermissionDenied => return None,
+            _ => {}
+        }
+    }
+    Some(false)
+}
+
+/// Whom a process acts as. Its folder is root's where others may not look into it.
+fn uid_of(process: &Path) -> Option<u32> {
+    let owner = kernel::metadata(process).ok()?.uid();
+    if owner != 0 {
+        return Some(owner);
+    }
+    let status = kernel::text(process.join("status")).ok()?;
+    let line = status.lines().find_map(|it| it.strip_prefix("Uid:"))?;
+    line.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The name of its program's file; what it calls itself where we may not look.
+fn program(process: &Path) -> Option<String> {
+    let file = kernel::link(process.join("exe")).ok();
+    let Some(name) = file.as_deref().and_then(Path::file_name) else {
+        let name = kernel::text(process.join("comm")).ok()?;
+        return Some(name.trim_end().to_owned());
+    };
+    let name = name.to_string_lossy();
+    Some(name.trim_end_matches(" (deleted)").to_owned())
+}
+
+/// Whether a program of this name answers logins of the protocol.
+fn serves(name: &str, protocol: Protocol) -> bool {
+    let kind = Kind::of_program(name);
+    kind.is_some_and(|it| it.protocol() == Some(protocol)) || POOLERS.contains(&(name, protocol))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::fd::AsRawFd;
+
+    use super::*;
+
+    #[test]
+    fn a_server_is_one_of_the_protocol() {
+        assert!(serves("mariadbd", Protocol::Mysql));
+        assert!(serves("pgbouncer", Protocol::Postgres));
+        assert!(serves("pgcat", Protocol::Postgres));
+        assert!(!serves("pgcat", Protocol::Mysql));
+        assert!(!serves("php-fpm8.2", Protocol::Mysql));
+        assert!(!serves("python3", Protocol::Mysql));
+    }
+
+    #[test]
+    fn the_holder_of_a_socket_is_found_and_this_program_is_no_server() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let link = kernel::link(format!("/proc/self/fd/{}", listener.as_raw_fd())).unwrap();
+        let link = link.to_string_lossy().into_owned();
+        assert_eq!(
+            holds(Path::new("/proc/self"), std::slice::from_ref(&link)),
+            Some(true)
+        );
+        assert_eq!(
+            holds(Path::new("/proc/self"), &["socket:[0]".to_owned()]),
+            Some(false)
+        );
+        let inode = link.trim_matches(|it: char| !it.is_ascii_digit());
+        let inode = inode.parse().unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        assert_eq!(of_sockets(&[inode], uid, Protocol::Mysql), Process::Other);
+        let own = Some(std::process::id());
+        assert_eq!(of_pid(own, Protocol::Mysql), Process::Other);
+        assert_eq!(of_pid(None, Protocol::Mysql), Process::Unseen);
+        assert_eq!(
+            of_pid(Some(u32::MAX >> 1), Protocol::Mysql),
+            Process::Unseen
+        );
+    }
+}

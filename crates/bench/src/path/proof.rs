@@ -1,0 +1,219 @@
+//! Holds a connection's own facts and the server's view of it against what its arm promises.
+
+use std::net::SocketAddr;
+
+use looptax_model::dsn::Arm;
+
+use crate::path::endpoint::has_family;
+use crate::path::{Family, LinkFacts, PathError, Relayed, SeenAs, ServerView};
+
+/// Why we believe that a connection is what its arm says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Proof {
+    /// Address family by `getsockname`.
+    pub family: Family,
+    /// Listening process by `SO_PEERCRED` (Unix sockets only).
+    pub peer_pid: Option<u32>,
+    /// The server's view, in words.
+    pub server_view: String,
+    /// What tells this server instance from any other.
+    pub server_identity: String,
+    /// Kernel thread (or process) that serves the connection, where known.
+    pub worker: Option<u32>,
+}
+
+/// Proves one connection.
+///
+/// The server's view must have been taken from a connection of the baseline arm: a connection of the other
+/// arm that it lists, with our own local port, ends in the same server. Where each arm has a process
+/// of its own (memcached), each has its own view, and their identities are compared instead. Through a port
+/// proxy the server sees the proxy's connection: `relayed` are all that it has, by [`relayed_by`].
+///
+/// [`relayed_by`]: crate::path::relayed_by
+///
+/// # Errors
+/// [`PathError::Unproved`] when the family is not the arm's, when the server does not list the
+/// connection, or sees it come from elsewhere.
+pub fn prove(
+    arm: Arm,
+    connection_id: u64,
+    facts: &LinkFacts,
+    view: &ServerView,
+    relayed: Option<&Relayed>,
+) -> Result<Proof, PathError> {
+    let unproved = |found: String| PathError::Unproved {
+        arm: arm.name(),
+        connection_id,
+        found,
+    };
+    if !has_family(arm, facts.family) {
+        return Err(unproved(format!("address family {:?}", facts.family)));
+    }
+    if facts.tls.is_some() != arm.is_tls() {
+        return Err(unproved(format!("TLS {:?}", facts.tls)));
+    }
+    let seen = view
+        .clients
+        .iter()
+        .find(|client| client.connection_id == connection_id)
+        .ok_or_else(|| {
+            unproved("the server behind the baseline arm does not list it".to_owned())
+        })?;
+    let server_view = match (&seen.seen_as, arm) {
+        (SeenAs::Socket, arm) if arm.is_unix() => "local socket".to_owned(),
+        (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {
+            format!("local socket of process {pid}")
+        }
+        (SeenAs::Tcp(address), Arm::Proxy) if is_relayed(relayed, facts, *address) => {
+            format!("TCP from {address}, which is the proxy's")
+        }
+        (SeenAs::Tcp(address), arm)
+            if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local =>
+        {
+            format!("TCP from {address}")
+        }
+        (SeenAs::Untold, _) => "greeted by the same process".to_owned(),
+        (other, _) => {
+            return Err(unproved(format!(
+                "the server sees {other:?}, we are {:?}",
+                facts.local
+            )));
+        }
+    };
+    let server_view = match (arm.second_hop(), &seen.behind) {
+        (None, None) => server_view,
+        (Some(Arm::Unix), Some(SeenAs::Socket)) => format!("{server_view}, behind it local socket"),
+        (Some(Arm::Tcp), Some(SeenAs::Tcp(address))) => {
+            format!("{server_view}, behind it TCP from {address}")
+        }
+        (hop, behind) => {
+            return Err(unproved(format!(
+                "behind the pooler {hop:?} was wanted, and {behind:?} is seen"
+            )));
+        }
+    };
+    Ok(Proof {
+        family: facts.family,
+        peer_pid: facts.peer_pid,
+        server_view,
+        server_identity: view.identity.clone(),
+        worker: seen.worker,
+    })
+}
+
+/// Whether the proxy has our connection, and the one that the server sees.
+fn is_relayed(relayed: Option<&Relayed>, facts: &LinkFacts, seen: SocketAddr) -> bool {
+    let ours = facts.local;
+    relayed.is_some_and(|relayed| {
+        ours.is_some_and(|ours| relayed.accepted.contains(&ours)) && relayed.opened.contains(&seen)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::path::{ClientSeen, TlsFacts};
+
+    fn facts(family: Family, local: Option<&str>) -> LinkFacts {
+        LinkFacts {
+            family,
+            local: local.map(|it| it.parse().unwrap()),
+            peer_pid: None,
+            nodelay: None,
+            send_buffer_bytes: 0,
+            receive_buffer_bytes: 0,
+            tls: None,
+        }
+    }
+
+    fn server_view(seen_as: SeenAs) -> ServerView {
+        ServerView {
+            identity: "x".to_owned(),
+            server_pid: None,
+            clients: vec![ClientSeen {
+                connection_id: 7,
+                seen_as,
+                worker: None,
+                behind: None,
+            }],
+        }
+    }
+
+    #[track_caller]
+    fn check(arm: Arm, id: u64, facts: &LinkFacts, seen: SeenAs, expected: bool) {
+        let proof = prove(arm, id, facts, &server_view(seen), None);
+        assert_eq!(proof.is_ok(), expected);
+    }
+
+    #[test]
+    fn only_what_the_server_sees_the_same_way_is_proved() {
+        let unix = facts(Family::Unix, None);
+        let tcp = facts(Family::Inet, Some("127.0.0.1:40000"));
+        let here = SeenAs::Tcp("127.0.0.1:40000".parse().unwrap());
+        let elsewhere = SeenAs::Tcp("127.0.0.1:40001".parse().unwrap());
+        check(Arm::Unix, 7, &unix, SeenAs::Socket, true);
+        check(Arm::Tcp, 7, &tcp, here.clone(), true);
+        check(Arm::Tcp, 7, &tcp, elsewhere, false); // a proxy's port, not ours
+        check(Arm::Tcp, 7, &tcp, SeenAs::Socket, false); // redirected behind our back
+        check(Arm::Unix, 7, &tcp, here.clone(), false); // the family is not the arm's
+        check(Arm::Redirect, 7, &unix, SeenAs::Socket, true);
+        check(Arm::Redirect, 7, &tcp, here.clone(), false); // it stayed on TCP
+        check(Arm::Redirect, 7, &unix, here.clone(), false); // the server has the last word
+        let of_nine = LinkFacts {
+            peer_pid: Some(9),
+            ..unix
+        };
+        check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(9), true);
+        check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(8), false); // another process answers
+        check(Arm::Tcp, 7, &tcp, SeenAs::SocketOf(9), false);
+        check(Arm::Tcp, 8, &tcp, here.clone(), false); // another server: the id is not in its list
+        check(Arm::Tls, 7, &tcp, here.clone(), false); // not sealed
+        let sealed = LinkFacts {
+            tls: Some(TlsFacts {
+                version: "TLSv1.3".to_owned(),
+                cipher: "X".to_owned(),
+                is_resumed: false,
+            }),
+            ..tcp.clone()
+        };
+        check(Arm::Tls, 7, &sealed, here.clone(), true);
+        check(Arm::Tcp, 7, &sealed, here, false); // sealed behind our back
+    }
+
+    #[test]
+    fn behind_a_pooler_the_second_hop_has_to_be_the_arm_s_too() {
+        let unix = facts(Family::Unix, None);
+        let proof = |arm, behind| {
+            let mut view = server_view(SeenAs::Socket);
+            view.clients[0].behind = behind;
+            prove(arm, 7, &unix, &view, None).is_ok()
+        };
+        let tcp = || Some(SeenAs::Tcp("127.0.0.1:40000".parse().unwrap()));
+        assert!(proof(Arm::UnixUnix, Some(SeenAs::Socket)));
+        assert!(proof(Arm::UnixTcp, tcp()));
+        assert!(!proof(Arm::UnixUnix, tcp()));
+        assert!(!proof(Arm::UnixTcp, Some(SeenAs::Socket)));
+        assert!(!proof(Arm::UnixTcp, None)); // nobody was asked
+        assert!(!proof(Arm::Unix, tcp())); // a pooler where none should be
+        assert!(!proof(Arm::TcpTcp, tcp())); // the first hop is a socket
+    }
+
+    #[test]
+    fn a_proxy_has_to_hold_both_ends() {
+        let ours: SocketAddr = "127.0.0.1:40000".parse().unwrap();
+        let its: SocketAddr = "10.77.0.1:50000".parse().unwrap();
+        let tcp = facts(Family::Inet, Some("127.0.0.1:40000"));
+        let proof = |accepted: &[SocketAddr], opened: &[SocketAddr], seen| {
+            let relayed = Relayed {
+                accepted: accepted.to_vec(),
+                opened: opened.to_vec(),
+            };
+            let view = server_view(SeenAs::Tcp(seen));
+            prove(Arm::Proxy, 7, &tcp, &view, Some(&relayed)).is_ok()
+        };
+        assert!(proof(&[ours], &[its], its));
+        assert!(!proof(&[], &[its], its)); // ours went elsewhere
+        assert!(!proof(&[ours], &[], its)); // the server's came from elsewhere
+        assert!(!proof(&[ours], &[its], ours)); // no proxy at all
+    }
+}

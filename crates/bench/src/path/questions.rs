@@ -1,0 +1,102 @@
+//! Questions to a SQL server, whose answers are held against them: see `answers`.
+
+use std::str::FromStr;
+
+use looptax_wire::WireError;
+
+use crate::path::answers::{number, only, table, unfit, value};
+use crate::path::conversation::Names;
+use crate::path::error::ASK;
+use crate::path::{Conversation, PathError};
+
+impl Conversation {
+    /// The rows of a query's answer, each of which has to have `N` columns. On PostgreSQL names mean what the server itself
+    /// brings, whatever others have made: looptax may ask as an administrator.
+    ///
+    /// # Errors
+    /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] where there is no
+    /// SQL.
+    pub fn rows<const N: usize>(
+        &mut self,
+        sql: &str,
+    ) -> Result<Vec<[Option<String>; N]>, WireError> {
+        let rows = self.raw_rows(sql, Names::Servers)?;
+        table(self.title(), rows)
+    }
+
+    /// The same in the session's own search path: for tables of the user's, and for a console that has none.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn rows_of_users<const N: usize>(
+        &mut self,
+        sql: &str,
+    ) -> Result<Vec<[Option<String>; N]>, WireError> {
+        let rows = self.raw_rows(sql, Names::Sessions)?;
+        table(self.title(), rows)
+    }
+
+    /// The only row of a query's answer.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn row<const N: usize>(&mut self, sql: &str) -> Result<[Option<String>; N], WireError> {
+        let rows = self.rows(sql)?;
+        only(self.title(), rows)
+    }
+
+    /// The only cell of a query's answer, which may be NULL.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn cell_or_null(&mut self, sql: &str) -> Result<Option<String>, WireError> {
+        let [cell] = self.row(sql)?;
+        Ok(cell)
+    }
+
+    /// The only cell of a query's answer.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn cell(&mut self, sql: &str) -> Result<String, WireError> {
+        let cell = self.cell_or_null(sql)?;
+        value(self.title(), cell)
+    }
+
+    /// The only cell of a query's answer, which is a value of this type.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn number<T: FromStr>(&mut self, sql: &str) -> Result<T, WireError> {
+        let cell = self.cell_or_null(sql)?;
+        number(self.title(), cell)
+    }
+
+    /// The only column of a query's answer, without NULLs.
+    ///
+    /// # Errors
+    /// As [`Self::rows`].
+    pub fn column(&mut self, sql: &str) -> Result<Vec<String>, WireError> {
+        let title = self.title();
+        let rows = self.rows::<1>(sql)?;
+        rows.into_iter().map(|[cell]| value(title, cell)).collect()
+    }
+
+    /// That an answer of this server is not one to what was asked.
+    pub fn unfit(&self, expected: &'static str, found: &str) -> WireError {
+        unfit(self.title(), expected, found.as_bytes())
+    }
+
+    /// What went wrong with a question, and where it was asked.
+    pub fn failed(&self, source: WireError) -> PathError {
+        PathError::Protocol {
+            action: ASK,
+            endpoint: self.endpoint().to_string(),
+            source,
+        }
+    }
+
+    pub(crate) fn title(&self) -> &'static str {
+        self.protocol().title()
+    }
+}

@@ -1,0 +1,96 @@
+//! How the kernel sees connections to a server that tells nothing of them: whose process has accepted each.
+
+use std::net::SocketAddr;
+
+use looptax_host::kernel;
+
+use super::seen::{ClientSeen, SeenAs, ServerView};
+use crate::path::sighting::family_of;
+use crate::path::{Conversation, Endpoint, relayed_by};
+
+impl ServerView {
+    /// The view of the process behind the socket among `conversations`, and of those that it has started: the
+    /// connections over TCP that they hold the other end of are listed. Where there is no socket among them, that of
+    /// process `listener`. `None` where they may not be looked into.
+    pub fn by_kernel<'a>(
+        conversations: impl Iterator<Item = &'a Conversation> + Clone,
+        listener: Option<u32>,
+    ) -> Option<Self> {
+        let port = |it: &Conversation| match it.endpoint() {
+            Endpoint::Tcp(address) => Some(address.port()),
+            _ => None,
+        };
+        let of_socket = conversations.clone().find_map(|it| it.facts().peer_pid);
+        let listener = of_socket.or(listener)?;
+        drop(kernel::names(format!("/proc/{listener}/fd")).ok()?);
+        let port = conversations.clone().find_map(port);
+        let told = { conversations.clone() }.filter_map(Conversation::worker);
+        let accepted = port.map_or_else(Vec::new, |port| accepted(listener, port, told));
+        let clients = conversations.filter_map(|it| {
+            let facts = it.facts();
+            let (seen_as, holder) = match facts.local {
+                None if facts.peer_pid == Some(listener) => (SeenAs::SocketOf(listener), listener),
+                Some(local) => {
+                    let far = it.told_peer().or_else(|| only_one(it.worker()?, &accepted));
+                    let far = far.unwrap_or(local);
+                    let held = accepted.iter().find(|held| held.0 == far)?;
+                    (SeenAs::Tcp(far), held.1)
+                }
+                None => return None,
+            };
+            let told = it.worker().filter(|id| belongs_to(*id, listener));
+            Some(ClientSeen {
+                connection_id: it.connection_id(),
+                seen_as,
+                worker: told.or(Some(holder)),
+                behind: None,
+            })
+        });
+        Some(Self {
+            identity: format!("pid={listener}"),
+            server_pid: Some(listener),
+            clients: clients.collect(),
+        })
+    }
+}
+
+/// The far ends of what the listener's processes have accepted on its port, each with who holds it. Where processes
+/// are told, only they are looked into: a server may have started hundreds.
+fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
+    let mut pids: Vec<u32> = told
+        .filter(|id| belongs_to(*id, listener))
+        .filter_map(|id| status(id, "Tgid:"))
+        .collect();
+    if pids.is_empty() {
+        pids = family_of(listener);
+    }
+    pids.sort_unstable();
+    pids.dedup();
+    let of_process = |pid| {
+        let accepted = relayed_by(pid, port).accepted.into_iter();
+        accepted.map(move |far| (far, pid))
+    };
+    pids.into_iter().flat_map(of_process).collect()
+}
+
+/// The far end of the only connection that a process has accepted: through a port proxy it is not ours.
+fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
+    let mut held = accepted.iter().filter(|held| held.1 == pid);
+    held.next()
+        .filter(|_| held.next().is_none())
+        .map(|held| held.0)
+}
+
+/// Whether it is a thread of the listener, or a process that the listener has started.
+fn belongs_to(id: u32, listener: u32) -> bool {
+    ["Tgid:", "PPid:"]
+        .iter()
+        .any(|field| status(id, field) == Some(listener))
+}
+
+fn status(id: u32, field: &str) -> Option<u32> {
+    let status = kernel::text(format!("/proc/{id}/status")).ok()?;
+    let mut lines = status.lines();
+    let value = lines.find_map(|line| line.strip_prefix(field))?;
+    value.trim().parse().ok()
+}

@@ -1,0 +1,286 @@
+//! What is asked of the server, request after request.
+
+mod echo;
+mod oltp;
+mod ping;
+mod site;
+mod tpcb;
+
+use std::fmt;
+
+use looptax_wire::Sent;
+use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
+
+pub use echo::{Echo, EchoRequest};
+pub use oltp::Oltp;
+pub(crate) use ping::{PING_BYTES, ping};
+pub use site::SitePage;
+pub use tpcb::TPCB_ACCOUNTS;
+
+/// One kind of request. Which exist depends on the protocol: see [`crate::path::Conversation::codec`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Workload {
+    /// `SELECT c FROM <table> WHERE id = ?`.
+    PointSelect {
+        /// The table, with sysbench's columns.
+        table: String,
+    },
+    /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
+    Ping,
+    /// Messages or streams of the echo server.
+    Echo(Echo),
+    /// A page of an application behind a web server (PHP-FPM, HTTP).
+    Page(SitePage),
+    /// All rows of a table, as one answer.
+    Dump {
+        /// The table.
+        table: String,
+        /// Its rows.
+        rows: u64,
+    },
+    /// Redis GETs of many large values, one after the other, as one request.
+    DumpValues {
+        /// Start of every key; they end in 1 to `n_keys`.
+        prefix: String,
+        /// How many.
+        n_keys: u64,
+        /// Size of each value in bytes.
+        value_bytes: usize,
+    },
+    /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
+    /// [`crate::path::OneShot`].
+    Connect,
+    /// One of sysbench's transactions.
+    Oltp {
+        /// Which.
+        oltp: Oltp,
+        /// The table, with sysbench's columns.
+        table: String,
+    },
+    /// pgbench's built-in transaction, "TPC-B (sort of)".
+    Tpcb {
+        /// What stands before the tables' names: empty, or a schema with its dot.
+        schema: String,
+        /// Branches; ten tellers and [`TPCB_ACCOUNTS`] accounts belong to each.
+        scale: u32,
+    },
+    /// pgbench's `-S`: the balance of one account.
+    SelectOnly {
+        /// As in [`Workload::Tpcb`].
+        schema: String,
+    },
+    /// A user's own statements, which the caller runs.
+    Script {
+        /// The files, as they were given.
+        files: String,
+    },
+    /// GET of `prefix` and a 12-digit number (Redis, memcached).
+    Get {
+        /// Start of every key.
+        prefix: String,
+    },
+    /// SET of `prefix` and a 12-digit number (Redis, memcached).
+    Set {
+        /// Start of every key.
+        prefix: String,
+        /// Size of the value in bytes.
+        value_bytes: usize,
+        /// How long a written key lives, in seconds; for ever without it.
+        ttl_s: Option<u32>,
+    },
+    /// GET and SET, drawn at random (Redis, memcached).
+    Mixed {
+        /// Start of every key.
+        prefix: String,
+        /// Size of the value in bytes.
+        value_bytes: usize,
+        /// As in [`Workload::Set`].
+        ttl_s: Option<u32>,
+        /// How many of each, in proportion.
+        reads_and_writes: [u32; 2],
+    },
+    /// `find` of one document by its id (`MongoDB`).
+    FindOne {
+        /// Where.
+        collection: Collection,
+    },
+    /// `insert` of one document with a new id (`MongoDB`).
+    InsertOne {
+        /// Where.
+        collection: Collection,
+        /// What is in it.
+        value: String,
+    },
+    /// Redis INCR of `prefix` and a 12-digit number.
+    Incr {
+        /// Start of every key.
+        prefix: String,
+    },
+    /// Redis LPUSH on `prefix` and a 12-digit number.
+    Lpush {
+        /// Start of every key.
+        prefix: String,
+        /// Size of an element in bytes.
+        value_bytes: usize,
+    },
+}
+
+/// A collection of documents, in a database of its own or in that of the login.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Collection {
+    /// The database; `None` for that of the login.
+    pub database: Option<String>,
+    /// Its name.
+    pub name: String,
+}
+
+impl Collection {
+    /// Database and name; `own` is the login's.
+    pub fn split<'a>(&'a self, own: &'a str) -> (&'a str, &'a str) {
+        (self.database.as_deref().unwrap_or(own), &self.name)
+    }
+}
+
+/// How requests go out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Sending {
+    /// Prepared or as text, where there is SQL.
+    pub sent: Sent,
+    /// Requests in one send, where the protocol has pipelines.
+    pub pipeline: usize,
+    /// Whether each connection has one request, where the protocol says so beforehand.
+    pub is_last: bool,
+}
+
+impl Default for Sending {
+    /// Prepared, one by one.
+    fn default() -> Self {
+        Self {
+            sent: Sent::Prepared,
+            pipeline: 1,
+            is_last: false,
+        }
+    }
+}
+
+impl Workload {
+    /// The word for it, in options and records.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Self::PointSelect { .. } => "point-select",
+            Self::Ping => "ping",
+            Self::Echo(echo) => echo.name(),
+            Self::Page(page) => page.name(),
+            Self::Connect => "connect",
+            Self::Dump { .. } | Self::DumpValues { .. } => "dump",
+            Self::Oltp { oltp, .. } => oltp.name(),
+            Self::Tpcb { .. } => "tpcb",
+            Self::SelectOnly { .. } => "select-only",
+            Self::Script { .. } => "script",
+            Self::Get { .. } => "get",
+            Self::Set { .. } => "set",
+            Self::Mixed { .. } => "mixed",
+            Self::FindOne { .. } => "find-one",
+            Self::InsertOne { .. } => "insert-one",
+            Self::Incr { .. } => "incr",
+            Self::Lpush { .. } => "lpush",
+        }
+    }
+
+    /// Fewest bytes of data that a right answer holds: an empty row or a missing key is an error.
+    /// Transactions check each statement by themselves.
+    pub fn least_data_bytes(&self) -> usize {
+        match self {
+            Self::PointSelect { .. }
+            | Self::Get { .. }
+            | Self::FindOne { .. }
+            | Self::SelectOnly { .. } => 1,
+            _ => 0,
+        }
+    }
+
+    /// Whether it changes what is stored: then answers depend on what ran before, and every
+    /// connection gets its own keys.
+    pub fn writes(&self) -> bool {
+        match self {
+            Self::Oltp { oltp, .. } => oltp.writes(),
+            Self::Tpcb { .. }
+            | Self::Script { .. }
+            | Self::Set { .. }
+            | Self::Mixed { .. }
+            | Self::InsertOne { .. }
+            | Self::Incr { .. }
+            | Self::Lpush { .. } => true,
+            Self::PointSelect { .. }
+            | Self::Ping
+            | Self::Echo(_)
+            | Self::Page(_)
+            | Self::Connect
+            | Self::Dump { .. }
+            | Self::DumpValues { .. }
+            | Self::SelectOnly { .. }
+            | Self::FindOne { .. }
+            | Self::Get { .. } => false,
+        }
+    }
+
+    /// Whether two requests with the same key are answered alike, so that the arms' answers can be held against each
+    /// other.
+    pub fn is_repeatable(&self) -> bool {
+        !self.writes() && *self != Self::Page(SitePage::Named)
+    }
+
+    /// Its statements, where it is made of SQL.
+    pub fn transaction(&self) -> Option<Transaction> {
+        match self {
+            Self::Ping => Some(Transaction {
+                draws: Vec::new(),
+                steps: vec![Step {
+                    sql: ping(),
+                    values: Vec::new(),
+                    expects: Expected::Row,
+                }],
+            }),
+            Self::PointSelect { table } => {
+                Some(by_key(format!("SELECT c FROM {table} WHERE id=?")))
+            }
+            Self::SelectOnly { schema } => Some(by_key(format!(
+                "SELECT abalance FROM {schema}pgbench_accounts WHERE aid = ?"
+            ))),
+            Self::Oltp { oltp, table } => Some(oltp.transaction(table)),
+            Self::Tpcb { schema, scale } => Some(tpcb::transaction(schema, *scale)),
+            _ => None,
+        }
+    }
+
+    /// Statements that one request runs; 1 where it is not made of SQL.
+    pub fn n_statements(&self) -> usize {
+        self.transaction().map_or(1, |it| it.steps.len())
+    }
+}
+
+/// One statement that brings one row by its key.
+fn by_key(sql: String) -> Transaction {
+    Transaction {
+        draws: vec![Draw::Key],
+        steps: vec![Step {
+            sql,
+            values: vec![Value::Number { draw: 0, plus: 0 }],
+            expects: Expected::Row,
+        }],
+    }
+}
+
+impl fmt::Display for Workload {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Mixed {
+                reads_and_writes: [reads, writes],
+                ..
+            } => write!(f, "mixed:{reads}:{writes}"),
+            Self::Script { files } => write!(f, "script:{files}"),
+            Self::Page(page) => page.fmt(f),
+            _ => f.write_str(self.name()),
+        }
+    }
+}

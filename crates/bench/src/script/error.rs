@@ -1,0 +1,77 @@
+//! Errors of this room: a fault with its place, shown as a compiler does.
+//!
+//! `Display` is `FILE:LINE:COLUMN: what`, the line, and a caret; `hint` is the next step, on a line
+//! of its own. Callers branch on `fault`.
+
+use crate::script::fault::{ParseFault, RunFault};
+use crate::script::place::Place;
+
+/// A script cannot be used as it is written.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{place}: {fault}\n{}", place.excerpt())]
+pub struct ScriptError {
+    /// Where.
+    pub place: Box<Place>,
+    /// What.
+    pub fault: Box<ParseFault>,
+}
+
+impl ScriptError {
+    /// What to do about it, where there is something to say.
+    pub fn hint(&self) -> Option<String> {
+        self.fault.hint()
+    }
+}
+
+/// A script failed while it ran.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{place}: {fault}\n{}", place.excerpt())]
+pub struct RunError {
+    /// Where.
+    pub place: Box<Place>,
+    /// What.
+    pub fault: Box<RunFault>,
+}
+
+/// Scripts, weights or definitions do not make a set.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum SetError {
+    /// One of the scripts.
+    #[error(transparent)]
+    Script(ScriptError),
+    /// Nothing to choose from.
+    #[error("no script is given, or all have the weight 0")]
+    NothingToRun,
+    /// A file's name is missing in `a.sql@3,b.sql`.
+    #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]
+    NoFile {
+        /// The whole list.
+        spec: String,
+    },
+    /// What follows `@` is no weight.
+    #[error("`{found}` is no weight for `{file}`: expected a whole number, as in `{file}@3`")]
+    Weight {
+        /// The file before `@`.
+        file: String,
+        /// What followed.
+        found: String,
+    },
+    /// A definition is not `name=value`.
+    #[error(
+        "cannot define `{found}`: expected `name=value`, the name of letters, digits and underscores"
+    )]
+    Definition {
+        /// What was given.
+        found: String,
+    },
+}
+
+impl SetError {
+    /// What to do about it, where there is something to say.
+    pub fn hint(&self) -> Option<String> {
+        match self {
+            Self::Script(error) => error.hint(),
+            _ => None,
+        }
+    }
+}

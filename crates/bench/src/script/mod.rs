@@ -1,0 +1,45 @@
+//! pgbench's script language: a user's own transaction, parsed, checked and stepped through.
+//!
+//! Text in, steps out: no I/O, no clock, and randomness only from the source that the caller hands
+//! in. The text is untrusted: whatever it says ends in a [`Script`] or in a [`ScriptError`] that
+//! points at line and column, never in a panic. The workload `script:FILE` reads the files, makes a
+//! [`ScriptSet`] of them, and gives each connection a [`Session`].
+//!
+//! The language is the one of the pgbench manual, with these differences, each on the safe side:
+//! `\gset`, `\aset`, `\shell`, `\setshell`, `\;`, `debug()` and `permute()` are refused; `:name`
+//! inside quotes and comments stays as it is ([`ScriptSet::warnings`] tells); numbers count as truth
+//! values for `AND`, `OR` and `NOT` too, as the manual says; shifts outside of 0 to 63 bits and
+//! `abs` of the least integer are errors; an unset variable is an error and not its own name.
+//!
+//! # Source
+//! PostgreSQL 15 manual, pgbench(1), "Custom Scripts", and pgbench 15.18 itself where the manual is
+//! silent (tried 2026-11-21).
+
+mod bits;
+mod command;
+mod dialect;
+mod error;
+mod expression;
+mod fault;
+mod parse;
+mod place;
+mod random;
+mod session;
+mod set;
+mod spec;
+mod sql;
+mod statement;
+mod symbols;
+mod value;
+pub mod zipfian;
+
+pub use dialect::Dialect;
+pub use error::{RunError, ScriptError, SetError};
+pub use fault::{ParseFault, RunFault};
+pub use parse::Script;
+pub use place::Place;
+pub use session::{Action, Presets, Session};
+pub use set::{ScriptSet, Warning};
+pub use spec::{Definition, Weighted, parse_spec};
+pub use statement::Statement;
+pub use zipfian::Zipfian;

@@ -1,0 +1,89 @@
+//! One SQL statement of a script: text with holes for variables.
+//!
+//! A caller prepares it once with placeholders and fills in parameters, or sends its text with the
+//! values inside.
+
+use std::fmt::Write;
+use std::ops::Range;
+
+use crate::script::dialect::Dialect;
+
+/// Most uses of variables in one statement: the manual's limit.
+pub(crate) const MAX_PARAMETERS: usize = 255;
+
+/// One SQL statement of a script.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statement {
+    /// The script in its set.
+    pub(crate) script_idx: usize,
+    /// Where the statement stands in its script.
+    pub(crate) span: Range<usize>,
+    pub(crate) pieces: Vec<Piece>,
+    pub(crate) dialect: Dialect,
+}
+
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Piece {
+    Text(String),
+    Variable { idx: u32, span: Range<usize> },
+}
+
+impl Statement {
+    /// How many parameters the prepared statement has: one for each use of a variable, as pgbench
+    /// counts them, so that one variable can have two types.
+    pub fn n_parameters(&self) -> usize {
+        self.parameters().count()
+    }
+
+    /// The statement with a placeholder for each use of a variable: `$1`, `$2`… for PostgreSQL, `?` for
+    /// MySQL.
+    pub fn prepared_sql(&self) -> String {
+        let mut sql = String::new();
+        let mut n_parameters = 0;
+        for piece in &self.pieces {
+            match (piece, self.dialect) {
+                (Piece::Text(text), _) => sql.push_str(text),
+                (Piece::Variable { .. }, Dialect::Mysql) => sql.push('?'),
+                (Piece::Variable { .. }, Dialect::Postgres) => {
+                    n_parameters += 1;
+                    write!(sql, "${n_parameters}").expect("writing to memory does not fail");
+                }
+            }
+        }
+        sql
+    }
+
+    /// The script that the statement belongs to: its index in the set.
+    pub fn script_idx(&self) -> usize {
+        self.script_idx
+    }
+
+    /// The variables in the order of their use, each with its place.
+    pub(crate) fn parameters(&self) -> impl Iterator<Item = (u32, &Range<usize>)> {
+        self.pieces.iter().filter_map(|piece| match piece {
+            Piece::Text(_) => None,
+            Piece::Variable { idx, span } => Some((*idx, span)),
+        })
+    }
+
+    pub(crate) fn is_empty(&self) -> bool {
+        self.pieces.is_empty()
+    }
+
+    pub(crate) fn push_text(&mut self, more: &str) {
+        match self.pieces.last_mut() {
+            Some(Piece::Text(text)) => text.push_str(more),
+            _ => self.pieces.push(Piece::Text(more.to_owned())),
+        }
+    }
+
+    /// White space at the end is nobody's business.
+    pub(crate) fn trim_end(&mut self) {
+        if let Some(Piece::Text(text)) = self.pieces.last_mut() {
+            text.truncate(text.trim_ascii_end().len());
+            if text.is_empty() {
+                self.pieces.pop();
+            }
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! Names: the variables of a script, and the script's own name and text.
+//!
+//! A variable is known by its index from here on; names come back in messages only.
+
+use std::collections::HashMap;
+use std::ops::Range;
+
+use crate::script::error::ScriptError;
+use crate::script::fault::ParseFault;
+use crate::script::place::Place;
+
+/// A script while it is read.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Source<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) text: &'a str,
+}
+
+impl Source<'_> {
+    pub(crate) fn error(&self, span: Range<usize>, fault: ParseFault) -> ScriptError {
+        ScriptError {
+            place: Box::new(Place::new(self.name, self.text, &span)),
+            fault: Box::new(fault),
+        }
+    }
+}
+
+/// A variable of one script or of a set.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Symbol {
+    pub(crate) name: String,
+    /// A `\set` exists for it.
+    pub(crate) is_set: bool,
+    /// The first place that needs its value.
+    pub(crate) first_use: Option<Range<usize>>,
+}
+
+/// Variables by index.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(crate) struct Symbols {
+    list: Vec<Symbol>,
+    idx_of: HashMap<String, u32>,
+}
+
+impl Symbols {
+    /// The index of `name`, new or not.
+    pub(crate) fn idx(&mut self, name: &str) -> u32 {
+        if let Some(&idx) = self.idx_of.get(name) {
+            return idx;
+        }
+        let idx = self.list.len() as u32;
+        self.idx_of.insert(name.to_owned(), idx);
+        self.list.push(Symbol {
+            name: name.to_owned(),
+            is_set: false,
+            first_use: None,
+        });
+        idx
+    }
+
+    pub(crate) fn set(&mut self, name: &str) -> u32 {
+        let idx = self.idx(name);
+        self.list[idx as usize].is_set = true;
+        idx
+    }
+
+    pub(crate) fn used(&mut self, name: &str, span: Range<usize>) -> u32 {
+        let idx = self.idx(name);
+        self.list[idx as usize].first_use.get_or_insert(span);
+        idx
+    }
+
+    pub(crate) fn list(&self) -> &[Symbol] {
+        &self.list
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<u32> {
+        self.idx_of.get(name).copied()
+    }
+
+    pub(crate) fn name(&self, idx: u32) -> &str {
+        &self.list[idx as usize].name
+    }
+}
+
+/// Letters of every alphabet, digits and underscores.
+pub(crate) fn is_name_character(c: char) -> bool {
+    c.is_ascii_alphanumeric() || c == '_' || !c.is_ascii()
+}
+
+/// As `\set` and definitions want it.
+pub(crate) fn is_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(is_name_character)
+}
+
+/// The candidate that looks most like `found`, if any does.
+pub(crate) fn nearest<'a>(
+    found: &str,
+    candidates: impl IntoIterator<Item = &'a str>,
+) -> Option<&'a str> {
+    // Names are short; what is longer than any of them resembles none, and would take long to compare.
+    const MOST_CHARS: usize = 64;
+    if found.chars().count() > MOST_CHARS {
+        return None;
+    }
+    let found = found.to_ascii_lowercase();
+    // A third of the letters may be wrong: `radnom` is `random`, `foo` is not `pow`.
+    let most = (found.chars().count() / 3).clamp(1, 3);
+    candidates
+        .into_iter()
+        .map(|name| (strsim::damerau_levenshtein(&found, name), name))
+        .filter(|(distance, _)| *distance <= most)
+        .min_by_key(|(distance, _)| *distance)
+        .map(|(_, name)| name)
+}

@@ -1,0 +1,27 @@
+//! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway.
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reads what it builds in, and writes what is made anew"
+)]
+
+use std::env;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+#[allow(
+    clippy::print_stdout,
+    reason = "a build script talks to cargo on its standard output"
+)]
+fn main() -> Result<(), Box<dyn Error>> {
+    println!("cargo::rerun-if-changed=data");
+    let folder = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
+    for entry in fs::read_dir("data")? {
+        let source = entry?.path();
+        let data: toml::Value = toml::from_str(&fs::read_to_string(&source)?)?;
+        let name = source.with_extension("json");
+        let name = name.file_name().ok_or("it has a name")?;
+        fs::write(Path::new(&folder).join(name), serde_json::to_vec(&data)?)?;
+    }
+    Ok(())
+}

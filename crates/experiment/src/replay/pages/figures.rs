@@ -1,0 +1,277 @@
+//! Estimates of what pages took: each transport by itself, and one over another.
+//!
+//! Pages of a pair stand beside each other, so that logarithms of their ratios are free of the machine's drift;
+//! an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
+//! give the same figures. Called by `measure`.
+
+use crate::servers::wordpress::Transport;
+use looptax_model::stats::{Estimate, deviation, hodges_lehmann, mean, median};
+use serde::Serialize;
+
+use super::epochs::{Load, Pair};
+use super::render;
+
+/// Pages that the article loaded of each.
+const PUBLISHED_LOADS: usize = 15;
+/// The level of a single look: where no interim analysis was reached, nothing was decided by looking.
+pub(super) const SINGLE_LOOK: f64 = 0.05;
+
+/// One transport by itself, by page.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct SideFigures {
+    #[serde(serialize_with = "render::transport")]
+    pub transport: Transport,
+    /// Time in queries by `$wpdb`'s timer, µs.
+    #[serde(serialize_with = "render::estimate")]
+    pub query_us: Estimate,
+    /// Standard deviation of that within an epoch, µs.
+    #[serde(serialize_with = "render::estimate")]
+    pub query_sd_us: Estimate,
+    /// From the request's start to its shutdown, by PHP's clock, µs.
+    #[serde(serialize_with = "render::estimate")]
+    pub page_us: Estimate,
+    /// From before the request was sent to after the last byte, by our clock and without the time of the
+    /// questions that prove the page, µs.
+    #[serde(serialize_with = "render::estimate")]
+    pub client_us: Estimate,
+    /// Share of the queries in the page's time, percent.
+    #[serde(serialize_with = "render::estimate")]
+    pub share_pct: Estimate,
+}
+
+/// What `of` costs over `over`: ratios, above 1 where `of` is the slower one.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Contrast {
+    #[serde(serialize_with = "render::transport")]
+    pub of: Transport,
+    #[serde(serialize_with = "render::transport")]
+    pub over: Transport,
+    /// The level of its intervals.
+    pub alpha: f64,
+    /// Epochs that it rests on.
+    pub epochs: usize,
+    /// Of time in queries.
+    #[serde(serialize_with = "render::estimate")]
+    pub query: Estimate,
+    /// Of the standard deviation of time in queries.
+    #[serde(serialize_with = "render::estimate")]
+    pub query_sd: Estimate,
+    /// Of the page's time by PHP's clock.
+    #[serde(serialize_with = "render::estimate")]
+    pub page: Estimate,
+    /// Of the page's time by our clock.
+    #[serde(serialize_with = "render::estimate")]
+    pub client: Estimate,
+}
+
+/// The first fifteen pages over the socket and over TCP, as one look.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub(crate) struct Fifteen {
+    /// Queries of them, on the socket and over TCP.
+    pub queries: [u64; 2],
+    /// Mean time in queries of a page, on the socket and over TCP, µs.
+    pub query_us: [f64; 2],
+    /// Its standard deviation, µs.
+    pub query_sd_us: [f64; 2],
+    /// TCP over the socket: time in queries.
+    #[serde(serialize_with = "render::estimate")]
+    pub query: Estimate,
+    /// TCP over the socket: the page's time by PHP's clock.
+    #[serde(serialize_with = "render::estimate")]
+    pub page: Estimate,
+}
+
+fn query_us(load: &Load) -> f64 {
+    load.value.query_us
+}
+
+fn page_us(load: &Load) -> f64 {
+    load.value.page_us
+}
+
+fn client_us(load: &Load) -> f64 {
+    load.wall_ns as f64 / 1e3 - load.value.proof_us
+}
+
+fn share_pct(load: &Load) -> f64 {
+    100.0 * load.value.query_us / load.value.page_us
+}
+
+/// One transport by itself, the arm `arm` of its pairs; `None` where there is no epoch.
+pub(super) fn side(
+    epochs: &[Vec<Pair>],
+    arm: usize,
+    transport: Transport,
+    alpha: f64,
+) -> Option<SideFigures> {
+    let typical =
+        |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
+    Some(SideFigures {
+        transport,
+        query_us: typical(query_us)?,
+        query_sd_us: by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?,
+        page_us: typical(page_us)?,
+        client_us: typical(client_us)?,
+        share_pct: typical(share_pct)?,
+    })
+}
+
+/// One transport over another; `None` where there is no epoch.
+pub(super) fn contrast(
+    epochs: &[Vec<Pair>],
+    [over, of]: [Transport; 2],
+    alpha: f64,
+) -> Option<Contrast> {
+    let by_epoch = |figure: &dyn Fn(&[Pair]) -> Option<f64>| {
+        Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp))
+    };
+    let ratio = |value| by_epoch(&|pairs| middle(pairs, |pair| ln_ratio(pair, value)));
+    let spread = |pairs: &[Pair]| Some((query_sd(pairs, 1)? / query_sd(pairs, 0)?).ln());
+    Some(Contrast {
+        of,
+        over,
+        alpha,
+        epochs: epochs.len(),
+        query: ratio(query_us)?,
+        query_sd: by_epoch(&spread)?,
+        page: ratio(page_us)?,
+        client: ratio(client_us)?,
+    })
+}
+
+/// The first pages as the article had them; `None` where there are fewer.
+pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
+    let pairs: Vec<&Pair> = epochs.iter().flatten().take(PUBLISHED_LOADS).collect();
+    if pairs.len() < PUBLISHED_LOADS {
+        return None;
+    }
+    let queries = |arm: usize| -> u64 {
+        let counts = pairs.iter().map(|it| it[arm].value.queries);
+        counts.map(u64::from).sum()
+    };
+    let times = |arm: usize| -> Vec<f64> { pairs.iter().map(|it| query_us(&it[arm])).collect() };
+    let ratio = |value: fn(&Load) -> f64| {
+        let logs: Vec<f64> = pairs.iter().map(|it| ln_ratio(it, value)).collect();
+        Some(hodges_lehmann::estimate(&logs, SINGLE_LOOK)?.map_monotone(f64::exp))
+    };
+    Some(Fifteen {
+        queries: [0, 1].map(queries),
+        query_us: [0, 1].map(|arm| mean(&times(arm))),
+        query_sd_us: [spread(&times(0))?, spread(&times(1))?],
+        query: ratio(query_us)?,
+        page: ratio(page_us)?,
+    })
+}
+
+fn ln_ratio([over, of]: &Pair, value: fn(&Load) -> f64) -> f64 {
+    (value(of) / value(over)).ln()
+}
+
+/// The estimate over the epochs of a figure of each.
+fn by_epoch(
+    epochs: &[Vec<Pair>],
+    alpha: f64,
+    figure: impl Fn(&[Pair]) -> Option<f64>,
+) -> Option<Estimate> {
+    let figures: Option<Vec<f64>> = epochs.iter().map(|pairs| figure(pairs)).collect();
+    hodges_lehmann::estimate(&figures?, alpha)
+}
+
+fn middle(pairs: &[Pair], value: impl Fn(&Pair) -> f64) -> Option<f64> {
+    let mut values: Vec<f64> = pairs.iter().map(value).collect();
+    median(&mut values)
+}
+
+fn query_sd(pairs: &[Pair], arm: usize) -> Option<f64> {
+    let times: Vec<f64> = pairs.iter().map(|pair| query_us(&pair[arm])).collect();
+    spread(&times)
+}
+
+/// The standard deviation; `None` also where all values are the same: no ratio is made of it.
+fn spread(values: &[f64]) -> Option<f64> {
+    deviation(values).filter(|deviation| *deviation > 0.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::servers::wordpress::Page;
+
+    use super::*;
+
+    const BOTH: [Transport; 2] = [Transport::Unix, Transport::Tcp];
+
+    /// A page that takes ten times its queries, and half of that again for our clock.
+    fn load(query_us: f64) -> Load {
+        let page = Page {
+            page_us: 10.0 * query_us,
+            query_us,
+            queries: 54,
+            timed: 54,
+            questions: 60,
+            peer: String::new(),
+            host_info: String::new(),
+            has_object_cache: false,
+            has_opcache: true,
+            proof_us: 100.0,
+        };
+        Load {
+            start_ns: 0,
+            wall_ns: (15_000.0 * query_us) as u64 + 100_000,
+            value: page,
+        }
+    }
+
+    /// Ten epochs of four pairs whose machine gets slower all the time; TCP takes a quarter more.
+    fn drifting() -> Vec<Vec<Pair>> {
+        let pair = |idx: usize| {
+            let unix = 1_000.0 * (1.0 + 0.1 * idx as f64);
+            [load(unix), load(1.25 * unix)]
+        };
+        let epoch = |epoch: usize| (0..4).map(|idx| pair(4 * epoch + idx)).collect();
+        (0..10).map(epoch).collect()
+    }
+
+    #[track_caller]
+    fn close(estimate: &Estimate, expected: f64) {
+        let is_close = (estimate.value - expected).abs() < 1e-6;
+        assert!(is_close && estimate.has_interval(), "{estimate:?}");
+    }
+
+    #[test]
+    fn pages_of_a_pair_are_held_against_each_other() {
+        let found = contrast(&drifting(), BOTH, 0.05).unwrap();
+        for ratio in [&found.query, &found.query_sd, &found.page, &found.client] {
+            close(ratio, 1.25);
+            assert!(ratio.half_width() < 1e-6, "the drift is in both: {ratio:?}");
+        }
+        assert_eq!((found.of, found.over), (Transport::Tcp, Transport::Unix));
+        assert_eq!(found.epochs, 10);
+    }
+
+    #[test]
+    fn a_transport_by_itself_has_its_own_levels() {
+        let found = side(&drifting(), 1, Transport::Tcp, 0.05).unwrap();
+        close(&found.share_pct, 10.0);
+        // Pairs 18 to 21 are the middle of forty: 1 + 0.1 × 19.5 ms, a quarter more over TCP.
+        close(&found.query_us, 1.25 * 2_950.0);
+        close(&found.client_us, 15.0 * 1.25 * 2_950.0);
+        // Four values a tenth of a millisecond apart.
+        close(&found.query_sd_us, 1.25 * 129.099_444_873);
+    }
+
+    #[test]
+    fn the_first_fifteen_are_as_published() {
+        let found = fifteen(&drifting()).unwrap();
+        assert_eq!(found.queries, [810, 810]);
+        assert!((found.query_us[0] - 1_700.0).abs() < 1e-6, "{found:?}");
+        assert!((found.query_sd_us[1] / found.query_sd_us[0] - 1.25).abs() < 1e-9);
+        close(&found.query, 1.25);
+        assert!(fifteen(&drifting()[..3]).is_none());
+    }
+
+    #[test]
+    fn nothing_measured_is_no_figure() {
+        assert!(side(&[], 0, Transport::Unix, 0.05).is_none());
+        assert!(contrast(&[], BOTH, 0.05).is_none());
+    }
+}

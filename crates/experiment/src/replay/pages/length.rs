@@ -1,0 +1,110 @@
+//! How much of the pages is measured: what is asked for, and what that means for a site.
+
+use std::time::Duration;
+
+use looptax_model::stats::InterimAnalyses;
+
+/// Slices that balance the two arms.
+const OCTET: usize = 8;
+/// What is measured beside little else must not become one endless epoch.
+const MOST_OCTETS: usize = 125;
+/// The pause before an epoch, on average.
+const PAUSE: Duration = Duration::from_millis(10);
+
+/// How much is measured.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Options {
+    /// A third of the time.
+    pub is_quick: bool,
+    /// Decides the order of the pages.
+    pub seed: u64,
+    /// For tests: one interim analysis after so many epochs.
+    pub epochs: Option<usize>,
+}
+
+/// How long a site is measured.
+#[derive(Debug, Clone)]
+pub(super) struct Length {
+    pub(super) seed: u64,
+    pub(super) analyses: InterimAnalyses,
+    /// For the epochs of all contrasts up to the last interim analysis.
+    pub(super) time: Duration,
+}
+
+/// How long a site is measured that gets so many thirds of the time; the published site gets two.
+pub(super) fn length(options: &Options, thirds: u32) -> Length {
+    let (analyses, whole_s) = if options.is_quick {
+        (InterimAnalyses::quick(), 50)
+    } else {
+        (InterimAnalyses::full(), 150)
+    };
+    let time = Duration::from_secs(whole_s) * thirds / 3;
+    let (analyses, time) = match options.epochs {
+        Some(n) => (InterimAnalyses::fixed(n), Duration::ZERO),
+        None => (analyses, time),
+    };
+    Length {
+        seed: options.seed.wrapping_add(u64::from(thirds)),
+        analyses,
+        time,
+    }
+}
+
+impl Length {
+    /// Slices of an epoch: as many octets as fit the time, where a page takes `page_ns`.
+    pub(super) fn slices_per_epoch(&self, n_contrasts: usize, page_ns: u64) -> usize {
+        let n_epochs = (self.analyses.n_max() * n_contrasts).max(1) as u128;
+        let epoch_ns = (self.time.as_nanos() / n_epochs).saturating_sub(PAUSE.as_nanos());
+        let octet_ns = u128::from(page_ns.max(1)) * OCTET as u128;
+        let fitting = usize::try_from(epoch_ns / octet_ns).unwrap_or(MOST_OCTETS);
+        OCTET * fitting.clamp(1, MOST_OCTETS)
+    }
+
+    /// Whether this is an interim analysis, after `past_ns`, and the next one would come later than the time is over
+    /// by more than half of it.
+    pub(super) fn is_over(&self, n_epochs: usize, past_ns: u64) -> bool {
+        let next = self.analyses.after(n_epochs);
+        let next = next.filter(|_| self.analyses.due(n_epochs).is_some());
+        next.is_some_and(|next| {
+            let past_s = past_ns as f64 / 1e9;
+            past_s * next.n_epochs as f64 / n_epochs as f64 > 1.5 * self.time.as_secs_f64()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn twenty_seconds() -> Length {
+        Length {
+            seed: 7,
+            analyses: InterimAnalyses::quick(),
+            time: Duration::from_secs(20),
+        }
+    }
+
+    #[test]
+    fn an_epoch_has_the_octets_that_fit_its_time() {
+        let length = twenty_seconds();
+        // Half a second for each of 40 epochs, 10 ms of it for the pause.
+        assert_eq!(length.slices_per_epoch(1, 15_000_000), 32);
+        assert_eq!(length.slices_per_epoch(2, 15_000_000), 16);
+        assert_eq!(length.slices_per_epoch(2, 1_000_000_000), 8);
+        assert_eq!(length.slices_per_epoch(2, 0), 1_000);
+        let fixed = Options {
+            epochs: Some(6),
+            ..Options::default()
+        };
+        assert_eq!(super::length(&fixed, 2).slices_per_epoch(2, 1), 8);
+    }
+
+    #[test]
+    fn an_interim_analysis_that_would_come_too_late_is_not_waited_for() {
+        let length = twenty_seconds();
+        assert!(!length.is_over(20, 15_000_000_000));
+        assert!(length.is_over(20, 15_100_000_000));
+        assert!(!length.is_over(19, 100_000_000_000), "none is due");
+        assert!(!length.is_over(40, 100_000_000_000), "none follows");
+    }
+}

@@ -1,0 +1,315 @@
+//! Loading pages over two transports in turns, and proving each: its queries and its transport.
+//!
+//! Called by `measure`; what comes out is every page that counts.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::plan::DELTA;
+use crate::servers::wordpress::{Page, Site, Transport, WordPress};
+use looptax_bench::{
+    ContrastRun, FilledSlice, Silent, SliceOrder, SliceSource, SlicesPlan, Stopping, WarmUp,
+    descendants_cpu_ns, run_slices, timed,
+};
+use looptax_model::failure::Failure;
+use looptax_model::record::Slice;
+use looptax_model::stats::StopRule;
+use serde::Serialize;
+
+use super::epochs::{Epochs, Load};
+use super::figures::SINGLE_LOOK;
+use super::length::Length;
+
+/// Pages of each transport before the warm-up's epoch, which has four or more: PHP compiles scripts, MariaDB opens
+/// tables, WordPress stores what it makes anew once a minute. The second half of them tells how long a page takes.
+const FIRST: usize = 8;
+
+/// What was loaded.
+pub(super) struct Loaded {
+    pub contrasts: Vec<LoadedContrast>,
+    /// Pages of each transport in an epoch.
+    pub loads_per_epoch: usize,
+    /// What the server counts of a connection without a page.
+    pub connecting: BTreeMap<Transport, u32>,
+}
+
+/// Two transports that were held against each other.
+pub(super) struct LoadedContrast {
+    /// `[over, of]`.
+    pub arms: [Transport; 2],
+    pub epochs: Epochs,
+    /// The level at which it ended.
+    pub alpha: f64,
+}
+
+/// What proves the work.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub(crate) struct Counted {
+    /// Pages that counted, of all transports together.
+    pub pages: u64,
+    /// Queries of a page, the least and the most: what expires is made anew once a minute.
+    pub queries: [u32; 2],
+    /// Queries of all pages by `$wpdb`.
+    pub all_queries: u64,
+    /// The same by the server, without those that connecting and the proofs took.
+    pub server_count: u64,
+    /// Pages under `looptax run` whose connection the server saw on its socket, while PHP had asked for TCP.
+    pub moved: u64,
+}
+
+/// Loads a site's front page over the transports of each pair in turns until an interim analysis decides.
+pub(super) fn run(
+    wordpress: &WordPress,
+    (site, pairs): (Site, &[[Transport; 2]]),
+    length: &Length,
+    stop: &AtomicBool,
+) -> Result<Loaded, Failure> {
+    let connecting = { pairs.iter().flatten() }
+        .map(|transport| Ok((*transport, wordpress.connect(site, *transport)?.questions)))
+        .collect::<Result<BTreeMap<Transport, u32>, Failure>>()?;
+    let mut pages = Pages {
+        wordpress,
+        site,
+        pairs,
+        connecting,
+        length,
+        loads: BTreeMap::new(),
+        epoch: None,
+        begin_ns: 0,
+        end_ns: 0,
+    };
+    let page_ns = pages.load_first(stop)?;
+    let plan = slices_plan(pairs, length, page_ns);
+    let outcome = run_slices(&plan, &mut pages, &mut Silent, stop);
+    if let Some(failure) = outcome.failure {
+        return Err(failure.into());
+    }
+    let runs = outcome.contrasts.iter().enumerate();
+    Ok(Loaded {
+        contrasts: runs.map(|(idx, run)| pages.take(idx, run)).collect(),
+        loads_per_epoch: plan.slices_per_epoch / 2,
+        connecting: pages.connecting,
+    })
+}
+
+fn slices_plan(pairs: &[[Transport; 2]], length: &Length, page_ns: u64) -> SlicesPlan {
+    let name = |[over, of]: &[Transport; 2]| format!("{over:?}, {of:?}");
+    SlicesPlan {
+        seed: length.seed,
+        contrasts: pairs.iter().map(name).collect(),
+        slices_per_epoch: length.slices_per_epoch(pairs.len(), page_ns),
+        connections: 1,
+        warm_up: WarmUp {
+            least_epochs: 1,
+            least: Duration::ZERO,
+            at_most: Duration::ZERO,
+        },
+        stopping: Stopping {
+            analyses: length.analyses.clone(),
+            rule: StopRule { is_precise: true },
+            delta: DELTA,
+            // The pages know when an interim analysis was the last that the time allows.
+            deadline: None,
+        },
+        max_sample_bytes: 0,
+    }
+}
+
+/// A page for each slice.
+struct Pages<'a> {
+    wordpress: &'a WordPress,
+    site: Site,
+    /// By contrast.
+    pairs: &'a [[Transport; 2]],
+    connecting: BTreeMap<Transport, u32>,
+    length: &'a Length,
+    /// By contrast and epoch, that of the warm-up included: the pages of each side.
+    loads: BTreeMap<(usize, u64), [Vec<Load>; 2]>,
+    /// That of the last slice.
+    epoch: Option<u64>,
+    /// When the first page began that counts.
+    begin_ns: u64,
+    /// When the last page ended.
+    end_ns: u64,
+}
+
+impl SliceSource for Pages<'_> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        // Every contrast has had the epochs before this one.
+        if self.epoch.replace(order.epoch) != Some(order.epoch) {
+            let past_ns = self.end_ns.saturating_sub(self.begin_ns);
+            if self.length.is_over(order.epoch as usize, past_ns) {
+                return Ok(None);
+            }
+            if order.epoch == 0 {
+                self.begin_ns = self.end_ns;
+            }
+        }
+        let before_ns = descendants_cpu_ns(std::process::id());
+        let load = self.load(self.pairs[order.contrast_idx][order.side.idx()])?;
+        let after_ns = descendants_cpu_ns(std::process::id());
+        let filled = FilledSlice {
+            slice: Slice {
+                completions: 1,
+                requests: 1,
+                // The published figure decides how many pages are enough.
+                active_ns: (load.value.query_us * 1e3) as u64,
+                // MariaDB and PHP: they are no strangers.
+                client_cpu_ns: after_ns
+                    .zip(before_ns)
+                    .map(|(after, before)| after.saturating_sub(before)),
+                ..Slice::default()
+            },
+            start_ns: load.start_ns,
+            ..FilledSlice::default()
+        };
+        let sides = self.loads.entry((order.contrast_idx, order.epoch));
+        sides.or_default()[order.side.idx()].push(load);
+        Ok(Some(filled))
+    }
+}
+
+impl Pages<'_> {
+    /// Loads a page, and objects to what is wrong with it.
+    fn load(&mut self, transport: Transport) -> Result<Load, Failure> {
+        let load = timed(|| self.wordpress.load(self.site, transport))?;
+        self.end_ns = load.start_ns + load.wall_ns;
+        match objection(&load.value, transport, self.connecting[&transport]) {
+            None => Ok(load),
+            Some(what) => Err(invalid(&format!("a page {what}: {:?}", load.value))),
+        }
+    }
+
+    /// Loads the first pages, which do not count; how long one takes when nothing is new any more, in nanoseconds.
+    fn load_first(&mut self, stop: &AtomicBool) -> Result<u64, Failure> {
+        let mut times_ns = Vec::new();
+        for _ in 0..FIRST {
+            for transport in self.pairs.as_flattened() {
+                if stop.load(Ordering::Relaxed) {
+                    break;
+                }
+                times_ns.push(self.load(*transport)?.wall_ns);
+            }
+        }
+        let warm = &times_ns[times_ns.len() / 2..];
+        Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
+    }
+
+    /// The pages of a contrast's whole epochs.
+    fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
+        let n_epochs = run.epochs.len();
+        let epochs =
+            (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));
+        let pairs =
+            |[over, of]: [Vec<Load>; 2]| over.into_iter().zip(of).map(<[Load; 2]>::from).collect();
+        let due = self.length.analyses.due(n_epochs);
+        let analysis = run.stopped.map(|(analysis, _)| analysis).or(due);
+        LoadedContrast {
+            arms: self.pairs[contrast_idx],
+            epochs: epochs.map(pairs).collect(),
+            alpha: analysis.map_or(SINGLE_LOOK, |analysis| analysis.alpha),
+        }
+    }
+}
+
+/// What is wrong with a page.
+fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<String> {
+    let is_on_socket = transport != Transport::Tcp;
+    let is_right = (page.came_over_socket(), page.went_to_socket())
+        == (is_on_socket, transport.names_socket());
+    if !is_right {
+        return Some(format!("did not go over {transport:?}"));
+    }
+    if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
+        return Some("has other queries than the server counted".to_owned());
+    }
+    page.has_object_cache
+        .then(|| "came with an object cache, which answers instead of the database".to_owned())
+}
+
+fn invalid(what: &str) -> Failure {
+    Failure::usage(what, "nothing is concluded from this measurement").invalid()
+}
+
+/// What proves the work; `None` where there was none.
+pub(super) fn counted(loaded: &Loaded) -> Option<Counted> {
+    let loads = || {
+        let contrasts = loaded.contrasts.iter();
+        contrasts.flat_map(|contrast| {
+            let pairs = contrast.epochs.iter().flatten();
+            pairs.flat_map(|pair| contrast.arms.into_iter().zip(pair))
+        })
+    };
+    let queries = || loads().map(|(_, load)| load.value.queries);
+    let is_moved = |(transport, load): &(Transport, &Load)| {
+        *transport == Transport::Redirect && load.value.came_over_socket()
+    };
+    let by_server = |(transport, load): (Transport, &Load)| {
+        u64::from(load.value.questions - loaded.connecting[&transport])
+    };
+    Some(Counted {
+        pages: loads().count() as u64,
+        queries: [queries().min()?, queries().max()?],
+        all_queries: queries().map(u64::from).sum(),
+        server_count: loads().map(by_server).sum(),
+        moved: loads().filter(is_moved).count() as u64,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn page(peer: &str, host_info: &str) -> Page {
+        Page {
+            page_us: 8_000.0,
+            query_us: 400.0,
+            queries: 18,
+            timed: 18,
+            questions: 24,
+            peer: peer.to_owned(),
+            host_info: host_info.to_owned(),
+            has_object_cache: false,
+            has_opcache: true,
+            proof_us: 100.0,
+        }
+    }
+
+    #[track_caller]
+    fn check(page: &Page, transport: Transport, expected: Option<&str>) {
+        let found = objection(page, transport, 6);
+        assert_eq!(found.is_some(), expected.is_some(), "{found:?}");
+        let (found, expected) = (found.unwrap_or_default(), expected.unwrap_or_default());
+        assert!(found.contains(expected), "{found}");
+    }
+
+    #[test]
+    fn a_page_counts_only_on_the_transport_that_was_asked_for() {
+        let unix = page("localhost", "Localhost via UNIX socket");
+        let tcp = page("127.0.0.1:5", "127.0.0.1 via TCP/IP");
+        let moved = page("localhost", "127.0.0.1 via TCP/IP");
+        check(&unix, Transport::Unix, None);
+        check(&tcp, Transport::Tcp, None);
+        check(&moved, Transport::Redirect, None);
+        check(&unix, Transport::UnixBeside, None);
+        check(&moved, Transport::UnixBeside, Some("did not go over"));
+        check(&tcp, Transport::Redirect, Some("did not go over"));
+        check(&moved, Transport::Tcp, Some("did not go over"));
+        check(&unix, Transport::Tcp, Some("did not go over"));
+    }
+
+    #[test]
+    fn a_page_counts_only_with_the_queries_that_the_server_counted() {
+        let good = page("localhost", "Localhost via UNIX socket");
+        let check_with = |change: fn(&mut Page), words| {
+            let mut page = good.clone();
+            change(&mut page);
+            check(&page, Transport::Unix, Some(words));
+        };
+        check_with(|it| it.questions = 25, "other queries");
+        check_with(|it| it.questions = 3, "other queries");
+        check_with(|it| it.timed = 17, "other queries");
+        check_with(|it| it.has_object_cache = true, "object cache");
+    }
+}

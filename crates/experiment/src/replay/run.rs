@@ -1,0 +1,74 @@
+//! Measures a part: its steps with their rows, and what it has besides them.
+
+use std::time::Duration;
+
+use looptax_model::record::ReplayPart;
+
+use super::part::Part;
+use super::publication::Publication;
+use super::reading::Reading;
+use super::runner::Runner;
+use super::step::{Amounts, Step};
+use super::{dimitri, kawin, moonen, percona, row, wordpress};
+
+impl Part {
+    /// What is done besides the steps, and how long that takes.
+    pub(crate) fn extra_work(self, amounts: &Amounts) -> Option<(&'static str, Duration)> {
+        match self {
+            Self::Dimitri => Some(dimitri::extra_work(Publication::for_part(self), amounts)),
+            Self::Moonen => Some(moonen::EXTRA_WORK),
+            Self::WordPress => Some(wordpress::extra_work(amounts)),
+            Self::Percona | Self::Kawin => None,
+        }
+    }
+
+    /// Measures it, as far as it can be measured here.
+    pub fn run(self, amounts: &Amounts, runner: &mut Runner<'_>) -> ReplayPart {
+        let mut part = Runner::begin(self, amounts);
+        let publication = Publication::for_part(self);
+        let steps = self.steps(amounts);
+        let readings = measured(&mut part, publication, &steps, runner);
+        match self {
+            Self::Percona => percona::add(&mut part, publication, &readings, amounts),
+            Self::Dimitri => {
+                if let Some(reading) = &readings[0] {
+                    let sweep = (&steps[0], reading);
+                    dimitri::add(&mut part, publication, sweep, amounts, runner);
+                }
+            }
+            Self::Moonen => moonen::add(&mut part, publication, &readings, amounts, runner),
+            Self::WordPress => wordpress::add(&mut part, publication, amounts, runner),
+            Self::Kawin => kawin::add(&mut part, publication, &readings),
+        }
+        part.smaller.extend(publication.smaller.iter().cloned());
+        let few = part.rows.iter().filter(|row| !row::has_interval(row));
+        let few = few.map(|row| format!("{}: no interval", row.what));
+        part.missing.extend(few.collect::<Vec<_>>());
+        part
+    }
+}
+
+/// What the steps left, each with its rows.
+fn measured(
+    part: &mut ReplayPart,
+    publication: &Publication,
+    steps: &[Step],
+    runner: &mut Runner<'_>,
+) -> Vec<Option<Reading>> {
+    let mut readings = Vec::new();
+    for (idx, (plan, step)) in publication.steps.iter().zip(steps).enumerate() {
+        let missing = plan.missing();
+        let reading = match missing {
+            Some(_) => None,
+            None => runner.measure(part, step, idx),
+        };
+        part.missing.extend(missing);
+        if let Some(reading) = &reading {
+            let rows = publication.rows.iter().filter(|row| row.step == plan.name);
+            let rows = rows.filter_map(|it| row::row(reading, it, &plan.reasons));
+            part.rows.extend(rows);
+        }
+        readings.push(reading);
+    }
+    readings
+}

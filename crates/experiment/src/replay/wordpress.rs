@@ -1,0 +1,230 @@
+//! The comparison of WordPress pages: time in queries of one page over TCP and over the socket.
+//!
+//! [`crate::replay::pages`] loads and proves the pages; here its figures stand beside the published ones.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::Machine;
+use crate::servers::wordpress::{Site, Transport};
+use crate::spec::new_seed;
+use crate::{Host, ask_nobody};
+use looptax_model::analysis::claim::in_unit;
+use looptax_model::failure::Failure;
+use looptax_model::record::{
+    Figure, ReplayFinding, ReplayPages, ReplayPart, ReplayProof, ReplayReason, ReplayRow,
+    ReplaySide, ReplayStep, ReplayUnit, ServerCount, SideUnit,
+};
+use looptax_model::stats::Estimate;
+
+use super::publication::{PageFigure, PagePlan, Publication};
+use super::{Amounts, Runner};
+use crate::replay::pages::{Measured, Options, SiteMeasured, measure};
+
+/// The file with the figures of every page, in the folder of the records.
+const FILE: &str = "wordpress.json";
+
+/// What is done, and how long that may take.
+pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
+    let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
+    (what, Duration::from_secs(amounts.either(75, 180)))
+}
+
+/// Pages, their rows, and what follows.
+pub(crate) fn add(
+    part: &mut ReplayPart,
+    publication: &Publication,
+    amounts: &Amounts,
+    runner: &Runner<'_>,
+) {
+    if runner.is_interrupted() {
+        return;
+    }
+    runner.say("loading pages of WordPress");
+    match pages(amounts, runner) {
+        Ok(measured) => add_measured(part, publication, &measured, runner),
+        Err(failure) => part
+            .missing
+            .push(super::runner::in_one_line("pages", &failure)),
+    }
+}
+
+fn pages(amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
+    let options = Options {
+        is_quick: amounts.is_quick,
+        seed: new_seed()?,
+        epochs: amounts.epochs.map(|n| n as usize),
+    };
+    measure(
+        &options,
+        &Host::new(Machine::plain(), ask_nobody)?,
+        runner.stop(),
+    )
+}
+
+fn add_measured(
+    part: &mut ReplayPart,
+    publication: &Publication,
+    measured: &Measured,
+    runner: &Runner<'_>,
+) {
+    let path = runner.folder().join(FILE);
+    match looptax_store::save_value(measured, &path) {
+        Ok(()) => part.steps.push(ReplayStep {
+            what: "pages of two WordPress sites".to_owned(),
+            command: "looptax replay wordpress".to_owned(),
+            run: None,
+            path: Some(path.display().to_string()),
+        }),
+        Err(error) => part
+            .missing
+            .push(format!("the pages' own figures: {error}")),
+    }
+    let without = measured.without_redirect.iter();
+    part.missing
+        .extend(without.map(|why| format!("pages under looptax run: {why}")));
+    for site in &measured.sites {
+        let rows = { publication.pages.iter() }.filter_map(|plan| row(site, plan, measured));
+        part.rows.extend(rows);
+    }
+    part.findings
+        .extend(measured.sites.iter().filter_map(finding));
+}
+
+/// Why the two differ.
+fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<ReplayReason> {
+    let known = plan.reasons.iter().map(|words| ReplayReason::Known {
+        words: words.clone(),
+        figures: BTreeMap::new(),
+    });
+    let mut reasons: Vec<ReplayReason> = known.collect();
+    if plan.of == PageFigure::Query {
+        reasons.push(ReplayReason::PageVersions {
+            wordpress: measured.wordpress.clone(),
+            php: measured.php.clone(),
+            mariadb: measured.mariadb.clone(),
+        });
+        // What the published number of loads would have said here.
+        let first = site.fifteen.as_ref().and_then(|it| added_pct(it.query));
+        reasons.extend(first.map(|added_pct| ReplayReason::FirstPages { added_pct }));
+    }
+    reasons
+}
+
+/// Percent that the slower transport adds.
+fn added_pct(ratio: Estimate) -> Option<looptax_model::record::Estimate> {
+    let pct = ratio.map_monotone(|ratio| in_unit(ReplayUnit::AddedPct, ratio));
+    figure(pct).known().copied()
+}
+
+/// What a row shows: the two transports, the ratio or share, and each transport by itself.
+struct Shown {
+    arms: [Transport; 2],
+    ratio: Estimate,
+    sides: [ReplaySide; 2],
+}
+
+/// `None` where one of the transports was not measured.
+fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
+    let arms = match of {
+        PageFigure::MovedQuery => [Transport::UnixBeside, Transport::Redirect],
+        _ => [Transport::Unix, Transport::Tcp],
+    };
+    let mut contrasts = site.contrasts.iter();
+    let contrast = contrasts.find(|it| [it.over, it.of] == arms)?;
+    let side = |transport| {
+        let side = site.sides.iter().find(|it| it.transport == transport)?;
+        let (estimate, unit) = match of {
+            PageFigure::Query | PageFigure::MovedQuery => (side.query_us, SideUnit::Us),
+            PageFigure::QuerySd => (side.query_sd_us, SideUnit::Us),
+            PageFigure::Page => (side.page_us, SideUnit::Us),
+            PageFigure::Share => (side.share_pct, SideUnit::Pct),
+        };
+        Some((estimate, unit))
+    };
+    let sides = [side(arms[0])?, side(arms[1])?];
+    Some(Shown {
+        arms,
+        ratio: match of {
+            PageFigure::Query | PageFigure::MovedQuery => contrast.query,
+            PageFigure::QuerySd => contrast.query_sd,
+            PageFigure::Page => contrast.page,
+            // Of the queries over TCP in the page.
+            PageFigure::Share => sides[1].0,
+        },
+        sides: sides.map(|(it, unit)| ReplaySide {
+            figure: figure(it),
+            unit,
+        }),
+    })
+}
+
+/// Only the full site has what was published; of the other there is what stands by itself.
+fn row(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Option<ReplayRow> {
+    let claim = plan.claim.as_ref().filter(|_| site.site == Site::Full);
+    if claim.is_none() && matches!(plan.of, PageFigure::QuerySd | PageFigure::Share) {
+        return None;
+    }
+    let Shown { arms, ratio, sides } = shown(site, plan.of)?;
+    let mut reasons = reasons(site, plan, measured);
+    let verdict = claim.map(|claim| {
+        let judged = claim.judge(&figure(ratio));
+        reasons.extend(judged.why);
+        judged.verdict
+    });
+    let queries = site.counted.queries[0].to_string();
+    Some(ReplayRow {
+        claim: claim.map_or("part", |claim| &claim.name).to_owned(),
+        what: plan.what.replace("{queries}", &queries),
+        arms: arms.map(|it| name(it).to_owned()),
+        unit: plan.unit,
+        published: claim.map(|claim| claim.published(plan.unit)),
+        measured: figure(ratio.map_monotone(|ratio| in_unit(plan.unit, ratio))),
+        sides,
+        verdict,
+        proof: proof(site),
+        reasons,
+        step_idx: 0,
+    })
+}
+
+fn proof(site: &SiteMeasured) -> ReplayProof {
+    let counted = &site.counted;
+    ReplayProof {
+        pages: Some(ReplayPages {
+            n: counted.pages,
+            queries: counted.queries,
+        }),
+        server_count: Some(ServerCount {
+            counter: "Questions of the pages' own connections".to_owned(),
+            sent: counted.all_queries,
+            counted: counted.server_count,
+        }),
+        ..ReplayProof::default()
+    }
+}
+
+fn name(transport: Transport) -> &'static str {
+    match transport {
+        Transport::Unix | Transport::UnixBeside => "unix",
+        Transport::Tcp => "tcp",
+        Transport::Redirect => "redirect",
+    }
+}
+
+fn figure(it: Estimate) -> Figure {
+    Figure::new(it.value, it.lo, it.hi, it.n as u64)
+}
+
+/// What it means for the page.
+fn finding(site: &SiteMeasured) -> Option<ReplayFinding> {
+    let tcp = { site.sides.iter() }.find(|it| it.transport == Transport::Tcp)?;
+    let mut contrasts = site.contrasts.iter();
+    let page = contrasts.find(|it| (it.of, it.over) == (Transport::Tcp, Transport::Unix))?;
+    Some(ReplayFinding::Page {
+        queries: site.counted.queries[0],
+        page_us: tcp.page_us.value,
+        share_pct: tcp.share_pct.value,
+        added_pct: added_pct(page.page)?,
+    })
+}

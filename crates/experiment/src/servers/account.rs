@@ -1,0 +1,103 @@
+//! Whom a server runs as when we are root, and the password that it is given.
+//!
+//! Reads `/etc/passwd`; changes nothing.
+
+use std::fmt::Write as _;
+
+use looptax_host::read;
+use looptax_model::dsn::{Kind, Secret};
+
+use crate::servers::ServerError;
+use crate::servers::kind::accounts;
+
+/// An unprivileged account of this machine.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Account {
+    /// User id.
+    pub(crate) uid: u32,
+    /// Its primary group's id.
+    pub(crate) gid: u32,
+}
+
+/// The account to drop to; `None` when the server simply runs as we do.
+///
+/// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other
+/// accounts may be unable to execute, so it stays with us.
+pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
+    if !rustix::process::geteuid().is_root() || accounts(kind).is_empty() {
+        return Ok(None);
+    }
+    let passwd = read::system_text("/etc/passwd");
+    accounts(kind)
+        .iter()
+        .find_map(|name| find_account(&passwd, name))
+        .map(Some)
+        .ok_or_else(|| ServerError::AccountMissing {
+            kind,
+            looked_for: accounts(kind).join(" or "),
+        })
+}
+
+/// A password of 128 random bits in hexadecimal digits, which no server's configuration has to quote.
+pub(crate) fn random_secret() -> Result<Secret, ServerError> {
+    let bytes: [u8; 16] = random_bytes()?;
+    let mut clear = String::with_capacity(2 * bytes.len());
+    for byte in bytes {
+        write!(clear, "{byte:02x}").expect("writing to a String cannot fail");
+    }
+    Ok(Secret::new(clear))
+}
+
+/// A number that no other looptax of this moment has, for a name.
+pub(crate) fn random_number() -> Result<u32, ServerError> {
+    random_bytes().map(u32::from_ne_bytes)
+}
+
+fn random_bytes<const N: usize>() -> Result<[u8; N], ServerError> {
+    let mut bytes = [0; N];
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).map_err(
+        |errno| ServerError::Random {
+            source: errno.into(),
+        },
+    )?;
+    Ok(bytes)
+}
+
+/// An account that is not root, by name.
+fn find_account(passwd: &str, name: &str) -> Option<Account> {
+    let fields: Vec<&str> = passwd
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>())
+        .find(|fields| fields[0] == name)?;
+    let account = Account {
+        uid: fields.get(2)?.parse().ok()?,
+        gid: fields.get(3)?.parse().ok()?,
+    };
+    (account.uid != 0).then_some(account)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nbroken\nredis:x:102:105::/var/lib/redis:/bin/false\nfake:x:0:7::/:\n";
+
+    #[test]
+    fn finds_an_account_by_its_whole_name_and_never_root() {
+        assert_eq!(
+            find_account(PASSWD, "redis"),
+            Some(Account { uid: 102, gid: 105 })
+        );
+        assert_eq!(find_account(PASSWD, "red"), None);
+        assert_eq!(find_account(PASSWD, "broken"), None);
+        assert_eq!(find_account(PASSWD, "fake"), None);
+    }
+
+    #[test]
+    fn two_passwords_differ_and_need_no_quoting() {
+        let (first, second) = (random_secret().unwrap(), random_secret().unwrap());
+        assert_ne!(first, second);
+        assert_eq!(first.reveal().len(), 32);
+        assert!(first.reveal().bytes().all(|byte| byte.is_ascii_hexdigit()));
+    }
+}

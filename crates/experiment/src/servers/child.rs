@@ -1,0 +1,145 @@
+//! A started child: ended with all that it started, whichever way its owner goes.
+//!
+//! `server` holds one while it prepares and launches, and ends its server here.
+
+use std::process::{Child, ExitStatus};
+use std::thread;
+use std::time::Duration;
+
+use crate::servers::ServerError;
+use crate::servers::account::Account;
+use crate::servers::deadline::Deadline;
+use crate::servers::process::{self, Process, StopSignal};
+use crate::servers::scratch::Scratch;
+use crate::servers::spawn::{Program, spawn};
+use looptax_host::waiting;
+
+/// How long a server may take to end when we are in a hurry.
+pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
+
+/// Pause between two looks at a starting server: short beside the second that starting takes.
+const LOOK_PAUSE: Duration = Duration::from_millis(10);
+
+/// Why the wait for a child is over.
+pub(crate) enum Waited {
+    Ready,
+    Ended(ExitStatus),
+    TooLong,
+}
+
+/// A child that is ended when dropped, until somebody else takes the duty over.
+pub(crate) struct ChildGuard<'a> {
+    parts: Option<(Child, Process)>,
+    scratch: &'a Scratch,
+}
+
+impl<'a> ChildGuard<'a> {
+    /// Starts the program as the folder's account.
+    pub(crate) fn spawn(
+        program: &Program,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        Self::spawn_as(program, scratch.account(), stop, scratch)
+    }
+
+    /// Starts the program as us: it gives up root's rights by itself, or has none.
+    pub(crate) fn spawn_as_us(
+        program: &Program,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        Self::spawn_as(program, None, stop, scratch)
+    }
+
+    fn spawn_as(
+        program: &Program,
+        account: Option<Account>,
+        stop: StopSignal,
+        scratch: &'a Scratch,
+    ) -> Result<Self, ServerError> {
+        let (child, process) = spawn(program, account, stop, scratch)?;
+        Ok(Self {
+            parts: Some((child, process)),
+            scratch,
+        })
+    }
+
+    /// Waits until the child is ready, has ended, or `limit` is over.
+    ///
+    /// # Errors
+    /// [`ServerError::Stopped`] when a signal asks the program to stop.
+    pub(crate) fn wait(
+        &mut self,
+        limit: Duration,
+        mut is_ready: impl FnMut(u32) -> bool,
+    ) -> Result<Waited, ServerError> {
+        let deadline = Deadline::after(limit);
+        loop {
+            if waiting::has_stopped() {
+                return Err(ServerError::Stopped);
+            }
+            if let Some(status) = self.ended() {
+                return Ok(Waited::Ended(status));
+            }
+            if is_ready(self.pid()) {
+                return Ok(Waited::Ready);
+            }
+            if deadline.has_passed() {
+                return Ok(Waited::TooLong);
+            }
+            thread::sleep(LOOK_PAUSE);
+        }
+    }
+
+    /// Kills the child and its process group at once.
+    pub(crate) fn kill_group(&mut self) {
+        if let Some((_, process)) = &self.parts {
+            process::kill_group(*process);
+        }
+    }
+
+    /// The status, when the child has ended.
+    fn ended(&mut self) -> Option<ExitStatus> {
+        self.parts
+            .as_mut()
+            .and_then(|(child, _)| child.try_wait().ok().flatten())
+    }
+
+    /// Its process id.
+    pub(crate) fn pid(&self) -> u32 {
+        self.parts.as_ref().map_or(0, |(_, process)| process.pid)
+    }
+
+    /// Hands the child over, with the duty to end it.
+    pub(crate) fn keep(mut self) -> (Child, Process) {
+        self.parts
+            .take()
+            .expect("the parts are taken only here and in drop")
+    }
+}
+
+impl Drop for ChildGuard<'_> {
+    fn drop(&mut self) {
+        if let Some((mut child, process)) = self.parts.take() {
+            end_child(&mut child, process, self.scratch, DROP_GRACE);
+        }
+    }
+}
+
+/// Ends a child with all that it started, and collects its status; whether it is gone.
+pub(crate) fn end_child(
+    child: &mut Child,
+    process: Process,
+    scratch: &Scratch,
+    grace: Duration,
+) -> bool {
+    if !matches!(child.try_wait(), Ok(Some(_))) {
+        process::end(&[process], grace);
+    }
+    let is_gone = matches!(child.try_wait(), Ok(Some(_)));
+    if is_gone {
+        scratch.forget(process.pid);
+    }
+    is_gone
+}

@@ -1,0 +1,79 @@
+//! memcached: a process listens on a socket or on TCP, never on both, so there are two of each.
+//!
+//! Two, so that what sets one process lastingly apart from another (its memory's layout) is averaged
+//! when a coin picks one of them per epoch. All four are started alike but for the address. No files,
+//! no account, no password: memcached has none by default, and listens to this machine alone.
+//! Tested live with 1.6.18.
+
+use std::net::SocketAddr;
+
+use super::{Launch, Site, owned};
+use crate::servers::ServerError;
+use crate::servers::spawn::Program;
+
+/// Two with a socket, two with a port, in turns.
+pub(super) const N_INSTANCES: usize = 4;
+
+/// A key of 20 bytes and a value of 64 take 152 in their slab; more room for other values.
+const BYTES_PER_ROW: u64 = 256;
+/// Least memory for items, in MiB.
+const LEAST_MIB: u64 = 256;
+
+/// Nothing has to be prepared.
+#[allow(
+    clippy::unnecessary_wraps,
+    reason = "every family has the same two members"
+)]
+pub(super) fn prepare(_site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    Ok(Vec::new())
+}
+
+/// The process number `idx`: with a socket when even, with a port when odd.
+pub(super) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    let settings = settings(site);
+    let mut args: Vec<String> = settings
+        .iter()
+        .flat_map(|(name, value)| [name.clone(), value.clone()])
+        .filter(|word| !word.is_empty())
+        .collect();
+    let (socket, tcp) = if idx.is_multiple_of(2) {
+        let socket = site.scratch.socket_path(&format!("s{idx}.sock"))?;
+        args.extend(["-s".to_owned(), socket.display().to_string()]);
+        (Some(socket), None)
+    } else {
+        args.extend(["-l".to_owned(), site.addresses(",")]);
+        args.extend(["-p".to_owned(), tcp.port().to_string()]);
+        (None, Some(tcp))
+    };
+    Ok(Launch {
+        program: Program {
+            path: site.binary.clone(),
+            args,
+            input: String::new(),
+            secret: None,
+        },
+        socket,
+        tcp,
+        tls: None,
+        abstract_name: None,
+        settings,
+    })
+}
+
+fn settings(site: &Site<'_>) -> Vec<(String, String)> {
+    owned(&[
+        // One worker, which can be pinned as a whole.
+        ("-t", "1"),
+        (
+            "-m",
+            &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string(),
+        ),
+        // What does not fit is refused: a key that was dropped would be missed in the middle of a run.
+        ("-M", ""),
+        ("-c", &site.n_connections.to_string()),
+        // The kernel lowers it to net.core.somaxconn.
+        ("-b", &site.n_connections.clamp(1024, 65_535).to_string()),
+        ("-U", "0"),
+        ("-a", "700"),
+    ])
+}

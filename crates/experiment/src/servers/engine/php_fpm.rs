@@ -1,0 +1,114 @@
+//! PHP-FPM: one master, and a pool of processes for each address, since a pool listens on one.
+//!
+//! The processes of all pools are forked from the master and alike but for where they listen; each serves one
+//! connection at a time, from its first request to its end. Their scripts are four of looptax's own, whose compiled
+//! form all share. Tested live with PHP 8.2.
+
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+
+use looptax_wire::site;
+
+use super::{Launch, Site, owned};
+use crate::servers::ServerError;
+use crate::servers::spawn::Program;
+
+const CONFIG_FILE: &str = "fpm.conf";
+
+/// The site's scripts, by what they are called without `.php`.
+const SCRIPTS: [(&str, &str); 4] = [
+    (site::WHO, include_str!("site/who.php")),
+    (site::HELLO, include_str!("site/hello.php")),
+    (site::SIZED, include_str!("site/page.php")),
+    (site::UPLOAD, include_str!("site/upload.php")),
+];
+
+/// Lays the scripts out; nothing has to be run.
+pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    site.scratch.create_folder(SITE_FOLDER)?;
+    for (name, text) in SCRIPTS {
+        site.scratch.write(&site::script(SITE_FOLDER, name), text)?;
+    }
+    Ok(Vec::new())
+}
+
+/// Where the scripts are, in the scratch folder.
+pub(super) const SITE_FOLDER: &str = "site";
+
+/// The master with all its pools.
+pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    let socket = site.scratch.socket_path("s.sock")?;
+    let mut listens = vec![socket.display().to_string(), tcp.to_string()];
+    for address in &site.listening.addresses {
+        listens.push(SocketAddr::new(*address, tcp.port()).to_string());
+    }
+    let settings = settings(site);
+    let log = site.path_text("fpm.log");
+    let config = configuration(&log, &listens, &settings);
+    // A further try has the same name and another port.
+    if site.scratch.has(CONFIG_FILE) {
+        site.scratch.remove_file(CONFIG_FILE)?;
+    }
+    let config = site.scratch.write(CONFIG_FILE, &config)?;
+    let words = [
+        "--nodaemonize",
+        // Its log is the folder's, beside a file that it wants to open by itself.
+        "--force-stderr",
+        "--define",
+        "opcache.enable=1",
+        "--fpm-config",
+    ];
+    let words = words.map(str::to_owned);
+    Ok(Launch {
+        program: Program {
+            path: site.binary.clone(),
+            args: words
+                .into_iter()
+                .chain([config.display().to_string()])
+                .collect(),
+            input: String::new(),
+            secret: None,
+        },
+        socket: Some(socket),
+        tcp: Some(tcp),
+        tls: None,
+        abstract_name: None,
+        settings,
+    })
+}
+
+/// # Source
+/// PHP manual, "php-fpm.conf directives".
+fn configuration(log: &str, listens: &[String], settings: &[(String, String)]) -> String {
+    let mut text = format!("[global]\nerror_log = {log}\nlog_level = warning\n");
+    for (idx, listen) in listens.iter().enumerate() {
+        // Writing to a string cannot fail.
+        let _ = write!(text, "[pool{idx}]\nlisten = {listen}\n");
+        for (name, value) in settings {
+            let _ = writeln!(text, "{name} = {value}");
+        }
+    }
+    text
+}
+
+/// Those of each pool.
+fn settings(place: &Site<'_>) -> Vec<(String, String)> {
+    // Half of the connections are of one arm; the others' processes are idle meanwhile.
+    let n_children = place.n_connections.div_ceil(2).max(4).to_string();
+    owned(&[
+        ("listen.mode", "0600"),
+        ("listen.backlog", "4096"),
+        ("pm", "static"),
+        ("pm.max_children", &n_children),
+        ("pm.max_requests", "0"),
+        ("pm.status_path", site::STATUS),
+        ("catch_workers_output", "yes"),
+        ("php_admin_flag[log_errors]", "on"),
+        ("php_admin_flag[display_errors]", "off"),
+        ("php_admin_flag[expose_php]", "off"),
+        ("php_admin_flag[enable_post_data_reading]", "off"),
+        ("php_admin_value[auto_prepend_file]", "none"),
+        ("php_admin_value[auto_append_file]", "none"),
+        ("php_admin_value[memory_limit]", "256M"),
+    ])
+}

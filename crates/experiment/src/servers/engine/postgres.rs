@@ -1,0 +1,145 @@
+//! PostgreSQL: initdb, one superuser with a random password asked for on both transports alike,
+//! settings that keep disk and background work out of the measured path.
+
+use std::net::SocketAddr;
+
+use super::{Launch, Site, owned};
+use crate::servers::spawn::Program;
+use crate::servers::{ServerError, certificate};
+
+/// Read by initdb; removed once the server is ready.
+pub(super) const PASSWORD_FILE: &str = "password";
+
+/// Who may log in how, where the server can be reached from further than initdb's own file allows.
+const LOGINS_FILE: &str = "pg_hba.conf";
+/// The same on every transport, as in initdb's file.
+const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";
+
+/// A row of `sbtest1` with its two index entries takes about 270 bytes.
+const BYTES_PER_ROW: u64 = 512;
+
+/// initdb, then the server in single-user mode to create the database.
+pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    site.scratch.write(
+        PASSWORD_FILE,
+        &format!("{}\n", site.login.password.reveal()),
+    )?;
+    if is_reached_from_afar(site) {
+        site.scratch.write(LOGINS_FILE, LOGINS)?;
+    }
+    let data = site.path_text("data");
+    let initdb_args = [
+        format!("--pgdata={data}"),
+        format!("--username={}", site.login.user),
+        format!("--pwfile={}", site.path_text(PASSWORD_FILE)),
+        // The same method for `local` and `host`: neither transport gets a cheaper login.
+        "--auth=scram-sha-256".to_owned(),
+        "--encoding=UTF8".to_owned(),
+        "--no-locale".to_owned(),
+        "--no-sync".to_owned(),
+    ];
+    let single_args = ["--single", "-F", "-D", &data, "postgres"].map(str::to_owned);
+    Ok(vec![
+        Program {
+            path: site.binary.with_file_name("initdb"),
+            args: initdb_args.to_vec(),
+            input: String::new(),
+            secret: None,
+        },
+        Program {
+            path: site.binary.clone(),
+            args: single_args.to_vec(),
+            input: "CREATE DATABASE looptax;\n".to_owned(),
+            secret: None,
+        },
+    ])
+}
+
+/// All settings are arguments, where anybody may see them.
+pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+    let settings = settings(site);
+    let mut args = vec![
+        "-D".to_owned(),
+        site.path_text("data"),
+        "-p".to_owned(),
+        tcp.port().to_string(),
+    ];
+    for (name, value) in &settings {
+        args.extend(["-c".to_owned(), format!("{name}={value}")]);
+    }
+    let socket = site
+        .scratch
+        .socket_path(&format!(".s.PGSQL.{}", tcp.port()))?;
+    Ok(Launch {
+        program: Program {
+            path: site.binary.clone(),
+            args,
+            input: String::new(),
+            secret: None,
+        },
+        socket: Some(socket),
+        tcp: Some(tcp),
+        tls: site.listening.has_tls.then_some(tcp),
+        abstract_name: site
+            .abstract_name()
+            .map(|name| format!("{name}/.s.PGSQL.{}", tcp.port()).into_bytes()),
+        settings,
+    })
+}
+
+/// Whether it listens on more than loopback, for which initdb's file has lines.
+fn is_reached_from_afar(site: &Site<'_>) -> bool {
+    let mut addresses = site.listening.addresses.iter();
+    addresses.any(|address| !address.is_loopback())
+}
+
+fn settings(site: &Site<'_>) -> Vec<(String, String)> {
+    let mut folders = site.path_text("");
+    if let Some(name) = site.abstract_name() {
+        folders.push_str(", @");
+        folders.push_str(&name);
+    }
+    let mut settings = owned(&[
+        ("listen_addresses", &site.addresses(",")),
+        ("unix_socket_directories", &folders),
+        ("unix_socket_permissions", "0700"),
+        // Three more are kept for superusers, and ours is one.
+        ("max_connections", &site.n_connections.to_string()),
+        (
+            "shared_buffers",
+            &format!("{}MB", site.cache_mib(BYTES_PER_ROW)),
+        ),
+        // Durability off: no commit waits for the disk.
+        ("fsync", "off"),
+        ("synchronous_commit", "off"),
+        ("full_page_writes", "off"),
+        ("wal_level", "minimal"),
+        ("max_wal_senders", "0"),
+        ("max_wal_size", "4GB"),
+        // Its workers would run in the middle of slices, on the cores being measured; the filling
+        // vacuums once.
+        ("autovacuum", "off"),
+        ("jit", "off"),
+        // Workers would not inherit the pin of the connection's own process.
+        ("max_parallel_workers_per_gather", "0"),
+        ("huge_pages", "off"),
+        // Files in the data folder, so that they go with it even after a kill.
+        ("dynamic_shared_memory_type", "mmap"),
+        ("logging_collector", "off"),
+        ("log_destination", "stderr"),
+        ("log_checkpoints", "off"),
+    ]);
+    if is_reached_from_afar(site) {
+        settings.extend(owned(&[("hba_file", &site.path_text(LOGINS_FILE))]));
+    }
+    settings.extend(if site.listening.has_tls {
+        owned(&[
+            ("ssl", "on"),
+            ("ssl_cert_file", &site.path_text(certificate::CERTIFICATE)),
+            ("ssl_key_file", &site.path_text(certificate::KEY)),
+        ])
+    } else {
+        owned(&[("ssl", "off")])
+    });
+    settings
+}

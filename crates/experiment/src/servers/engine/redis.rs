@@ -1,0 +1,81 @@
+//! Redis and Valkey: one configuration file, a random password, no saving.
+//!
+//! Tested live with Redis 7.0 and Valkey 9.1, which takes the same configuration.
+
+use std::fmt::Write as _;
+
+use super::{Launch, Ports, Site, owned};
+use crate::servers::spawn::Program;
+use crate::servers::{ServerError, certificate};
+
+/// Holds the password; removed once the server is ready.
+pub(super) const CONFIG_FILE: &str = "redis.conf";
+
+/// Writes the configuration; nothing has to be run.
+pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+    let mut text = String::new();
+    for (name, value) in settings(site) {
+        writeln!(text, "{name} {value}").expect("writing to a String cannot fail");
+    }
+    writeln!(text, "requirepass {}", site.login.password.reveal())
+        .expect("writing to a String cannot fail");
+    site.scratch.write(CONFIG_FILE, &text)?;
+    Ok(Vec::new())
+}
+
+/// The port comes as an argument, because it changes from try to try.
+pub(super) fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
+    let mut args = vec![
+        site.path_text(CONFIG_FILE),
+        "--port".to_owned(),
+        ports.plain.port().to_string(),
+    ];
+    let tls = site.listening.has_tls.then_some(ports.tls);
+    if let Some(tls) = tls {
+        args.extend(["--tls-port".to_owned(), tls.port().to_string()]);
+    }
+    let program = Program {
+        path: site.binary.clone(),
+        args,
+        input: String::new(),
+        secret: None,
+    };
+    Ok(Launch {
+        program,
+        socket: Some(site.scratch.socket_path("s.sock")?),
+        tcp: Some(ports.plain),
+        tls,
+        abstract_name: None,
+        settings: settings(site),
+    })
+}
+
+fn settings(site: &Site<'_>) -> Vec<(String, String)> {
+    let mut settings = owned(&[
+        ("bind", &site.addresses(" ")),
+        ("protected-mode", "yes"),
+        ("unixsocket", &site.path_text("s.sock")),
+        ("unixsocketperm", "700"),
+        ("dir", &site.path_text("")),
+        ("daemonize", "no"),
+        ("maxclients", &site.n_connections.to_string()),
+        // The kernel lowers it to net.core.somaxconn.
+        (
+            "tcp-backlog",
+            &site.n_connections.clamp(511, 65_535).to_string(),
+        ),
+        // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
+        ("save", "\"\""),
+        ("appendonly", "no"),
+    ]);
+    if site.listening.has_tls {
+        settings.extend(owned(&[
+            ("tls-ca-cert-file", &site.path_text(certificate::AUTHORITY)),
+            ("tls-cert-file", &site.path_text(certificate::CERTIFICATE)),
+            ("tls-key-file", &site.path_text(certificate::KEY)),
+            // Clients have a password, as without TLS.
+            ("tls-auth-clients", "no"),
+        ]));
+    }
+    settings
+}

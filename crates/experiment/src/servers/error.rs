@@ -1,0 +1,318 @@
+//! What can go wrong with a private server: one variant per failed action, with its object.
+
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_host::program::Distrust;
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Explain;
+use looptax_wire::WireError;
+
+use crate::servers::find_binary;
+use crate::servers::kind::package;
+
+/// A private server could not be started, filled or stopped.
+#[derive(Debug, thiserror::Error)]
+pub enum ServerError {
+    /// The port proxy does not work.
+    #[error("the port proxy {how}; the end of the log:\n{log_tail}")]
+    Proxy {
+        /// What became of it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
+    /// WordPress, its theme or PHP is not installed.
+    #[error("{what} is not installed; looked for {looked_for}")]
+    SiteMissing {
+        /// `WordPress`, `PHP's FastCGI server`.
+        what: &'static str,
+        /// Paths or names, joined by `or`.
+        looked_for: String,
+    },
+    /// PHP's processes do not come to answer.
+    #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
+    Pool {
+        /// What became of it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
+    /// PHP could not be asked for a page.
+    #[error("cannot ask PHP for `{script}`")]
+    PageRequest {
+        /// The script's file name.
+        script: &'static str,
+        /// Why.
+        source: WireError,
+    },
+    /// A page is not what it should be.
+    #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
+    Page {
+        /// The script's file name.
+        script: &'static str,
+        /// What is wrong with it.
+        how: String,
+        /// The log of the server and its companions.
+        log_tail: String,
+    },
+    /// PostgreSQL does not say by what the pooler before it is to know the password.
+    #[error("cannot ask postgres by what pgbouncer is to know the password")]
+    Verifier {
+        /// Why.
+        source: WireError,
+    },
+    /// No certificate could be made.
+    #[error("cannot make a certificate for the server")]
+    Certificate {
+        /// Why.
+        source: rcgen::Error,
+    },
+    /// The word names no kind of server.
+    #[error(
+        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached, pgbouncer, php-fpm, http or echo"
+    )]
+    UnknownKind {
+        /// The word.
+        given: String,
+    },
+    /// The server's program was not found.
+    #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
+    BinaryMissing {
+        /// What was to be started.
+        kind: Kind,
+        /// File names, joined by `or`.
+        looked_for: String,
+        /// Folders, joined by commas.
+        looked_in: String,
+    },
+    /// A program is not started as root.
+    #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
+    PassedOver {
+        /// The program.
+        path: PathBuf,
+        /// What others can change.
+        why: Distrust,
+    },
+    /// A program with the server's name could not be run, so that nobody knows what it is.
+    #[error("cannot run `{} --version`", path.display())]
+    BinaryNotAsked {
+        /// The program.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A file or folder of the scratch folder could not be handled.
+    #[error("cannot {action} `{}`", path.display())]
+    Scratch {
+        /// What was being done, as an infinitive: `create`.
+        action: &'static str,
+        /// To what.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The socket's path does not fit into a socket address.
+    #[error("the socket path `{}` has {bytes} bytes; at most {limit} fit", path.display())]
+    PathTooLong {
+        /// The path.
+        path: PathBuf,
+        /// Its length in bytes.
+        bytes: usize,
+        /// The most that fits, in bytes.
+        limit: usize,
+    },
+    /// The scratch root holds a character that some server's configuration cannot carry.
+    #[error("the scratch root `{}` holds {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
+    PathCharacter {
+        /// The scratch root.
+        path: PathBuf,
+        /// The character.
+        character: char,
+    },
+    /// No TCP port could be had from the kernel.
+    #[error("cannot get a free port of 127.0.0.1")]
+    Port {
+        /// Why.
+        source: io::Error,
+    },
+    /// No unprivileged account exists to run the server as.
+    #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
+    AccountMissing {
+        /// What was to be started.
+        kind: Kind,
+        /// Names, joined by `or`.
+        looked_for: String,
+    },
+    /// No random password or folder name could be made.
+    #[error("the kernel gives no random bytes")]
+    Random {
+        /// Why.
+        source: io::Error,
+    },
+    /// A program could not be started.
+    #[error("cannot start `{}`", program.display())]
+    Spawn {
+        /// The program.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Filling the data folder failed.
+    #[error("preparing {kind}'s data folder failed ({status}); the end of its log:\n{log_tail}")]
+    Initialise {
+        /// What was to be started.
+        kind: Kind,
+        /// How the program ended, or that it took too long.
+        status: String,
+        /// The log's last lines.
+        log_tail: String,
+    },
+    /// The server ran but did not answer in time.
+    #[error(
+        "{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}"
+    )]
+    NotReady {
+        /// What was started.
+        kind: Kind,
+        /// The limit that passed.
+        after: Duration,
+        /// The log's last lines.
+        log_tail: String,
+    },
+    /// The server ended before it was ready.
+    #[error("{kind} ended before it was ready ({status}); the end of its log:\n{log_tail}")]
+    Exited {
+        /// What was started.
+        kind: Kind,
+        /// How it ended.
+        status: String,
+        /// The log's last lines.
+        log_tail: String,
+    },
+    /// The program was asked to stop while the server started.
+    #[error("stopped by a signal while a private server started")]
+    Stopped,
+    /// The server outlived SIGKILL.
+    #[error("{kind} (pid {pid}) is still there after SIGKILL")]
+    Immortal {
+        /// What was started.
+        kind: Kind,
+        /// Its process id.
+        pid: u32,
+    },
+    /// The reaper did not start.
+    #[error("cannot start the reaper, `{} internal reaper`", program.display())]
+    ReaperStart {
+        /// looptax itself.
+        program: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The reaper is gone, so that nobody would stop the server after us.
+    #[error("cannot tell the reaper about a server or folder")]
+    ReaperLost {
+        /// Why.
+        source: io::Error,
+    },
+    /// The echo server could not do its work.
+    #[error("the echo server cannot {action} `{object}`")]
+    Echo {
+        /// What was being done, as an infinitive.
+        action: &'static str,
+        /// The path or address.
+        object: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A statement of the data set failed.
+    #[error("cannot fill the data set (tried to {action})")]
+    Fill {
+        /// What was being done, as an infinitive: `insert rows 1 to 900`.
+        action: String,
+        /// Why.
+        source: WireError,
+    },
+}
+
+impl Explain for ServerError {
+    fn hint(&self) -> Option<String> {
+        match self {
+            Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
+                Some("the server installed here is MariaDB: `private:mariadb`".to_owned())
+            }
+            Self::PassedOver { .. } => Some(
+                "let root own it and each folder on the way to it, or run looptax as the user whose it is".to_owned(),
+            ),
+            Self::BinaryMissing { kind: Kind::Memcached, .. } => {
+                Some("install the package `memcached` in version 1.6.18 or newer, or put the binary's folder into PATH".to_owned())
+            }
+            Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
+                Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
+            }
+            Self::BinaryMissing { kind: Kind::Ferretdb, .. } => {
+                Some("`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and says which folder to put into PATH; its second edition needs a PostgreSQL with an extension and is not started here".to_owned())
+            }
+            Self::BinaryMissing { kind, .. } => package(*kind)
+                .map(|package| format!("install the package `{package}`, or put the binary's folder into PATH")),
+            Self::PathTooLong { .. } | Self::PathCharacter { .. } => {
+                Some("name a shorter, plain scratch root, for instance `TMPDIR=/tmp`".to_owned())
+            }
+            Self::Spawn { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => {
+                Some("the server runs as an unprivileged account: the scratch root must be open to it, and not on a noexec mount".to_owned())
+            }
+            Self::Initialise { log_tail, .. } | Self::NotReady { log_tail, .. } | Self::Exited { log_tail, .. } => {
+                log_hint(log_tail)
+            }
+            Self::SiteMissing { .. } => {
+                Some("`make replay` in looptax's folder installs WordPress, its theme and PHP from Debian's packages".to_owned())
+            }
+            Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
+            Self::Verifier { .. } => {
+                Some("PgBouncer is put before a PostgreSQL of version 10 or newer, which keeps passwords for SCRAM: put such a one first in PATH".to_owned())
+            }
+            Self::ReaperLost { .. } => Some("start looptax again".to_owned()),
+            _ => None,
+        }
+    }
+}
+
+/// The usual causes that a server's log names in its own words.
+fn log_hint(log_tail: &str) -> Option<String> {
+    let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
+        "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"
+    } else if log_tail.contains("No space left") || log_tail.contains("errno: 28") {
+        "the file system of the scratch root is full: name another by TMPDIR"
+    } else if log_tail.contains("ddress already in use") {
+        "other programs keep taking the free ports: try again"
+    } else {
+        return None;
+    };
+    Some(hint.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_binary_names_its_package() {
+        let error = ServerError::BinaryMissing {
+            kind: Kind::Valkey,
+            looked_for: "valkey-server".to_owned(),
+            looked_in: "/usr/bin".to_owned(),
+        };
+        assert!(error.hint().unwrap().contains("`valkey-server`"));
+    }
+
+    #[test]
+    fn a_denied_file_in_the_log_points_at_the_profile() {
+        let error = ServerError::Exited {
+            kind: Kind::Mysql,
+            status: "exit status: 1".to_owned(),
+            log_tail: "[ERROR] Could not open file (errno: 13 - Permission denied)".to_owned(),
+        };
+        assert!(error.hint().unwrap().contains("AppArmor"));
+    }
+}

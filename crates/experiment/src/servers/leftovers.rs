@@ -1,0 +1,128 @@
+//! What a crash of both looptax and its reaper left behind: found by name and lock, and removed.
+//!
+//! Never touches a folder of another user, one without our lock file, or one whose lock is held.
+//! cli calls it once at the start.
+
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use looptax_host::read;
+
+use crate::servers::ServerError;
+use crate::servers::process;
+use crate::servers::scratch::{self, Standing};
+
+/// How long a left server may take to end before it is killed. Its data are thrown away.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A scratch folder that nobody held any more.
+#[derive(Debug)]
+pub struct Leftover {
+    /// The folder.
+    pub folder: PathBuf,
+    /// Servers of it that still ran and were ended.
+    pub ended_pids: Vec<u32>,
+    /// Why the folder is still there; `None` when it was removed.
+    pub problem: Option<ServerError>,
+}
+
+/// Ends and removes what earlier runs of this user left in `scratch_root`.
+///
+/// A root that cannot be read holds nothing that we could remove.
+pub fn sweep(scratch_root: &Path) -> Vec<Leftover> {
+    let paths = read::list(scratch_root).unwrap_or_default().into_iter();
+    paths.filter_map(sweep_folder).collect()
+}
+
+/// Removes one folder; `None` when it is not ours to touch.
+fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
+    match scratch::standing(&folder) {
+        Standing::Foreign => return None,
+        Standing::Unfinished => {
+            // Only an empty one goes. Should its maker live, it starts anew with another name.
+            scratch::remove_folder(&folder).ok()?;
+            return Some(Leftover {
+                folder,
+                ended_pids: Vec::new(),
+                problem: None,
+            });
+        }
+        Standing::Ours => {}
+    }
+    let lock = scratch::open_lock(&folder).ok()?;
+    lock.try_lock().ok()?;
+    let ended_pids = process::end(&scratch::noted_processes(&folder), GRACE);
+    let problem = scratch::remove_folder(&folder)
+        .err()
+        .map(|source| ServerError::Scratch {
+            action: "remove",
+            path: folder.clone(),
+            source,
+        });
+    Some(Leftover {
+        folder,
+        ended_pids,
+        problem,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::servers::process::{Process, StopSignal};
+
+    fn folder_in(root: &Path, name: &str) -> PathBuf {
+        let folder = root.join(name);
+        fs::create_dir_all(folder.join("srv")).unwrap();
+        File::create(folder.join("lock")).unwrap();
+        folder
+    }
+
+    #[test]
+    fn removes_an_abandoned_folder_and_ends_its_server() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = folder_in(root.path(), "looptax-00000001");
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
+        std::io::Write::write_all(
+            &mut File::create(folder.join("pids")).unwrap(),
+            format!("{process}\n").as_bytes(),
+        )
+        .unwrap();
+        let found = sweep(root.path());
+        assert_eq!(found.len(), 1);
+        assert_eq!(found[0].ended_pids, [child.id()]);
+        assert!(found[0].problem.is_none());
+        assert!(!folder.exists());
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn leaves_alone_what_is_held_unlocked_or_named_otherwise() {
+        let root = tempfile::tempdir().unwrap();
+        let held = folder_in(root.path(), "looptax-00000002");
+        let other = folder_in(root.path(), "other");
+        let unlocked = root.path().join("looptax-unlocked");
+        fs::create_dir(&unlocked).unwrap();
+        let lock = scratch::open_lock(&held).unwrap();
+        lock.try_lock_shared().unwrap();
+        assert!(sweep(root.path()).is_empty());
+        assert!(held.exists() && other.exists() && unlocked.exists());
+        drop(lock);
+        assert_eq!(sweep(root.path()).len(), 1);
+    }
+
+    #[test]
+    fn leaves_alone_what_another_user_owns() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = folder_in(root.path(), "looptax-00000003");
+        // Only root can give a folder away; for others `/proc/1` stands for what is not theirs.
+        if std::os::unix::fs::chown(&folder, Some(65_534), None).is_ok() {
+            assert!(sweep(root.path()).is_empty());
+            assert!(folder.exists());
+        }
+    }
+}

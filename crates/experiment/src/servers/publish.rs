@@ -1,0 +1,125 @@
+//! A port of a private server published on another address by a port proxy, as Docker does on 127.0.0.1.
+//!
+//! The real `docker-proxy` where it is installed; else a copy loop of looptax's own, which [`serve`] is.
+
+mod copy;
+
+use std::env;
+use std::io;
+use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+pub use copy::serve;
+
+use crate::servers::child::{ChildGuard, Waited};
+use crate::servers::process::StopSignal;
+use crate::servers::scratch::Scratch;
+use crate::servers::spawn::Program;
+use crate::servers::{ServerError, binary};
+
+const DOCKER_PROXY: &str = "docker-proxy";
+/// Where it lies when it is not in PATH.
+const USUAL_FOLDERS: [&str; 3] = ["/usr/bin", "/usr/sbin", "/usr/libexec/docker"];
+
+/// It opens its file number 3 to say that it listens; the shell gives it one.
+const WITH_STATUS_FILE: &str = "status=$1; shift; exec 3>\"$status\"; exec \"$@\"";
+
+/// How long a proxy may take to listen.
+const READY_LIMIT: Duration = Duration::from_secs(10);
+/// How long one connection may take to be made.
+const ANSWER_LIMIT: Duration = Duration::from_secs(1);
+
+/// A published port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Published {
+    /// Where the proxy listens.
+    pub on: SocketAddr,
+    /// Where it connects to.
+    pub to: SocketAddr,
+}
+
+/// What copies: its name, and whether it is Docker's.
+pub fn program_name() -> &'static str {
+    match docker_proxy() {
+        Some(_) => DOCKER_PROXY,
+        None => "a copy loop of looptax's own",
+    }
+}
+
+fn docker_proxy() -> Option<PathBuf> {
+    let path = env::var_os("PATH").unwrap_or_default();
+    env::split_paths(&path)
+        .filter(|folder| folder.is_absolute())
+        .chain(USUAL_FOLDERS.iter().map(PathBuf::from))
+        .map(|folder| folder.join(DOCKER_PROXY))
+        .find(|file| binary::is_executable(file))
+}
+
+/// Starts the proxy in the calling thread's network namespace, and waits until it listens.
+pub(crate) fn start<'a>(
+    published: Published,
+    self_exe: &Path,
+    scratch: &'a Scratch,
+) -> Result<ChildGuard<'a>, ServerError> {
+    let program = match docker_proxy() {
+        Some(path) => by_docker(published, &path, scratch),
+        None => Program {
+            path: self_exe.to_owned(),
+            args: ["internal", "port-proxy", "--on", &published.on.to_string()]
+                .iter()
+                .map(ToString::to_string)
+                .chain(["--to".to_owned(), published.to.to_string()])
+                .collect(),
+            input: String::new(),
+            secret: None,
+        },
+    };
+    let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
+    let failed = |how| ServerError::Proxy {
+        how,
+        log_tail: scratch.log_tail(),
+    };
+    let listens = |_| TcpStream::connect_timeout(&published.on, ANSWER_LIMIT).is_ok();
+    match guard.wait(READY_LIMIT, listens)? {
+        Waited::Ready => Ok(guard),
+        Waited::Ended(status) => Err(failed(format!("ended ({status})"))),
+        Waited::TooLong => Err(failed(format!("does not listen after {READY_LIMIT:?}"))),
+    }
+}
+
+/// Source: docker-proxy 20.10 to 28, `-h`.
+fn by_docker(Published { on, to }: Published, path: &Path, scratch: &Scratch) -> Program {
+    let status = scratch.path(&format!("proxy-{}", on.port()));
+    let words = [
+        "-c",
+        WITH_STATUS_FILE,
+        "docker-proxy",
+        &status.display().to_string(),
+        &path.display().to_string(),
+        "-proto",
+        "tcp",
+        "-host-ip",
+        &on.ip().to_string(),
+        "-host-port",
+        &on.port().to_string(),
+        "-container-ip",
+        &to.ip().to_string(),
+        "-container-port",
+        &to.port().to_string(),
+    ];
+    Program {
+        path: PathBuf::from("/bin/sh"),
+        args: words.map(str::to_owned).to_vec(),
+        input: String::new(),
+        secret: None,
+    }
+}
+
+/// Listens for [`serve`].
+///
+/// # Errors
+/// When the address cannot be had.
+pub fn listen(on: SocketAddr) -> io::Result<TcpListener> {
+    TcpListener::bind(on)
+}

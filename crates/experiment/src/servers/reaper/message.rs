@@ -1,0 +1,84 @@
+//! The lines of the pipe between looptax and its reaper, and nothing else.
+//!
+//! Our side prints them, the reaper reads them; paths are plain (`scratch` refuses others).
+
+use std::fmt;
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use crate::servers::process::Process;
+
+/// One line of the pipe.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Message {
+    /// `server <pid> <start time> <signal>`: stop it when we are gone.
+    Server(Process),
+    /// `folder <path>`: remove it when we are gone.
+    Folder(PathBuf),
+    /// `gone <pid>`: that process has ended.
+    Gone(u32),
+    /// `removed <path>`: that folder is away.
+    Removed(PathBuf),
+}
+
+impl fmt::Display for Message {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Server(process) => write!(f, "server {process}"),
+            Self::Folder(path) => write!(f, "folder {}", path.display()),
+            Self::Gone(pid) => write!(f, "gone {pid}"),
+            Self::Removed(path) => write!(f, "removed {}", path.display()),
+        }
+    }
+}
+
+impl FromStr for Message {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let (word, rest) = line.split_once(' ').ok_or(())?;
+        match word {
+            "server" => rest.parse().map(Self::Server),
+            "folder" => Ok(Self::Folder(rest.into())),
+            "gone" => rest.parse().map(Self::Gone).map_err(drop),
+            "removed" => Ok(Self::Removed(rest.into())),
+            _ => Err(()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::servers::process::StopSignal;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<Message>) {
+        assert_eq!(line.parse().ok(), expected, "{line}");
+        if let Some(message) = expected {
+            assert_eq!(message.to_string(), line);
+        }
+    }
+
+    #[test]
+    fn every_message_is_read_back_and_nonsense_is_not() {
+        let process = Process {
+            pid: 12,
+            start_ticks: 34,
+            stop: StopSignal::Term,
+        };
+        check("server 12 34 term", Some(Message::Server(process)));
+        check(
+            "folder /tmp/looptax-a",
+            Some(Message::Folder("/tmp/looptax-a".into())),
+        );
+        check("gone 12", Some(Message::Gone(12)));
+        check(
+            "removed /tmp/looptax-a",
+            Some(Message::Removed("/tmp/looptax-a".into())),
+        );
+        check("server 1 34 term", None);
+        check("kill 12", None);
+        check("", None);
+    }
+}

@@ -1,0 +1,158 @@
+//! The reaper: a process that stops our servers and removes our folders when we are gone.
+//!
+//! It reads lines from a pipe whose only other end is ours, so the kernel tells it when we are gone,
+//! however we went. [`Reaper`] is our side; [`child_main`] is what `looptax internal reaper` runs.
+//! It signals only processes whose start time matches, and removes only scratch folders of ours.
+
+use std::io::{self, BufRead, BufReader, Read, Write};
+use std::path::Path;
+use std::process::{Child, ChildStdin, Command, Stdio};
+use std::sync::{Arc, Mutex, PoisonError};
+
+mod message;
+mod watch;
+
+use crate::servers::ServerError;
+use crate::servers::process::Process;
+use message::Message;
+use watch::Watch;
+
+/// What the child says once it listens; a program without the subcommand says something else.
+const GREETING: &str = "looptax reaper 1\n";
+
+/// Our side of the reaper. Clones share one process, which ends with the last of them.
+#[derive(Debug, Clone)]
+pub struct Reaper {
+    line: Option<Arc<Line>>,
+}
+
+/// The process and the pipe to it.
+#[derive(Debug)]
+struct Line {
+    child: Mutex<Child>,
+    input: Mutex<Option<ChildStdin>>,
+}
+
+impl Reaper {
+    /// Starts `self_exe internal reaper` in a session of its own and waits for its greeting.
+    ///
+    /// # Errors
+    /// [`ServerError::ReaperStart`] when the program does not start or does not greet.
+    pub fn start(self_exe: &Path) -> Result<Self, ServerError> {
+        let failed = |source| ServerError::ReaperStart {
+            program: self_exe.to_owned(),
+            source,
+        };
+        #[allow(clippy::disallowed_methods, reason = "looptax itself")]
+        let mut command = Command::new(self_exe);
+        command
+            .args(["internal", "reaper"])
+            .current_dir("/")
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::null());
+        crate::servers::sys::detach(&mut command);
+        let mut child = command.spawn().map_err(failed)?;
+        if let Err(source) = expect_greeting(&mut child) {
+            child.kill().ok();
+            child.wait().ok();
+            return Err(failed(source));
+        }
+        let input = child.stdin.take();
+        Ok(Self {
+            line: Some(Arc::new(Line {
+                child: Mutex::new(child),
+                input: Mutex::new(input),
+            })),
+        })
+    }
+
+    /// The reaper's process id; `None` in tests without one.
+    pub fn pid(&self) -> Option<u32> {
+        let line = self.line.as_ref()?;
+        Some(
+            line.child
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .id(),
+        )
+    }
+
+    /// A reaper that is not there, for tests of what only has to talk to one.
+    #[cfg(test)]
+    pub(crate) fn absent() -> Self {
+        Self { line: None }
+    }
+
+    pub(crate) fn watch_process(&self, process: Process) -> Result<(), ServerError> {
+        self.send(&Message::Server(process))
+    }
+
+    pub(crate) fn watch_folder(&self, folder: &Path) -> Result<(), ServerError> {
+        self.send(&Message::Folder(folder.to_owned()))
+    }
+
+    pub(crate) fn forget_process(&self, pid: u32) {
+        // A lost reaper has nothing to forget.
+        self.send(&Message::Gone(pid)).ok();
+    }
+
+    pub(crate) fn forget_folder(&self, folder: &Path) {
+        self.send(&Message::Removed(folder.to_owned())).ok();
+    }
+
+    fn send(&self, message: &Message) -> Result<(), ServerError> {
+        let Some(line) = &self.line else {
+            return Ok(());
+        };
+        let mut input = line.input.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(pipe) = input.as_mut() else {
+            return Ok(());
+        };
+        // One write per line, so that a line is never cut by our end.
+        pipe.write_all(format!("{message}\n").as_bytes())
+            .map_err(|source| ServerError::ReaperLost { source })
+    }
+}
+
+impl Drop for Line {
+    fn drop(&mut self) {
+        let input = self.input.lock();
+        drop(input.unwrap_or_else(PoisonError::into_inner).take());
+        self.child
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .wait()
+            .ok();
+    }
+}
+
+/// Reads the first line that the child says, and closes the pipe behind it.
+fn expect_greeting(child: &mut Child) -> io::Result<()> {
+    let Some(output) = child.stdout.take() else {
+        return Err(io::ErrorKind::BrokenPipe.into());
+    };
+    let mut greeting = String::new();
+    BufReader::new(output.take(GREETING.len() as u64)).read_line(&mut greeting)?;
+    if greeting == GREETING {
+        Ok(())
+    } else {
+        Err(io::Error::other(format!(
+            "it said {greeting:?}, expected {GREETING:?}"
+        )))
+    }
+}
+
+/// What `looptax internal reaper` does: greets, follows stdin to its end, cleans up.
+///
+/// Returns the exit code: 0, or 1 when a folder could not be removed.
+pub fn child_main() -> i32 {
+    let mut stdout = io::stdout();
+    // Without the greeting nobody sends anything, and stdin ends at once.
+    stdout
+        .write_all(GREETING.as_bytes())
+        .and_then(|()| stdout.flush())
+        .ok();
+    let watch = Watch::follow(io::stdin().lock());
+    i32::from(!watch.clean_up())
+}

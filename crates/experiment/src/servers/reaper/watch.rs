@@ -1,0 +1,145 @@
+//! The reaper's memory: what it was told of, and the cleaning up when the pipe ends.
+//!
+//! Runs in the reaper's process only; touches nothing that it was not told of.
+
+use std::fs::File;
+use std::io::{self, BufRead};
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_host::read;
+
+use super::message::Message;
+use crate::servers::process::{self, Process};
+use crate::servers::scratch;
+
+/// How long a server may take to end before it is killed.
+///
+/// The data are thrown away, so nothing is lost by the kill; a clean end only leaves less behind.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What is to be cleaned up.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    processes: Vec<Process>,
+    /// Each with its lock, held so that no sweep comes between us and our cleaning.
+    folders: Vec<(PathBuf, Option<File>)>,
+}
+
+impl Watch {
+    /// Reads messages to the end of the pipe. Lines that mean nothing are passed over: stopping early
+    /// would leave everything behind.
+    pub(super) fn follow(mut input: impl BufRead) -> Self {
+        let mut watch = Self::default();
+        let mut line = Vec::new();
+        loop {
+            line.clear();
+            match input.read_until(b'\n', &mut line) {
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Ok(0) | Err(_) => return watch,
+                // A line without its end was cut by our death.
+                Ok(_) if line.last() != Some(&b'\n') => {}
+                Ok(_) => {
+                    if let Ok(message) = String::from_utf8_lossy(&line[..line.len() - 1]).parse() {
+                        watch.note(message);
+                    }
+                }
+            }
+        }
+    }
+
+    fn note(&mut self, message: Message) {
+        match message {
+            Message::Server(process) => self.processes.push(process),
+            Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
+            Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
+            Message::Folder(path) if scratch::is_scratch_path(&path) => {
+                // Told of twice: before it is made, when there is no lock yet, and after.
+                self.folders.retain(|(folder, _)| *folder != path);
+                let lock = scratch::open_lock(&path)
+                    .ok()
+                    .filter(|lock| lock.try_lock_shared().is_ok());
+                self.folders.push((path, lock));
+            }
+            Message::Folder(_) => {}
+        }
+    }
+
+    /// Ends the processes, then removes the folders; whether all of them are gone.
+    pub(super) fn clean_up(self) -> bool {
+        // All at once first: several servers share one period of grace.
+        process::end(&self.processes, GRACE);
+        let mut is_clean = true;
+        for (folder, _lock) in &self.folders {
+            is_clean &= scratch::remove_folder(folder).is_ok() || !read::may_exist(folder);
+        }
+        is_clean
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+    use crate::servers::process::StopSignal;
+
+    /// A folder as `Scratch` makes it, but left behind.
+    fn abandoned_folder(root: &Path, name: &str) -> PathBuf {
+        let folder = root.join(name);
+        fs::create_dir_all(folder.join("srv")).unwrap();
+        File::create(folder.join("lock")).unwrap();
+        folder
+    }
+
+    #[test]
+    fn forgets_what_is_gone_and_passes_over_a_cut_line() {
+        let text = "server 12 34 term\nserver 13 35 quit\nnonsense\ngone 12\nserver 14 3";
+        let watch = Watch::follow(text.as_bytes());
+        assert_eq!(
+            watch.processes,
+            [Process {
+                pid: 13,
+                start_ticks: 35,
+                stop: StopSignal::Quit
+            }]
+        );
+    }
+
+    #[test]
+    fn removes_the_folders_it_was_given_and_no_others() {
+        let root = tempfile::tempdir().unwrap();
+        let known = abandoned_folder(root.path(), "looptax-00000001");
+        let unknown = abandoned_folder(root.path(), "looptax-00000002");
+        let foreign = abandoned_folder(root.path(), "precious");
+        let text = format!(
+            "folder {}\nfolder {}\nfolder /\n",
+            known.display(),
+            foreign.display()
+        );
+        assert!(Watch::follow(text.as_bytes()).clean_up());
+        assert!(!known.exists());
+        assert!(unknown.exists() && foreign.exists());
+    }
+
+    #[test]
+    fn ends_the_processes_it_was_told() {
+        let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
+        let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
+        let text = format!("server {process}\n");
+        Watch::follow(text.as_bytes()).clean_up();
+        assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn holds_the_lock_of_a_folder_while_it_follows() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = abandoned_folder(root.path(), "looptax-00000003");
+        let watch = Watch::follow(format!("folder {}\n", folder.display()).as_bytes());
+        assert!(scratch::open_lock(&folder).unwrap().try_lock().is_err());
+        drop(watch);
+        assert!(scratch::open_lock(&folder).unwrap().try_lock().is_ok());
+    }
+}

@@ -1,0 +1,249 @@
+//! A scratch folder seen from outside: is it ours, who works in it, away with it.
+//!
+//! The reaper and the sweep know no more of a folder than its path, so everything here starts from
+//! that. Nothing but a folder with our name, owner and lock file is ever removed.
+
+use std::ffi::OsString;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+
+use looptax_host::{Folder, Links, is_privileged};
+use rustix::fs::{FileType, Stat};
+
+use crate::servers::process::{self, Process};
+
+/// What every scratch folder's name starts with; eight hexadecimal digits follow.
+const PREFIX: &str = "looptax-";
+const NAME_DIGITS: usize = 8;
+
+/// The lock file: what makes a folder ours, and held while it is in use.
+pub(super) const LOCK: &str = "lock";
+/// The list of processes.
+pub(super) const PIDS: &str = "pids";
+/// What the server prints.
+pub(super) const LOG: &str = "log";
+/// The server's own part.
+pub(super) const INNER: &str = "srv";
+
+/// More than any list of processes, or a lock file of PostgreSQL's.
+const MOST_PIDS_BYTES: u64 = 1 << 20;
+
+/// Tries at removing a folder into which a dying server may still write.
+const REMOVE_TRIES: usize = 5;
+
+/// What a folder is to us.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Standing {
+    /// A scratch folder that this user made: by name, owner and lock file.
+    Ours,
+    /// The same without a lock file: its maker or its remover may have died in the middle. May be
+    /// removed if it is empty.
+    Unfinished,
+    /// Anything else.
+    Foreign,
+}
+
+/// A folder that was looked at, held, with the one that it lies in.
+struct Held {
+    all: Folder,
+    name: OsString,
+    folder: Folder,
+}
+
+impl Held {
+    /// `None` for what cannot be a scratch folder of ours: by name or owner, or since another user could exchange it.
+    fn open(folder: &Path) -> Option<Self> {
+        let uid = rustix::process::geteuid().as_raw();
+        let (root, name) = folder.parent().zip(folder.file_name())?;
+        if !is_scratch_path(folder) {
+            return None;
+        }
+        let all = Folder::following(Links::All, root).ok()?;
+        let folder = all.folder(name).ok()?;
+        let is_ours = folder.stat().is_ok_and(|it| it.st_uid == uid);
+        let is_kept = !is_privileged() || all.keeps(uid);
+        (is_ours && is_kept).then(|| Self {
+            all,
+            name: name.to_owned(),
+            folder,
+        })
+    }
+
+    fn standing(&self) -> Standing {
+        let uid = rustix::process::geteuid().as_raw();
+        match self.folder.look(LOCK) {
+            Ok(Some(stat)) if is_file(&stat) && stat.st_uid == uid => Standing::Ours,
+            Ok(None) => Standing::Unfinished,
+            _ => Standing::Foreign,
+        }
+    }
+
+    fn remove_itself(&self) -> io::Result<()> {
+        self.all.remove_folder(&self.name)
+    }
+}
+
+fn is_file(stat: &Stat) -> bool {
+    FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
+}
+
+/// What this folder is to us.
+pub(crate) fn standing(folder: &Path) -> Standing {
+    Held::open(folder).map_or(Standing::Foreign, |it| it.standing())
+}
+
+/// Whether a scratch folder could have this path: absolute, and a name as [`folder_name`] makes it.
+pub(crate) fn is_scratch_path(folder: &Path) -> bool {
+    let name = folder.file_name().and_then(|name| name.to_str());
+    let digits = name
+        .and_then(|name| name.strip_prefix(PREFIX))
+        .unwrap_or_default();
+    folder.is_absolute()
+        && digits.len() == NAME_DIGITS
+        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+/// The name of a scratch folder with this number.
+pub(super) fn folder_name(number: u32) -> String {
+    format!("{PREFIX}{number:0NAME_DIGITS$x}")
+}
+
+/// Opens a scratch folder's lock file.
+pub(crate) fn open_lock(folder: &Path) -> io::Result<File> {
+    let held = Held::open(folder).ok_or(io::ErrorKind::NotFound)?;
+    held.folder.open_own(LOCK)
+}
+
+/// The processes that were started for this folder, whether they still live or not.
+pub(crate) fn noted_processes(folder: &Path) -> Vec<Process> {
+    let bytes = Held::open(folder).and_then(|it| it.folder.read_own(PIDS, MOST_PIDS_BYTES).ok());
+    let text = String::from_utf8(bytes.unwrap_or_default()).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Kills who still works in a scratch folder and removes it; does nothing to what is not ours.
+pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
+    let mut outcome = Ok(());
+    for _ in 0..REMOVE_TRIES {
+        let Some(held) = Held::open(folder) else {
+            return Ok(());
+        };
+        outcome = match held.standing() {
+            Standing::Ours => {
+                process::kill_strays(folder, &noted_processes(folder));
+                remove_once(&held)
+            }
+            // Succeeds only for an empty one; a full one is somebody else's.
+            Standing::Unfinished => return held.remove_itself(),
+            Standing::Foreign => return Ok(()),
+        };
+        if !outcome
+            .as_ref()
+            .is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
+        {
+            break;
+        }
+    }
+    outcome
+}
+
+/// Removes the lock last, and then the empty folder: a removal that is cut short anywhere leaves what
+/// [`standing`] still knows.
+fn remove_once(held: &Held) -> io::Result<()> {
+    let folder = &held.folder;
+    remove_segment_of_postgres(folder);
+    let unless_gone = |outcome: io::Result<()>| match outcome {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        outcome => outcome,
+    };
+    unless_gone(folder.remove_all(INNER))?;
+    for name in [PIDS, LOG, LOCK] {
+        unless_gone(folder.remove(name))?;
+    }
+    unless_gone(held.remove_itself())
+}
+
+/// Removes the shared memory that a killed PostgreSQL left, named in line 7 of its `postmaster.pid`.
+fn remove_segment_of_postgres(folder: &Folder) {
+    let Ok(inner) = folder.folder(INNER) else {
+        return;
+    };
+    let read = || {
+        let owner = inner.stat()?.st_uid;
+        let (_, bytes) = inner
+            .folder("data")?
+            .read("postmaster.pid", MOST_PIDS_BYTES)?;
+        Ok::<_, io::Error>((owner, String::from_utf8_lossy(&bytes).into_owned()))
+    };
+    let Ok((owner, text)) = read() else { return };
+    let numbers: Vec<i64> = text
+        .lines()
+        .nth(6)
+        .unwrap_or_default()
+        .split_whitespace()
+        .flat_map(str::parse)
+        .collect();
+    if let [key, id] = numbers[..]
+        && let Ok(id) = i32::try_from(id)
+    {
+        // The key is printed unsigned, and is 32 bits wide.
+        crate::servers::sys::remove_unused_segment(id, key as i32, owner);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(folder: &Path, expected: Standing) {
+        assert_eq!(standing(folder), expected, "{}", folder.display());
+        let is_removed = remove_folder(folder).is_ok() && fs::symlink_metadata(folder).is_err();
+        assert_eq!(
+            is_removed,
+            expected == Standing::Ours,
+            "{}",
+            folder.display()
+        );
+    }
+
+    /// A folder that holds one file.
+    fn folder_with(file: &str, root: &Path, name: &str) -> std::path::PathBuf {
+        let folder = root.join(name);
+        fs::create_dir(&folder).unwrap();
+        File::create(folder.join(file)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn only_a_folder_with_our_name_and_lock_is_ours() {
+        let root = tempfile::tempdir().unwrap();
+        let ours = folder_with(LOCK, root.path(), &folder_name(0xa1));
+        let link = root.path().join(folder_name(2));
+        std::os::unix::fs::symlink(&ours, &link).unwrap();
+        check(&link, Standing::Foreign);
+        check(
+            &folder_with("file", root.path(), &folder_name(3)),
+            Standing::Unfinished,
+        );
+        check(
+            &folder_with(LOCK, root.path(), "looptax-results"),
+            Standing::Foreign,
+        );
+        check(&folder_with(LOCK, root.path(), "other"), Standing::Foreign);
+        check(&ours, Standing::Ours);
+    }
+
+    #[test]
+    fn a_folder_whose_maker_died_at_once_is_removed() {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(folder_name(5));
+        fs::create_dir(&folder).unwrap();
+        assert_eq!(standing(&folder), Standing::Unfinished);
+        remove_folder(&folder).unwrap();
+        assert!(!folder.exists());
+    }
+}

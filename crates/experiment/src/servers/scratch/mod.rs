@@ -1,0 +1,386 @@
+//! The scratch folder of one private server: made, locked, written to and removed here.
+//!
+//! ```text
+//! looptax-XXXXXXXX/      ours; 0711 when the server has another account, else 0700
+//!   lock                 held (flock) by looptax and the reaper while they live
+//!   pids                 every process started for this folder
+//!   log                  what the server prints
+//!   srv/                 the server's own, 0700: data, socket, configuration
+//! ```
+//! Nothing outside such a folder is ever removed. The server, the reaper and the sweep call it.
+
+use std::fs::{File, TryLockError};
+use std::io::{self, Write};
+use std::os::fd::AsFd;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use looptax_host::{FileId, Folder, Links, Refusal, is_privileged};
+use rustix::fs::{Gid, Uid, fchown, fstat};
+
+mod abandoned;
+mod log;
+
+pub(crate) use abandoned::{
+    Standing, is_scratch_path, noted_processes, open_lock, remove_folder, standing,
+};
+
+use crate::servers::account::{self, Account};
+use crate::servers::process::Process;
+use crate::servers::{Reaper, ServerError};
+use abandoned::{INNER, LOCK, LOG, PIDS};
+
+/// The longest socket path: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
+const SOCKET_PATH_LIMIT: usize = 107;
+
+/// Tries at a folder that no sweep takes between its making and its locking; one is nearly always enough.
+const LOCK_TRIES: usize = 10;
+
+/// A scratch folder that is ours while this lives, and is removed with it.
+#[derive(Debug)]
+pub(crate) struct Scratch {
+    folder: PathBuf,
+    /// The same, held.
+    held: Folder,
+    account: Option<Account>,
+    reaper: Reaper,
+    is_removed: bool,
+    _lock: File,
+}
+
+impl Scratch {
+    /// Makes and locks a folder in `root` and tells the reaper about it.
+    pub(crate) fn create(
+        root: &Path,
+        account: Option<Account>,
+        reaper: &Reaper,
+    ) -> Result<Self, ServerError> {
+        check_root(root)?;
+        let (folder, held, lock) = create_locked(root, reaper)?;
+        let scratch = Self {
+            folder,
+            held,
+            account,
+            reaper: reaper.clone(),
+            is_removed: false,
+            _lock: lock,
+        };
+        let mode = if account.is_some() { 0o711 } else { 0o700 };
+        let set = scratch.held.set_mode(mode);
+        set.map_err(failed("set the mode of", &scratch.folder))?;
+        scratch.create_folder("")?;
+        Ok(scratch)
+    }
+
+    /// A path in the server's own part; the empty name is that part itself.
+    pub(crate) fn path(&self, name: &str) -> PathBuf {
+        if name.is_empty() {
+            self.folder.join(INNER)
+        } else {
+            self.folder.join(INNER).join(name)
+        }
+    }
+
+    /// The same for a socket, refused when it does not fit into an address.
+    pub(crate) fn socket_path(&self, name: &str) -> Result<PathBuf, ServerError> {
+        let path = self.path(name);
+        let bytes = path.as_os_str().as_bytes().len();
+        if bytes > SOCKET_PATH_LIMIT {
+            return Err(ServerError::PathTooLong {
+                path,
+                bytes,
+                limit: SOCKET_PATH_LIMIT,
+            });
+        }
+        Ok(path)
+    }
+
+    /// The whole folder.
+    pub(crate) fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The account that owns the server's part, when it is not ours.
+    pub(crate) fn account(&self) -> Option<Account> {
+        self.account
+    }
+
+    /// Makes a folder of mode 0700 in the server's part, owned by the server's account.
+    pub(crate) fn create_folder(&self, name: &str) -> Result<PathBuf, ServerError> {
+        let path = self.path(name);
+        let made = match self.place(name) {
+            Ok((folder, last)) => folder
+                .make_folder(&last, 0o700)
+                .and_then(|()| self.hand_over(&folder.folder(&last)?.readable()?)),
+            Err(error) => Err(error),
+        };
+        made.map_err(failed("create", &path))?;
+        Ok(path)
+    }
+
+    /// Writes a file of mode 0600 in the server's part, owned by the server's account.
+    pub(crate) fn write(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
+        let path = self.path(name);
+        let write = || {
+            let (folder, last) = self.place(name)?;
+            let mut file = folder.create(&last, 0o600)?;
+            file.write_all(text.as_bytes())?;
+            self.hand_over(&file)
+        };
+        write().map_err(failed("write", &path))?;
+        Ok(path)
+    }
+
+    /// Makes a link in the server's part to something that is only read.
+    pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
+        let link = || {
+            let (folder, last) = self.place(name)?;
+            folder.make_link(last, target)
+        };
+        link().map_err(failed("link", &self.path(name)))
+    }
+
+    /// Whether the server's part has a file or folder of this name.
+    pub(crate) fn has(&self, name: &str) -> bool {
+        let found = self
+            .place(name)
+            .and_then(|(folder, last)| folder.look(&last));
+        found.is_ok_and(|it| it.is_some())
+    }
+
+    /// Removes a file of the server's part that has served its purpose.
+    pub(crate) fn remove_file(&self, name: &str) -> Result<(), ServerError> {
+        let removed = self
+            .place(name)
+            .and_then(|(folder, last)| folder.remove(&last));
+        removed.map_err(failed("remove", &self.path(name)))
+    }
+
+    /// The folder that a path of the server's part lies in, and its last component. The server's account may write
+    /// there: no link is followed.
+    fn place(&self, name: &str) -> io::Result<(Folder, String)> {
+        let whole = if name.is_empty() {
+            INNER.to_owned()
+        } else {
+            format!("{INNER}/{name}")
+        };
+        let mut parts: Vec<&str> = whole.split('/').collect();
+        let last = parts.pop().unwrap_or_default().to_owned();
+        let mut folder = self.held.again()?;
+        for part in parts {
+            folder = folder.folder(part)?;
+        }
+        Ok((folder, last))
+    }
+
+    /// The log, opened for appending.
+    pub(crate) fn open_log(&self) -> Result<File, ServerError> {
+        let log = self.held.append_or_create_own(LOG);
+        log.map_err(failed("open", &self.folder.join(LOG)))
+    }
+
+    /// The log's last lines, without control characters.
+    pub(crate) fn log_tail(&self) -> String {
+        let tail = self.held.open_own(LOG).and_then(log::read_tail);
+        tail.unwrap_or_else(|error| format!("(no log: {error})"))
+    }
+
+    /// Writes a started process down, for the reaper and for a later sweep.
+    pub(crate) fn note(&self, process: Process) -> Result<(), ServerError> {
+        let noted = { self.held.append_or_create_own(PIDS) }
+            .and_then(|mut file| writeln!(file, "{process}"));
+        noted.map_err(failed("write", &self.folder.join(PIDS)))?;
+        self.reaper.watch_process(process)
+    }
+
+    /// Tells the reaper that a process is gone.
+    pub(crate) fn forget(&self, pid: u32) {
+        self.reaper.forget_process(pid);
+    }
+
+    /// Removes the folder; does nothing the second time.
+    pub(crate) fn remove(&mut self) -> Result<(), ServerError> {
+        if self.is_removed {
+            return Ok(());
+        }
+        remove_folder(&self.folder).map_err(failed("remove", &self.folder))?;
+        self.is_removed = true;
+        self.reaper.forget_folder(&self.folder);
+        Ok(())
+    }
+
+    fn hand_over(&self, file: impl AsFd) -> io::Result<()> {
+        match self.account {
+            Some(Account { uid, gid }) => Ok(fchown(
+                file,
+                Some(Uid::from_raw(uid)),
+                Some(Gid::from_raw(gid)),
+            )?),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        // What fails here is left to the reaper, which was not told that the folder is gone.
+        self.remove().ok();
+    }
+}
+
+/// Refuses a root whose path some server's configuration could not carry unquoted.
+fn check_root(root: &Path) -> Result<(), ServerError> {
+    let text = root.to_string_lossy();
+    let is_plain =
+        |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
+    let offending = text.chars().find(|character| !is_plain(*character));
+    let offending =
+        offending.or_else(|| (!root.is_absolute()).then(|| text.chars().next().unwrap_or(' ')));
+    match offending {
+        Some(character) => Err(ServerError::PathCharacter {
+            path: root.to_owned(),
+            character,
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Makes a folder and takes its lock, starting anew when a sweep came between the two.
+///
+/// The reaper hears of the folder before it is there, and again when it can hold the lock.
+fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
+    let all = Folder::following(Links::All, root).and_then(refuse_foreign);
+    let all = all.map_err(failed("create a folder in", root))?;
+    let mut last = io::Error::from(io::ErrorKind::ResourceBusy);
+    for _ in 0..LOCK_TRIES {
+        let name = abandoned::folder_name(account::random_number()?);
+        let folder = root.join(&name);
+        reaper.watch_folder(&folder)?;
+        let made = all.make_folder(&name, 0o700).and_then(|()| {
+            let held = all.folder(&name)?;
+            let lock = take_lock(&held)?;
+            Ok((held, lock))
+        });
+        match made {
+            Ok((held, lock)) => {
+                reaper.watch_folder(&folder)?;
+                return Ok((folder, held, lock));
+            }
+            Err(error) => last = error,
+        }
+        // What somebody else has made under this name is not ours to remove after all.
+        reaper.forget_folder(&folder);
+        let is_passing = [
+            io::ErrorKind::AlreadyExists,
+            io::ErrorKind::NotFound,
+            io::ErrorKind::ResourceBusy,
+        ];
+        if !is_passing.contains(&last.kind()) {
+            break;
+        }
+    }
+    Err(failed("create a folder in", root)(last))
+}
+
+/// Refuses a root whose folders another user could exchange, for a caller with more rights than that user.
+fn refuse_foreign(root: Folder) -> io::Result<Folder> {
+    let own = rustix::process::geteuid().as_raw();
+    match root.stranger() {
+        Some(stranger) if is_privileged() && !root.keeps(own) => {
+            Err(Refusal::Stranger(stranger.clone()).into())
+        }
+        _ => Ok(root),
+    }
+}
+
+/// Creates the lock file and holds it, shared, so that the reaper can hold it too.
+fn take_lock(folder: &Folder) -> io::Result<File> {
+    let lock = folder.create(LOCK, 0o600)?;
+    lock.try_lock_shared().map_err(|error| match error {
+        TryLockError::Error(source) => source,
+        TryLockError::WouldBlock => io::ErrorKind::ResourceBusy.into(),
+    })?;
+    // A sweep may have removed the file before we locked it.
+    let named = folder.look(LOCK)?.ok_or(io::ErrorKind::NotFound)?;
+    if FileId::from(&named) == FileId::from(&fstat(&lock)?) {
+        Ok(lock)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// Wraps an I/O error with what was being done to which path.
+fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
+    let path = path.to_owned();
+    move |source| ServerError::Scratch {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+    use std::os::unix::fs::MetadataExt;
+
+    use super::*;
+
+    #[track_caller]
+    fn check_root_is_refused(root: &str, expected: char) {
+        let error = check_root(Path::new(root)).unwrap_err();
+        assert!(
+            matches!(error, ServerError::PathCharacter { character, .. } if character == expected),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_root_that_needs_quoting_is_refused() {
+        check_root(Path::new("/tmp/a-b_c.d+e")).unwrap();
+        check_root_is_refused("/tmp/a b", ' ');
+        check_root_is_refused("/tmp/a,b", ',');
+        check_root_is_refused("/tmp/a\nb", '\n');
+        check_root_is_refused("relative", 'r');
+    }
+
+    fn scratch_in(root: &Path) -> Scratch {
+        Scratch::create(root, None, &Reaper::absent()).unwrap()
+    }
+
+    #[test]
+    fn a_socket_path_of_108_bytes_is_refused_and_of_107_taken() {
+        let root = tempfile::tempdir().unwrap();
+        let scratch = scratch_in(root.path());
+        let room = SOCKET_PATH_LIMIT - scratch.path("").as_os_str().len() - 1;
+        assert!(scratch.socket_path(&"s".repeat(room)).is_ok());
+        let error = scratch.socket_path(&"s".repeat(room + 1)).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                ServerError::PathTooLong {
+                    bytes: 108,
+                    limit: 107,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn is_removed_with_its_guard_and_is_private_before() {
+        let root = tempfile::tempdir().unwrap();
+        let scratch = scratch_in(root.path());
+        let folder = scratch.folder().to_owned();
+        let secret = scratch.write("secret", "x").unwrap();
+        assert_eq!(fs::metadata(secret).unwrap().mode() & 0o777, 0o600);
+        assert_eq!(
+            fs::metadata(scratch.path("")).unwrap().mode() & 0o777,
+            0o700
+        );
+        assert_eq!(standing(&folder), Standing::Ours);
+        drop(scratch);
+        assert!(!folder.exists());
+    }
+}

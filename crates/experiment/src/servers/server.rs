@@ -1,0 +1,431 @@
+//! A private server's life: prepared, launched, watched until ready, stopped.
+//!
+//! Reads top to bottom in that order; what differs between the kinds is in `engine`.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener};
+use std::path::{Path, PathBuf};
+use std::process::Child;
+use std::time::Duration;
+
+use looptax_host::waiting;
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_wire::Login;
+
+use crate::servers::child::{ChildGuard, DROP_GRACE, Waited, end_child};
+use crate::servers::engine::{self, Launch, Ports, Site};
+use crate::servers::pooler::{self, Behind, PoolMode};
+use crate::servers::process::Process;
+use crate::servers::publish::{self, Published};
+use crate::servers::scratch::Scratch;
+use crate::servers::spawn::Program;
+use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, ready};
+
+/// Connections kept free for looking at the server beside the measured ones.
+const N_CONTROL_CONNECTIONS: u32 = 16;
+
+/// Launches with a new port after "address in use". The kernel hands out ports in random order, so a
+/// second collision is rare and a third means something else.
+const LAUNCH_TRIES: usize = 3;
+
+/// How long preparing the data folder may take: MySQL's takes 5 to 20 s on a slow disk, the others
+/// one to two.
+const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
+
+/// How long a server may take to end when asked to.
+const STOP_GRACE: Duration = Duration::from_secs(10);
+
+/// What to start, and for how much.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Which server.
+    pub kind: Kind,
+    /// looptax itself, which is also the echo server.
+    pub self_exe: PathBuf,
+    /// The folder in which the scratch folder is made: `/tmp`.
+    pub scratch_root: PathBuf,
+    /// Measured connections at the same time, all arms together.
+    pub max_connections: u32,
+    /// Rows that it will hold: sizes its cache.
+    pub rows: u32,
+    /// Where it listens beside its socket and 127.0.0.1.
+    pub listening: Listening,
+    /// How a pooler pools.
+    pub pool_mode: PoolMode,
+}
+
+/// Further ways to a private server.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Listening {
+    /// Further addresses, with the port that it has on 127.0.0.1.
+    pub addresses: Vec<IpAddr>,
+    /// TLS, with a certificate made for it; memcached and echo have none.
+    pub has_tls: bool,
+    /// An abstract socket beside the one with a path; PostgreSQL and echo alone can.
+    pub has_abstract: bool,
+}
+
+/// One process of a private server, and where it listens.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instance {
+    /// Its process id; PostgreSQL's postmaster.
+    pub pid: u32,
+    /// The socket, if it has one.
+    pub socket: Option<PathBuf>,
+    /// The address on 127.0.0.1, if it has one.
+    pub tcp: Option<SocketAddr>,
+    /// Where TLS is spoken, if it is: the same address, or a port of its own.
+    pub tls: Option<SocketAddr>,
+    /// The abstract socket, if it has one, without the zero byte before its name.
+    pub abstract_name: Option<Vec<u8>>,
+}
+
+/// A running server of our own. Stops and leaves nothing when dropped.
+#[derive(Debug)]
+pub struct PrivateServer {
+    /// Which server.
+    pub kind: Kind,
+    /// What it speaks.
+    pub protocol: Protocol,
+    /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
+    pub version: String,
+    /// Its process id; PostgreSQL's postmaster; memcached's first.
+    pub pid: u32,
+    /// The socket it listens on; memcached's first.
+    pub socket: PathBuf,
+    /// The TCP address it listens on, on 127.0.0.1; memcached's first.
+    pub tcp: SocketAddr,
+    /// Its processes: one, which listens on both; of memcached four, each of which listens on one.
+    pub instances: Vec<Instance>,
+    /// How to log in, on either transport. The echo server and memcached ask for
+    /// nothing.
+    pub login: Login,
+    /// Whose certificates its own is one of, in DER, where it offers TLS.
+    pub authority: Option<Vec<u8>>,
+    /// What it was told that differs from its defaults, for the record.
+    pub settings: Vec<(String, String)>,
+    /// Companions first, so that they end first.
+    running: Vec<(Child, Process)>,
+    /// The pooler's process, where there is one: then `socket` and `tcp` are its own, and `pid` is the server's
+    /// behind it.
+    pub pooler_pid: Option<u32>,
+    /// What each of them is to the server: `port proxy`.
+    companions: Vec<&'static str>,
+    is_stopped: bool,
+    // The last field: the folder goes after the process.
+    scratch: Scratch,
+}
+
+impl PrivateServer {
+    /// Starts the server and waits until it answers on both transports.
+    ///
+    /// Call it from a thread that lives as long as the server, such as the main one: the kernel ties
+    /// the server's death signal to the calling thread.
+    ///
+    /// # Errors
+    /// [`ServerError::BinaryMissing`] when it is not installed; [`ServerError::Initialise`],
+    /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
+    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder;
+    /// [`ServerError::Stopped`] after a signal. Nothing is left behind in any case.
+    pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
+        let kind = config.kind;
+        let protocol = kind::protocol_of(kind)?;
+        // A pooler is started beside the server that it pools.
+        let is_pooled = kind == Kind::Pgbouncer;
+        let behind = if is_pooled { Kind::Postgres } else { kind };
+        let (binary, version) = program_of(config, behind)?;
+        let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
+        let login = Login {
+            database: engine::place(&scratch, protocol),
+            ..new_login(protocol)?
+        };
+        let site = Site {
+            kind: behind,
+            protocol,
+            binary,
+            scratch: &scratch,
+            login: login.clone(),
+            // A pooler has a pool for each of its two databases.
+            n_connections: config
+                .max_connections
+                .saturating_add(N_CONTROL_CONNECTIONS)
+                .saturating_mul(1 + u32::from(is_pooled)),
+            n_rows: config.rows,
+            listening: config.listening.clone(),
+        };
+        let authority = { site.listening.has_tls }
+            .then(|| certificate::write(&scratch))
+            .transpose()?;
+        for program in engine::prepare(&site)? {
+            run_to_end(&site, &program)?;
+        }
+        let launched: Vec<Running> = (0..engine::n_instances(protocol))
+            .map(|idx| launch_on_a_free_port(&site, idx))
+            .collect::<Result<_, _>>()?;
+        for name in engine::spent_files(protocol) {
+            scratch.remove_file(name)?;
+        }
+        let instances: Vec<Instance> = launched.iter().map(Running::instance).collect();
+        let settings = launched[0].launch.settings.clone();
+        let running = launched.into_iter().map(|it| it.guard.keep()).collect();
+        let server = Self {
+            kind: behind,
+            protocol,
+            version,
+            pid: instances[0].pid,
+            socket: first(&instances, |it| it.socket.clone()),
+            tcp: first(&instances, |it| it.tcp),
+            instances,
+            login,
+            authority,
+            settings,
+            running,
+            companions: Vec::new(),
+            pooler_pid: None,
+            is_stopped: false,
+            scratch,
+        };
+        if is_pooled {
+            return server.pooled(config);
+        }
+        Ok(server)
+    }
+
+    /// The same behind a pooler, which clients then know as the server.
+    fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
+        let behind = Behind {
+            mode: config.pool_mode,
+            socket: &self.socket,
+            tcp: self.tcp,
+            login: &self.login,
+            n_connections: config.max_connections + N_CONTROL_CONNECTIONS,
+        };
+        let pooler = pooler::start(&behind, &self.scratch, free_address)?;
+        self.settings.extend(pooler.settings);
+        let version = std::mem::replace(&mut self.version, pooler.version);
+        self.settings.push(("postgres".to_owned(), version));
+        self.kind = Kind::Pgbouncer;
+        self.socket.clone_from(&pooler.socket);
+        self.tcp = pooler.tcp;
+        self.instances[0].socket = Some(pooler.socket);
+        self.instances[0].tcp = Some(pooler.tcp);
+        self.pooler_pid = Some(pooler.child.1.pid);
+        self.accompany("pooler", pooler.child);
+        Ok(self)
+    }
+
+    /// Starts a port proxy in the calling thread's network namespace, which ends with the server; gives its
+    /// process id.
+    ///
+    /// Call it from the thread that started the server.
+    ///
+    /// # Errors
+    /// [`ServerError::Spawn`], or [`ServerError::Proxy`] when it does not come to listen.
+    pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
+        let proxy = publish::start(port, self_exe, &self.scratch)?.keep();
+        Ok(self.accompany("port proxy", proxy))
+    }
+
+    /// Takes over the duty to end a process that works for the server; gives its process id.
+    pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
+        let pid = child.1.pid;
+        self.running.insert(0, child);
+        self.companions.insert(0, role);
+        pid
+    }
+
+    /// The server's folder, for its companions' files.
+    pub(crate) fn scratch(&self) -> &Scratch {
+        &self.scratch
+    }
+
+    /// Asks the server to end, kills it if it does not, removes its folder.
+    ///
+    /// # Errors
+    /// [`ServerError::Immortal`] when it outlives even that, [`ServerError::Scratch`] when the folder
+    /// cannot be removed. The reaper then tries again when we end.
+    pub fn stop(mut self) -> Result<(), ServerError> {
+        let is_hurried = waiting::has_stopped();
+        self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
+        // The destructor finds the server stopped and the folder removed.
+        self.scratch.remove()
+    }
+
+    /// How the server ended, with the end of its log; `None` while it runs.
+    pub fn has_exited(&mut self) -> Option<String> {
+        let mut running = self.running.iter_mut().enumerate();
+        let (idx, status) =
+            running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
+        let who = match self.companions.get(idx) {
+            Some(role) => format!("the server's {role}"),
+            None => format!("the server {}", self.kind),
+        };
+        Some(format!(
+            "{who} ended ({status}); the end of its log:\n{}",
+            self.log_tail()
+        ))
+    }
+
+    /// The last lines of the server's log.
+    pub fn log_tail(&self) -> String {
+        self.scratch.log_tail()
+    }
+
+    /// The server's scratch folder. Its socket and data lie inside.
+    pub fn folder(&self) -> &Path {
+        self.scratch.folder()
+    }
+
+    fn end(&mut self, grace: Duration) -> Result<(), ServerError> {
+        if self.is_stopped {
+            return Ok(());
+        }
+        // All of them are tried, whatever becomes of the first.
+        let mut immortal = None;
+        for (child, process) in &mut self.running {
+            if !end_child(child, *process, &self.scratch, grace) {
+                immortal = Some(process.pid);
+            }
+        }
+        self.is_stopped = immortal.is_none();
+        match immortal {
+            None => Ok(()),
+            Some(pid) => Err(ServerError::Immortal {
+                kind: self.kind,
+                pid,
+            }),
+        }
+    }
+}
+
+impl Drop for PrivateServer {
+    fn drop(&mut self) {
+        // What fails here is left to the reaper.
+        self.end(DROP_GRACE).ok();
+    }
+}
+
+/// A process that answers.
+struct Running<'a> {
+    guard: ChildGuard<'a>,
+    launch: Launch,
+}
+
+impl Running<'_> {
+    fn instance(&self) -> Instance {
+        Instance {
+            pid: self.guard.pid(),
+            socket: self.launch.socket.clone(),
+            tcp: self.launch.tcp,
+            tls: self.launch.tls,
+            abstract_name: self.launch.abstract_name.clone(),
+        }
+    }
+}
+
+/// What the first process that has it has.
+fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T {
+    let found = instances.iter().find_map(pick);
+    found.expect("every kind listens on a socket and on TCP, with one process or with several")
+}
+
+/// The program, and its version.
+fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerError> {
+    if !kind::program_is_its_own(kind) {
+        return Ok((
+            config.self_exe.clone(),
+            env!("CARGO_PKG_VERSION").to_owned(),
+        ));
+    }
+    let binary = binary::require_binary(kind)?;
+    let version = binary::version_of(&binary);
+    Ok((binary, version))
+}
+
+fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
+    let mut login = Login {
+        user: engine::user(protocol).to_owned(),
+        is_for_own_server: true,
+        ..Login::default()
+    };
+    if engine::has_password(protocol) {
+        login.password = account::random_secret()?;
+    }
+    Ok(login)
+}
+
+/// Runs one program of the preparation.
+fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
+    let failed = |status: String| ServerError::Initialise {
+        kind: site.kind,
+        status,
+        log_tail: site.scratch.log_tail(),
+    };
+    let mut guard = ChildGuard::spawn(program, engine::stop_signal(site.protocol), site.scratch)?;
+    match guard.wait(PREPARE_LIMIT, |_| false) {
+        Ok(Waited::Ended(status)) if status.success() => Ok(()),
+        Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
+        Ok(Waited::Ready | Waited::TooLong) => {
+            Err(failed(format!("still running after {PREPARE_LIMIT:?}")))
+        }
+        Err(stopped) => {
+            // Asked politely, `initdb` and `mariadb-install-db` end when the step that they wait for ends.
+            guard.kill_group();
+            Err(stopped)
+        }
+    }
+}
+
+/// Launches until nobody else has taken the port in between.
+fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
+    let mut n_tries = 1;
+    loop {
+        let ports = Ports {
+            plain: free_address()?,
+            tls: free_address()?,
+        };
+        match launch_once(site, idx, ports) {
+            Err(ServerError::Exited { log_tail, .. })
+                if n_tries < LAUNCH_TRIES && log_tail.contains("ddress already in use") =>
+            {
+                n_tries += 1;
+            }
+            outcome => return outcome,
+        }
+    }
+}
+
+/// Launches one process and asks it until it is ready, has ended, or the time is up.
+fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
+    let kind = site.kind;
+    let launch = engine::launch(site, idx, ports)?;
+    let mut guard = ChildGuard::spawn(
+        &launch.program,
+        engine::stop_signal(site.protocol),
+        site.scratch,
+    )?;
+    let limit = engine::ready_limit(site.protocol);
+    let waited = guard.wait(limit, |pid| {
+        let (socket, tcp) = (launch.socket.as_deref(), launch.tcp);
+        ready::is_ready(site.protocol, &site.login, socket, tcp, pid)
+    })?;
+    match waited {
+        Waited::Ready => Ok(Running { guard, launch }),
+        Waited::Ended(status) => Err(ServerError::Exited {
+            kind,
+            status: status.to_string(),
+            log_tail: site.scratch.log_tail(),
+        }),
+        Waited::TooLong => Err(ServerError::NotReady {
+            kind,
+            after: limit,
+            log_tail: site.scratch.log_tail(),
+        }),
+    }
+}
+
+/// An address of 127.0.0.1 that was free a moment ago.
+fn free_address() -> Result<SocketAddr, ServerError> {
+    TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+        .and_then(|listener| listener.local_addr())
+        .map_err(|source| ServerError::Port { source })
+}

@@ -1,0 +1,121 @@
+//! Starting a program for a scratch folder: account, environment, log, and its entry in the books.
+//!
+//! Every process of a private server is started here, so that none is unknown to the reaper.
+
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use looptax_host::program::trusted_program;
+use looptax_model::dsn::Secret;
+
+use crate::servers::ServerError;
+use crate::servers::account::Account;
+use crate::servers::process::{Process, StopSignal};
+use crate::servers::scratch::Scratch;
+
+/// A program to run for a server.
+#[derive(Debug, Clone)]
+pub(crate) struct Program {
+    /// Its file.
+    pub(crate) path: PathBuf,
+    /// Its arguments. They are visible to every user: no secrets.
+    pub(crate) args: Vec<String>,
+    /// What it reads on stdin; nothing when empty.
+    pub(crate) input: String,
+    /// A variable of its environment, which its own account and root alone can read.
+    pub(crate) secret: Option<(&'static str, Secret)>,
+}
+
+/// Starts it in the server's part of the scratch folder, as `account` where there is one, else as us.
+///
+/// The environment is our own choice (`PGDATA` or `MYSQL_HOME` of the caller must not reach it) and
+/// both output streams go to the log.
+pub(crate) fn spawn(
+    program: &Program,
+    account: Option<Account>,
+    stop: StopSignal,
+    scratch: &Scratch,
+) -> Result<(Child, Process), ServerError> {
+    let failed = |source| ServerError::Spawn {
+        program: program.path.clone(),
+        source,
+    };
+    // initdb and its like lie beside a program that was judged when it was found, or elsewhere.
+    if program.path.is_absolute() && !is_own(&program.path) {
+        trusted_program(&program.path).map_err(|why| ServerError::PassedOver {
+            path: program.path.clone(),
+            why,
+        })?;
+    }
+    let log = scratch.open_log()?;
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "a program that only root can change, if looptax has its rights"
+    )]
+    let mut command = Command::new(&program.path);
+    command
+        .args(&program.args)
+        .current_dir(scratch.path(""))
+        .env_clear()
+        .env(
+            "PATH",
+            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+        )
+        .env("LC_ALL", "C")
+        .env("TZ", "UTC")
+        .env("HOME", scratch.path(""))
+        .env("TMPDIR", scratch.path(""))
+        .stdin(if program.input.is_empty() {
+            Stdio::null()
+        } else {
+            Stdio::piped()
+        })
+        .stdout(log.try_clone().map_err(failed)?)
+        .stderr(log);
+    if let Some((name, value)) = &program.secret {
+        command.env(name, value.reveal());
+    }
+    if let Some(account) = account {
+        // As root the standard library also empties the list of supplementary groups.
+        command.uid(account.uid).gid(account.gid);
+    }
+    crate::servers::sys::tie_to_us(&mut command, stop.death_signal());
+    let mut child = command.spawn().map_err(failed)?;
+    match register(&mut child, stop, scratch) {
+        Ok(process) => {
+            if let Some(mut stdin) = child.stdin.take() {
+                // A child that ended early says why by its status and log, not by our broken pipe.
+                stdin.write_all(program.input.as_bytes()).ok();
+            }
+            Ok((child, process))
+        }
+        Err(error) => {
+            child.kill().ok();
+            child.wait().ok();
+            Err(error)
+        }
+    }
+}
+
+/// Whether it is looptax itself, which runs already.
+fn is_own(path: &Path) -> bool {
+    std::env::current_exe().is_ok_and(|it| it == path)
+}
+
+/// Writes the child down before it is fed or waited for.
+fn register(
+    child: &mut Child,
+    stop: StopSignal,
+    scratch: &Scratch,
+) -> Result<Process, ServerError> {
+    // A child that we have not waited for keeps its entry in /proc, even when it has ended.
+    let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
+        action: "read the start time in",
+        path: format!("/proc/{}/stat", child.id()).into(),
+        source: std::io::ErrorKind::NotFound.into(),
+    })?;
+    scratch.note(process)?;
+    Ok(process)
+}

@@ -1,0 +1,343 @@
+//! The arms' turns: a slice over one way, loaded, proved and counted.
+//!
+//! `Flip` leaves the application running and changes the way of its new connections; `Restart` starts it anew for each
+//! slice. What both have in common is in `Turns`.
+
+use std::sync::atomic::AtomicBool;
+use std::thread;
+use std::time::Duration;
+
+use looptax_bench::pages::{PageLoad, PageSlice, PagesLoaded};
+use looptax_bench::{
+    CommandPlan, FilledSlice, SliceOrder, SliceSource, process_tree_cpu_ns, run_once,
+};
+use looptax_model::failure::{Failure, with_causes};
+use looptax_model::record::{Slice, TrialArm, TrialConnections};
+use looptax_model::stats::{Quantile, Side, nearest_rank};
+use looptax_redirect::{RouteCounts, SliceCounts};
+
+use crate::trial::ask::{Ask, Load, Way};
+use crate::trial::counted::Counters;
+use crate::trial::program::Program;
+use crate::trial::ready::wait_for_answer;
+
+/// Between two slices: an application and its servers close the last page's connections meanwhile, which would else be
+/// part of the next page, whatever its arm. Measured with a delay that was injected: without it a page after a pause is
+/// 25 µs shorter than one right after another.
+pub(crate) const GUARD: Duration = Duration::from_millis(2);
+/// Pages that failed, in a thousand, from which on nothing is concluded.
+const MOST_FAILED_PER_MILLE: u64 = 1;
+/// So many failed pages end a trial at once, if they are more than one in a hundred.
+const MANY_FAILED: u64 = 5;
+/// Loads after a start that do not count, at least.
+const LEAST_WARM_UP: usize = 3;
+/// Loads after a start that do not count, at most: together twice as long as what counts.
+const MOST_WARM_UP: usize = 10;
+/// Such a load has this part of a slice's pages.
+const WARM_UP_PART: usize = 5;
+/// A start's pages have settled when two loads on end differ by no more.
+const STEADY: f64 = 0.03;
+
+/// What the turns have in common.
+pub(crate) struct Turns<'a> {
+    pub(crate) ask: &'a Ask,
+    pub(crate) program: &'a mut Program,
+    pub(crate) load: PageLoad,
+    /// The server whose way alone changes, by contrast; `None` for all of them.
+    pub(crate) contrasts: Vec<Option<usize>>,
+    pub(crate) pages_per_slice: usize,
+    pub(crate) stop: &'a AtomicBool,
+    /// What the servers count of pages that do not count here.
+    pub(crate) counters: Counters,
+    /// By contrast: what was seen of its arms in counted epochs.
+    pub(crate) seen: Vec<[TrialArm; 2]>,
+    /// By contrast: time of the supervisor, in nanoseconds.
+    pub(crate) supervisor_ns: Vec<[u64; 2]>,
+    /// Whether all of a slice's connections are made for its pages, and none at a start before.
+    pub(crate) is_flipped: bool,
+    /// What the first page that failed said.
+    pub(crate) first_failure: Option<String>,
+    /// Epochs from this number on are the warm-up's.
+    pub(crate) first_uncounted: u64,
+}
+
+/// Within one process, slice by slice.
+pub(crate) struct Flip<'a>(pub(crate) Turns<'a>);
+
+/// A start for each slice.
+pub(crate) struct Restart<'a>(pub(crate) Turns<'a>);
+
+/// A slice's load, and what the machine spent on it.
+struct Loaded {
+    /// A whole run of a load command stands here as one page.
+    pages: PagesLoaded,
+    application_ns: Option<u64>,
+    servers_ns: Option<u64>,
+}
+
+impl SliceSource for Flip<'_> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        let turns = &mut self.0;
+        // What the last page left behind is done before the next one begins.
+        thread::sleep(GUARD);
+        let number = turns.program.steer(turns.mask(order));
+        let is_warm_up = order.epoch >= turns.first_uncounted;
+        if is_warm_up {
+            turns.counters.begin();
+        }
+        let loaded = turns.load(order, true)?;
+        if is_warm_up {
+            turns.counters.end(loaded.pages.n_asked());
+        }
+        turns.program.check()?;
+        turns.filled(order, number, &loaded)
+    }
+}
+
+impl SliceSource for Restart<'_> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        let turns = &mut self.0;
+        let number = turns.program.steer(turns.mask(order));
+        let (ready, limit) = (turns.ask.ready, turns.ask.start_limit);
+        let started = turns.program.start(ready, limit, turns.stop)?;
+        if started.is_none() {
+            return Ok(None);
+        }
+        wait_for_answer(turns.program, &mut turns.load, limit, turns.stop)?;
+        if turns.warm_up(order)?.is_none() {
+            return Ok(None);
+        }
+        let loaded = turns.load(order, true)?;
+        turns.program.check()?;
+        let filled = turns.filled(order, number, &loaded)?;
+        turns.program.end()?;
+        Ok(filled)
+    }
+}
+
+impl Turns<'_> {
+    /// The routes that are moved in a slice: all, or none; where one server is tried by itself, the others' ways are
+    /// the epoch's chance.
+    fn mask(&self, order: SliceOrder) -> u32 {
+        let is_socket = self.ask.arms[order.side.idx()] == Way::Socket;
+        let only = self.contrasts[order.contrast_idx];
+        self.ask.mask(|server| match only {
+            Some(only) if only != server => order.coins >> (server + 1) & 1 == 1,
+            _ => is_socket,
+        })
+    }
+
+    /// Loads a slice; where it does not count, pages stand for a load command.
+    fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
+        let n_pages = if counts {
+            self.pages_per_slice
+        } else {
+            self.pages_per_slice.div_ceil(WARM_UP_PART)
+        };
+        let inject = self.ask.inject.map(|time| match order.side {
+            Side::Baseline => Duration::ZERO,
+            Side::Other => time,
+        });
+        let slice = PageSlice {
+            epoch: order.epoch,
+            rank: order.rank,
+            n_pages,
+            rate_per_s: self.ask.rate_per_s,
+            inject,
+        };
+        let before = [self.program.cpu_ns(), self.servers_ns()];
+        let pages = match &self.ask.load {
+            Load::Command { .. } if counts => self.run_command()?,
+            _ => self.load.slice(&slice, self.stop)?,
+        };
+        let after = [self.program.cpu_ns(), self.servers_ns()];
+        let [application_ns, servers_ns] =
+            [0, 1].map(|idx| Some(after[idx]?.saturating_sub(before[idx]?)));
+        Ok(Loaded {
+            pages,
+            application_ns,
+            servers_ns,
+        })
+    }
+
+    /// A whole run of the load command.
+    fn run_command(&self) -> Result<PagesLoaded, Failure> {
+        let Load::Command {
+            words,
+            shown,
+            limit,
+            ..
+        } = &self.ask.load
+        else {
+            return Ok(PagesLoaded::default());
+        };
+        let plan = CommandPlan {
+            arm: "load".to_owned(),
+            shown: shown.clone(),
+            words: words.clone(),
+            set: Vec::new(),
+            unset: Vec::new(),
+        };
+        let run = run_once(&plan, *limit, self.stop).map_err(|error| {
+            let hint = "there is no shell: pipes and loops need sh -c '…'; else try it by itself, while the application runs";
+            Failure::usage(
+                format!("the load `{shown}` failed: {}", with_causes(&error)),
+                hint,
+            )
+        })?;
+        Ok(run.map_or_else(PagesLoaded::default, |run| PagesLoaded {
+            start_ns: run.start_ns,
+            active_ns: run.wall_ns,
+            latencies_ns: vec![run.wall_ns],
+            ..PagesLoaded::default()
+        }))
+    }
+
+    /// Loads until two loads on end take alike; `None` when told to stop.
+    fn warm_up(&mut self, order: SliceOrder) -> Result<Option<()>, Failure> {
+        let mut last = None;
+        for idx in 0..MOST_WARM_UP {
+            let order = SliceOrder {
+                // Other pages than those that count, where there are several.
+                rank: order.rank + (1 + idx as u64) * 1_000,
+                ..order
+            };
+            self.counters.begin();
+            let loaded = self.load(order, false)?.pages;
+            self.counters.end(loaded.n_asked());
+            if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+                return Ok(None);
+            }
+            self.program.check()?;
+            let now = mean_ns(&loaded);
+            let change = last
+                .zip(now)
+                .map(|(last, now): (f64, f64)| (now / last - 1.0).abs());
+            if idx + 1 >= LEAST_WARM_UP && change.is_some_and(|change| change <= STEADY) {
+                break;
+            }
+            last = now;
+        }
+        Ok(Some(()))
+    }
+
+    /// CPU time of all servers that are no part of the application; `None` where one's process is not known, or where
+    /// there is none.
+    fn servers_ns(&self) -> Option<u64> {
+        let servers = || self.ask.servers.iter().filter(|it| !it.is_own);
+        servers().next()?;
+        servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
+    }
+
+    /// The slice as it counts, held against what it should be.
+    fn filled(
+        &mut self,
+        order: SliceOrder,
+        number: u32,
+        loaded: &Loaded,
+    ) -> Result<Option<FilledSlice>, Failure> {
+        if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
+            return Ok(None);
+        }
+        let pages = &loaded.pages;
+        let counts = self.program.counts(number);
+        if order.epoch < self.first_uncounted {
+            self.note(order, &counts, pages);
+        }
+        self.object(order)?;
+        let mut latencies: Vec<u64> = pages.latencies_ns.clone();
+        let median_ns = nearest_rank(&mut latencies, Quantile::P50);
+        let n_right = pages.latencies_ns.len() as u64;
+        let narrow = |ns: u64| u32::try_from(ns).unwrap_or(u32::MAX);
+        Ok(Some(FilledSlice {
+            slice: Slice {
+                active_ns: pages.active_ns,
+                completions: n_right,
+                requests: n_right,
+                latency_sum_ns: pages.latencies_ns.iter().sum(),
+                median_ns: self.ask.rate_per_s.and(median_ns).map(narrow),
+                client_cpu_ns: loaded.application_ns,
+                server_cpu_ns: loaded.servers_ns,
+                injected_ns: pages.injected_ns,
+                supervisor_ns: self.is_flipped.then_some(counts.busy_ns),
+                ..Slice::default()
+            },
+            start_ns: pages.start_ns,
+            latencies_ns: pages.latencies_ns.iter().copied().map(narrow).collect(),
+            lag_p99_ns: pages.lag_p99_ns.map(narrow),
+        }))
+    }
+
+    /// Counts what was seen of a slice.
+    fn note(&mut self, order: SliceOrder, counts: &SliceCounts, pages: &PagesLoaded) {
+        if let (None, Some(failed)) = (&self.first_failure, pages.failures.first()) {
+            let url = &self.ask.load.pages()[failed.page_idx].url;
+            let status = failed
+                .status
+                .map_or_else(String::new, |it| format!(" (status {it})"));
+            self.first_failure = Some(format!("; the first was {url}{status}: {}", failed.words));
+        }
+        let arm = &mut self.seen[order.contrast_idx][order.side.idx()];
+        arm.n_slices += 1;
+        arm.n_pages += pages.latencies_ns.len() as u64;
+        arm.n_failed += pages.n_failed();
+        arm.connections
+            .resize(self.ask.servers.len(), TrialConnections::default());
+        for (server, seen) in arm.connections.iter_mut().enumerate() {
+            let routes = self.ask.routes_of(server);
+            let routes = counts.routes.get(routes).unwrap_or_default();
+            seen.n_moved += routes.iter().map(|it| it.n_moved).sum::<u64>();
+            seen.n_left += routes.iter().map(|it| it.n_left).sum::<u64>();
+            seen.n_not_moved += routes.iter().map(|it| it.n_fallen).sum::<u64>();
+            let is_any = |it: &RouteCounts| it.n_moved + it.n_left + it.n_fallen > 0;
+            seen.n_slices += u64::from(routes.iter().any(is_any));
+        }
+        self.supervisor_ns[order.contrast_idx][order.side.idx()] += counts.busy_ns;
+    }
+
+    /// Ends a trial of which nothing can come any more.
+    fn object(&self, order: SliceOrder) -> Result<(), Failure> {
+        let seen = &self.seen[order.contrast_idx];
+        let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();
+        let n_right: u64 = seen.iter().map(|arm| arm.n_pages).sum();
+        if n_failed >= MANY_FAILED && 100 * n_failed > n_failed + n_right {
+            return Err(self.failed(n_failed, n_failed + n_right));
+        }
+        Ok(())
+    }
+
+    fn failed(&self, n_failed: u64, n_all: u64) -> Failure {
+        let first = self.first_failure.as_deref().unwrap_or_default();
+        let what = format!("{n_failed} of {n_all} pages failed{first}");
+        Failure::usage(what, "nothing is concluded from a trial with failed pages; the application's log may say why").invalid()
+    }
+
+    /// What makes a finished contrast worthless: too many pages that failed, connections that went another way.
+    ///
+    /// # Errors
+    /// That.
+    pub(crate) fn check(&self, contrast_idx: usize) -> Result<(), Failure> {
+        let seen = &self.seen[contrast_idx];
+        let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();
+        let n_all = n_failed + seen.iter().map(|arm| arm.n_pages).sum::<u64>();
+        if 1_000 * n_failed > MOST_FAILED_PER_MILLE * n_all {
+            return Err(self.failed(n_failed, n_all));
+        }
+        for (side, arm) in self.ask.arms.into_iter().zip(seen) {
+            let all = &arm.connections;
+            let n_not_moved: u64 = all.iter().map(|it| it.n_not_moved).sum();
+            let n_moved: u64 = all.iter().map(|it| it.n_moved).sum();
+            let n = n_not_moved + n_moved;
+            if side == Way::Socket && (n == 0 || 1_000 * n_not_moved > n) {
+                return Err(self.program.not_moved(n_not_moved, n, None).invalid());
+            }
+        }
+        Ok(())
+    }
+}
+
+fn mean_ns(pages: &PagesLoaded) -> Option<f64> {
+    let n = pages.latencies_ns.len();
+    let sum: u64 = pages.latencies_ns.iter().sum();
+    (n > 0).then(|| sum as f64 / n as f64)
+}

@@ -1,0 +1,356 @@
+//! A look of some seconds before anything counts: what the pages are, which servers they use, how, and how long they take.
+//!
+//! Asks each page over TCP, then over the socket: a page that works over one and not over the other is an answer, too.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_bench::pages::{
+    ExpectedPage, FailedPages, FailureKind, PageFacts, PageLoad, PageSlice,
+};
+use looptax_bench::path::Peer;
+use looptax_model::failure::Failure;
+use looptax_model::record::TrialDesign;
+use looptax_redirect::SocketName;
+
+use crate::trial::ask::Ask;
+use crate::trial::pages::Page;
+use crate::trial::program::Program;
+
+/// Rounds over all pages, over either way; the first of them finds everything cold.
+const ROUNDS: usize = 4;
+/// More pages than so many are not all looked at.
+const MOST_PAGES: usize = 200;
+/// A body may be so much shorter or longer than those that were seen, besides this share of its length.
+const SIZE_SLACK_BYTES: u64 = 512;
+/// Connections per page from which on a server is connected to for pages, and not now and then.
+const PER_PAGE: f64 = 0.1;
+/// A connection is kept that is there in so many looks on end, while no page is asked for.
+const LOOKS_AT_KEPT: usize = 20;
+/// Servers that can be tried each by itself: a contrast for each, and one for all.
+const MOST_EACH: usize = 3;
+/// Between two of them.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Epochs of looks have numbers that no measured one has.
+const LOOKS: u64 = 1 << 40;
+
+/// What was seen.
+#[derive(Debug)]
+pub(crate) struct FirstLook {
+    /// What a right answer looks like, by page.
+    pub(crate) expected: Vec<ExpectedPage>,
+    /// Least and most bytes of each page's body.
+    pub(crate) body_bytes: Vec<[u64; 2]>,
+    /// How the arms can take turns.
+    pub(crate) design: TrialDesign,
+    /// Why.
+    pub(crate) why: String,
+    /// How long a page takes.
+    pub(crate) page: Duration,
+    /// The servers that it connects to, by their indexes.
+    pub(crate) used: Vec<usize>,
+}
+
+/// Looks; `None` when told to stop.
+///
+/// # Errors
+/// What is wrong with the application's pages, or with their ways, and what to do about it.
+pub(crate) fn look(
+    ask: &Ask,
+    program: &mut Program,
+    load: &mut PageLoad,
+    stop: &AtomicBool,
+) -> Result<Option<FirstLook>, Failure> {
+    let pages = ask.load.pages();
+    let over_tcp = look_over(ask, program, load, 0, stop)?;
+    let is_stopped = || stop.load(Ordering::Relaxed);
+    if is_stopped() {
+        return Ok(None);
+    }
+    object_to(program, &over_tcp.failures, pages, "")?;
+    let kept = kept_for_good(ask, program, stop);
+    let (design, why) = design(ask, &over_tcp.per_page, &kept)?;
+    let is_used = |idx: &usize| over_tcp.per_page[*idx] > 0.0 || kept[*idx][0];
+    let used: Vec<usize> = (0..ask.servers.len()).filter(is_used).collect();
+    if ask.is_each && used.len() > MOST_EACH {
+        let n = used.len();
+        let what = format!("--each tries {MOST_EACH} servers at most, the application uses {n}");
+        return Err(Failure::usage(what, "--only PORT,… says which"));
+    }
+    let mut facts = over_tcp.facts;
+    if design == TrialDesign::Flip {
+        let over_socket = look_over(ask, program, load, ask.mask(|_| true), stop)?;
+        if is_stopped() {
+            return Ok(None);
+        }
+        if !over_socket.failures.is_empty() {
+            let over = culprit(ask, program, load, &used, stop)?;
+            object_to(program, &over_socket.failures, pages, &over)?;
+        }
+        for (server, [n_moved, n_fallen]) in ask.servers.iter().zip(&over_socket.n_connections) {
+            if *n_moved == 0 && *n_fallen > 0 {
+                return Err(program.not_moved(*n_fallen, *n_fallen, Some(server)));
+            }
+        }
+        object_to_ways(&facts, &over_socket.facts, pages)?;
+        for (all, other) in facts.iter_mut().zip(&over_socket.facts) {
+            all.add(other);
+        }
+    }
+    let body_bytes: Vec<[u64; 2]> = { facts.iter() }
+        .map(|it| it.body_bytes.unwrap_or_default())
+        .collect();
+    Ok(Some(FirstLook {
+        expected: facts.iter().map(expected).collect(),
+        body_bytes,
+        design,
+        why,
+        page: over_tcp.page,
+        used,
+    }))
+}
+
+/// What was seen over one way.
+struct Seen {
+    facts: Vec<PageFacts>,
+    failures: Vec<FailedPages>,
+    page: Duration,
+    per_page: Vec<f64>,
+    /// By server: moved, and not moved that should have been.
+    n_connections: Vec<[u64; 2]>,
+}
+
+/// Over which socket a page fails that is answered over TCP: where several are used, each is looked at alone.
+fn culprit(
+    ask: &Ask,
+    program: &mut Program,
+    load: &mut PageLoad,
+    used: &[usize],
+    stop: &AtomicBool,
+) -> Result<String, Failure> {
+    let mut failing = Vec::new();
+    for idx in used.iter().filter(|_| used.len() > 1) {
+        let alone = look_over(ask, program, load, ask.mask(|it| it == *idx), stop)?;
+        if !alone.failures.is_empty() {
+            failing.push(ask.servers[*idx].kind.as_str());
+        }
+    }
+    let which = if failing.is_empty() {
+        String::new()
+    } else {
+        format!(" of {}", failing.join(" and of "))
+    };
+    Ok(format!(" over the socket{which}, and answered over TCP"))
+}
+
+fn look_over(
+    ask: &Ask,
+    program: &mut Program,
+    load: &mut PageLoad,
+    mask: u32,
+    stop: &AtomicBool,
+) -> Result<Seen, Failure> {
+    let n_pages = ask.load.pages().len().min(MOST_PAGES);
+    let mut facts = vec![PageFacts::default(); ask.load.pages().len()];
+    let mut seen = Seen {
+        facts: Vec::new(),
+        failures: Vec::new(),
+        page: Duration::ZERO,
+        per_page: vec![0.0; ask.servers.len()],
+        n_connections: vec![[0; 2]; ask.servers.len()],
+    };
+    for round in 0..ROUNDS {
+        let number = program.steer(mask);
+        let slice = PageSlice {
+            epoch: LOOKS + u64::from(mask),
+            rank: round as u64,
+            n_pages,
+            rate_per_s: None,
+            inject: None,
+        };
+        let loaded = load.slice(&slice, stop)?;
+        program.check()?;
+        if stop.load(Ordering::Relaxed) {
+            break;
+        }
+        for (all, own) in facts.iter_mut().zip(&loaded.facts) {
+            all.add(own);
+        }
+        seen.failures.extend(loaded.failures);
+        // The first round of an application does what no later one does.
+        if round == 0 {
+            continue;
+        }
+        let n = loaded.latencies_ns.len().max(1) as f64;
+        let sum: u64 = loaded.latencies_ns.iter().sum();
+        seen.page = Duration::from_nanos((sum as f64 / n) as u64);
+        let counts = program.counts(number);
+        for (server, per_page) in seen.per_page.iter_mut().enumerate() {
+            let routes = counts.routes.get(ask.routes_of(server)).unwrap_or_default();
+            for route in routes {
+                seen.n_connections[server][0] += route.n_moved;
+                seen.n_connections[server][1] += route.n_fallen;
+            }
+            let n_connections: u64 = { routes.iter() }
+                .map(|it| it.n_moved + it.n_left + it.n_fallen)
+                .sum();
+            *per_page += n_connections as f64 / n / (ROUNDS - 1) as f64;
+        }
+    }
+    seen.facts = facts;
+    Ok(seen)
+}
+
+/// What a right answer looks like after those that were seen.
+fn expected(facts: &PageFacts) -> ExpectedPage {
+    let [least, most] = facts.body_bytes.unwrap_or_default();
+    let status = facts.statuses.first().map_or(200, |(status, _)| *status);
+    ExpectedPage {
+        status,
+        body_bytes: (least / 2).saturating_sub(SIZE_SLACK_BYTES)..=2 * most + SIZE_SLACK_BYTES,
+    }
+}
+
+/// Which way the application's open connections go, by server: `[TCP, socket]`.
+fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
+    let peers = program.peers();
+    let kept = ask.servers.iter().map(|server| {
+        let over_tcp = |peer: &Peer| match peer {
+            Peer::Tcp(at) => server.from.iter().any(|from| {
+                (from.ip().to_canonical(), from.port()) == (at.ip().to_canonical(), at.port())
+            }),
+            Peer::Unix(_) => false,
+        };
+        let over_socket = |peer: &Peer| match (peer, &server.to) {
+            (Peer::Unix(path), SocketName::Path(to)) => path == to,
+            _ => false,
+        };
+        [peers.iter().any(over_tcp), peers.iter().any(over_socket)]
+    });
+    kept.collect()
+}
+
+/// The same of those that stay: many an application closes a page's connection only when its answer is long out.
+fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
+    let mut found = kept(ask, program);
+    for _ in 0..LOOKS_AT_KEPT {
+        if found.iter().all(|[over_tcp, _]| !over_tcp) || stop.load(Ordering::Relaxed) {
+            break;
+        }
+        thread::sleep(PAUSE);
+        found = kept(ask, program);
+    }
+    found
+}
+
+/// How the arms can take turns, and why so.
+fn design(
+    ask: &Ask,
+    per_page: &[f64],
+    kept: &[[bool; 2]],
+) -> Result<(TrialDesign, String), Failure> {
+    let names = |is_wanted: &dyn Fn(usize) -> bool| {
+        let wanted = (0..ask.servers.len()).filter(|idx| is_wanted(*idx));
+        let names: Vec<&str> = wanted.map(|idx| &*ask.servers[idx].kind).collect();
+        names.join(" and ")
+    };
+    let is_new = |idx: usize| per_page[idx] >= PER_PAGE;
+    let is_kept = |idx: usize| kept[idx][0];
+    let (new, held) = (names(&is_new), names(&is_kept));
+    if new.is_empty() && held.is_empty() {
+        let over_socket = names(&|idx| kept[idx][1]);
+        return Err(if over_socket.is_empty() {
+            Failure::usage(
+                format!(
+                    "the pages connect to none of the servers here that have a socket ({})",
+                    names(&|_| true)
+                ),
+                "is there a page that asks the database? a cache may answer instead; --map ADDRESS=SOCKET names other servers",
+            )
+        } else {
+            Failure::usage(
+                format!("the application talks to {over_socket} over the socket already"),
+                "there is nothing to try: `looptax find` says who still pays for TCP",
+            )
+        });
+    }
+    Ok(match ask.design {
+        Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart asks for it".to_owned()),
+        Some(TrialDesign::Flip) if !held.is_empty() => {
+            let what = format!("the application keeps its connections to {held}");
+            return Err(Failure::usage(
+                what,
+                "--restart starts it anew for each turn",
+            ));
+        }
+        _ if !held.is_empty() => (
+            TrialDesign::Restart,
+            format!("it keeps its connections to {held}"),
+        ),
+        _ => (
+            TrialDesign::Flip,
+            format!("its pages connect anew to {new}"),
+        ),
+    })
+}
+
+/// What is wrong with pages that failed.
+fn object_to(
+    program: &Program,
+    failures: &[FailedPages],
+    pages: &[Page],
+    over: &str,
+) -> Result<(), Failure> {
+    let Some(failed) = failures.first() else {
+        return Ok(());
+    };
+    program.check_after_failure()?;
+    let url = &pages[failed.page_idx].url;
+    let words = &failed.words;
+    let what = match (failed.kind, failed.status) {
+        (FailureKind::Status, Some(status)) => {
+            let colon = if words.is_empty() { "" } else { ": " };
+            format!("{url} answers with status {status}{over}{colon}{words}")
+        }
+        _ => format!("{url} is not answered{over}: {words}"),
+    };
+    let what = what + &program.said();
+    let hint = match failed.kind {
+        FailureKind::Http2 => {
+            "let the application speak HTTP/1.1 as well: looptax asks for pages in that"
+        }
+        FailureKind::Tls => "name the page by https://",
+        FailureKind::NoHttp => "name the port at which the application speaks HTTP",
+        FailureKind::Timeout => "--page-limit gives a page more time",
+        _ if !over.is_empty() => "`looptax check` says what the socket needs; nothing was changed",
+        _ => "name a page that works, by --url",
+    };
+    Err(Failure::usage(what, hint))
+}
+
+/// A page has to be the same page over both ways.
+fn object_to_ways(tcp: &[PageFacts], socket: &[PageFacts], pages: &[Page]) -> Result<(), Failure> {
+    for ((tcp, socket), page) in tcp.iter().zip(socket).zip(pages) {
+        let status = |facts: &PageFacts| facts.statuses.first().map(|(status, _)| *status);
+        let (over_tcp, over_socket) = (status(tcp), status(socket));
+        let bytes = socket.body_bytes.unwrap_or_default();
+        let right = expected(tcp).body_bytes;
+        let is_alike = over_tcp.is_none()
+            || over_socket.is_none()
+            || over_tcp == over_socket && bytes.iter().all(|bytes| right.contains(bytes));
+        if !is_alike {
+            let [of_tcp, of_socket] = [over_tcp, over_socket].map(Option::unwrap_or_default);
+            return Err(Failure::usage(
+                format!(
+                    "{} is another page over the socket: status {of_socket} and {} bytes, over TCP status {of_tcp} and {} bytes",
+                    page.url,
+                    bytes[1],
+                    tcp.body_bytes.unwrap_or_default()[1],
+                ),
+                "`looptax check` says what the socket needs; nothing was changed",
+            ));
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,206 @@
+//! A trial from its start to its record: first look, turns, judgement.
+//!
+//! The straight way: the application starts, is looked at, takes turns, and each contrast becomes a comparison of the
+//! record. What ends it on the way leaves what was measured before.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use crate::observer::{Scene, Unit};
+use crate::plan::DELTA;
+use crate::spec::Effort;
+use crate::{Observer, RecordWriter};
+use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener};
+use looptax_bench::path::TlsClient;
+use looptax_bench::{SliceSource, SlicesPlan, Stopping, WarmUp, run_slices};
+use looptax_model::failure::Failure;
+use looptax_model::record::{TrialArm, TrialDesign};
+use looptax_model::stats::StopRule;
+
+use crate::trial::arms::{Flip, Restart, Turns};
+use crate::trial::ask::{Ask, Way};
+use crate::trial::behind::with_names;
+use crate::trial::counted::Counters;
+use crate::trial::first_look::{FirstLook, look};
+use crate::trial::opener::Opener;
+use crate::trial::program::Program;
+use crate::trial::ready::wait_for_answer;
+use crate::trial::record;
+use crate::trial::shape::{Shape, contrasts, plan_text, shape};
+
+/// Latencies beyond so many bytes are not kept.
+const MOST_SAMPLE_BYTES: usize = 256 << 20;
+/// Epochs of the warm-up have numbers from here on.
+const FIRST_UNCOUNTED: u64 = 1 << 32;
+
+/// Tries the application, and puts what came of it into the record; `tell` hears what the first look found.
+///
+/// # Errors
+/// What is wrong with the application, its pages or their ways, with the next step; what was measured before is in the
+/// record.
+pub fn measure(
+    ask: &Ask,
+    mut program: Program,
+    writer: &mut RecordWriter,
+    observer: &mut dyn Observer,
+    tell: &dyn Fn(&str),
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    let measured = run(ask, &mut program, writer, observer, tell, stop);
+    let ended = program.end();
+    writer.record.interrupted |= stop.load(Ordering::Relaxed);
+    writer.save_early();
+    if stop.load(Ordering::Relaxed) {
+        return Ok(());
+    }
+    measured.and(ended)
+}
+
+fn run(
+    ask: &Ask,
+    program: &mut Program,
+    writer: &mut RecordWriter,
+    observer: &mut dyn Observer,
+    tell: &dyn Fn(&str),
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    observer.say("starting the application");
+    let mut load = page_load(ask)?;
+    program.steer(0);
+    if program.start(ask.ready, ask.start_limit, stop)?.is_none() {
+        return Ok(());
+    }
+    wait_for_answer(program, &mut load, ask.start_limit, stop)?;
+    let ask = &with_names(ask, program);
+    observer.say("looking at its pages over TCP and over the socket");
+    let Some(seen) = look(ask, program, &mut load, stop)? else {
+        return Ok(());
+    };
+    for (page_idx, expected) in seen.expected.iter().enumerate() {
+        load.expect(page_idx, expected.clone());
+    }
+    if seen.design == TrialDesign::Restart {
+        program.end()?;
+    }
+    let shape = shape(ask, &seen);
+    observer.say("warming up");
+    tell(&plan_text(ask, &seen, &shape));
+    observer.begin(scene(ask, &seen));
+    let contrasts = contrasts(ask, &seen);
+    let n_contrasts = contrasts.len();
+    let turns = Turns {
+        ask,
+        program,
+        load,
+        contrasts,
+        pages_per_slice: shape.pages_per_slice,
+        stop,
+        counters: Counters::open(ask),
+        seen: vec![[TrialArm::default(), TrialArm::default()]; n_contrasts],
+        supervisor_ns: vec![[0; 2]; n_contrasts],
+        first_uncounted: FIRST_UNCOUNTED,
+        first_failure: None,
+        is_flipped: seen.design == TrialDesign::Flip,
+    };
+    let plan = slices_plan(ask, &seen, &shape);
+    let (outcome, turns) = match seen.design {
+        TrialDesign::Flip => {
+            let mut flip = Flip(turns);
+            let source: &mut dyn SliceSource = &mut flip;
+            (run_slices(&plan, source, observer, stop), flip.0)
+        }
+        TrialDesign::Restart => {
+            let mut restart = Restart(turns);
+            let source: &mut dyn SliceSource = &mut restart;
+            (run_slices(&plan, source, observer, stop), restart.0)
+        }
+    };
+    observer.end();
+    record::add_comparisons(
+        &record::Done {
+            ask,
+            seen: &seen,
+            shape: &shape,
+            turns: &turns,
+        },
+        outcome,
+        writer,
+    )
+}
+
+fn page_load(ask: &Ask) -> Result<PageLoad, Failure> {
+    let tls = TlsClient::trusting_anybody()
+        .map_err(|error| Failure::new(format!("cannot prepare TLS: {error}")))?;
+    let mut opener = Opener {
+        addresses: Vec::new(),
+        tls,
+        limit: ask.page_limit,
+    };
+    let pages = ask
+        .load
+        .pages()
+        .iter()
+        .map(|page| page.for_load(&mut opener.addresses));
+    let pages: Result<Vec<_>, _> = pages.collect();
+    let plan = PageLoadPlan {
+        seed: ask.seed,
+        n_clients: ask.clients,
+        answer_limit: ask.page_limit,
+    };
+    let pages = pages?;
+    let opener: Arc<dyn PageOpener> = Arc::new(opener);
+    Ok(PageLoad::start(plan, pages, &opener)?)
+}
+
+fn slices_plan(ask: &Ask, seen: &FirstLook, shape: &Shape) -> SlicesPlan {
+    let arms = ask.arms.map(Way::name).join(", ");
+    let name = |only: Option<usize>| match only {
+        Some(only) => format!("{} alone: {arms}", ask.servers[only].kind),
+        None => arms.clone(),
+    };
+    let warm_up = match seen.design {
+        TrialDesign::Flip => WarmUp {
+            least_epochs: 2,
+            least: Duration::from_secs(1),
+            at_most: Duration::from_secs(10),
+        },
+        // Each start has its own.
+        TrialDesign::Restart => WarmUp {
+            least_epochs: 0,
+            least: Duration::ZERO,
+            at_most: Duration::ZERO,
+        },
+    };
+    SlicesPlan {
+        seed: ask.seed,
+        contrasts: contrasts(ask, seen).into_iter().map(name).collect(),
+        slices_per_epoch: shape.slices_per_epoch,
+        connections: ask.clients,
+        warm_up,
+        stopping: Stopping {
+            analyses: shape.analyses.clone(),
+            rule: StopRule {
+                is_precise: ask.effort == Effort::Precise,
+            },
+            delta: DELTA,
+            deadline: None,
+        },
+        max_sample_bytes: MOST_SAMPLE_BYTES,
+    }
+}
+
+fn scene(ask: &Ask, seen: &FirstLook) -> Scene {
+    let arms = ask.arms.map(|way| way.name().to_owned());
+    Scene {
+        title: ask
+            .load
+            .pages()
+            .first()
+            .map_or_else(String::new, |page| page.url.clone()),
+        arms: vec![arms; contrasts(ask, seen).len()],
+        news: "warming up".to_owned(),
+        unit: Unit::Requests,
+        processes: Vec::new(),
+    }
+}

@@ -1,0 +1,23 @@
+//! Connections to the application's own pages, which lie on this machine: plain, or with TLS that trusts whoever answers.
+
+use std::io;
+use std::time::Duration;
+
+use looptax_bench::pages::{PageOpener, PageStream};
+use looptax_bench::path::{TlsClient, WebAddress};
+
+/// Opens connections to some addresses.
+pub struct Opener {
+    /// By number.
+    pub addresses: Vec<WebAddress>,
+    /// For those with TLS.
+    pub tls: TlsClient,
+    /// No single wait of a page is longer.
+    pub limit: Duration,
+}
+
+impl PageOpener for Opener {
+    fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>> {
+        self.addresses[address_idx].open(&self.tls, self.limit)
+    }
+}

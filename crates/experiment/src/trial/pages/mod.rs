@@ -1,0 +1,178 @@
+//! The pages that an application is asked for: what `--url`, `--urls` and `--from-log` name.
+//!
+//! Text in, pages out, with what could not be read; only addresses of this machine are taken, as the caller's resolver
+//! knows them. [`Page::for_load`] makes the load engine's page of one. No file is opened here.
+
+mod list;
+mod log;
+
+use std::collections::HashMap;
+use std::fmt;
+
+use looptax_bench::pages as load;
+use looptax_bench::path::{Resolve, WebAddress, WebPage};
+use looptax_wire::WireError;
+use looptax_wire::http::Request;
+
+pub use list::from_list;
+pub use log::from_log;
+
+/// A page to ask for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Page {
+    /// Its URL, as it may be shown.
+    pub url: String,
+    /// `GET`, where nothing else was said.
+    pub method: String,
+    /// Sent besides those that every request has, or in their place.
+    pub headers: Vec<(String, String)>,
+    /// Sent with it.
+    pub body: Vec<u8>,
+    /// How often it is asked for, against the others.
+    pub weight: u64,
+    /// Where and what.
+    at: WebPage,
+}
+
+/// What could not be read, and where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// Its line, from 1; `None` where it is about the whole.
+    pub line: Option<usize>,
+    /// What is wrong.
+    pub what: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.line {
+            Some(line) => write!(f, "line {line}: {}", self.what),
+            None => f.write_str(&self.what),
+        }
+    }
+}
+
+impl Page {
+    /// Reads a URL of this machine.
+    ///
+    /// # Errors
+    /// What is wrong with it: no URL, neither http:// nor https://, an account in it, another machine.
+    pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
+        let at = WebPage::parse(text, resolve)?;
+        Ok(Self {
+            url: at.url(),
+            method: "GET".to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            weight: 1,
+            at,
+        })
+    }
+
+    /// Another page of the same site, asked for in the same way.
+    fn sibling(&self, target: String, weight: u64) -> Self {
+        let at = WebPage {
+            target,
+            ..self.at.clone()
+        };
+        Self {
+            url: at.url(),
+            weight,
+            at,
+            ..self.clone()
+        }
+    }
+
+    /// Where it is asked for.
+    pub fn address(&self) -> &WebAddress {
+        &self.at.address
+    }
+
+    /// The page as the load engine asks for it; its address is added to `addresses` where it is not among them.
+    ///
+    /// # Errors
+    /// [`WireError::Request`] for a method, target or header that HTTP does not allow.
+    pub fn for_load(&self, addresses: &mut Vec<WebAddress>) -> Result<load::Page, WireError> {
+        let known = addresses.iter().position(|it| it == self.address());
+        let address_idx = known.unwrap_or_else(|| {
+            addresses.push(self.address().clone());
+            addresses.len() - 1
+        });
+        let mut headers = self.headers.clone();
+        let usual = [
+            ("user-agent", concat!("looptax/", env!("CARGO_PKG_VERSION"))),
+            ("accept", "*/*"),
+        ];
+        for (name, value) in usual {
+            if !headers.iter().any(|it| it.0.eq_ignore_ascii_case(name)) {
+                headers.push((name.to_owned(), value.to_owned()));
+            }
+        }
+        let (authority, target) = (&self.at.authority, &self.at.target);
+        Ok(load::Page {
+            request: Request::new(&self.method, authority, target, &headers, &self.body)?,
+            address_idx,
+            weight: self.weight,
+            expected: None,
+        })
+    }
+}
+
+/// Pages in the order in which they were first named, each once.
+#[derive(Default)]
+struct Counted {
+    pages: Vec<Page>,
+    places: HashMap<(String, String), usize>,
+}
+
+impl Counted {
+    /// A page that was named before has more weight.
+    fn add(&mut self, page: Page) {
+        let key = (page.method.clone(), page.url.clone());
+        let place = *self.places.entry(key).or_insert(self.pages.len());
+        match self.pages.get_mut(place) {
+            Some(known) => known.weight += page.weight,
+            None => self.pages.push(page),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::IpAddr;
+    use std::time::Duration;
+
+    use looptax_bench::path::TlsClient;
+
+    use super::*;
+    use crate::trial::Opener;
+
+    /// A machine without a name.
+    pub(super) fn resolve(host: &str) -> Option<IpAddr> {
+        host.parse().ok().filter(IpAddr::is_loopback)
+    }
+
+    #[test]
+    fn pages_of_one_address_share_it() {
+        let mut addresses = Vec::new();
+        let mut load = |url: &str| {
+            let page = Page::parse(url, &resolve).unwrap();
+            page.for_load(&mut addresses).unwrap().address_idx
+        };
+        let urls = [
+            "http://localhost/a",
+            "https://localhost:80/",
+            "http://127.0.0.1/b",
+        ];
+        assert_eq!(urls.map(&mut load), [0, 1, 0]);
+        let mut page = Page::parse("http://localhost/", &resolve).unwrap();
+        page.headers = vec![("a b".to_owned(), String::new())];
+        assert!(page.for_load(&mut addresses).is_err());
+        let opener = Opener {
+            addresses,
+            tls: TlsClient::trusting_anybody().unwrap(),
+            limit: Duration::from_secs(1),
+        };
+        assert_eq!(opener.addresses.len(), 2);
+    }
+}

@@ -1,0 +1,47 @@
+//! Whether an application that listens answers, too: what stands in front of it may listen long before it.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_bench::pages::{FailedPages, PageLoad, PageSlice};
+use looptax_model::failure::Failure;
+
+use crate::trial::program::Program;
+
+/// Between two looks.
+const LOOK: Duration = Duration::from_millis(50);
+/// Epochs of these looks have numbers that no other one has.
+const LOOKS: u64 = 1 << 41;
+/// What a server says whose application is not there yet.
+const NOT_YET: [u16; 3] = [502, 503, 504];
+
+/// Waits until a page is no longer answered by "not yet", or for so long; what is wrong with a page is said by who looks
+/// at them.
+///
+/// # Errors
+/// How the program ended, and those of the load.
+pub(crate) fn wait_for_answer(
+    program: &Program,
+    load: &mut PageLoad,
+    limit: Duration,
+    stop: &AtomicBool,
+) -> Result<(), Failure> {
+    for rank in 0..limit.as_millis() / LOOK.as_millis() {
+        let slice = PageSlice {
+            epoch: LOOKS,
+            rank: rank as u64,
+            n_pages: 1,
+            rate_per_s: None,
+            inject: None,
+        };
+        let failures = load.slice(&slice, stop)?.failures;
+        program.check()?;
+        let is_early = |it: &FailedPages| it.status.is_some_and(|it| NOT_YET.contains(&it));
+        if stop.load(Ordering::Relaxed) || !failures.iter().any(is_early) {
+            break;
+        }
+        thread::sleep(LOOK);
+    }
+    Ok(())
+}

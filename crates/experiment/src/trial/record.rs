@@ -1,0 +1,235 @@
+//! What was measured, as comparisons of the record: judged from their own raw numbers, as any other.
+
+use crate::plan::DELTA;
+use crate::spec::Effort;
+use crate::{RecordWriter, ending_of, placement_used, planned_looks};
+use looptax_bench::{ContrastRun, Placement, SlicesOutcome};
+use looptax_model::analysis::Ending;
+use looptax_model::analysis::proved_arm::ProvedArm;
+use looptax_model::failure::{Failure, with_causes};
+use looptax_model::record;
+use looptax_redirect::SocketName;
+use looptax_store::unpack;
+use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialServer};
+
+use crate::trial::arms::Turns;
+use crate::trial::ask::{Ask, Load, Server, Way};
+use crate::trial::first_look::FirstLook;
+use crate::trial::shape::Shape;
+
+/// The level of a contrast that was cut short before a look.
+const CUT_SHORT_ALPHA: f64 = 0.002;
+/// Pages that a record names.
+const MOST_PAGES: usize = 50;
+
+/// A trial that is over.
+pub(crate) struct Done<'a> {
+    pub(crate) ask: &'a Ask,
+    pub(crate) seen: &'a FirstLook,
+    pub(crate) shape: &'a Shape,
+    pub(crate) turns: &'a Turns<'a>,
+}
+
+/// Puts a comparison for each contrast into the record.
+///
+/// # Errors
+/// What ended the measuring, or makes it worthless; the comparisons are in the record all the same, as invalid ones.
+pub(crate) fn add_comparisons(
+    done: &Done<'_>,
+    outcome: SlicesOutcome,
+    writer: &mut RecordWriter,
+) -> Result<(), Failure> {
+    let mut wrong = Ok(());
+    let SlicesOutcome {
+        contrasts: runs,
+        n_warm_up_epochs,
+        failure,
+    } = outcome;
+    for (contrast_idx, (only, run)) in done.turns.contrasts.iter().copied().zip(runs).enumerate() {
+        if run.epochs.is_empty() {
+            continue;
+        }
+        let mut ending = ending_of(&run, CUT_SHORT_ALPHA, failure.as_ref());
+        if let Err(objection) = done.turns.check(contrast_idx) {
+            ending.invalid.push(with_causes(&objection));
+            wrong = wrong.and(Err(objection));
+        }
+        let comparison = done.skeleton(contrast_idx, only, n_warm_up_epochs);
+        let arms = done.arms(contrast_idx);
+        add(comparison, run, ending, &arms, writer);
+    }
+    looptax_model::analysis::add_trial_bill(&mut writer.record.comparisons);
+    failure.map_or(wrong, |failure| Err(failure.into()))
+}
+
+fn add(
+    mut comparison: Comparison,
+    run: ContrastRun,
+    ending: Ending,
+    arms: &[ProvedArm],
+    writer: &mut RecordWriter,
+) {
+    let epochs = run.epochs.into_iter().map(|epoch| writer.pack_epoch(epoch));
+    comparison.raw.epochs = epochs.collect();
+    looptax_model::analysis::judge(&mut comparison, arms, &[ending], &mut |samples| {
+        unpack(samples).unwrap_or_default()
+    });
+    writer.record.comparisons.push(comparison);
+}
+
+impl Done<'_> {
+    fn skeleton(
+        &self,
+        contrast_idx: usize,
+        only: Option<usize>,
+        n_warm_up_epochs: usize,
+    ) -> Comparison {
+        let (ask, shape) = (self.ask, self.shape);
+        let octets = match self.seen.design {
+            TrialDesign::Flip if shape.epoch.is_zero() => 0,
+            TrialDesign::Flip => shape.slices_per_epoch / 8,
+            TrialDesign::Restart => 0,
+        };
+        let schedule = record::Schedule {
+            // A slice is as long as its pages take.
+            slice_ms: shape.slice.as_secs_f64() * 1e3,
+            guard_ms: shape.guard.as_secs_f64() * 1e3,
+            octets_per_epoch: octets as u32,
+            looks: planned_looks(&shape.analyses),
+            fixed: matches!(ask.effort, Effort::Epochs(_) | Effort::Time(_)),
+            precise: ask.effort == Effort::Precise,
+            delta_pct: DELTA * 100.0,
+            warmup_epochs: n_warm_up_epochs as u32,
+            seed: Hex64(ask.seed),
+        };
+        let first = ask.load.pages().first();
+        let target = record::Target {
+            kind: "application".to_owned(),
+            name: first.map_or_else(String::new, |page| page.url.clone()),
+            ..record::Target::default()
+        };
+        let workload = record::Workload {
+            name: "page".to_owned(),
+            statements: 1,
+            pipeline: 1,
+            ..record::Workload::default()
+        };
+        let load = record::Load {
+            rate_per_s: ask.rate_per_s,
+            arrivals: ask.rate_per_s.map(|_| "poisson".to_owned()),
+            ..record::Load::default()
+        };
+        Comparison {
+            connections: ask.clients as u32,
+            load,
+            trial: Some(self.trial(contrast_idx, only)),
+            ..Comparison::unmeasured(
+                target,
+                workload,
+                placement_used(Placement::Free),
+                record::Client::Command,
+                schedule,
+            )
+        }
+    }
+
+    fn trial(&self, contrast_idx: usize, only: Option<usize>) -> Trial {
+        let ask = self.ask;
+        let pages = ask.load.pages();
+        let named = pages
+            .iter()
+            .zip(&self.seen.expected)
+            .zip(&self.seen.body_bytes);
+        let named = named
+            .take(MOST_PAGES)
+            .map(|((page, expected), body_bytes)| TrialPage {
+                url: page.url.clone(),
+                status: expected.status,
+                body_bytes: *body_bytes,
+            });
+        let mut arms = self.turns.seen[contrast_idx].clone();
+        for (arm, ns) in arms.iter_mut().zip(self.turns.supervisor_ns[contrast_idx]) {
+            arm.supervisor_us_per_page = ns as f64 / 1e3 / (arm.n_pages.max(1)) as f64;
+        }
+        Trial {
+            command: ask.command.clone(),
+            design: self.seen.design,
+            pages: named.collect(),
+            n_pages: pages.len() as u64,
+            load_command: match &ask.load {
+                Load::Command { shown, .. } => Some(shown.clone()),
+                Load::Pages(_) => None,
+            },
+            servers: ask.servers.iter().map(server).collect(),
+            only: only.map(|only| only as u32),
+            arms,
+            p95_us: [unknown(), unknown()],
+            p95_added_us: unknown(),
+            added_by_configuration_us: unknown(),
+            counted: self.turns.counters.per_page(),
+            bill: None,
+        }
+    }
+
+    fn arms(&self, contrast_idx: usize) -> [ProvedArm; 2] {
+        let seen = &self.turns.seen[contrast_idx];
+        [0, 1].map(|idx| {
+            let way = self.ask.arms[idx];
+            let servers = self.ask.servers.iter();
+            let ends = servers.map(|server| match way {
+                Way::Socket => shown(&server.to),
+                Way::Tcp => server
+                    .from
+                    .first()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            });
+            let ends: Vec<String> = ends.collect();
+            ProvedArm {
+                name: way.name().to_owned(),
+                endpoint: ends.join(", "),
+                verified: is_proved(way, &seen[idx]),
+                proof: record::Proof {
+                    family: match way {
+                        Way::Socket => "AF_UNIX".to_owned(),
+                        Way::Tcp => "AF_INET".to_owned(),
+                    },
+                    ..record::Proof::default()
+                },
+            }
+        })
+    }
+}
+
+/// Until it is judged.
+fn unknown() -> record::Figure {
+    record::Figure::missing("not judged")
+}
+
+/// Whether the supervisor did with an arm's connections what its name says, and had any.
+fn is_proved(way: Way, seen: &TrialArm) -> bool {
+    let sum =
+        |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
+    let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));
+    match way {
+        Way::Socket => moved > 0,
+        Way::Tcp => left > 0,
+    }
+}
+
+fn server(server: &Server) -> TrialServer {
+    TrialServer {
+        kind: server.kind.clone(),
+        from: server.from.iter().map(ToString::to_string).collect(),
+        socket: shown(&server.to),
+        pid: server.pid,
+    }
+}
+
+/// As people write it.
+fn shown(socket: &SocketName) -> String {
+    match socket {
+        SocketName::Path(path) => path.display().to_string(),
+        SocketName::Abstract(name) => format!("@{}", String::from_utf8_lossy(name)),
+    }
+}

@@ -1,0 +1,156 @@
+//! How slices make epochs and epochs a trial, from what the first look saw; and the same in words.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::plan::minutes;
+use crate::spec::Effort;
+use looptax_model::record::TrialDesign;
+use looptax_model::stats::InterimAnalyses;
+
+use crate::trial::arms::GUARD;
+use crate::trial::ask::{Ask, Load, Server};
+use crate::trial::first_look::FirstLook;
+
+/// A slice of several clients has so many pages of each, so that they wait for each other only now and then.
+const PAGES_PER_CLIENT: usize = 4;
+/// An epoch should last so long: its pauses and looks at the machine then cost little.
+const EPOCH: Duration = Duration::from_millis(500);
+/// Most octets of slices in one.
+const MOST_OCTETS: usize = 8;
+/// Epochs longer than this are planned as those of whole commands: forty at most.
+const LONG_EPOCH: Duration = Duration::from_millis(1_500);
+/// Pages that a start's slice should have at least.
+const LEAST_PER_START: usize = 20;
+/// Pages of an open loop's slice at least: their median decides.
+const LEAST_PER_RATE: usize = 10;
+/// Of a start that is measured so long, the rest is starting, warming up and ending: a guess for the plan.
+const OVERHEAD: u32 = 3;
+/// An interval at the level of a single look takes so many epochs.
+const LEAST_EPOCHS: usize = 6;
+/// A time that would hold more epochs ends earlier.
+const MOST_EPOCHS: usize = 10_000;
+
+/// How slices make epochs, and epochs a trial.
+#[derive(Debug, Clone)]
+pub(crate) struct Shape {
+    pub(crate) pages_per_slice: usize,
+    pub(crate) slices_per_epoch: usize,
+    pub(crate) analyses: InterimAnalyses,
+    /// What counts of a slice; zero where a first run has to show it.
+    pub(crate) slice: Duration,
+    /// Between two slices.
+    pub(crate) guard: Duration,
+    /// All of an epoch, with what does not count.
+    pub(crate) epoch: Duration,
+}
+
+/// The shape of a trial.
+pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
+    let page_s = seen.page.as_secs_f64().max(1e-6);
+    let per_s = ask.rate_per_s.unwrap_or(ask.clients as f64 / page_s);
+    let within = |time: Duration| (per_s * time.as_secs_f64()).ceil() as usize;
+    if let Load::Command { .. } = ask.load {
+        return whole_runs(ask);
+    }
+    let (pages_per_slice, slices_per_epoch, overhead) = match seen.design {
+        TrialDesign::Restart => (within(ask.start).max(LEAST_PER_START), 4, OVERHEAD),
+        TrialDesign::Flip => {
+            let n = match ask.rate_per_s {
+                Some(_) => within(EPOCH / 2).max(LEAST_PER_RATE),
+                None if ask.clients > 1 => PAGES_PER_CLIENT * ask.clients,
+                None => 1,
+            };
+            let octet_s = 8.0 * n as f64 / per_s;
+            let octets = (EPOCH.as_secs_f64() / octet_s).ceil() as usize;
+            (n, 8 * octets.clamp(1, MOST_OCTETS), 1)
+        }
+    };
+    let slice = Duration::from_secs_f64(pages_per_slice as f64 / per_s);
+    let guard = match seen.design {
+        TrialDesign::Flip => GUARD,
+        TrialDesign::Restart => Duration::ZERO,
+    };
+    let epoch = (slice * overhead + guard) * slices_per_epoch as u32;
+    let n_contrasts = contrasts(ask, seen).len() as f64;
+    let analyses = match ask.effort {
+        Effort::Precise => InterimAnalyses::full(),
+        Effort::Full if epoch <= LONG_EPOCH => InterimAnalyses::full(),
+        Effort::Full | Effort::Quick => InterimAnalyses::quick(),
+        Effort::Epochs(n) => InterimAnalyses::fixed(n),
+        Effort::Time(time) => {
+            let n = time.as_secs_f64() / epoch.as_secs_f64() / n_contrasts;
+            InterimAnalyses::fixed((n as usize).clamp(LEAST_EPOCHS, MOST_EPOCHS))
+        }
+    };
+    Shape {
+        pages_per_slice,
+        slices_per_epoch,
+        analyses,
+        slice,
+        guard,
+        epoch,
+    }
+}
+
+/// How long a run of a load command takes shows in the first one.
+fn whole_runs(ask: &Ask) -> Shape {
+    let analyses = match ask.effort {
+        Effort::Full | Effort::Quick => InterimAnalyses::quick(),
+        Effort::Precise => InterimAnalyses::full(),
+        Effort::Epochs(n) => InterimAnalyses::fixed(n),
+        Effort::Time(_) => InterimAnalyses::fixed(LEAST_EPOCHS),
+    };
+    Shape {
+        pages_per_slice: 1,
+        slices_per_epoch: 4,
+        analyses,
+        slice: Duration::ZERO,
+        guard: Duration::ZERO,
+        epoch: Duration::ZERO,
+    }
+}
+
+/// All servers together, then each that is used by itself, where that is asked for and there are several.
+pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
+    let is_each = ask.is_each && seen.used.len() > 1;
+    let each = seen.used.iter().copied().filter(|_| is_each);
+    std::iter::once(None).chain(each.map(Some)).collect()
+}
+
+/// What the first look found, and what follows.
+pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
+    let how = match seen.design {
+        TrialDesign::Flip => "one process, its new connections moved or left in turns",
+        TrialDesign::Restart => "the application is started anew for each turn",
+    };
+    let n_epochs = shape.analyses.n_max() as u32 * contrasts(ask, seen).len() as u32;
+    let length = if shape.epoch.is_zero() {
+        format!("at most {} runs of the load", 4 * n_epochs)
+    } else {
+        let n_pages = n_epochs as usize * shape.slices_per_epoch * shape.pages_per_slice;
+        format!(
+            "at most {n_pages} pages, about {}",
+            minutes(shape.epoch * n_epochs)
+        )
+    };
+    format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
+}
+
+/// What was asked for and has nothing to do.
+fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
+    let is_unused = |(idx, server): &(usize, &Server)| server.is_given && !seen.used.contains(idx);
+    let unused = ask.servers.iter().enumerate().filter(is_unused);
+    let unused = unused.flat_map(|(_, server)| &server.from);
+    let mut words = String::new();
+    for from in unused {
+        let _ = write!(
+            words,
+            "; no page connects to {from}, whose socket was named"
+        );
+    }
+    if ask.is_each && seen.used.len() == 1 {
+        words += "; --each finds one server alone, and so one comparison";
+    }
+    words
+}

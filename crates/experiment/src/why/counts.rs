@@ -1,0 +1,241 @@
+//! Counts of what the kernel does for a request: system calls, wake-ups, softirqs, packets.
+//!
+//! Every so many occurrences of a tracepoint leave a record with their time in a core's buffer, so that a count belongs to
+//! a slice and an arm. That costs time, so it is on in epochs of the warm-up alone, where nobody counts time.
+//! Called by the onlooker; what comes out goes into the record beside the samples.
+
+mod tracefs;
+
+use std::collections::HashMap;
+use std::io;
+
+use crate::observer::Doer;
+use looptax_bench::MeasuredEpoch;
+use looptax_model::record::CountedEpoch;
+use looptax_model::stats::Side;
+use perf_event::events::Tracepoint;
+use perf_event::{Builder, Clock, Counter, SampleFlag};
+
+use crate::why::sampler::controls;
+use crate::why::sampler::records::What;
+use crate::why::sampler::ring::Ring;
+use crate::why::tally::Windows;
+use crate::why::turns;
+use tracefs::Tracefs;
+
+/// A tracepoint that is counted.
+struct Kind {
+    /// Below `events` of tracefs.
+    tracepoint: &'static str,
+    /// Which of its occurrences count, as the kernel's filters are written.
+    filter: Option<&'static str>,
+    /// What it is called, and whether it is told by who caused it.
+    name: &'static str,
+    is_by_doer: bool,
+}
+
+/// Sources: `include/trace/events` of Linux, `syscalls.h`, `sched.h`, `irq.h`, `net.h`. Vector 3 is `NET_RX_SOFTIRQ` of
+/// `linux/interrupt.h`.
+const KINDS: [Kind; 4] = [
+    Kind {
+        tracepoint: "raw_syscalls/sys_enter",
+        filter: None,
+        name: "system calls",
+        is_by_doer: true,
+    },
+    Kind {
+        tracepoint: "sched/sched_waking",
+        filter: None,
+        name: "wake-ups",
+        is_by_doer: true,
+    },
+    Kind {
+        tracepoint: "irq/softirq_entry",
+        filter: Some("vec == 3"),
+        name: "softirqs that receive",
+        is_by_doer: false,
+    },
+    Kind {
+        tracepoint: "net/net_dev_xmit",
+        filter: None,
+        name: "packets sent by devices",
+        is_by_doer: false,
+    },
+];
+
+/// Whoever a request needs, and how a count names him.
+const DOERS: [(Doer, &str); 5] = [
+    (Doer::Client, "by the client"),
+    (Doer::Server, "by the server"),
+    (Doer::Proxy, "by the port proxy"),
+    (Doer::Pooler, "by the pooler"),
+    (Doer::Supervisor, "by the supervisor"),
+];
+
+/// The tracepoints of all cores.
+pub(crate) struct Counts {
+    cores: Vec<Core>,
+    /// Occurrences that one record stands for.
+    period: u64,
+    /// Records that found no room.
+    n_lost: u64,
+}
+
+struct Core {
+    ring: Ring,
+    tracepoints: Vec<Counter>,
+    /// A tracepoint's place in [`KINDS`] by the number that the kernel gave it.
+    kinds: HashMap<u64, usize>,
+}
+
+impl Counts {
+    /// Opens the tracepoints of some cores, switched off.
+    ///
+    /// # Errors
+    /// The kernel's own: they are root's alone, or there are none.
+    pub(crate) fn open(cores: &[usize]) -> io::Result<Self> {
+        let tracefs = Tracefs::open()?;
+        let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));
+        let ids: Vec<u64> = ids.into_iter().collect::<io::Result<_>>()?;
+        let cores = cores
+            .iter()
+            .map(|core| Core::open(*core, &ids, cores.len()));
+        Ok(Self {
+            cores: cores.collect::<io::Result<_>>()?,
+            period: turns::count_period(0, 0),
+            n_lost: 0,
+        })
+    }
+
+    /// Names of what is counted, in the order of the counts.
+    pub(crate) fn names() -> Vec<String> {
+        let names = KINDS.iter().flat_map(|kind| {
+            if kind.is_by_doer {
+                return DOERS.map(|(_, by)| format!("{} {by}", kind.name)).to_vec();
+            }
+            vec![kind.name.to_owned()]
+        });
+        names.collect()
+    }
+
+    /// Begins, with one record for so many occurrences.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(crate) fn start(&mut self, period: u64) -> io::Result<()> {
+        self.period = period;
+        let mut tracepoints = self.tracepoints();
+        tracepoints.try_for_each(|it| {
+            controls::set_period(it, period)?;
+            it.enable()
+        })
+    }
+
+    /// Ends for now.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(crate) fn pause(&mut self) -> io::Result<()> {
+        self.tracepoints().try_for_each(Counter::disable)
+    }
+
+    fn tracepoints(&mut self) -> impl Iterator<Item = &mut Counter> {
+        self.cores.iter_mut().flat_map(|core| &mut core.tracepoints)
+    }
+
+    /// What was counted in an epoch's slices; `None` where records were lost, which makes it nobody knows how much.
+    pub(crate) fn take(
+        &mut self,
+        epoch: &MeasuredEpoch,
+        mut doer_of: impl FnMut(u32) -> Option<Doer>,
+    ) -> Option<CountedEpoch> {
+        let windows = Windows::new(epoch);
+        let mut counts = [0, 1].map(|_| vec![0; Self::names().len()]);
+        let lost_before = self.n_lost;
+        for core in &mut self.cores {
+            while core.ring.peek_ns().is_some() {
+                match core.ring.head().what {
+                    What::Sample(sample) => {
+                        let kind = sample.id().and_then(|id| core.kinds.get(&id)).copied();
+                        let doer = doer_of(sample.pid().unwrap_or(0));
+                        let at = kind.zip(doer).and_then(|(kind, doer)| place(kind, doer));
+                        let side = windows.side_at(sample.time().unwrap_or(0));
+                        if let Some((side, at)) = side.zip(at) {
+                            counts[side.idx()][at] += self.period;
+                        }
+                    }
+                    What::Lost(n) => self.n_lost += n,
+                    _ => {}
+                }
+                core.ring.pop();
+            }
+        }
+        (self.n_lost == lost_before).then(|| CountedEpoch {
+            requests: Side::BOTH.map(|side| {
+                let slices = epoch.raw.slices_of(side);
+                slices.map(|it| it.requests).sum()
+            }),
+            counts,
+        })
+    }
+}
+
+impl Core {
+    fn open(number: usize, ids: &[u64], n_cores: usize) -> io::Result<Self> {
+        let silent = || build(perf_event::events::Software::DUMMY, number);
+        let mut core = Self {
+            ring: Ring::new(silent, n_cores)?,
+            tracepoints: Vec::new(),
+            kinds: HashMap::new(),
+        };
+        for (idx, (kind, id)) in KINDS.iter().zip(ids).enumerate() {
+            let tracepoint = build(Tracepoint::with_id(*id), number)?;
+            if let Some(filter) = kind.filter {
+                controls::set_filter(&tracepoint, filter)?;
+            }
+            controls::redirect(&tracepoint, core.ring.owner())?;
+            core.kinds.insert(tracepoint.id(), idx);
+            core.tracepoints.push(tracepoint);
+        }
+        Ok(core)
+    }
+}
+
+/// An event of a core, of all processes, switched off. They share a buffer, so their records look alike.
+fn build(event: impl perf_event::events::Event, core: usize) -> io::Result<Counter> {
+    let mut builder = Builder::new(event);
+    builder
+        .exclude_kernel(false)
+        .exclude_hv(false)
+        .clockid(Clock::MONOTONIC)
+        .sample_id_all(true)
+        .sample(SampleFlag::ID | SampleFlag::TID | SampleFlag::TIME)
+        .sample_period(turns::count_period(0, 0))
+        .any_pid()
+        .one_cpu(core)
+        .build()
+}
+
+/// Where a tracepoint of somebody is counted: as [`Counts::names`] has them.
+fn place(kind: usize, doer: Doer) -> Option<usize> {
+    let n_before = |kind: &Kind| if kind.is_by_doer { DOERS.len() } else { 1 };
+    let first: usize = KINDS[..kind].iter().map(n_before).sum();
+    let beside = DOERS.iter().position(|(it, _)| *it == doer)?;
+    Some(first + if KINDS[kind].is_by_doer { beside } else { 0 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_count_stands_where_its_name_does() {
+        let names = Counts::names();
+        assert_eq!(names.len(), 2 * DOERS.len() + 2);
+        let at = |kind, doer| names[place(kind, doer).unwrap()].as_str();
+        assert_eq!(at(0, Doer::Client), "system calls by the client");
+        assert_eq!(at(1, Doer::Server), "wake-ups by the server");
+        assert_eq!(at(2, Doer::Server), "softirqs that receive");
+        assert_eq!(at(3, Doer::Proxy), "packets sent by devices");
+    }
+}

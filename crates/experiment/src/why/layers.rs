@@ -1,0 +1,260 @@
+//! Layers of a request's CPU time: which one a sampled call chain belongs to, by the patterns of `data/layers.toml`.
+//!
+//! A chain is judged from its leaf outwards: the first frame that the table knows decides. Functions that everybody
+//! calls are in no layer and count for their caller.
+
+use std::collections::HashMap;
+
+use crate::observer::Doer;
+use serde::Deserialize;
+
+const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
+
+/// A frame of a chain.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Seen<'a> {
+    /// The function's symbol; empty where it is unknown.
+    pub(crate) name: &'a str,
+    /// `kernel`, `[veth]` for a kernel module, else the file name of a program or library.
+    pub(crate) module: &'a str,
+    /// Whether the frame is the kernel's.
+    pub(crate) is_kernel: bool,
+}
+
+/// The table as it is written.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Table {
+    layers: Vec<String>,
+    row: Vec<Row>,
+    user: User,
+}
+
+/// Functions of the kernel that belong together.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Row {
+    layer: String,
+    #[serde(default)]
+    patterns: Vec<String>,
+    #[serde(default)]
+    modules: Vec<String>,
+    #[allow(dead_code, reason = "for readers of the table; a test asks for it")]
+    source: String,
+    #[allow(dead_code, reason = "for readers of the table; a test asks for it")]
+    kernels: String,
+    #[serde(default)]
+    #[allow(dead_code, reason = "a test holds it against sampled chains")]
+    unseen: String,
+}
+
+/// What tells TLS apart in user space.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct User {
+    tls: Vec<String>,
+    tls_modules: Vec<String>,
+    shared_modules: Vec<String>,
+}
+
+/// What a known frame means for its chain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Meaning {
+    /// The chain belongs to this layer.
+    Layer(usize),
+    /// The chain belongs to system calls where only helpers lie below this frame; else it says nothing.
+    Entry,
+    /// The frame counts for its caller.
+    Helper,
+}
+
+/// The layers and the patterns that lead to them.
+#[derive(Debug)]
+pub(crate) struct Layers {
+    names: Vec<String>,
+    symbols: Patterns<Meaning>,
+    modules: Patterns<Meaning>,
+    tls: Patterns<()>,
+    tls_modules: Patterns<()>,
+    shared_modules: Patterns<()>,
+    own: [usize; 5],
+    tls_layer: usize,
+    system_calls: usize,
+}
+
+impl Layers {
+    /// Reads the table that comes with the program.
+    ///
+    /// # Panics
+    /// When the table has a mistake, which a test finds.
+    pub(crate) fn builtin() -> Self {
+        let table: Table = serde_json::from_str(TABLE).expect("a test reads the same table");
+        let find_layer = |name: &str| {
+            let found = table.layers.iter().position(|layer| layer == name);
+            found.expect("a test looks up every layer of the table")
+        };
+        let (mut symbols, mut modules) = (Patterns::default(), Patterns::default());
+        for row in &table.row {
+            let meaning = match row.layer.as_str() {
+                "entry" => Meaning::Entry,
+                "helper" => Meaning::Helper,
+                name => Meaning::Layer(find_layer(name)),
+            };
+            symbols.insert(&row.patterns, meaning);
+            modules.insert(&row.modules, meaning);
+        }
+        Self {
+            symbols,
+            modules,
+            tls: Patterns::from_list(&table.user.tls),
+            tls_modules: Patterns::from_list(&table.user.tls_modules),
+            shared_modules: Patterns::from_list(&table.user.shared_modules),
+            own: ["client", "server", "port proxy", "pooler", "supervisor"]
+                .map(|role| find_layer(&format!("{role}, its own code"))),
+            tls_layer: find_layer("TLS"),
+            system_calls: find_layer("system calls: entry, exit, descriptors"),
+            names: table.layers,
+        }
+    }
+
+    /// Names of the layers, in the order of a report; the last one is `not attributed`.
+    pub(crate) fn names(&self) -> &[String] {
+        &self.names
+    }
+
+    /// Finds the layer of a chain, as an index into [`Layers::names`]. The leaf comes first: frames of the kernel,
+    /// then those of the program.
+    pub(crate) fn layer_of(&self, doer: Doer, chain: &[Seen<'_>]) -> usize {
+        let n_kernel = chain.iter().take_while(|frame| frame.is_kernel).count();
+        let (kernel, user) = chain.split_at(n_kernel);
+        let found = if kernel.is_empty() {
+            self.find_user_layer(doer, user)
+        } else {
+            self.find_kernel_layer(kernel)
+        };
+        found.unwrap_or(self.names.len() - 1)
+    }
+
+    fn find_kernel_layer(&self, chain: &[Seen<'_>]) -> Option<usize> {
+        let mut only_helpers = true;
+        for frame in chain {
+            match self.find_meaning(frame) {
+                Some(Meaning::Layer(layer)) => return Some(layer),
+                Some(Meaning::Entry) if only_helpers => return Some(self.system_calls),
+                Some(Meaning::Helper) => {}
+                // A whole subsystem that the table does not know must not pass for the cost of a system call.
+                Some(Meaning::Entry) | None => only_helpers = false,
+            }
+        }
+        None
+    }
+
+    fn find_meaning(&self, frame: &Seen<'_>) -> Option<Meaning> {
+        let by_name = self.symbols.find(strip_suffix(frame.name));
+        by_name.or_else(|| self.modules.find(frame.module))
+    }
+
+    fn find_user_layer(&self, doer: Doer, chain: &[Seen<'_>]) -> Option<usize> {
+        let first = chain.first()?;
+        let is_shared = |frame: &&Seen<'_>| {
+            frame.module.is_empty() || self.shared_modules.find(frame.module).is_some()
+        };
+        let decides = chain.iter().find(|frame| !is_shared(frame));
+        let decides = decides.unwrap_or(first);
+        if self.tls.find(decides.name).is_some() || self.tls_modules.find(decides.module).is_some()
+        {
+            return Some(self.tls_layer);
+        }
+        let [client, server, proxy, pooler, supervisor] = self.own;
+        match doer {
+            Doer::Client => Some(client),
+            Doer::Server => Some(server),
+            Doer::Proxy => Some(proxy),
+            Doer::Pooler => Some(pooler),
+            Doer::Supervisor => Some(supervisor),
+        }
+    }
+}
+
+/// Cuts off what the compiler appends to a function of the kernel: `.constprop.0`, `.isra.0`, `.part.0`, `.cold`.
+fn strip_suffix(name: &str) -> &str {
+    match name.split_once('.') {
+        Some((function, _)) if !function.is_empty() => function,
+        _ => name,
+    }
+}
+
+/// Names, and patterns with a `*` at either end; of several that match, an exact name goes before the longest pattern.
+#[derive(Debug)]
+struct Patterns<T> {
+    exact: HashMap<String, T>,
+    wild: Vec<Wild<T>>,
+}
+
+/// A pattern with a `*`.
+#[derive(Debug)]
+struct Wild<T> {
+    text: String,
+    is_open_before: bool,
+    is_open_after: bool,
+    value: T,
+}
+
+impl<T> Default for Patterns<T> {
+    fn default() -> Self {
+        Self {
+            exact: HashMap::new(),
+            wild: Vec::new(),
+        }
+    }
+}
+
+impl Patterns<()> {
+    fn from_list(patterns: &[String]) -> Self {
+        let mut list = Self::default();
+        list.insert(patterns, ());
+        list
+    }
+}
+
+impl<T: Copy> Patterns<T> {
+    fn insert(&mut self, patterns: &[String], value: T) {
+        for pattern in patterns {
+            let text = pattern.trim_matches('*');
+            if text == pattern {
+                self.exact.insert(text.to_owned(), value);
+                continue;
+            }
+            self.wild.push(Wild {
+                text: text.to_owned(),
+                is_open_before: pattern.starts_with('*'),
+                is_open_after: pattern.ends_with('*'),
+                value,
+            });
+        }
+        self.wild.sort_by_key(|wild| usize::MAX - wild.text.len());
+    }
+
+    fn find(&self, name: &str) -> Option<T> {
+        let exact = self.exact.get(name).copied();
+        exact.or_else(|| {
+            self.wild
+                .iter()
+                .find(|it| it.matches(name))
+                .map(|it| it.value)
+        })
+    }
+}
+
+impl<T> Wild<T> {
+    fn matches(&self, name: &str) -> bool {
+        match (self.is_open_before, self.is_open_after) {
+            (true, true) => name.contains(&self.text),
+            (true, false) => name.ends_with(&self.text),
+            _ => name.starts_with(&self.text),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,17 @@
+//! Where a request's CPU time goes: samples of the kernel's timer, each assigned to its slice, its arm and its layer.
+
+mod account;
+mod counts;
+mod ends;
+mod layers;
+mod nameless;
+mod names;
+mod places;
+mod sampler;
+mod spaces;
+mod symbols;
+mod tally;
+mod turns;
+mod watch;
+
+pub use watch::Watch;

@@ -1,0 +1,125 @@
+//! Functions without names: of which files, how much CPU time is in them, and what a person is told of it.
+
+use std::collections::{BTreeMap, HashMap};
+
+use procfs::process::Process;
+
+use crate::why::symbols::Function;
+
+/// Names of programs by their files, where they run as something else than their file is called.
+pub(crate) type RunAs = HashMap<String, String>;
+
+/// The kernel keeps so many bytes of a program's name.
+const COMM_BYTES: usize = 15;
+
+/// What was seen of a file.
+#[derive(Debug, Default)]
+struct InFile {
+    /// Own CPU time in functions without a name, ns.
+    nameless_ns: u64,
+    has_names: bool,
+}
+
+/// What was seen of all files that have functions without a name.
+#[derive(Debug, Default)]
+pub(crate) struct Nameless {
+    files: BTreeMap<String, InFile>,
+    total_ns: u64,
+}
+
+impl Nameless {
+    /// Adds a chain, the leaf first, with the CPU time in it.
+    pub(crate) fn add(&mut self, functions: &[&Function], ns: u64) {
+        self.total_ns += ns;
+        for (depth, function) in functions.iter().enumerate() {
+            if function.is_kernel {
+                continue;
+            }
+            let file = self.files.entry(function.module.clone()).or_default();
+            match function.name {
+                Some(_) => file.has_names = true,
+                None if depth == 0 => file.nameless_ns += ns,
+                None => {}
+            }
+        }
+    }
+
+    /// What to tell of these files, the one with the most time first.
+    pub(crate) fn note(&self, stripped: &[String], run_as: &RunAs) -> Option<String> {
+        let mut files: Vec<(&String, &InFile)> = { self.files.iter() }
+            .filter(|(name, _)| stripped.contains(name))
+            .collect();
+        files.sort_by_key(|(_, it)| std::cmp::Reverse(it.nameless_ns));
+        let parts = files.iter().map(|(name, file)| {
+            let all = if file.has_names { "some" } else { "all" };
+            let alias = run_as.get(*name);
+            let alias = alias.map_or_else(String::new, |it| format!(", which runs as {it},"));
+            let share = 100.0 * file.nameless_ns as f64 / (self.total_ns as f64).max(1.0);
+            format!("{all} of {name}{alias} with {share:.1} % of the CPU time")
+        });
+        let parts: Vec<String> = parts.collect();
+        (!parts.is_empty()).then(|| {
+            format!(
+                "functions have no names here and stand as one for each file: {}; a package of debug symbols (-dbgsym, -dbg, \
+                 -debuginfo) brings the names",
+                parts.join("; ")
+            )
+        })
+    }
+}
+
+/// How these processes are called where that is not the name of their program's file: `redis-server` of Debian is a link.
+pub(crate) fn run_as(pids: impl Iterator<Item = u32>) -> RunAs {
+    let of_process = |pid: u32| {
+        let process = Process::new(pid.cast_signed()).ok()?;
+        let file = process
+            .exe()
+            .ok()?
+            .file_name()?
+            .to_string_lossy()
+            .into_owned();
+        let name = process.stat().ok()?.comm;
+        let is_cut = name.len() >= COMM_BYTES && file.starts_with(&name);
+        (name != file && !is_cut).then_some((file, name))
+    };
+    pids.filter_map(of_process).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn function(module: &str, name: Option<&str>) -> Function {
+        Function {
+            name: name.map(str::to_owned),
+            module: module.to_owned(),
+            is_kernel: module == "kernel",
+        }
+    }
+
+    #[test]
+    fn files_are_named_as_they_run_with_the_share_that_has_no_names() {
+        let mut nameless = Nameless::default();
+        let redis = |name| function("redis-check-rdb", name);
+        let (dict, none) = (redis(Some("dictFind")), redis(None));
+        let (jemalloc, kernel) = (function("libjemalloc.so.2", None), function("kernel", None));
+        nameless.add(&[&dict, &none], 700);
+        nameless.add(&[&none], 100);
+        nameless.add(&[&jemalloc, &dict], 150);
+        nameless.add(&[&kernel, &none], 50);
+        let stripped = ["redis-check-rdb", "libjemalloc.so.2"].map(str::to_owned);
+        let run_as = RunAs::from([("redis-check-rdb".to_owned(), "redis-server".to_owned())]);
+        let note = nameless.note(&stripped, &run_as).unwrap();
+        let words = "each file: all of libjemalloc.so.2 with 15.0 % of the CPU time; some of redis-check-rdb, which runs as \
+                     redis-server, with 10.0 % of the CPU time; a package";
+        assert!(note.contains(words), "{note}");
+        assert_eq!(nameless.note(&[], &run_as), None);
+        assert_eq!(Nameless::default().note(&stripped, &run_as), None);
+    }
+
+    #[test]
+    fn a_program_under_its_own_name_runs_as_nothing_else() {
+        let own = run_as(std::iter::once(std::process::id()));
+        assert!(own.is_empty(), "{own:?}");
+    }
+}

@@ -1,0 +1,413 @@
+//! Samples of where CPU time goes: the kernel interrupts each core after a fixed CPU time and notes the call chain.
+//!
+//! One clock and one ring buffer per core; nothing is kept per sample. The event is the kernel's software
+//! clock `cpu-clock`: processors' own counters are left out until a machine that has them tests them. Idle
+//! time is none, nor what the kernel does inside an idle core's interrupts. `Sampler` owns the address spaces, so that
+//! the places of a sample are known when it is handed out. Whoever measures opens it, switches it on
+//! around slices and drains it between them.
+
+pub(crate) mod controls;
+mod events;
+pub(crate) mod records;
+mod refusal;
+pub(crate) mod ring;
+
+use std::collections::HashSet;
+use std::io;
+
+use looptax_model::failure::Failure;
+use perf_event::{Counter, data::Sample as Raw};
+use procfs::process::Process;
+use rustix::io::Errno;
+use rustix::time::{ClockId, clock_gettime};
+
+use crate::why::places::{Frame, FrameId, Places};
+use crate::why::spaces::{Mapped, Spaces};
+use events::{Scope, Task};
+use records::What;
+use ring::Ring;
+
+/// Marks of a call chain begin here: `PERF_CONTEXT_MAX` of `linux/perf_event.h`.
+const FIRST_MARK: u64 = -4095_i64 as u64;
+/// What follows is the kernel's: `PERF_CONTEXT_KERNEL`.
+const KERNEL_MARK: u64 = -128_i64 as u64;
+/// What follows is the program's: `PERF_CONTEXT_USER`.
+const USER_MARK: u64 = -512_i64 as u64;
+
+/// One look at a core.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Sample<'a> {
+    /// On `CLOCK_MONOTONIC`.
+    pub(crate) time_ns: u64,
+    pub(crate) pid: u32,
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "tests tell by it whose sample it is")
+    )]
+    pub(crate) tid: u32,
+    /// The CPU time that it stands for.
+    pub(crate) weight_ns: u64,
+    /// The call chain, the innermost first: the kernel's part, then the program's.
+    pub(crate) frames: &'a [FrameId],
+    /// How many frames are the kernel's.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "tests tell by it whose sample it is")
+    )]
+    pub(crate) n_kernel: usize,
+}
+
+/// What comes out of the buffers.
+pub(crate) enum Drained<'a> {
+    Sample(Sample<'a>),
+    /// A process has begun.
+    Fork {
+        parent: u32,
+        child: u32,
+    },
+}
+
+/// Takes samples, of the whole machine or of some processes.
+pub(crate) struct Sampler {
+    scope: Scope,
+    period_ns: u64,
+    cores: Vec<Core>,
+    watched: HashSet<u32>,
+    spaces: Spaces,
+    tally: Tally,
+    notes: Vec<String>,
+}
+
+struct Core {
+    number: usize,
+    ring: Ring,
+    clocks: Vec<Counter>,
+    /// Never switched: they tell of threads' address spaces as long as they are open.
+    silent: Vec<Counter>,
+}
+
+/// What has come out so far.
+#[derive(Default)]
+struct Tally {
+    places: Places,
+    n_lost: u64,
+    n_throttled: u64,
+    /// The call chain at hand.
+    frames: Vec<FrameId>,
+}
+
+impl Sampler {
+    /// Opens the events of some cores, switched off: of the whole machine, or where that is forbidden of
+    /// the processes that [`Sampler::watch`] names.
+    ///
+    /// # Errors
+    /// The kernel takes no samples, or not for this user.
+    pub(crate) fn open(period_ns: u64, cores: &[usize]) -> Result<Self, Failure> {
+        let scopes = [Scope::Machine, Scope::OwnWithKernel, Scope::Own];
+        for scope in scopes {
+            let opened: io::Result<Vec<Core>> = cores
+                .iter()
+                .map(|core| open_core(scope, *core, period_ns, cores.len()))
+                .collect();
+            match opened {
+                Err(error) if scope != Scope::Own && refusal::is_forbidden(&error) => {}
+                Err(error) => return Err(refusal::explain(error)),
+                Ok(cores) => {
+                    return Ok(Self {
+                        scope,
+                        period_ns,
+                        cores,
+                        watched: HashSet::new(),
+                        spaces: Spaces::default(),
+                        tally: Tally::default(),
+                        notes: note_scope(scope),
+                    });
+                }
+            }
+        }
+        unreachable!("the last scope returns")
+    }
+
+    /// Adds processes with their threads, and what comes from them later on. Does nothing where the whole
+    /// machine is seen. Name children with their parents in one call, or not at all: they come by themselves.
+    ///
+    /// # Errors
+    /// The kernel refuses for another reason than that a process has gone or is another user's.
+    pub(crate) fn watch(&mut self, pids: &[u32]) -> Result<(), Failure> {
+        if self.scope == Scope::Machine {
+            return Ok(());
+        }
+        let before = self.watched.clone();
+        for &pid in pids {
+            let parent = parent_of(pid);
+            let comes_by_itself = parent.is_some_and(|parent| before.contains(&parent));
+            if comes_by_itself || !self.watched.insert(pid) {
+                continue;
+            }
+            match self.watch_threads(pid) {
+                Err(error) if refusal::is_forbidden(&error) => self.notes.push(format!(
+                    "process {pid} is another user's, so no samples are taken of it: run as root"
+                )),
+                result => result.map_err(refusal::explain)?,
+            }
+        }
+        Ok(())
+    }
+
+    fn watch_threads(&mut self, pid: u32) -> io::Result<()> {
+        let tasks = Process::new(pid.cast_signed()).and_then(|process| process.tasks());
+        let tids = tasks.into_iter().flatten().flatten().map(|task| task.tid);
+        for tid in tids {
+            let task = Task::Thread(tid.cast_unsigned());
+            for core in &mut self.cores {
+                match core.add(self.scope, task, self.period_ns) {
+                    // A thread that has ended meanwhile.
+                    Err(error) if is_gone(&error) => break,
+                    result => result?,
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Begins, with this CPU time between two samples of a core.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(crate) fn start(&mut self, period_ns: u64) -> Result<(), Failure> {
+        self.period_ns = period_ns;
+        let mut clocks = self.clocks();
+        clocks
+            .try_for_each(|clock| {
+                controls::set_period(clock, period_ns)?;
+                clock.enable()
+            })
+            .map_err(|error| Failure::from(error).context("cannot begin to sample"))
+    }
+
+    /// Ends for now; what was noted stays until it is drained.
+    ///
+    /// # Errors
+    /// The kernel's own.
+    pub(crate) fn pause(&mut self) -> Result<(), Failure> {
+        let mut clocks = self.clocks();
+        clocks
+            .try_for_each(Counter::disable)
+            .map_err(|error| Failure::from(error).context("cannot end the sampling"))
+    }
+
+    fn clocks(&mut self) -> impl Iterator<Item = &mut Counter> {
+        self.cores.iter_mut().flat_map(|core| &mut core.clocks)
+    }
+
+    /// Hands out everything that was noted until now, in the order of time.
+    pub(crate) fn drain(&mut self, take: &mut dyn FnMut(Drained<'_>)) {
+        let until_ns = now_ns();
+        self.spaces.begin_turn();
+        while let Some(core) = self.find_next(until_ns) {
+            let ring = &mut self.cores[core].ring;
+            match ring.head().what {
+                What::Sample(sample) => {
+                    let mut take = |sample: &Sample<'_>| take(Drained::Sample(*sample));
+                    let period_ns = self.period_ns;
+                    self.tally
+                        .take(&mut self.spaces, &sample, period_ns, &mut take);
+                }
+                What::Map(map) => {
+                    let mapped = Mapped {
+                        pid: map.pid,
+                        start: map.addr,
+                        n_bytes: map.len,
+                        offset: map.pgoff,
+                        path: map.filename_os().as_ref(),
+                        inode: map.ino().unwrap_or(0),
+                    };
+                    self.spaces.map(&mut self.tally.places, mapped);
+                }
+                What::Fork { parent, child } => {
+                    self.spaces.fork(parent, child);
+                    if parent != child {
+                        take(Drained::Fork { parent, child });
+                    }
+                }
+                What::Exec { pid } => self.spaces.exec(pid),
+                What::Exit { pid } => self.spaces.exit(pid),
+                What::Lost(n) => self.tally.n_lost += n,
+                What::Throttled => self.tally.n_throttled += 1,
+                What::Other => {}
+            }
+            ring.pop();
+        }
+    }
+
+    /// The core whose next record is the oldest.
+    fn find_next(&mut self, until_ns: u64) -> Option<usize> {
+        let heads = self.cores.iter_mut().enumerate();
+        heads
+            .filter_map(|(idx, core)| Some((core.ring.peek_ns()?, idx)))
+            .filter(|(time_ns, _)| *time_ns <= until_ns)
+            .min()
+            .map(|(_, idx)| idx)
+    }
+
+    /// What the frames of all samples so far stand for.
+    pub(crate) fn places(&self) -> &Places {
+        &self.tally.places
+    }
+
+    /// Whether what the kernel does is seen, too.
+    pub(crate) fn sees_kernel(&self) -> bool {
+        self.scope != Scope::Own
+    }
+
+    /// Whether all processes are seen.
+    #[cfg(test)]
+    pub(crate) fn sees_machine(&self) -> bool {
+        self.scope == Scope::Machine
+    }
+
+    /// Records that found no room, and times that the kernel held the clock back because sampling took it too long, since
+    /// the beginning.
+    pub(crate) fn n_missing(&self) -> u64 {
+        self.tally.n_lost + self.tally.n_throttled
+    }
+
+    /// Cores that are looked at.
+    pub(crate) fn n_cores(&self) -> usize {
+        self.cores.len()
+    }
+
+    /// The event that is sampled.
+    pub(crate) fn event() -> &'static str {
+        "cpu-clock"
+    }
+
+    /// What to tell a person about what is not seen.
+    pub(crate) fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+impl Core {
+    /// Opens the events of one task, which write into this core's buffer.
+    fn add(&mut self, scope: Scope, task: Task, period_ns: u64) -> io::Result<()> {
+        let clock = events::open_clock(scope, task, self.number, period_ns)?;
+        controls::redirect(&clock, self.ring.owner())?;
+        self.clocks.push(clock);
+        if let Task::Thread(_) = task {
+            let silent = events::open_silent(scope, task, self.number)?;
+            controls::redirect(&silent, self.ring.owner())?;
+            self.silent.push(silent);
+        }
+        Ok(())
+    }
+}
+
+impl Tally {
+    /// Hands out one sample, its frames interned.
+    fn take(
+        &mut self,
+        spaces: &mut Spaces,
+        raw: &Raw<'_>,
+        period_ns: u64,
+        take: &mut dyn FnMut(&Sample<'_>),
+    ) {
+        let pid = raw.pid().unwrap_or(0);
+        let chain = raw.callchain().unwrap_or_default();
+        let n_kernel = self.intern(spaces, pid, chain);
+        take(&Sample {
+            time_ns: raw.time().unwrap_or(0),
+            pid,
+            tid: raw.tid().unwrap_or(0),
+            // The sample itself names the period that its event was opened with.
+            weight_ns: period_ns,
+            frames: &self.frames,
+            n_kernel,
+        });
+    }
+
+    /// Takes in a call chain; how many of its frames are the kernel's.
+    fn intern(&mut self, spaces: &mut Spaces, pid: u32, chain: &[u64]) -> usize {
+        self.frames.clear();
+        let mut n_kernel = 0;
+        let mut mark = 0;
+        let mut is_exact = true;
+        for &address in chain {
+            if address >= FIRST_MARK {
+                (mark, is_exact) = (address, true);
+                continue;
+            }
+            // A caller's address is where it goes on: the call lies before it.
+            let place = if is_exact {
+                address
+            } else {
+                address.saturating_sub(1)
+            };
+            let frame = match mark {
+                KERNEL_MARK => Some(Frame::Kernel(place)),
+                USER_MARK => spaces.locate(&mut self.places, pid, place, is_exact),
+                _ => continue,
+            };
+            let frame = match frame {
+                Some(frame) => frame,
+                None if is_exact => Frame::Unknown,
+                // No caller: the program was built without frame pointers. What follows is none either.
+                None => break,
+            };
+            n_kernel += usize::from(mark == KERNEL_MARK);
+            self.frames.push(self.places.add_frame(frame));
+            is_exact = false;
+        }
+        n_kernel
+    }
+}
+
+fn open_core(scope: Scope, number: usize, period_ns: u64, n_cores: usize) -> io::Result<Core> {
+    let task = match scope {
+        Scope::Machine => Task::Every,
+        Scope::OwnWithKernel | Scope::Own => Task::Ours,
+    };
+    let mut core = Core {
+        number,
+        ring: Ring::new(|| events::open_silent(scope, task, number), n_cores)?,
+        clocks: Vec::new(),
+        silent: Vec::new(),
+    };
+    if scope == Scope::Machine {
+        core.add(scope, task, period_ns)?;
+    }
+    Ok(core)
+}
+
+fn note_scope(scope: Scope) -> Vec<String> {
+    let note = match scope {
+        Scope::Machine => return Vec::new(),
+        Scope::OwnWithKernel => {
+            "samples are taken of this user's processes only: root, and everybody after `sysctl kernel.perf_event_paranoid=-1`, sees \
+             what the kernel does for others too"
+        }
+        Scope::Own => {
+            "samples are taken of this user's processes only, and not of the kernel: `sysctl kernel.perf_event_paranoid=1` shows the \
+             kernel's part of them, `=-1` the whole machine, as root sees it"
+        }
+    };
+    vec![note.to_owned()]
+}
+
+/// Who started a process.
+pub(crate) fn parent_of(pid: u32) -> Option<u32> {
+    let stat = Process::new(pid.cast_signed()).and_then(|process| process.stat());
+    Some(stat.ok()?.ppid.cast_unsigned())
+}
+
+fn is_gone(error: &io::Error) -> bool {
+    Errno::from_io_error(error) == Some(Errno::SRCH)
+}
+
+fn now_ns() -> u64 {
+    let time = clock_gettime(ClockId::Monotonic);
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,98 @@
+//! What to tell a person when the kernel does not let us sample.
+
+use std::io;
+
+use looptax_host::kernel;
+use looptax_model::failure::Failure;
+use rustix::io::Errno;
+
+const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
+
+/// Whether less may be allowed where this was refused.
+pub(super) fn is_forbidden(error: &io::Error) -> bool {
+    let errno = Errno::from_io_error(error);
+    matches!(errno, Some(Errno::PERM | Errno::ACCESS))
+}
+
+/// Says why samples cannot be taken, and what to do.
+pub(super) fn explain(error: io::Error) -> Failure {
+    let paranoid = kernel::text(PARANOID).ok();
+    let paranoid = paranoid.and_then(|text| text.trim().parse().ok());
+    explain_with(error, paranoid)
+}
+
+fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
+    match (Errno::from_io_error(&error), paranoid) {
+        (Some(Errno::NOSYS), _) => {
+            Failure::new("this kernel has no perf_event_open, so it takes no samples").with_hint(
+                "use a Linux kernel with CONFIG_PERF_EVENTS, outside of sandboxes such as gVisor",
+            )
+        }
+        // Above 2 is a patch of Debian and Ubuntu: nothing for ordinary users.
+        (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => Failure::new(format!(
+            "kernel.perf_event_paranoid is {level}, so only root may take samples"
+        ))
+        .with_hint(
+            "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows this user's programs alone, `=1` the kernel's \
+             part of them too, `=-1` the whole machine",
+        ),
+        (Some(Errno::PERM | Errno::ACCESS), _) => Failure::new(
+            "perf_event_open is forbidden here, as containers do it, so no samples can be taken",
+        )
+        .with_hint(
+            "run on the host, or start the container with `--cap-add PERFMON --security-opt seccomp=unconfined`",
+        ),
+        (Some(Errno::MFILE), _) => {
+            Failure::from(error)
+                .context("cannot open an event of perf_event_open per thread and core")
+                .with_hint("allow more open files: `ulimit -n 65536`")
+        }
+        _ => Failure::from(error).context("cannot take samples with perf_event_open"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_refusal_is_told_with_the_next_step() {
+        for (errno, paranoid, words, step) in [
+            (
+                Errno::NOSYS,
+                Some(2),
+                "no perf_event_open",
+                "CONFIG_PERF_EVENTS",
+            ),
+            (
+                Errno::ACCESS,
+                Some(3),
+                "perf_event_paranoid is 3",
+                "run as root",
+            ),
+            (
+                Errno::PERM,
+                Some(4),
+                "perf_event_paranoid is 4",
+                "`=-1` the whole machine",
+            ),
+            (
+                Errno::PERM,
+                Some(2),
+                "as containers do",
+                "--cap-add PERFMON",
+            ),
+            (Errno::PERM, None, "as containers do", "--cap-add PERFMON"),
+            (Errno::MFILE, Some(2), "per thread and core", "ulimit -n"),
+        ] {
+            let failure = explain_with(errno.into(), paranoid);
+            assert!(failure.to_string().contains(words), "{failure}");
+            assert!(
+                failure.hint().is_some_and(|hint| hint.contains(step)),
+                "{failure:?}"
+            );
+        }
+        let other = explain_with(Errno::NOSPC.into(), Some(2));
+        assert!(format!("{other:#}").starts_with("cannot take samples with perf_event_open: "));
+    }
+}

@@ -1,0 +1,208 @@
+//! Names of places in programs and libraries: ELF symbols, of the file itself or of its debug file.
+//!
+//! A debug file is found by its build-id, as the packages of the distributions lay it down. DWARF is not
+//! read: functions that were inlined count for the function that holds them.
+
+use std::collections::{BTreeSet, HashMap};
+use std::fmt::Write as _;
+use std::fs::File;
+use std::io::{self, Read as _};
+use std::os::fd::AsRawFd as _;
+use std::os::unix::fs::MetadataExt as _;
+use std::path::{Path, PathBuf};
+
+use blazesym::Pid;
+use blazesym::helper::{ElfResolver, read_elf_build_id};
+use blazesym::symbolize::source::{Elf, Process as ProcessSource, Source};
+use blazesym::symbolize::{Input, Reason, Symbolized, Symbolizer, TranslateFileOffset};
+use looptax_host::{View, Viewer, read};
+use procfs::process::{MMapPath, Process};
+use rustix::fs::{MemfdFlags, memfd_create};
+
+use crate::why::places::{FileId, MappedFile};
+use crate::why::spaces::VDSO;
+
+/// Where the packages of the distributions put debug files.
+const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
+
+/// Largest program of somebody else's that has names.
+const MOST_COPIED: u64 = 1 << 30;
+
+/// A file with code that can be read.
+struct Program {
+    elf: ElfResolver,
+    /// Where its symbols are, the best first.
+    sources: Vec<Source<'static>>,
+    /// What these are read from.
+    _held: Vec<File>,
+}
+
+/// The files that names were asked of.
+pub(super) struct Programs {
+    symbolizer: Symbolizer,
+    /// `None`: a file that cannot be read, or no longer.
+    by_file: HashMap<FileId, Option<Program>>,
+    /// Where this process has the kernel's own code: all processes have the same.
+    vdso: Option<u64>,
+    stripped: BTreeSet<PathBuf>,
+}
+
+impl Programs {
+    pub(super) fn new() -> Self {
+        let maps = Process::myself().and_then(|process| process.maps());
+        let mut maps = maps.into_iter().flatten();
+        Self {
+            symbolizer: Symbolizer::builder().enable_auto_reload(false).build(),
+            by_file: HashMap::new(),
+            vdso: maps
+                .find(|map| map.pathname == MMapPath::Vdso)
+                .map(|map| map.address.0),
+            stripped: BTreeSet::new(),
+        }
+    }
+
+    /// Files whose symbols were taken away, of those that had a place without a name.
+    pub(super) fn stripped(&self) -> &BTreeSet<PathBuf> {
+        &self.stripped
+    }
+
+    /// The function at a byte of a file.
+    pub(super) fn find(&mut self, id: FileId, file: MappedFile<'_>, offset: u64) -> Option<String> {
+        if file.path == Path::new(VDSO) {
+            return self.find_in_vdso(offset);
+        }
+        let program = self.by_file.entry(id).or_insert_with(|| open(file));
+        let program = program.as_ref()?;
+        let address = program.elf.file_offset_to_virt_offset(offset).ok()??;
+        for source in &program.sources {
+            let input = Input::VirtOffset(address);
+            match self.symbolizer.symbolize_single(source, input) {
+                Ok(Symbolized::Sym(symbol)) => return Some(symbol.name.into_owned()),
+                Ok(Symbolized::Unknown(Reason::MissingSyms)) => {
+                    self.stripped.insert(file.path.to_path_buf());
+                }
+                _ => {}
+            }
+        }
+        None
+    }
+
+    fn find_in_vdso(&self, offset: u64) -> Option<String> {
+        let mut source = ProcessSource::new(Pid::Slf);
+        (source.debug_syms, source.perf_map, source.map_files) = (false, false, false);
+        let input = Input::AbsAddr(self.vdso? + offset);
+        let found = self.symbolizer.symbolize_single(&source.into(), input);
+        Some(found.ok()?.into_sym()?.name.into_owned())
+    }
+}
+
+fn open(file: MappedFile<'_>) -> Option<Program> {
+    let held = unchanging(open_mapped(file).ok()?).ok()?;
+    let path = place_of(&held);
+    let debug_file = find_debug_file(&path).and_then(|it| read::open(&it).ok());
+    let held: Vec<File> = debug_file.into_iter().chain([held]).collect();
+    let sources = held.iter().map(|file| {
+        let mut elf = Elf::new(place_of(file));
+        elf.debug_syms = false;
+        Source::from(elf)
+    });
+    Some(Program {
+        sources: sources.collect(),
+        elf: ElfResolver::open(path).ok()?,
+        _held: held,
+    })
+}
+
+/// The file as the process sees it that had it mapped, by that process's rights; where that is gone, the same file by its
+/// path here. In a container, file systems tell another inode of a mapping than of its file.
+fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
+    let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
+    if let Some(Ok(found)) = seen {
+        return Ok(found);
+    }
+    let found = read::open(file.path)?;
+    if found.metadata()?.ino() == file.inode {
+        Ok(found)
+    } else {
+        Err(io::ErrorKind::NotFound.into())
+    }
+}
+
+/// The file itself where it is root's alone, else a copy: symbols are read from memory that is the file's, and whoever
+/// makes that shorter meanwhile would end us.
+fn unchanging(file: File) -> io::Result<File> {
+    let found = file.metadata()?;
+    if found.uid() == 0 && found.mode() & 0o022 == 0 {
+        return Ok(file);
+    }
+    let mut copy = File::from(memfd_create("program", MemfdFlags::CLOEXEC)?);
+    let n_bytes = io::copy(&mut file.take(MOST_COPIED), &mut copy)?;
+    if n_bytes == MOST_COPIED {
+        return Err(io::ErrorKind::FileTooLarge.into());
+    }
+    Ok(copy)
+}
+
+fn viewer(pid: u32) -> Option<Viewer> {
+    let status = Process::new(pid.try_into().ok()?).ok()?.status().ok()?;
+    Some(Viewer {
+        uid: status.euid,
+        gid: status.egid,
+        groups: status.groups,
+    })
+}
+
+/// A path to an open file, which leads nowhere else for as long as that is open.
+fn place_of(file: &File) -> PathBuf {
+    PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()))
+}
+
+fn find_debug_file(path: &Path) -> Option<PathBuf> {
+    let build_id = read_elf_build_id(path).ok()??;
+    let hex = build_id.iter().fold(String::new(), |mut hex, byte| {
+        write!(hex, "{byte:02x}").expect("a string takes everything");
+        hex
+    });
+    let (first, rest) = hex.split_at_checked(2)?;
+    Some(
+        Path::new(DEBUG_FILES)
+            .join(first)
+            .join(format!("{rest}.debug")),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_program_has_names_and_the_kernels_own_code_too() {
+        let mut programs = Programs::new();
+        let maps = Process::myself().unwrap().maps().unwrap();
+        let here = this_program_has_names_and_the_kernels_own_code_too as *const () as u64;
+        let map = maps
+            .iter()
+            .find(|map| (map.address.0..map.address.1).contains(&here))
+            .unwrap();
+        let MMapPath::Path(path) = &map.pathname else {
+            panic!("{map:?}");
+        };
+        let mut places = crate::why::places::Places::default();
+        let id = places.add_file(path, map.inode, std::process::id());
+        let offset = here - map.address.0 + map.offset;
+        let name = programs.find(id, places.file(id), offset).unwrap();
+        assert!(name.contains("this_program_has_names"), "{name}");
+        let vdso = places.add_file(Path::new(VDSO), 0, 1);
+        let page = 0..0x4000;
+        let mut names = page.filter_map(|at| programs.find(vdso, places.file(vdso), at));
+        assert!(names.any(|name| name.contains("clock_gettime")));
+        assert!(programs.stripped().is_empty());
+    }
+
+    #[test]
+    fn a_file_that_is_gone_has_no_names() {
+        let mut places = crate::why::places::Places::default();
+        let id = places.add_file(Path::new("/no/such (deleted)"), 1, std::process::id());
+        assert_eq!(Programs::new().find(id, places.file(id), 0x10), None);
+    }
+}

@@ -1,0 +1,253 @@
+//! An onlooker of a run that samples it: two of three epochs, told apart by the measuring clock.
+
+use std::collections::HashMap;
+use std::io;
+use std::ops::Range;
+
+use crate::observer::{Doer, Observer, Scene};
+use looptax_bench::{ContrastRun, Phase, Progress, Replanned};
+use looptax_model::failure::Failure;
+use looptax_model::record::Comparison;
+use rustix::thread::{CpuSet, sched_getaffinity};
+
+use crate::why::account::Account;
+use crate::why::counts::Counts;
+use crate::why::nameless::run_as;
+use crate::why::sampler::{Drained, Sampler, parent_of};
+use crate::why::tally::{Seen, Tally, Weights, Windows};
+use crate::why::turns;
+
+/// Generations that are looked through for who started a process.
+const MOST_ANCESTORS: usize = 32;
+
+/// Samples a run and shows it to another onlooker.
+pub struct Watch<'a> {
+    shown: &'a mut dyn Observer,
+    sampler: Sampler,
+    /// In epochs of the warm-up; or why not.
+    counts: Result<Counts, String>,
+    seed: u64,
+    /// Of the comparison under way.
+    doers: HashMap<u32, Option<Doer>>,
+    tally: Tally,
+    n_contrasts: usize,
+    n_epochs: u64,
+    /// Epochs of the warm-up whose tracepoints are counted, of each contrast.
+    n_counted: usize,
+    is_on: bool,
+    /// Samples lost before this comparison.
+    lost_before: u64,
+    failure: Option<Failure>,
+}
+
+impl<'a> Watch<'a> {
+    /// One that samples the cores that may be used.
+    ///
+    /// # Errors
+    /// The kernel does not sample for this user at all.
+    pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
+        let cores = usable_cores()?;
+        let sampler = Sampler::open(turns::MEAN_PERIOD_NS, &cores)?;
+        Ok(Self {
+            shown,
+            sampler,
+            counts: Counts::open(&cores).map_err(|error| {
+                format!("system calls, wake-ups, softirqs and packets are not counted: {error}; root may count them")
+            }),
+            seed,
+            doers: HashMap::new(),
+            tally: Tally::default(),
+            n_contrasts: 1,
+            n_epochs: 0,
+            n_counted: 0,
+            is_on: false,
+            lost_before: 0,
+            failure: None,
+        })
+    }
+
+    /// Takes what was sampled of the epoch that has just ended; what lies between slices is nobody's.
+    fn take(&mut self, progress: &Progress<'_>) {
+        let Some(epoch) = progress.epoch else { return };
+        let windows = Windows::new(epoch);
+        let mut weights = Weights::new();
+        let (tally, doers) = (&mut self.tally, &mut self.doers);
+        self.sampler.drain(&mut |drained| match drained {
+            Drained::Fork { parent, child } => {
+                if let Some(Some(doer)) = doers.get(&parent) {
+                    doers.insert(child, inherited(*doer));
+                }
+            }
+            Drained::Sample(sample) => {
+                if let Some(side) = windows.side_at(sample.time_ns) {
+                    let doer = doer_of(doers, sample.pid);
+                    tally.count(&mut weights, side, doer, sample.frames, sample.weight_ns);
+                }
+            }
+        });
+        let seen = Seen {
+            idx: progress.n_epochs - 1,
+            weights,
+            raw: None,
+        };
+        self.tally.keep(progress.contrast_idx, seen);
+    }
+
+    /// Takes what was counted in an epoch of the warm-up, and goes on counting as long as another is sure to follow.
+    fn take_counts(&mut self, progress: &Progress<'_>) -> io::Result<()> {
+        let Ok(counts) = &mut self.counts else {
+            return Ok(());
+        };
+        let Some(epoch) = progress.epoch else {
+            return counts.pause();
+        };
+        let doers = &mut self.doers;
+        let is_counted = progress.n_epochs <= self.n_counted;
+        let counted = counts.take(epoch, |pid| doer_of(doers, pid));
+        if let Some(counted) = counted.filter(|_| is_counted) {
+            let all = self.tally.counted.entry(progress.contrast_idx);
+            all.or_default().push(counted);
+        }
+        let is_last = progress.contrast_idx + 1 == self.n_contrasts;
+        if is_last && is_counted {
+            counts.pause()?;
+            if progress.n_epochs + 1 < progress.n_epochs_at_most {
+                self.n_counted = progress.n_epochs + 1;
+                counts.start(turns::count_period(self.seed, progress.n_epochs as u64))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Switches for the next epoch; the period is another one in each, so that nothing beats with requests for long.
+    fn turn(&mut self) {
+        let round = self.n_epochs / self.n_contrasts as u64;
+        self.is_on = turns::is_on(self.seed, round);
+        let switched = if self.is_on {
+            self.sampler
+                .start(turns::period_ns(self.seed, self.n_epochs))
+        } else {
+            self.sampler.pause()
+        };
+        self.failure = self.failure.take().or(switched.err());
+    }
+}
+
+/// What a process does, or the nearest one that it comes from.
+fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
+    if let Some(known) = doers.get(&pid) {
+        return *known;
+    }
+    // Bounded: numbers of processes come again.
+    let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
+    let found = line
+        .skip(1)
+        .find_map(|it| doers.get(&it).copied().flatten());
+    let found = found.and_then(inherited);
+    doers.insert(pid, found);
+    found
+}
+
+/// What comes from looptax itself and is nothing else has no part in a request.
+fn inherited(parent: Doer) -> Option<Doer> {
+    (parent != Doer::Client).then_some(parent)
+}
+
+/// The cores that this process may run on, and with it what it starts.
+fn usable_cores() -> Result<Vec<usize>, Failure> {
+    let allowed = sched_getaffinity(None).map_err(std::io::Error::from)?;
+    Ok((0..CpuSet::MAX_CPU)
+        .filter(|core| allowed.is_set(*core))
+        .collect())
+}
+
+impl looptax_bench::Observer for Watch<'_> {
+    fn epoch_ended(&mut self, progress: &Progress<'_>) {
+        match progress.phase {
+            Phase::Measuring => {
+                if self.is_on {
+                    self.take(progress);
+                }
+                self.n_epochs += 1;
+                self.turn();
+            }
+            // The last of these is followed by the first that counts.
+            Phase::WarmUp | Phase::Glimpse => {
+                self.sampler.drain(&mut |_| ());
+                let counted = self.take_counts(progress);
+                self.failure = (self.failure.take()).or(counted.err().map(Failure::from));
+                self.turn();
+            }
+        }
+        self.shown.epoch_ended(progress);
+    }
+
+    fn replanned(&mut self, replanned: &Replanned) {
+        self.shown.replanned(replanned);
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn say(&mut self, news: &str) {
+        self.shown.say(news);
+    }
+
+    fn begin(&mut self, scene: Scene) {
+        self.doers = scene
+            .processes
+            .iter()
+            .map(|(doer, pid)| (*pid, Some(*doer)))
+            .collect();
+        self.doers.insert(std::process::id(), Some(Doer::Client));
+        let pids: Vec<u32> = self.doers.keys().copied().collect();
+        let watched = self.sampler.watch(&pids);
+        self.failure = self.failure.take().or(watched.err());
+        self.tally = Tally::default();
+        self.n_contrasts = scene.arms.len().max(1);
+        self.n_epochs = 0;
+        self.lost_before = self.sampler.n_missing();
+        self.n_counted = 1;
+        if let Ok(counts) = &mut self.counts {
+            let started = counts.start(turns::count_period(self.seed, 0));
+            self.failure = (self.failure.take()).or(started.err().map(Failure::from));
+        }
+        self.shown.begin(scene);
+    }
+
+    fn sift(&mut self, contrasts: &mut [ContrastRun]) -> Result<(), Failure> {
+        self.is_on = false;
+        self.sampler.pause()?;
+        for (contrast, seen) in contrasts.iter_mut().zip(&mut self.tally.epochs) {
+            for seen in seen.iter_mut().rev() {
+                if seen.idx < contrast.epochs.len() {
+                    seen.raw = Some(contrast.epochs.remove(seen.idx).raw);
+                }
+            }
+        }
+        self.failure.take().map_or(Ok(()), Err)
+    }
+
+    fn add(&mut self, contrasts: Range<usize>, comparison: &mut Comparison) {
+        let n_lost = self.sampler.n_missing() - self.lost_before;
+        let is_uncounted = self.counts.as_ref().err();
+        let servers = self
+            .doers
+            .iter()
+            .filter(|(_, doer)| **doer == Some(Doer::Server));
+        let run_as = run_as(servers.map(|(pid, _)| *pid));
+        let beside = (is_uncounted, &run_as);
+        let account = Account::new(&self.sampler, &self.tally, n_lost, beside);
+        for (idx, contrast_idx) in contrasts.enumerate() {
+            let epochs = self.tally.epochs.get(contrast_idx);
+            let epochs = epochs.map_or(&[][..], Vec::as_slice);
+            let counted = self.tally.counted.get(&contrast_idx);
+            let counted = counted.map_or(&[][..], Vec::as_slice);
+            let pair = [0, idx as u32 + 1];
+            comparison.why.push(account.why(pair, epochs, counted));
+        }
+    }
+
+    fn end(&mut self) {
+        self.shown.end();
+    }
+}

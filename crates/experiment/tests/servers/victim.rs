@@ -1,0 +1,65 @@
+//! What this test program does when it is started as another: the echo server, or a looptax that
+//! holds a private server until it is killed.
+
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::ExitCode;
+
+use looptax_experiment::servers::wordpress::WordPress;
+use looptax_experiment::servers::{Config, PrivateServer, Reaper, echo, startable};
+use looptax_model::dsn::Kind;
+
+/// What a victim that holds a site is called.
+pub(crate) const WORDPRESS: &str = "wordpress";
+
+/// The echo server's main, as cli has it.
+pub(crate) fn serve_echo(socket: &str, tcp: &str, further: &[&str]) -> ExitCode {
+    let config = echo::Config {
+        socket: socket.into(),
+        abstract_name: None,
+        tcp: vec![tcp.parse().expect("the address is our own text")],
+        is_one_thread: further.contains(&"--one-thread"),
+        is_http: further.contains(&"--http"),
+    };
+    let Err(error) = echo::serve(&config);
+    let reason = std::error::Error::source(&error)
+        .map(ToString::to_string)
+        .unwrap_or_default();
+    writeln!(io::stderr(), "{error}: {reason}").ok();
+    ExitCode::FAILURE
+}
+
+/// The settings of a small server in `root`.
+pub(crate) fn config(kind: Kind, root: &Path) -> Config {
+    Config {
+        kind,
+        self_exe: std::env::current_exe().expect("the test program knows its own path"),
+        scratch_root: root.to_owned(),
+        max_connections: 20,
+        rows: 1000,
+        listening: looptax_experiment::servers::Listening::default(),
+        pool_mode: looptax_experiment::servers::pooler::PoolMode::default(),
+    }
+}
+
+/// Starts a reaper and a server, or a site, says their pids, and waits to be killed (or for its stdin to
+/// end).
+pub(crate) fn run(name: &str, root: &str) -> ExitCode {
+    let self_exe = std::env::current_exe().expect("the test program knows its own path");
+    let reaper = Reaper::start(&self_exe).expect("the reaper starts");
+    if name == WORDPRESS {
+        let site = WordPress::start(self_exe, root.into(), &reaper).expect("the site starts");
+        return wait(&reaper, site.server().pid);
+    }
+    let kind = startable(name).expect("the test names a kind");
+    let server = PrivateServer::start(&config(kind, Path::new(root)), &reaper);
+    wait(&reaper, server.expect("the server starts").pid)
+}
+
+fn wait(reaper: &Reaper, server_pid: u32) -> ExitCode {
+    let mut stdout = io::stdout();
+    writeln!(stdout, "{} {}", reaper.pid().unwrap_or(0), server_pid).expect("the test reads this");
+    stdout.flush().expect("the test reads this");
+    io::stdin().read_to_end(&mut Vec::new()).ok();
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,208 @@
+//! Which socket may belong to the server behind a port, and how that is known.
+//!
+//! Only the kernel is asked, and the file system for owners. What is found here is a candidate: whoever connects
+//! to it proves that one server is behind both. Of a socket whose process is not to be seen the owner has to be
+//! the port's, in a folder where nobody else can put one: a password must reach nobody but the server.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use crate::read;
+use looptax_model::dsn::Protocol;
+use rustix::fs::Stat;
+
+use crate::discover::candidates::usual;
+use crate::discover::owners::Owners;
+use crate::discover::process::processes;
+use crate::discover::servers::{Place, is_file, is_socket};
+use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
+use crate::discover::usual::is_called;
+
+/// A socket that may lead where a port leads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Beside {
+    /// Its file.
+    pub path: PathBuf,
+    /// How it was found.
+    pub by: FoundBy,
+}
+
+/// How a socket was found; the surer way first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum FoundBy {
+    /// The process that listens on the port listens on it.
+    Process,
+    /// The user whose listener is on the port has one with such a name.
+    User,
+    /// It lies where packages put it.
+    UsualPlace,
+}
+
+/// The sockets that may lead where `tcp` does in our own network namespace, the surest first.
+///
+/// # Cost
+/// A netlink dump, and a `readlink` per open file that we may see.
+pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
+    let all = own_sockets().unwrap_or_default();
+    let owners = Owners::from_processes(&processes());
+    let mut found = of_listeners(&all, &owners, protocol, tcp);
+    let in_usual_places = usual().filter(|path| is_called(path, protocol, tcp.port()));
+    let in_usual_places = in_usual_places.filter(|path| is_out_of_reach(path, None));
+    found.extend(in_usual_places.map(|path| Beside {
+        path,
+        by: FoundBy::UsualPlace,
+    }));
+    found.sort_by_key(|it| it.by);
+    let mut seen: Vec<PathBuf> = Vec::new();
+    found.retain(|it| {
+        let is_new = !seen.contains(&it.path);
+        seen.push(it.path.clone());
+        is_new
+    });
+    found
+}
+
+fn of_listeners(
+    all: &Sockets,
+    owners: &Owners,
+    protocol: Protocol,
+    tcp: SocketAddr,
+) -> Vec<Beside> {
+    let ports = all.tcp.iter().filter(|it| it.remote.is_none());
+    let ports: Vec<_> = ports.filter(|it| Place::Tcp(it.local).takes(tcp)).collect();
+    let pids: Vec<u32> = { ports.iter() }
+        .flat_map(|it| owners.of_socket(it.inode))
+        .copied()
+        .collect();
+    let by = |socket: &UnixSocket, path: &Path| {
+        let holders = owners.of_socket(socket.inode);
+        if holders.iter().any(|pid| pids.contains(pid)) {
+            return Some(FoundBy::Process);
+        }
+        let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
+        // One whose process is seen is that process's.
+        (holders.is_empty() && is_users && is_called(path, protocol, tcp.port()))
+            .then_some(FoundBy::User)
+    };
+    let listening = all.unix.iter().filter(|it| it.is_listening);
+    let named = listening.filter_map(|socket| match &socket.name {
+        Some(UnixName::Path(path)) if path.is_absolute() => Some((socket, path)),
+        _ => None,
+    });
+    let found = named.filter_map(|(socket, path)| {
+        Some(Beside {
+            path: path.clone(),
+            by: by(socket, path)?,
+        })
+    });
+    let mut found: Vec<Beside> = found.collect();
+    // MySQL's other protocol has a socket of its own.
+    found.sort_by_key(|it| it.path.to_string_lossy().contains("mysqlx"));
+    found
+}
+
+/// Whether it is this user's socket, and nobody else's can come into its place.
+fn is_of(path: &Path, uid: u32, socket: &UnixSocket) -> bool {
+    let is_its = |found: &Stat| found.st_uid == uid && is_file(found, socket.file);
+    let found = read::look_at_link(path).ok().flatten();
+    found.is_some_and(|it| is_its(&it)) && is_out_of_reach(path, Some(uid))
+}
+
+/// Whether its folder is root's or this user's, and others cannot put a file there in its place.
+fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
+    const STICKY: u32 = 0o1000;
+    const OTHERS_WRITE: u32 = 0o002;
+    let folder = path.parent().and_then(|it| read::look(it).ok().flatten());
+    let Some(folder) = folder else {
+        return false;
+    };
+    let socket = read::look_at_link(path).ok().flatten();
+    let is_socket = socket.is_some_and(|it| is_socket(&it));
+    let is_closed = folder.st_mode & OTHERS_WRITE == 0;
+    match uid {
+        Some(uid) => {
+            let is_trusted = [0, uid].contains(&folder.st_uid);
+            is_socket && is_trusted && (is_closed || folder.st_mode & STICKY != 0)
+        }
+        None => is_socket && is_closed,
+    }
+}
+
+/// The file of a socket that somebody names by its folder or its file. A folder means the one socket in it.
+///
+/// # Errors
+/// How many sockets are in the folder, where it is not one.
+pub fn socket_named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, usize> {
+    if !read::is_folder(path) {
+        return Ok(path.to_owned());
+    }
+    if protocol == Protocol::Postgres {
+        return Ok(path.join(format!(".s.PGSQL.{port}")));
+    }
+    let mut sockets = read::list(path).unwrap_or_default();
+    sockets.retain(|it| matches!(read::look_at_link(it), Ok(Some(found)) if is_socket(&found)));
+    if sockets.len() > 1 {
+        sockets.retain(|it| is_called(it, protocol, port));
+    }
+    match (sockets.pop(), sockets.len()) {
+        (Some(only), 0) => Ok(only),
+        (None, _) => Err(0),
+        (Some(_), n) => Err(n + 1),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn r20_the_socket_of_the_process_on_the_port_is_found_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("x.sock");
+        let _unix = UnixListener::bind(&path).unwrap();
+        let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
+        let found = sockets_beside(Protocol::Mysql, tcp.local_addr().unwrap());
+        let expected = Beside {
+            path,
+            by: FoundBy::Process,
+        };
+        assert!(found.contains(&expected), "{found:?}");
+        assert_eq!(found[0].by, FoundBy::Process);
+    }
+
+    #[test]
+    fn r20_only_the_owners_sockets_count_where_no_process_is_seen() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(".s.PGSQL.7");
+        let _unix = UnixListener::bind(&path).unwrap();
+        let all = own_sockets().unwrap();
+        let socket = { all.unix.iter() }
+            .find(|it| it.name == Some(UnixName::Path(path.clone())))
+            .unwrap();
+        let uid = rustix::process::geteuid().as_raw();
+        assert!(is_of(&path, uid, socket));
+        assert!(!is_of(&path, uid + 1, socket));
+        assert!(is_called(&path, Protocol::Postgres, 7));
+        assert!(!is_called(&path, Protocol::Postgres, 8));
+        assert!(!is_called(&path, Protocol::Redis, 7));
+    }
+
+    #[test]
+    fn r20_a_folder_means_the_socket_in_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let named = |protocol| socket_named(folder.path(), protocol, 7);
+        let path = |name: &str| folder.path().join(name);
+        assert_eq!(named(Protocol::Mysql), Err(0));
+        assert_eq!(named(Protocol::Postgres), Ok(path(".s.PGSQL.7")));
+        let _one = UnixListener::bind(path("my.sock")).unwrap();
+        assert_eq!(named(Protocol::Mysql), Ok(path("my.sock")));
+        let _two = UnixListener::bind(path("mysqld.sock")).unwrap();
+        assert_eq!(named(Protocol::Mysql), Ok(path("mysqld.sock")));
+        let _three = UnixListener::bind(path("mysql2.sock")).unwrap();
+        assert_eq!(named(Protocol::Mysql), Err(2));
+        assert_eq!(socket_named(&path("x"), Protocol::Mysql, 7), Ok(path("x")));
+    }
+}

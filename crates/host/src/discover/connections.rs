@@ -1,0 +1,123 @@
+//! Who is connected to which server, and over which transport.
+//!
+//! What only hands connections on is not a client: those behind it are. Who holds which end, `ends` knows.
+
+use std::collections::{BTreeSet, HashMap};
+
+use looptax_model::record::Way;
+
+use crate::discover::ends::{Closed, Ends, Peer, Peers};
+use crate::discover::servers::{Server, endpoints};
+use crate::discover::web::is_proxy;
+
+/// What stands between a client and its server.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Hop {
+    /// Its process.
+    pub pid: u32,
+    /// Its program: `docker-proxy`.
+    pub program: String,
+    /// The transport that it takes to the server itself.
+    pub onward: Way,
+    /// Whether it leads to other servers too: then not all of its clients need be this server's.
+    pub leads_elsewhere: bool,
+}
+
+/// The connections of one process to one server, over one transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Client {
+    /// Whose they are, and which.
+    pub peer: Peer,
+    /// The server's place in the survey's list.
+    pub server_idx: usize,
+    /// What they lead through.
+    pub via: Option<Hop>,
+}
+
+/// What was seen beside the clients, server by server.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct OtherConnections {
+    /// Connections from other machines, or whose addresses were rewritten on the way.
+    pub n_remote: usize,
+    /// TCP connections of this machine that were closed within the last minute.
+    pub closed: BTreeSet<Closed>,
+}
+
+/// What was seen of each server's connections beside its clients on this machine.
+pub(crate) fn others(
+    servers: &[Server],
+    peers: &[Peers],
+    ends: &Ends<'_>,
+) -> Vec<OtherConnections> {
+    let each = servers.iter().zip(peers);
+    each.map(|(server, (_, n_remote))| OtherConnections {
+        n_remote: *n_remote,
+        closed: ends.closed(&server.endpoints),
+    })
+    .collect()
+}
+
+/// The clients of all servers, by server, then process, of the `peers` of each.
+pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
+    let mut clients = Vec::new();
+    for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
+        // A server's connections to itself are nobody's tax.
+        for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
+            let client = Client {
+                peer: peer.clone(),
+                server_idx,
+                via: None,
+            };
+            let beyond = through(&client, ends);
+            if beyond.is_empty() {
+                clients.push(client);
+            } else {
+                clients.extend(beyond);
+            }
+        }
+    }
+    mark_shared_hops(&mut clients);
+    clients
+}
+
+/// The clients behind a proxy, in its place; empty for a process that is none, or that nobody uses
+/// just now.
+fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
+    let Some(process) = &proxy.peer.process else {
+        return Vec::new();
+    };
+    let program = process.program_name();
+    if !is_proxy(&program) {
+        return Vec::new();
+    }
+    let via = Hop {
+        pid: process.pid,
+        program,
+        onward: proxy.peer.way,
+        leads_elsewhere: false,
+    };
+    let (peers, _) = ends.peers_of(&endpoints(process, ends.networks, ends.owners));
+    { peers.into_iter() }
+        .map(|peer| Client {
+            peer,
+            server_idx: proxy.server_idx,
+            via: Some(via.clone()),
+        })
+        .collect()
+}
+
+/// Which of a proxy's connections go on to which server is not to be seen when it serves several.
+fn mark_shared_hops(clients: &mut [Client]) {
+    let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
+    for client in clients.iter() {
+        if let Some(hop) = &client.via {
+            servers_of
+                .entry(hop.pid)
+                .or_default()
+                .insert(client.server_idx);
+        }
+    }
+    for hop in clients.iter_mut().filter_map(|client| client.via.as_mut()) {
+        hop.leads_elsewhere = servers_of[&hop.pid].len() > 1;
+    }
+}

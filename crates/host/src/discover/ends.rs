@@ -1,0 +1,384 @@
+//! The ends of all connections, and whose they are.
+//!
+//! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted
+//! it, and the client's, known by the same two addresses the other way round (TCP) or as the peer
+//! (Unix). They may lie in different network namespaces: then a bridge is between them. A connection
+//! whose other end is nowhere on this machine comes from another one.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::net::{IpAddr, SocketAddr};
+
+use looptax_model::record::Way;
+
+use crate::discover::namespace_id::NamespaceId;
+use crate::discover::namespaces::Networks;
+use crate::discover::owners::Owners;
+use crate::discover::process::Process;
+use crate::discover::servers::{Endpoint, Place};
+use crate::discover::sighting::Sighting;
+use crate::discover::sock_diag::{TcpSocket, Traffic, UnixSocket};
+
+/// One TCP connection of a client, to be found again in a later look.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// The client's network namespace, address and peer; `None` for a Unix socket.
+    pub tcp: Option<(NamespaceId, SocketAddr, SocketAddr)>,
+    /// What went over it so far, as the client's end counts it.
+    pub traffic: Option<Traffic>,
+}
+
+/// The connections of one process to one server or listening socket, over one transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Peer {
+    /// The process; `None` where we may not see whose they are.
+    pub process: Option<Process>,
+    /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
+    pub uid: Option<u32>,
+    /// Over which transport.
+    pub way: Way,
+    /// Each of them.
+    pub connections: Vec<Connection>,
+}
+
+impl Peer {
+    /// Whether they are this process's.
+    pub fn is_of(&self, pid: u32) -> bool {
+        self.process.as_ref().is_some_and(|it| it.pid == pid)
+    }
+}
+
+/// A TCP connection that was closed within the last minute; whose it was, nobody knows any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Closed {
+    /// The network namespace of the end that closed first.
+    pub network: NamespaceId,
+    /// The client's address.
+    pub client: SocketAddr,
+    /// The server's.
+    pub server: SocketAddr,
+}
+
+impl Closed {
+    /// How it went, where both ends were on this machine beyond doubt.
+    pub fn way(&self) -> Option<Way> {
+        match (self.client.ip(), self.server.ip()) {
+            (IpAddr::V4(client), IpAddr::V4(_)) if client.is_loopback() => Some(Way::Loopback),
+            (IpAddr::V6(client), IpAddr::V6(_)) if client.is_loopback() => Some(Way::Loopback6),
+            (client, server) => (client == server).then_some(Way::OwnAddress),
+        }
+    }
+}
+
+/// Who is connected to some endpoints, and the number of connections from elsewhere.
+pub(crate) type Peers = (Vec<Peer>, usize);
+
+/// The ends of all connections, to be looked up by their addresses, and whose they are.
+pub(crate) struct Ends<'a> {
+    pub(crate) networks: &'a Networks,
+    pub(crate) owners: &'a Owners,
+    processes: HashMap<u32, &'a Process>,
+    tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
+    tcp_inodes: HashSet<u64>,
+    unix: HashMap<u64, &'a UnixSocket>,
+}
+
+/// A connection to a listening socket of this machine.
+#[derive(Debug, Clone)]
+pub(crate) struct Arrival {
+    /// Of the client's end.
+    pub(crate) inode: u64,
+    pub(crate) way: Way,
+    /// Of the server's end; a Unix socket's lies in the client's.
+    network: NamespaceId,
+    at: Acceptor,
+}
+
+/// The server's end.
+#[derive(Debug, Clone)]
+enum Acceptor {
+    Tcp(SocketAddr),
+    Unix(UnixSocket),
+}
+
+impl Arrival {
+    /// Whether it was accepted there.
+    pub(crate) fn is_at(&self, endpoint: &Endpoint) -> bool {
+        match &self.at {
+            Acceptor::Tcp(local) => endpoint.accepts(self.network, *local),
+            Acceptor::Unix(socket) => endpoint.is_called(self.network, socket),
+        }
+    }
+}
+
+/// The listening sockets' ends of some connections, one for each of many.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Accepted {
+    tcp: HashSet<(NamespaceId, SocketAddr)>,
+    unix: Vec<(NamespaceId, UnixSocket)>,
+}
+
+impl Accepted {
+    /// Whether one of them was accepted there.
+    pub(crate) fn has(&self, endpoint: &Endpoint) -> bool {
+        let mut tcp = self.tcp.iter();
+        let mut unix = self.unix.iter();
+        tcp.any(|(network, local)| endpoint.accepts(*network, *local))
+            || unix.any(|(network, socket)| endpoint.is_called(*network, socket))
+    }
+
+    /// With one more.
+    pub(crate) fn add(&mut self, arrival: &Arrival) {
+        match &arrival.at {
+            Acceptor::Tcp(local) => {
+                self.tcp.insert((arrival.network, *local));
+            }
+            Acceptor::Unix(socket) => {
+                let known = |(there, it): &(NamespaceId, UnixSocket)| {
+                    *there == arrival.network && it.name == socket.name && it.file == socket.file
+                };
+                if !self.unix.iter().any(known) {
+                    self.unix.push((arrival.network, socket.clone()));
+                }
+            }
+        }
+    }
+}
+
+/// The client's end of a connection that a process has accepted.
+struct Inbound {
+    /// `None`: it comes from another machine, or through a rewritten address.
+    inode: Option<u64>,
+    uid: Option<u32>,
+    way: Way,
+    connection: Connection,
+}
+
+impl<'a> Ends<'a> {
+    pub(crate) fn new(
+        networks: &'a Networks,
+        owners: &'a Owners,
+        processes: &'a [Process],
+    ) -> Self {
+        let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
+        let mut tcp_inodes = HashSet::new();
+        let mut unix = HashMap::new();
+        for (network, sockets) in &networks.sockets {
+            for socket in &sockets.tcp {
+                tcp_inodes.insert(socket.inode);
+                if let Some(remote) = socket.remote {
+                    tcp.entry((socket.local, remote))
+                        .or_default()
+                        .push((*network, socket));
+                }
+            }
+            unix.extend(sockets.unix.iter().map(|socket| (socket.inode, socket)));
+        }
+        Self {
+            networks,
+            owners,
+            processes: processes.iter().map(|it| (it.pid, it)).collect(),
+            tcp,
+            tcp_inodes,
+            unix,
+        }
+    }
+
+    /// The connections of this machine that these endpoints have accepted.
+    pub(crate) fn sightings(&self, endpoints: &[Endpoint]) -> BTreeSet<Sighting> {
+        let sighting = |inbound: Inbound| {
+            let tcp = { inbound.connection.tcp }.map(|(_, client, server)| (client, server));
+            Some(Sighting {
+                tcp,
+                inode: inbound.inode?,
+                uid: inbound.uid,
+            })
+        };
+        let all = self.inbound(endpoints).into_iter();
+        all.filter_map(sighting).collect()
+    }
+
+    /// The connections that these endpoints have accepted, by their other ends.
+    fn inbound(&self, endpoints: &[Endpoint]) -> Vec<Inbound> {
+        let mut found = Vec::new();
+        for (network, sockets) in &self.networks.sockets {
+            for socket in &sockets.tcp {
+                let Some(remote) = socket.remote else {
+                    continue;
+                };
+                if endpoints
+                    .iter()
+                    .any(|it| it.accepts(*network, socket.local))
+                {
+                    found.push(self.tcp_end(*network, socket.local, remote));
+                }
+            }
+            for socket in &sockets.unix {
+                if endpoints.iter().any(|it| it.is_called(*network, socket)) {
+                    found.extend(self.unix_ends(socket));
+                }
+            }
+        }
+        found
+    }
+
+    /// The connections to these endpoints that were closed a moment ago: the kernel keeps each for a
+    /// minute, at the end that closed first.
+    pub(crate) fn closed(&self, endpoints: &[Endpoint]) -> BTreeSet<Closed> {
+        let mut found = BTreeSet::new();
+        for (network, sockets) in &self.networks.sockets {
+            let is_ours = |address: SocketAddr| {
+                let mut endpoints = endpoints.iter();
+                endpoints.any(|it| it.accepts(*network, address))
+            };
+            for (local, remote) in &sockets.closed {
+                let (client, server) = match (is_ours(*local), is_ours(*remote)) {
+                    (true, _) => (*remote, *local),
+                    (_, true) => (*local, *remote),
+                    _ => continue,
+                };
+                found.insert(Closed {
+                    network: *network,
+                    client,
+                    server,
+                });
+            }
+        }
+        found
+    }
+
+    /// Who is connected to some endpoints, and the number of connections from elsewhere.
+    pub(crate) fn peers_of(&self, endpoints: &[Endpoint]) -> Peers {
+        let mut groups = Groups::new();
+        let mut n_remote = 0;
+        for inbound in self.inbound(endpoints) {
+            let Some(inode) = inbound.inode else {
+                n_remote += 1;
+                continue;
+            };
+            let pid = self.owners.of_socket(inode).first().copied();
+            let uid = inbound.uid.filter(|_| pid.is_none());
+            groups
+                .entry((pid, uid, inbound.way))
+                .or_default()
+                .push(inbound.connection);
+        }
+        let peers = { groups.into_iter() }.map(|((pid, uid, way), connections)| Peer {
+            process: pid.and_then(|pid| self.processes.get(&pid).copied().cloned()),
+            uid,
+            way,
+            connections,
+        });
+        (peers.collect(), n_remote)
+    }
+
+    /// All connections of this machine to a socket that listens on it, whoever that is.
+    pub(crate) fn arrivals(&self) -> Vec<Arrival> {
+        let mut found = Vec::new();
+        for (network, sockets) in &self.networks.sockets {
+            let listening = sockets.tcp.iter().filter(|it| it.remote.is_none());
+            let ports: HashSet<u16> = listening.map(|it| it.local.port()).collect();
+            let accepted = sockets
+                .tcp
+                .iter()
+                .filter(|it| ports.contains(&it.local.port()));
+            for (local, remote) in accepted.filter_map(|it| Some((it.local, it.remote?))) {
+                let end = self.tcp_end(*network, local, remote);
+                found.extend(end.inode.map(|inode| Arrival {
+                    inode,
+                    way: end.way,
+                    network: *network,
+                    at: Acceptor::Tcp(local),
+                }));
+            }
+            for socket in sockets.unix.iter().filter(|it| it.name.is_some()) {
+                let ends = self.unix_ends(socket);
+                found.extend(ends.filter_map(|it| it.inode).map(|inode| Arrival {
+                    inode,
+                    way: Way::Unix,
+                    network: *network,
+                    at: Acceptor::Unix(socket.clone()),
+                }));
+            }
+        }
+        found
+    }
+
+    /// Whether that socket is open now.
+    pub(crate) fn has(&self, inode: u64) -> bool {
+        self.unix.contains_key(&inode) || self.tcp_inodes.contains(&inode)
+    }
+
+    fn other_end(
+        &self,
+        network: NamespaceId,
+        local: SocketAddr,
+        remote: SocketAddr,
+    ) -> Option<&(NamespaceId, &'a TcpSocket)> {
+        let candidates = self
+            .tcp
+            .get(&(remote, local))
+            .map_or(&[][..], Vec::as_slice);
+        // The same addresses may be in use in several namespaces: the server's own comes first.
+        let near = candidates.iter().find(|(there, _)| *there == network);
+        near.or(candidates.first())
+    }
+
+    fn tcp_end(&self, network: NamespaceId, local: SocketAddr, remote: SocketAddr) -> Inbound {
+        let end = self.other_end(network, local, remote);
+        let way = match (end, local) {
+            (Some((there, _)), _) if *there != network => Way::Bridge,
+            (_, SocketAddr::V4(local)) if local.ip().is_loopback() => Way::Loopback,
+            (_, SocketAddr::V6(local)) if local.ip().is_loopback() => Way::Loopback6,
+            _ => Way::OwnAddress,
+        };
+        Inbound {
+            inode: end.map(|(_, socket)| socket.inode),
+            uid: end.map(|(_, socket)| socket.uid),
+            way,
+            connection: Connection {
+                tcp: end.map(|(there, socket)| (*there, socket.local, local)),
+                traffic: end.and_then(|(_, socket)| socket.traffic),
+            },
+        }
+    }
+
+    /// The clients of a socket with a server's name: of a connection its own, of one that listens those
+    /// that wait. A client that is gone is none.
+    fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
+        let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
+        peers.map(|peer| Inbound {
+            inode: Some(peer.inode),
+            uid: peer.uid,
+            way: Way::Unix,
+            connection: Connection {
+                tcp: None,
+                traffic: None,
+            },
+        })
+    }
+}
+
+impl Endpoint {
+    /// Whether a connection with this local address was accepted here.
+    pub(crate) fn accepts(&self, network: NamespaceId, local: SocketAddr) -> bool {
+        network == self.network && self.place.takes(local)
+    }
+
+    /// Whether a Unix socket has the name that the server was bound to: one that listens there, or the
+    /// server's end of a connection, which lies in the client's namespace.
+    fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
+        let Some(name) = &socket.name else {
+            return false;
+        };
+        match &self.place {
+            Place::Tcp(_) => false,
+            Place::Path { path, .. } => {
+                *path == name.shown() && (self.file.is_none() || self.file == socket.file)
+            }
+            Place::Abstract(own) => *own == name.shown() && network == self.network,
+        }
+    }
+}
+
+/// Connections by process, by user where there is no process, and by transport.
+type Groups = BTreeMap<(Option<u32>, Option<u32>, Way), Vec<Connection>>;

@@ -1,0 +1,112 @@
+//! Which processes belong together: a server with its workers, a web server with its own.
+//!
+//! A worker is a process that one of the same program has started. Called where connections, which workers hold,
+//! are put down to whom people know.
+
+use std::collections::HashMap;
+
+use crate::discover::process::Process;
+use crate::discover::servers::Server;
+
+/// More generations than any program has: numbers come again, so a circle is possible.
+const MOST_GENERATIONS: usize = 32;
+
+/// The processes by their numbers, with their parents.
+pub(crate) struct Families<'a> {
+    processes: HashMap<u32, &'a Process>,
+}
+
+impl<'a> Families<'a> {
+    pub(crate) fn new(processes: &'a [Process]) -> Self {
+        Self {
+            processes: processes.iter().map(|it| (it.pid, it)).collect(),
+        }
+    }
+
+    pub(crate) fn process(&self, pid: u32) -> Option<&'a Process> {
+        self.processes.get(&pid).copied()
+    }
+
+    /// The server that a process is, or works for, by its place in the list.
+    pub(crate) fn server_of(&self, pid: u32, by_pid: &HashMap<u32, usize>) -> Option<usize> {
+        let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child);
+        let mut line = self.line(pid, is_kin);
+        line.find_map(|it| by_pid.get(&it.pid).copied())
+    }
+
+    /// The first of the processes that share the work of this one: itself where nobody of its program and
+    /// name has started it.
+    pub(crate) fn leader(&self, pid: u32) -> u32 {
+        let is_kin = |parent: &Process, child: &Process| {
+            is_same_program(parent, child) && parent.name == child.name
+        };
+        self.line(pid, is_kin).last().map_or(pid, |it| it.pid)
+    }
+
+    /// The process, then who started it, as long as they are kin.
+    fn line(
+        &self,
+        pid: u32,
+        is_kin: impl Fn(&Process, &Process) -> bool,
+    ) -> impl Iterator<Item = &'a Process> {
+        let next = move |child: &&'a Process| {
+            let parent = self.process(child.parent)?;
+            is_kin(parent, child).then_some(parent)
+        };
+        std::iter::successors(self.process(pid), next).take(MOST_GENERATIONS)
+    }
+}
+
+fn is_same_program(one: &Process, other: &Process) -> bool {
+    one.pid != other.pid && one.program_name() == other.program_name()
+}
+
+/// The servers' places in their list, by the numbers of their processes.
+pub(crate) fn places(servers: &[Server]) -> HashMap<u32, usize> {
+    let numbered = servers.iter().enumerate();
+    numbered.map(|(idx, it)| (it.process.pid, idx)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::discover::process::process;
+
+    /// Processes by number, parent, program and own name.
+    fn processes(all: &[(u32, u32, &str, &str)]) -> Vec<Process> {
+        let own = process(std::process::id()).unwrap();
+        let each = all.iter().map(|(pid, parent, program, name)| Process {
+            pid: *pid,
+            parent: *parent,
+            program: Some(format!("/usr/bin/{program}").into()),
+            name: (*name).to_owned(),
+            ..own.clone()
+        });
+        each.collect()
+    }
+
+    #[test]
+    fn workers_stand_behind_their_server_and_other_scripts_do_not() {
+        let all = processes(&[
+            (10, 1, "python3.11", "supervisord"),
+            (20, 10, "python3.11", "gunicorn"),
+            (21, 20, "python3.11", "gunicorn"),
+            (30, 10, "python3.11", "celery"),
+            (31, 30, "python3.11", "celery"),
+        ]);
+        let families = Families::new(&all);
+        let servers = HashMap::from([(20, 7)]);
+        assert_eq!(families.server_of(21, &servers), Some(7));
+        assert_eq!(families.server_of(31, &servers), None);
+        assert_eq!(families.leader(31), 30);
+        assert_eq!(families.leader(10), 10);
+    }
+
+    #[test]
+    fn a_circle_of_numbers_that_came_again_ends() {
+        let all = processes(&[(10, 20, "nginx", "nginx"), (20, 10, "nginx", "nginx")]);
+        let families = Families::new(&all);
+        assert!([10, 20].contains(&families.leader(10)));
+        assert_eq!(families.server_of(10, &HashMap::new()), None);
+    }
+}

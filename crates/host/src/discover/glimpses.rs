@@ -1,0 +1,125 @@
+//! Short looks between two surveys, for connections that come and go: a web server opens one for each request
+//! where nobody tells it otherwise.
+//!
+//! A connection that is open at such a look is seen with its holder, over TCP and over Unix sockets. Of one that is
+//! too short for that nothing is said. Only the processes of web servers, proxies, poolers and what runs behind them
+//! are looked into.
+
+use std::collections::{BTreeMap, HashSet};
+use std::time::Duration;
+
+use looptax_model::dsn::Kind;
+
+use crate::discover::ends::{Accepted, Arrival, Ends};
+use crate::discover::family::{Families, places};
+use crate::discover::monotonic::monotonic_ns;
+use crate::discover::namespaces::networks;
+use crate::discover::owners::Owners;
+use crate::discover::process::{Process, process, processes};
+use crate::discover::servers::Server;
+use crate::discover::web::{is_proxy, is_web_server};
+
+/// Shortest pause between two looks.
+const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
+/// Pauses last that many times as long as a look: a quarter of one core is spent at most.
+const PAUSE_PER_LOOK: u32 = 3;
+/// More connections than these are not remembered.
+const MOST_GLIMPSES: usize = 20_000;
+
+/// A connection that was open at a look, and the process that held its client's end.
+#[derive(Debug, Clone)]
+pub(crate) struct Glimpse {
+    pub(crate) pid: u32,
+    pub(crate) arrival: Arrival,
+}
+
+/// What was seen since a survey.
+#[derive(Debug)]
+pub struct Glimpses {
+    members: Vec<Process>,
+    since_ns: u64,
+    last_look: Duration,
+    seen: HashSet<u64>,
+    pub(crate) all: Vec<Glimpse>,
+}
+
+impl Glimpses {
+    /// Nothing seen yet since a survey that found these servers at that moment of the monotonic clock; looks at
+    /// nothing where no web server runs and nothing behind one.
+    pub fn since(servers: &[Server], at_ns: u64) -> Self {
+        Self {
+            members: members(servers),
+            since_ns: at_ns,
+            last_look: Duration::ZERO,
+            seen: HashSet::new(),
+            all: Vec::new(),
+        }
+    }
+
+    /// How long to wait before the next look; the rest of the time until `end` after the survey at most, and `None`
+    /// once that is over.
+    pub fn pause(&self, end: Duration) -> Option<Duration> {
+        let elapsed = monotonic_ns().saturating_sub(self.since_ns);
+        let rest = end.checked_sub(Duration::from_nanos(elapsed))?;
+        if self.members.is_empty() {
+            return Some(rest);
+        }
+        let pause = (self.last_look * PAUSE_PER_LOOK).max(SHORTEST_PAUSE);
+        Some(pause.min(rest))
+    }
+
+    /// Looks once.
+    ///
+    /// # Cost
+    /// A netlink dump per address family and network namespace of those processes, and a `readlink` per file that
+    /// they have open.
+    pub fn look(&mut self) {
+        if self.members.is_empty() || self.all.len() >= MOST_GLIMPSES {
+            return;
+        }
+        let began = monotonic_ns();
+        let own = process(std::process::id()).and_then(|own| own.network);
+        let networks = networks(&self.members, own);
+        let owners = Owners::from_processes(&self.members);
+        let arrivals = Ends::new(&networks, &owners, &[]).arrivals();
+        for arrival in arrivals {
+            let holder = owners.of_socket(arrival.inode).first();
+            if let Some(pid) = holder.filter(|_| self.seen.insert(arrival.inode)) {
+                self.all.push(Glimpse { pid: *pid, arrival });
+            }
+        }
+        self.last_look = Duration::from_nanos(monotonic_ns().saturating_sub(began));
+    }
+
+    /// Where the connections of these processes were accepted, by who leads them.
+    pub(crate) fn accepted_from(
+        &self,
+        leader: impl Fn(u32) -> Option<u32>,
+    ) -> BTreeMap<u32, Accepted> {
+        let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
+        for glimpse in &self.all {
+            if let Some(leader) = leader(glimpse.pid) {
+                let accepted = found.entry(leader).or_default();
+                accepted.add(&glimpse.arrival);
+            }
+        }
+        found
+    }
+}
+
+/// The processes whose connections are looked for: those that ask on behalf of a page.
+fn members(servers: &[Server]) -> Vec<Process> {
+    let processes = processes();
+    let families = Families::new(&processes);
+    let asks =
+        |kind: Kind| matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http) || kind.is_pooler();
+    let by_pid = places(servers);
+    let is_member = |it: &&Process| {
+        let program = it.program_name();
+        let server = || families.server_of(it.pid, &by_pid);
+        is_web_server(&program)
+            || is_proxy(&program)
+            || server().is_some_and(|idx| asks(servers[idx].kind))
+    };
+    processes.iter().filter(is_member).cloned().collect()
+}

@@ -1,0 +1,190 @@
+//! Listening sockets of processes that cannot be looked into: whose they are, by what everybody may see.
+//!
+//! The kernel lists every socket with its user, `/proc` every process with its user and command line. What
+//! fits one server best is taken for its own, and says by what; the rest is a list of its own. Nothing here is
+//! proof: whoever acts on it asks for [`HowKnown::Seen`].
+
+use looptax_model::dsn::Kind;
+use looptax_model::record::HowKnown;
+
+use crate::discover::ends::{Ends, Peer};
+use crate::discover::home::Home;
+use crate::discover::owners::Owners;
+use crate::discover::process::{Process, process};
+use crate::discover::servers::{Endpoint, Place, Server, listening};
+use crate::discover::usual::{is_usual, usually};
+use crate::discover::web::{is_proxy, is_web_server};
+use crate::discover::words::Words;
+
+/// A listening socket whose process is not seen, and that no server alone is known to have.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Listener {
+    /// What it is.
+    pub endpoint: Endpoint,
+    /// Its user, where the kernel tells.
+    pub uid: Option<u32>,
+    /// What usually listens there.
+    pub likely: Option<&'static str>,
+    /// Servers whose it may be, by their places in the survey's list: they have its user.
+    pub servers: Vec<usize>,
+    /// Web servers and proxies of its user whose it may be as well, where it may be a server's.
+    pub web_servers: Vec<Process>,
+    /// Who is connected to it.
+    pub clients: Vec<Peer>,
+    /// TCP connections of this machine that were closed within the last minute.
+    pub n_closed: usize,
+}
+
+impl Listener {
+    /// Whether anything but its having clients speaks for a database server.
+    pub fn may_be_a_server(&self) -> bool {
+        self.likely.is_some() || !self.servers.is_empty()
+    }
+}
+
+/// Gives servers that cannot be looked into the sockets that fit them alone; returns the other sockets that may
+/// be a server's.
+pub(crate) fn attribute(
+    servers: &mut [Server],
+    processes: &[Process],
+    ends: &Ends<'_>,
+    owners: &Owners,
+) -> Vec<Listener> {
+    let hidden = hidden_servers(servers, processes, owners);
+    let web = hidden_web_servers(processes, owners);
+    let is_nobodys = |inode| owners.of_socket(inode).is_empty();
+    let mut open = Vec::new();
+    for (endpoint, uid) in listening(ends.networks, None, is_nobodys) {
+        let fits = || {
+            let of_user = hidden.iter().filter(|it| uid == Some(it.uid));
+            of_user.map(|it| (it.idx, it.fit(&endpoint.place)))
+        };
+        let best = fits().map(|(_, fit)| fit).max().flatten();
+        let fitting: Vec<usize> = { fits() }
+            .filter(|(_, fit)| *fit == best)
+            .map(|(idx, _)| idx)
+            .collect();
+        match (best, &*fitting) {
+            (Some(known), [idx]) => servers[*idx].endpoints.push(Endpoint { known, ..endpoint }),
+            _ => open.push((endpoint, uid, best, fitting)),
+        }
+    }
+    { open.into_iter() }
+        .map(|(endpoint, uid, best, mut fitting)| {
+            // A server with a port and a socket of its own is no likelier than any other program of its user.
+            fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
+            let is_open = best.is_none() && !fitting.is_empty();
+            let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
+            let own = std::slice::from_ref(&endpoint);
+            let (clients, _) = ends.peers_of(own);
+            Listener {
+                likely: usually(&endpoint.place),
+                uid,
+                web_servers: own_web.map(|it| (*it).clone()).collect(),
+                servers: fitting,
+                clients,
+                n_closed: ends.closed(own).len(),
+                endpoint,
+            }
+        })
+        .filter(is_telling)
+        .collect()
+}
+
+/// Web servers and proxies that cannot be looked into, by the process that has started the others.
+fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
+    let is_one = |it: &Process| {
+        let program = it.program_name();
+        is_web_server(&program) || is_proxy(&program)
+    };
+    let is_worker = |it: &Process| {
+        let mut parents = processes.iter().filter(|other| other.pid == it.parent);
+        parents.any(|parent| parent.program_name() == it.program_name())
+    };
+    let hidden = processes
+        .iter()
+        .filter(|it| owners.hidden.contains(&it.pid));
+    hidden.filter(|it| is_one(it) && !is_worker(it)).collect()
+}
+
+/// Whether it may be a database's: the kernel lists sockets of everything else too.
+fn is_telling(listener: &Listener) -> bool {
+    let is_tcp = matches!(listener.endpoint.place, Place::Tcp(_));
+    let has_known_client = { listener.clients.iter() }.any(|it| it.process.is_some());
+    listener.may_be_a_server() || is_tcp && has_known_client
+}
+
+fn has_both(server: &Server) -> bool {
+    let is_tcp = |it: &Endpoint| matches!(it.place, Place::Tcp(_));
+    let mut endpoints = server.endpoints.iter();
+    endpoints.any(is_tcp) && server.endpoints.iter().any(|it| !is_tcp(it))
+}
+
+/// What everybody may see of a server whose process cannot be looked into.
+struct Hidden {
+    idx: usize,
+    uid: u32,
+    kind: Kind,
+    words: Words,
+    /// Whether no other program of its user keeps its sockets from us.
+    is_alone: bool,
+}
+
+/// Those that may have sockets here: a container has a network of its own, whose sockets are not listed.
+fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
+    let own_home = process(std::process::id()).map(|own| own.home);
+    let is_near =
+        |home: &Home| !matches!(home, Home::Container { .. }) || own_home.as_ref() == Some(home);
+    let hidden = servers.iter().enumerate();
+    let hidden = hidden.filter(|(_, it)| it.is_hidden && is_near(&it.process.home));
+    hidden
+        .map(|(idx, server)| {
+            let own = &server.process;
+            let is_another = |it: &&Process| {
+                it.uid == own.uid
+                    && owners.hidden.contains(&it.pid)
+                    && !is_below(it, own.pid, processes)
+            };
+            Hidden {
+                idx,
+                uid: own.uid,
+                kind: server.kind,
+                words: Words::new(&own.arguments()),
+                is_alone: !processes.iter().any(|it| is_another(&it)),
+            }
+        })
+        .collect()
+}
+
+/// Whether a process is this one, or was started by it or by one that is.
+fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
+    let mut now = Some(one);
+    // Parents have been started earlier, but numbers come again: the steps are counted.
+    for _ in 0..processes.len() {
+        match now {
+            Some(it) if it.pid == pid => return true,
+            Some(it) => now = processes.iter().find(|other| other.pid == it.parent),
+            None => return false,
+        }
+    }
+    false
+}
+
+impl Hidden {
+    /// What speaks for this server beside its user; `None`: nothing.
+    fn fit(&self, place: &Place) -> Option<HowKnown> {
+        let is_named = match place {
+            Place::Tcp(address) => self.words.name_port(address.port()),
+            Place::Path { path, .. } | Place::Abstract(path) => self.words.name_path(path),
+        };
+        if is_named {
+            return Some(HowKnown::CommandLine);
+        }
+        // A server that was told to listen on another port than the usual one has left that to others.
+        let is_elsewhere = matches!(place, Place::Tcp(_)) && self.words.name_ports();
+        if is_usual(self.kind, place) && !is_elsewhere {
+            return Some(HowKnown::UsualPlace);
+        }
+        self.is_alone.then_some(HowKnown::User)
+    }
+}

@@ -1,0 +1,56 @@
+//! Running servers, their sockets and their clients, in every namespace that we may look into.
+//!
+//! Reads `/proc` and asks the kernel for its sockets; connects to nothing, logs in nowhere, changes nothing, and
+//! executes nothing: a server's version is read from its program's own bytes or from the package database. What cannot
+//! be seen is a [`Problem`] beside what was found, never an error: one process that nobody may look at must not hide
+//! the others. Every name in the results was chosen by somebody else: whoever prints one cleans it first. Called by
+//! the command line.
+
+mod beside;
+mod candidates;
+mod connections;
+mod ends;
+mod error;
+mod family;
+mod glimpses;
+mod home;
+mod inferred;
+mod kind;
+mod monotonic;
+mod namespace_id;
+mod namespaces;
+mod owners;
+mod problems;
+mod process;
+mod published;
+mod servers;
+mod sighting;
+mod sightings;
+mod sock_diag;
+mod stack;
+mod survey;
+mod upstreams;
+mod usual;
+mod version;
+mod web;
+mod words;
+
+pub use beside::{Beside, FoundBy, socket_named, sockets_beside};
+pub use connections::{Client, Hop, OtherConnections};
+pub use ends::{Closed, Connection, Peer};
+pub use error::DiscoverError;
+pub use glimpses::Glimpses;
+pub use home::Home;
+pub use inferred::Listener;
+pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};
+pub use namespace_id::NamespaceId;
+pub use problems::{Hiding, Problem};
+pub use process::{Process, any_process, process};
+pub use published::Published;
+pub use servers::{Endpoint, Place, Server, SocketFile, is_listened_at, listens_on};
+pub use sighting::Sighting;
+pub use sightings::{Outlook, holders, listener_at};
+pub use sock_diag::{Queue, Traffic};
+pub use stack::{Link, Service, Stack};
+pub use survey::{Survey, survey, survey_after};
+pub use web::{asks_by_its_files, known_as};

@@ -1,0 +1,68 @@
+//! Sockets of every network namespace that has a process in it.
+//!
+//! No thread of the program leaves its namespace: a process of [`entrance`] enters the others and hands back a socket that
+//! lists what is there. That takes `CAP_SYS_ADMIN`; without it only the caller's own is seen.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::AsFd;
+use std::os::unix::fs::MetadataExt;
+
+use crate::{entrance, kernel};
+
+use crate::discover::DiscoverError;
+use crate::discover::namespace_id::NamespaceId;
+use crate::discover::process::Process;
+use crate::discover::sock_diag::{self, Sockets};
+
+/// What was seen of the network namespaces.
+#[derive(Debug, Default)]
+pub(crate) struct Networks {
+    /// The sockets of each.
+    pub(crate) sockets: BTreeMap<NamespaceId, Sockets>,
+    /// Namespaces that could not be looked into, with the reason.
+    pub(crate) closed: Vec<(NamespaceId, DiscoverError)>,
+}
+
+/// Lists the sockets of all network namespaces of `processes`; `own` is the caller's.
+pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Networks {
+    let mut members: BTreeMap<NamespaceId, u32> = BTreeMap::new();
+    for process in processes {
+        if let Some(network) = process.network {
+            members.entry(network).or_insert(process.pid);
+        }
+    }
+    let mut found = Networks::default();
+    // Where not even our own namespace has a number, there is still the one we are in.
+    let here = own.unwrap_or(NamespaceId(0));
+    match sock_diag::own_sockets() {
+        Ok(sockets) => {
+            found.sockets.insert(here, sockets);
+        }
+        Err(error) => found.closed.push((here, error)),
+    }
+    members.remove(&here);
+    for (network, pid) in members {
+        match sockets_of(network, pid) {
+            Ok(sockets) => {
+                found.sockets.insert(network, sockets);
+            }
+            Err(error) => found.closed.push((network, error)),
+        }
+    }
+    found
+}
+
+/// Lists the sockets of a process's network namespace.
+fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> {
+    let lister = || {
+        let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
+        // The process may have moved, or another may have its number by now.
+        if namespace.metadata()?.ino() != network.0 {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        entrance::socket_lister(namespace.as_fd())
+    };
+    let lister = lister().map_err(|source| DiscoverError::Namespace { pid, source })?;
+    sock_diag::sockets(&lister)
+}

@@ -1,0 +1,166 @@
+//! Processes, as far as `/proc` shows them to us.
+//!
+//! What another process may fill with anything is read up to a limit.
+
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
+
+use crate::{View, Viewer, kernel};
+use procfs::process::Status;
+
+use crate::discover::home::{Home, home_of};
+use crate::discover::namespace_id::NamespaceId;
+
+/// Longest command line that is looked at: proxies say in theirs where they lead.
+const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
+/// Longest list of control groups.
+const MOST_CGROUP_BYTES: u64 = 64 << 10;
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Process {
+    /// Its number.
+    pub pid: u32,
+    /// Its parent's.
+    pub parent: u32,
+    /// What it calls itself, 15 bytes at most: `mariadbd`.
+    pub name: String,
+    /// The file it runs, as it sees it; `None` where we may not look.
+    pub program: Option<PathBuf>,
+    /// The user it acts as.
+    pub uid: u32,
+    /// The group it acts as.
+    pub gid: u32,
+    /// Its further groups.
+    pub groups: Vec<u32>,
+    /// Its network namespace.
+    pub network: Option<NamespaceId>,
+    /// Its mount namespace.
+    pub mounts: Option<NamespaceId>,
+    /// The container or unit it belongs to.
+    pub home: Home,
+    /// Whether its `/` is another folder than its mount namespace's.
+    pub is_in_chroot: bool,
+}
+
+impl Process {
+    /// Name of the program's file, without what the kernel writes behind a deleted one; else its own
+    /// name for itself.
+    pub fn program_name(&self) -> String {
+        let file = self.program.as_deref().and_then(Path::file_name);
+        let Some(file) = file else {
+            return self.name.clone();
+        };
+        let name = String::from_utf8_lossy(file.as_bytes());
+        name.trim_end_matches(" (deleted)").to_owned()
+    }
+
+    /// Its command line, lossily; empty where we may not look.
+    pub fn arguments(&self) -> Vec<String> {
+        let bytes =
+            kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
+        bytes
+            .split(|byte| *byte == 0)
+            .filter(|word| !word.is_empty())
+            .map(|word| String::from_utf8_lossy(word).into_owned())
+            .collect()
+    }
+
+    /// Its files as it sees them, as far as its user could read them.
+    ///
+    /// # Errors
+    /// That it is gone, or not ours to look into.
+    pub fn view(&self) -> io::Result<View> {
+        View::of_process(self.pid, self.viewer())
+    }
+
+    /// The user on whose behalf its files are read.
+    pub fn viewer(&self) -> Viewer {
+        Viewer {
+            uid: self.uid,
+            gid: self.gid,
+            groups: self.groups.clone(),
+        }
+    }
+
+    /// A file of its folder in `/proc`.
+    pub fn file(&self, name: &str) -> PathBuf {
+        PathBuf::from(format!("/proc/{}/{name}", self.pid))
+    }
+}
+
+/// All processes that can be seen, in rising order of their numbers.
+pub(crate) fn processes() -> Vec<Process> {
+    let Ok(names) = kernel::names("/proc") else {
+        return Vec::new();
+    };
+    let mut pids: Vec<u32> = names.filter_map(|it| it.to_str()?.parse().ok()).collect();
+    pids.sort_unstable();
+    pids.into_iter().filter_map(process).collect()
+}
+
+/// Whether any process that can be seen is such.
+pub fn any_process(is_such: impl FnMut(&Process) -> bool) -> bool {
+    processes().iter().any(is_such)
+}
+
+/// One process; `None` when it is gone, or a thread of the kernel.
+pub fn process(pid: u32) -> Option<Process> {
+    let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
+    let status: Status = entry.status().ok()?;
+    // A thread of the kernel has no memory of its own.
+    status.vmsize?;
+    let folder = PathBuf::from(format!("/proc/{pid}"));
+    let cgroup = kernel::read_up_to(folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();
+    Some(Process {
+        pid,
+        parent: u32::try_from(status.ppid).unwrap_or(0),
+        name: status.name,
+        program: kernel::link(folder.join("exe")).ok(),
+        uid: status.euid,
+        gid: status.egid,
+        groups: status.groups,
+        network: namespace(&folder.join("ns/net")),
+        mounts: namespace(&folder.join("ns/mnt")),
+        home: home_of(&String::from_utf8_lossy(&cgroup)),
+        is_in_chroot: kernel::link(folder.join("root")).is_ok_and(|root| root != Path::new("/")),
+    })
+}
+
+/// The number in `net:[4026531840]`.
+fn namespace(link: &Path) -> Option<NamespaceId> {
+    let target = kernel::link(link).ok()?;
+    let text = target.to_str()?;
+    let number = text.split_once(":[")?.1.strip_suffix(']')?;
+    number.parse().ok().map(NamespaceId)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_process_is_seen_with_its_program_and_its_namespaces() {
+        let pid = std::process::id();
+        let all = processes();
+        let own = all.iter().find(|process| process.pid == pid).unwrap();
+        assert_eq!(own.uid, rustix::process::geteuid().as_raw());
+        assert_eq!(own.program, std::env::current_exe().ok());
+        assert!(own.network.is_some() && own.mounts.is_some());
+        let first = own.arguments().into_iter().next().unwrap();
+        assert_eq!(Some(first), std::env::args().next());
+        let view = own.view().unwrap();
+        assert!(view.look(Path::new("/proc")).unwrap().is_some());
+    }
+
+    #[test]
+    fn a_program_that_was_replaced_keeps_its_name() {
+        let mut process = process(std::process::id()).unwrap();
+        process.program = Some("/usr/sbin/mariadbd (deleted)".into());
+        assert_eq!(process.program_name(), "mariadbd");
+        process.program = None;
+        process.name = "mariadbd".to_owned();
+        assert_eq!(process.program_name(), "mariadbd");
+    }
+}

@@ -1,0 +1,150 @@
+//! Ports that a container publishes: a `docker-proxy` listens on each, and says in its command line where it
+//! leads.
+//!
+//! A port counts only where exactly one server that is known listens on that address and port in a network
+//! namespace that has the address, and where nobody's connection through the proxy was seen to go elsewhere.
+
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+
+use crate::kernel;
+
+use crate::discover::connections::Client;
+use crate::discover::namespaces::Networks;
+use crate::discover::owners::Owners;
+use crate::discover::process::Process;
+use crate::discover::servers::{Endpoint, Server, endpoints};
+
+const PROXY: &str = "docker-proxy";
+
+/// A port that leads to a server in a container.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Published {
+    /// The proxy.
+    pub proxy: Process,
+    /// Where it listens.
+    pub endpoints: Vec<Endpoint>,
+    /// The server's place in the survey's list.
+    pub server_idx: usize,
+    /// The port that the server itself listens on.
+    pub server_port: u16,
+}
+
+/// All of them.
+pub(crate) fn published(
+    processes: &[Process],
+    servers: &[Server],
+    clients: &[Client],
+    networks: &Networks,
+    owners: &Owners,
+) -> Vec<Published> {
+    let proxies = processes.iter().filter(|it| it.program_name() == PROXY);
+    let led = proxies.filter_map(|proxy| {
+        let target = target(&proxy.arguments())?;
+        let server_idx = only_server(servers, target)?;
+        if clients
+            .iter()
+            .any(|it| leads_elsewhere(proxy, it, server_idx))
+        {
+            return None;
+        }
+        Some(Published {
+            proxy: proxy.clone(),
+            endpoints: endpoints(proxy, networks, owners),
+            server_idx,
+            server_port: target.port(),
+        })
+    });
+    led.collect()
+}
+
+/// Whether a connection goes through the proxy, or begins at it, and ends at another server.
+fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool {
+    let hop = client.via.as_ref().filter(|hop| hop.pid == proxy.pid);
+    let is_its = hop.is_some() || client.peer.is_of(proxy.pid);
+    let is_shared = hop.is_some_and(|hop| hop.leads_elsewhere);
+    is_shared || is_its && client.server_idx != server_idx
+}
+
+/// Where the command line says that it leads, for TCP.
+///
+/// # Source
+/// moby, `cmd/docker-proxy`: its flags `-proto`, `-container-ip` and `-container-port`.
+fn target(arguments: &[String]) -> Option<SocketAddr> {
+    let value = |name: &str| {
+        let is_name = |it: &String| it.trim_start_matches('-') == name && it.starts_with('-');
+        let at = arguments.iter().position(is_name)?;
+        arguments.get(at + 1)
+    };
+    let is_tcp = value("proto").is_none_or(|it| it == "tcp");
+    let ip: Ipv4Addr = value("container-ip")?.parse().ok()?;
+    let port = value("container-port")?.parse().ok()?;
+    is_tcp.then_some(SocketAddr::new(IpAddr::V4(ip), port))
+}
+
+/// The server behind an address of another network namespace; `None` where several may be meant.
+fn only_server(servers: &[Server], target: SocketAddr) -> Option<usize> {
+    let mut found = servers.iter().enumerate().filter(|(_, server)| {
+        let mut own = server.endpoints.iter();
+        own.any(|it| it.place.takes(target)) && has_address(&server.process, target.ip())
+    });
+    match (found.next(), found.next()) {
+        (Some((idx, _)), None) => Some(idx),
+        _ => None,
+    }
+}
+
+fn has_address(process: &Process, ip: IpAddr) -> bool {
+    let table = kernel::text(process.file("net/fib_trie")).unwrap_or_default();
+    is_local(&table, ip)
+}
+
+/// Whether a routing table calls the address the machine's own: its leaf `|-- IP` is followed by a line
+/// `/32 host LOCAL`.
+fn is_local(table: &str, ip: IpAddr) -> bool {
+    let leaf = format!("|-- {ip}");
+    let mut lines = table.lines().map(str::trim);
+    while let Some(line) = lines.next() {
+        if line == leaf && lines.next() == Some("/32 host LOCAL") {
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &str, expected: Option<&str>) {
+        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        assert_eq!(
+            target(&arguments).map(|it| it.to_string()).as_deref(),
+            expected
+        );
+    }
+
+    #[test]
+    fn the_command_line_says_where_it_leads() {
+        check(
+            "/usr/bin/docker-proxy -proto tcp -host-ip 127.0.0.1 -host-port 13306 -container-ip 172.17.0.2 -container-port 3306 -use-listen-fd",
+            Some("172.17.0.2:3306"),
+        );
+        check(
+            "docker-proxy -proto udp -container-ip 172.17.0.2 -container-port 53",
+            None,
+        );
+        check("docker-proxy -proto tcp -container-ip 172.17.0.2", None);
+        check("docker-proxy -container-port", None);
+    }
+
+    #[test]
+    fn only_a_leaf_of_the_machines_own_is_its_address() {
+        let table = "Main:\n  +-- 172.17.0.0/16 2 0 2\n     |-- 172.17.0.0\n        /16 link UNICAST\n     |-- 172.17.0.2\n        /32 host LOCAL\n     |-- 172.17.255.255\n        /32 link BROADCAST\n";
+        let is_own = |ip: &str| is_local(table, ip.parse().unwrap());
+        assert!(is_own("172.17.0.2"));
+        assert!(!is_own("172.17.0.0"));
+        assert!(!is_own("172.17.255.255"));
+        assert!(!is_own("172.17.0.20"));
+    }
+}

@@ -1,0 +1,345 @@
+//! Processes that are servers, and what each listens on.
+
+use std::collections::{BTreeSet, HashMap};
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use crate::read;
+use looptax_model::dsn::Kind;
+use looptax_model::record::HowKnown;
+use rustix::fs::{FileType, Stat};
+
+use crate::discover::kind::of_process;
+use crate::discover::namespace_id::NamespaceId;
+use crate::discover::namespaces::{Networks, networks};
+use crate::discover::owners::Owners;
+use crate::discover::process::Process;
+use crate::discover::sock_diag::{FileId, Queue, UnixName};
+use crate::discover::version::Versions;
+
+/// A server that runs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Server {
+    /// What it is.
+    pub kind: Kind,
+    /// Its version, if its program or its package shows it.
+    pub version: Option<String>,
+    /// What people call it: `mariadbd`, `gunicorn`.
+    pub name: String,
+    /// The process that listens.
+    pub process: Process,
+    /// What it listens on.
+    pub endpoints: Vec<Endpoint>,
+    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    pub is_hidden: bool,
+}
+
+/// An address that a server listens on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Endpoint {
+    /// Where.
+    pub place: Place,
+    /// How full its queue of connections is.
+    pub queue: Queue,
+    /// The network namespace that it listens in.
+    pub network: NamespaceId,
+    /// How it is known to be the server's.
+    pub known: HowKnown,
+    pub(crate) file: Option<FileId>,
+}
+
+/// Where an endpoint is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Place {
+    /// An IP address and port.
+    Tcp(SocketAddr),
+    /// A socket with a path, as the server sees it.
+    Path {
+        /// The path.
+        path: PathBuf,
+        /// The file there now.
+        file: SocketFile,
+    },
+    /// An abstract name, with `@` before it.
+    Abstract(PathBuf),
+}
+
+impl Place {
+    /// Whether connections to this address are accepted here.
+    pub fn takes(&self, to: SocketAddr) -> bool {
+        let Self::Tcp(own) = self else {
+            return false;
+        };
+        // All addresses of IPv4 are none of IPv6; those of IPv6 are usually both.
+        let is_among_all = own.ip().is_unspecified() && (own.is_ipv6() || to.is_ipv4());
+        own.port() == to.port() && (own.ip() == to.ip() || is_among_all)
+    }
+}
+
+/// What lies at a socket's path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SocketFile {
+    /// The socket that the server listens on.
+    Present {
+        /// Its owner.
+        uid: u32,
+        /// Its group.
+        gid: u32,
+        /// Its permission bits.
+        mode: u32,
+    },
+    /// Another file: somebody has replaced it, and nobody reaches the server that way any more.
+    Replaced,
+    /// Nothing: it was deleted while the server runs.
+    Missing,
+    /// Not known: we may not look there.
+    Unknown,
+}
+
+impl Server {
+    /// What people call it.
+    pub fn name(&self) -> String {
+        self.name.clone()
+    }
+
+    /// Whether it has a socket that somebody can connect to.
+    pub fn has_socket(&self) -> bool {
+        self.endpoints.iter().any(|endpoint| match &endpoint.place {
+            Place::Tcp(_) => false,
+            Place::Abstract(_) => true,
+            Place::Path { file, .. } => {
+                matches!(file, SocketFile::Present { .. } | SocketFile::Unknown)
+            }
+        })
+    }
+
+    /// Whether it is known to have no such socket.
+    pub fn lacks_socket(&self) -> bool {
+        !self.is_hidden && !self.has_socket()
+    }
+
+    /// What its process was seen to listen on: nothing inferred.
+    pub fn seen_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
+        let endpoints = self.endpoints.iter();
+        endpoints.filter(|it| it.known == HowKnown::Seen)
+    }
+
+    /// The socket with a path that is known best, and how.
+    pub fn socket(&self) -> Option<(&Path, HowKnown)> {
+        let best = { self.endpoints.iter() }
+            .filter(|it| matches!(it.place, Place::Path { .. }))
+            .map(|it| it.known)
+            .max()?;
+        let mut endpoints = self.endpoints.iter().filter(|it| it.known == best);
+        endpoints.find_map(|it| match &it.place {
+            Place::Path { path, .. } => Some((&**path, best)),
+            Place::Tcp(_) | Place::Abstract(_) => None,
+        })
+    }
+
+    /// The sockets with a path, as the server sees them.
+    pub fn paths(&self) -> impl Iterator<Item = &Path> {
+        self.endpoints
+            .iter()
+            .filter_map(|endpoint| match &endpoint.place {
+                Place::Path { path, .. } => Some(&**path),
+                Place::Tcp(_) | Place::Abstract(_) => None,
+            })
+    }
+}
+
+/// The servers among `processes`. What an earlier look `known` says of a process that is still the same
+/// is not asked again.
+pub(crate) fn servers(
+    processes: &[Process],
+    networks: &Networks,
+    owners: &Owners,
+    known: &[Server],
+) -> Vec<Server> {
+    let named: Vec<(Kind, &Process)> = processes
+        .iter()
+        .filter_map(|it| Some((of_process(it)?, it)))
+        .collect();
+    let listening = listening_of(networks, owners);
+    let sockets_of = |process: &Process| listening.get(&process.pid).cloned().unwrap_or_default();
+    let mut versions = Versions::new();
+    named
+        .iter()
+        // A worker of PostgreSQL or a saving Redis is no server of its own; one that uWSGI's emperor has
+        // started, with sockets of its own, is.
+        .filter(|(kind, process)| {
+            !named.iter().any(|(other, parent)| {
+                other == kind
+                    && parent.pid == process.parent
+                    && sockets_of(process).is_subset(&sockets_of(parent))
+            })
+        })
+        .map(|(kind, process)| {
+            let same = known.iter().find(|it| it.process == **process);
+            let (kind, version) = match same {
+                Some(same) => (same.kind, same.version.clone()),
+                None => versions.of(*kind, process),
+            };
+            Server {
+                kind,
+                version,
+                name: name_of(process),
+                endpoints: endpoints(process, networks, owners),
+                is_hidden: owners.hidden.contains(&process.pid),
+                process: (*process).clone(),
+            }
+        })
+        .collect()
+}
+
+/// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
+/// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
+fn name_of(process: &Process) -> String {
+    if Kind::of_program(&process.name).is_some() {
+        process.name.clone()
+    } else {
+        process.program_name()
+    }
+}
+
+/// The numbers of the listening sockets that each process holds.
+pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32, BTreeSet<u64>> {
+    let mut found: HashMap<u32, BTreeSet<u64>> = HashMap::new();
+    for sockets in networks.sockets.values() {
+        let tcp = sockets.tcp.iter().filter(|it| it.remote.is_none());
+        let unix = sockets.unix.iter().filter(|it| it.is_listening);
+        for inode in tcp.map(|it| it.inode).chain(unix.map(|it| it.inode)) {
+            for pid in owners.of_socket(inode) {
+                found.entry(*pid).or_default().insert(inode);
+            }
+        }
+    }
+    found
+}
+
+/// What one process listens on now, TCP first, whatever its program is; nothing where it may not be looked into.
+///
+/// # Cost
+/// A netlink dump per address family, and a `readlink` per file that it has open.
+pub fn listens_on(process: &Process) -> Vec<Endpoint> {
+    let one = std::slice::from_ref(process);
+    endpoints(process, &around(process), &Owners::from_processes(one))
+}
+
+/// Whether anybody listens at this address where a process would connect to it.
+///
+/// # Cost
+/// A netlink dump per address family.
+pub fn is_listened_at(to: SocketAddr, process: &Process) -> bool {
+    let networks = around(process);
+    let own = { networks.sockets.iter() }.filter(|(it, _)| Some(**it) == process.network);
+    let mut all = own.flat_map(|(_, sockets)| &sockets.tcp);
+    all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to))
+}
+
+/// The sockets of our own network namespace and of a process's.
+pub(crate) fn around(process: &Process) -> Networks {
+    let own = crate::discover::process::process(std::process::id()).and_then(|own| own.network);
+    networks(std::slice::from_ref(process), own)
+}
+
+/// What a process listens on, TCP first.
+pub(crate) fn endpoints(process: &Process, networks: &Networks, owners: &Owners) -> Vec<Endpoint> {
+    let is_own = |inode| owners.of_socket(inode).contains(&process.pid);
+    let found = listening(networks, Some(process), is_own).into_iter();
+    found.map(|(endpoint, _)| endpoint).collect()
+}
+
+/// The listening sockets that are wanted by their numbers, TCP first, with their users; paths are what
+/// `process` sees there, or we where it is not known.
+pub(crate) fn listening(
+    networks: &Networks,
+    process: Option<&Process>,
+    is_wanted: impl Fn(u64) -> bool,
+) -> Vec<(Endpoint, Option<u32>)> {
+    let mut found = Vec::new();
+    for (network, sockets) in &networks.sockets {
+        for socket in &sockets.tcp {
+            if socket.remote.is_none() && is_wanted(socket.inode) {
+                let endpoint = Endpoint {
+                    place: Place::Tcp(socket.local),
+                    queue: socket.queue,
+                    network: *network,
+                    known: HowKnown::Seen,
+                    file: None,
+                };
+                found.push((endpoint, Some(socket.uid)));
+            }
+        }
+    }
+    for (network, sockets) in &networks.sockets {
+        for socket in &sockets.unix {
+            let Some(name) = &socket.name else { continue };
+            if socket.is_listening && is_wanted(socket.inode) {
+                let endpoint = Endpoint {
+                    place: unix_place(process, name, socket.file),
+                    queue: socket.queue.unwrap_or(Queue {
+                        waiting: 0,
+                        backlog: 0,
+                    }),
+                    network: *network,
+                    known: HowKnown::Seen,
+                    file: socket.file,
+                };
+                found.push((endpoint, socket.uid));
+            }
+        }
+    }
+    found
+}
+
+fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>) -> Place {
+    match name {
+        UnixName::Abstract(_) => Place::Abstract(name.shown()),
+        UnixName::Path(path) => Place::Path {
+            file: match process {
+                Some(process) => file_at(process, path, bound),
+                None => file_here(path, bound),
+            },
+            path: path.clone(),
+        },
+    }
+}
+
+/// What lies at `path` for us, where that is the very file that a socket was bound to. Whose root folder the
+/// path counts from is not known, so another file there, or none, says nothing.
+fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
+    let found = read::look_at_link(path).ok().flatten();
+    let found = found.filter(|it| path.is_absolute() && is_socket(it));
+    let same = found.filter(|it| bound.is_some() && is_file(it, bound));
+    same.map_or(SocketFile::Unknown, |it| present(&it))
+}
+
+fn present(found: &Stat) -> SocketFile {
+    SocketFile::Present {
+        uid: found.st_uid,
+        gid: found.st_gid,
+        mode: found.st_mode & 0o7777,
+    }
+}
+
+pub(crate) fn is_socket(found: &Stat) -> bool {
+    FileType::from_raw_mode(found.st_mode) == FileType::Socket
+}
+
+/// What lies at `path` for `process`, held against the file that its socket was bound to. A relative
+/// path counts from the folder that the process is in now.
+fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
+    match process.view().and_then(|it| it.look_at_link(path)) {
+        Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),
+        Ok(Some(_)) => SocketFile::Replaced,
+        Ok(None) => SocketFile::Missing,
+        Err(_) => SocketFile::Unknown,
+    }
+}
+
+/// Whether the file is the one that a socket was bound to, as far as the kernel told which that is.
+/// It tells the lower half of the inode's number.
+pub(crate) fn is_file(found: &Stat, bound: Option<FileId>) -> bool {
+    bound.is_none_or(|(inode, _)| found.st_ino as u32 == inode)
+}

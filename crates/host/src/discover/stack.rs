@@ -1,0 +1,258 @@
+//! Services and the links between them: a graph of who asks whom on this machine, workers put together.
+//!
+//! A service is a server, a web server or proxy, or a program that asks one of them. Chains are read off it by
+//! whoever shows them.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+
+use looptax_model::dsn::Kind;
+use looptax_model::record::Way;
+
+use crate::discover::ends::{Connection, Ends, Peer, Peers};
+use crate::discover::family::{Families, places};
+use crate::discover::glimpses::{Glimpse, Glimpses};
+use crate::discover::process::Process;
+use crate::discover::servers::{Endpoint, Server, listening};
+use crate::discover::web::{is_proxy, is_web_server, known_as};
+
+/// A program with those that it has started to share its work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// The process that stands for them: the server's, else the one that has started the others.
+    pub process: Process,
+    /// What people call it: `nginx`, `php-fpm8.2`.
+    pub name: String,
+    /// Its place in the survey's list of servers, where it is one.
+    pub server_idx: Option<usize>,
+    /// Whether it answers browsers, by its name.
+    pub is_web_server: bool,
+    /// Whether it only hands on what it is asked: a web server, a proxy or a pooler.
+    pub hands_on: bool,
+}
+
+/// The connections of one service to another, over one transport.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Link {
+    /// The place of who asks; `None` where we may not see whose connections they are.
+    pub client: Option<usize>,
+    /// The place of who is asked.
+    pub server: usize,
+    /// Over which transport.
+    pub way: Way,
+    /// Each of those that are open.
+    pub connections: Vec<Connection>,
+    /// How many were seen a moment ago and are gone.
+    pub n_passing: usize,
+    /// The client's processes that hold those that are open.
+    pub processes: BTreeSet<u32>,
+}
+
+/// All services that ask, or are asked, and their links.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stack {
+    /// The servers first, in their order.
+    pub services: Vec<Service>,
+    /// Their links; none to itself.
+    pub links: Vec<Link>,
+}
+
+/// The stack of these servers, whose peers stand in the same order.
+pub(crate) fn stack(
+    servers: &[Server],
+    peers: &[Peers],
+    processes: &[Process],
+    ends: &Ends<'_>,
+    glimpses: Option<&Glimpses>,
+) -> Stack {
+    let mut draft = Draft::new(servers, processes);
+    for (server, (peers, _)) in peers.iter().enumerate() {
+        draft.link(server, peers);
+    }
+    let relays = draft.relays(processes, ends);
+    for relay in &relays {
+        let (peers, _) = ends.peers_of(&relay.endpoints);
+        let counts = draft.takes_anybody(relay.idx, servers);
+        let peers = peers
+            .into_iter()
+            .filter(|it| counts || draft.is_service(it));
+        let peers: Vec<Peer> = peers.collect();
+        draft.link(relay.idx, &peers);
+    }
+    for glimpse in glimpses.iter().flat_map(|it| &it.all) {
+        if !ends.has(glimpse.arrival.inode) {
+            draft.pass(glimpse, servers);
+        }
+    }
+    draft.finish()
+}
+
+/// A web server or proxy that is no server in the list, and where it is asked.
+struct Relay {
+    idx: usize,
+    endpoints: Vec<Endpoint>,
+}
+
+/// A stack in the making.
+struct Draft<'a> {
+    families: Families<'a>,
+    servers: HashMap<u32, usize>,
+    /// Services that are no servers, by their leading processes.
+    others: HashMap<u32, usize>,
+    services: Vec<Service>,
+    links: BTreeMap<(Option<usize>, usize, Way), Link>,
+}
+
+impl<'a> Draft<'a> {
+    fn new(servers: &[Server], processes: &'a [Process]) -> Self {
+        let services = servers.iter().enumerate().map(|(idx, server)| {
+            let is_web_server = is_web_server(&server.name);
+            Service {
+                process: server.process.clone(),
+                name: server.name.clone(),
+                server_idx: Some(idx),
+                is_web_server,
+                hands_on: is_web_server || server.kind.is_pooler(),
+            }
+        });
+        Self {
+            families: Families::new(processes),
+            servers: places(servers),
+            others: HashMap::new(),
+            services: services.collect(),
+            links: BTreeMap::new(),
+        }
+    }
+
+    /// The web servers and proxies that ask a server, or each other.
+    fn relays(&mut self, processes: &'a [Process], ends: &Ends<'_>) -> Vec<Relay> {
+        let mut members: BTreeMap<u32, HashSet<u32>> = BTreeMap::new();
+        for process in processes {
+            let program = process.program_name();
+            let is_relay = is_web_server(&program) || is_proxy(&program);
+            if is_relay
+                && self
+                    .families
+                    .server_of(process.pid, &self.servers)
+                    .is_none()
+            {
+                let leader = self.families.leader(process.pid);
+                members.entry(leader).or_default().insert(process.pid);
+            }
+        }
+        let mut relays = Vec::new();
+        for (leader, pids) in members {
+            let Some(process) = self.families.process(leader) else {
+                continue;
+            };
+            let is_own = |inode| {
+                ends.owners
+                    .of_socket(inode)
+                    .iter()
+                    .any(|it| pids.contains(it))
+            };
+            let endpoints = listening(ends.networks, Some(process), is_own).into_iter();
+            relays.push(Relay {
+                idx: self.other(process),
+                endpoints: endpoints.map(|(endpoint, _)| endpoint).collect(),
+            });
+        }
+        relays
+    }
+
+    /// Whether every client of a proxy belongs to the stack. To a web server that would be any browser: only what
+    /// is a service already does, but where the web server hands on to a database.
+    fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
+        let is_database = |it: &Link| {
+            let server = servers.get(it.server);
+            server.is_some_and(|it| !matches!(it.kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http))
+        };
+        let mut own = self.links.values().filter(|it| it.client == Some(relay));
+        !self.services[relay].is_web_server || own.any(is_database)
+    }
+
+    /// Whether a client is in the stack for another reason than this.
+    fn is_service(&self, peer: &Peer) -> bool {
+        let Some(process) = &peer.process else {
+            return false;
+        };
+        let is_server = self
+            .families
+            .server_of(process.pid, &self.servers)
+            .is_some();
+        is_server || self.others.contains_key(&self.families.leader(process.pid))
+    }
+
+    fn link(&mut self, server: usize, peers: &[Peer]) {
+        for peer in peers {
+            let client = peer.process.as_ref().map(|it| self.service_of(it));
+            if client == Some(server) {
+                continue;
+            }
+            let link = self.link_of(client, server, peer.way);
+            link.connections.extend(&peer.connections);
+            link.processes.extend(peer.process.iter().map(|it| it.pid));
+        }
+    }
+
+    /// Counts a connection to a server that was open a moment ago.
+    fn pass(&mut self, glimpse: &Glimpse, servers: &[Server]) {
+        let is_asked = |it: &Server| it.endpoints.iter().any(|at| glimpse.arrival.is_at(at));
+        let Some(server) = servers.iter().position(is_asked) else {
+            return;
+        };
+        let Some(process) = self.families.process(glimpse.pid) else {
+            return;
+        };
+        let client = self.service_of(process);
+        if client != server {
+            let link = self.link_of(Some(client), server, glimpse.arrival.way);
+            link.n_passing += 1;
+        }
+    }
+
+    fn link_of(&mut self, client: Option<usize>, server: usize, way: Way) -> &mut Link {
+        let link = self.links.entry((client, server, way));
+        link.or_insert_with(|| Link {
+            client,
+            server,
+            way,
+            connections: Vec::new(),
+            n_passing: 0,
+            processes: BTreeSet::new(),
+        })
+    }
+
+    fn service_of(&mut self, process: &Process) -> usize {
+        if let Some(idx) = self.families.server_of(process.pid, &self.servers) {
+            return idx;
+        }
+        let leader = self.families.leader(process.pid);
+        let leader = self.families.process(leader);
+        self.other(leader.unwrap_or(process))
+    }
+
+    /// The place of a service that is no server.
+    fn other(&mut self, leader: &Process) -> usize {
+        if let Some(idx) = self.others.get(&leader.pid) {
+            return *idx;
+        }
+        let name = known_as(leader);
+        let is_web_server = is_web_server(&name);
+        self.services.push(Service {
+            process: leader.clone(),
+            server_idx: None,
+            is_web_server,
+            hands_on: is_web_server || is_proxy(&name),
+            name,
+        });
+        self.others.insert(leader.pid, self.services.len() - 1);
+        self.services.len() - 1
+    }
+
+    fn finish(self) -> Stack {
+        Stack {
+            services: self.services,
+            links: self.links.into_values().collect(),
+        }
+    }
+}

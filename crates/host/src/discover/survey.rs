@@ -1,0 +1,101 @@
+//! One look at the whole machine: servers, clients, and what is wrong or could not be seen.
+
+use crate::{entrance, rights};
+
+use crate::discover::connections::{Client, OtherConnections, clients, others};
+use crate::discover::ends::{Ends, Peers};
+use crate::discover::glimpses::Glimpses;
+use crate::discover::inferred::{Listener, attribute};
+use crate::discover::monotonic::monotonic_ns;
+use crate::discover::namespace_id::NamespaceId;
+use crate::discover::namespaces::networks;
+use crate::discover::owners::Owners;
+use crate::discover::problems::{Problem, Seen, problems};
+use crate::discover::process::{self, processes};
+use crate::discover::published::{Published, published};
+use crate::discover::servers::{Server, servers};
+use crate::discover::stack::{Stack, stack};
+use crate::discover::upstreams::upstreams;
+
+/// What was found.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Survey {
+    /// The servers, in the order of their process numbers.
+    pub servers: Vec<Server>,
+    /// Their clients on this machine, by server.
+    pub clients: Vec<Client>,
+    /// What was seen of each server's connections beside the clients.
+    pub others: Vec<OtherConnections>,
+    /// Who asks whom, workers put together: also what is no server.
+    pub stack: Stack,
+    /// Listening sockets whose process is not seen, and that no server alone is known to have.
+    pub listeners: Vec<Listener>,
+    /// Ports of the host that lead to servers in containers.
+    pub published: Vec<Published>,
+    /// The network namespace that we are in ourselves.
+    pub own_network: Option<NamespaceId>,
+    /// What is wrong, or could not be seen.
+    pub problems: Vec<Problem>,
+    /// When the sockets were listed, in nanoseconds of the monotonic clock.
+    pub at_ns: u64,
+}
+
+/// Looks at the machine once. Versions that the earlier look told are not asked for again.
+///
+/// # Cost
+/// A netlink dump per address family and network namespace, some ten system calls per process and one
+/// per open file.
+pub fn survey(earlier: Option<&Survey>) -> Survey {
+    look(earlier, None)
+}
+
+/// Looks once more, and tells what came and went since the earlier look too.
+///
+/// # Cost
+/// As [`survey`].
+pub fn survey_after(earlier: &Survey, glimpses: &Glimpses) -> Survey {
+    look(Some(earlier), Some(glimpses))
+}
+
+fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>) -> Survey {
+    // Without the right to enter namespaces, they are reported as not seen.
+    entrance::start().ok();
+    let _lowered = rights::lowered_to(rights::LOOKING);
+    let processes = processes();
+    let own = process::process(std::process::id()).and_then(|own| own.network);
+    let at_ns = monotonic_ns();
+    let networks = networks(&processes, own);
+    let owners = Owners::from_processes(&processes);
+    let known = earlier.map_or(&[][..], |it| &it.servers);
+    let mut servers = servers(&processes, &networks, &owners, known);
+    let ends = Ends::new(&networks, &owners, &processes);
+    servers.extend(upstreams(&processes, &servers, known, &ends, glimpses));
+    servers.sort_by_key(|it| it.process.pid);
+    let listeners = attribute(&mut servers, &processes, &ends, &owners);
+    let peers = servers.iter().map(|it| ends.peers_of(&it.endpoints));
+    let peers: Vec<Peers> = peers.collect();
+    let clients = clients(&servers, &peers, &ends);
+    let others = others(&servers, &peers, &ends);
+    let stack = stack(&servers, &peers, &processes, &ends, glimpses);
+    let published = published(&processes, &servers, &clients, &networks, &owners);
+
+    let problems = problems(&Seen {
+        networks: &networks,
+        owners: &owners,
+        servers: &servers,
+        clients: &clients,
+        others: &others,
+        listeners: &listeners,
+    });
+    Survey {
+        servers,
+        clients,
+        others,
+        stack,
+        listeners,
+        published,
+        own_network: own,
+        problems,
+        at_ns,
+    }
+}

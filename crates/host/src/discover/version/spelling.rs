@@ -1,0 +1,233 @@
+//! How the program of each kind of server spells its version among its constants.
+//!
+//! Data, and the search for it. Constants end in a zero byte; a version is a constant of its own, or follows words in
+//! a longer one. Seen in the programs of Debian 12 and Debian unstable of October 2026, and written down from the
+//! sources for those that are not packaged there.
+
+use std::ops::RangeInclusive;
+
+use looptax_model::dsn::Kind;
+use memchr::memmem;
+
+use super::leading::leading_version;
+
+/// A way to spell a version.
+#[derive(Debug, Clone, Copy)]
+struct Spelling {
+    /// The kind that a program with this spelling is.
+    kind: Kind,
+    /// Words that the program has besides, which tell look-alikes apart; empty if there are none.
+    mark: &'static str,
+    form: Form,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Form {
+    /// Directly after these words.
+    After(&'static str),
+    /// A constant of its own that has these words behind its digits.
+    With(&'static str),
+    /// A constant of its own, three numbers of which the first is one of these. The highest counts; of Redis and its
+    /// relatives, the highest that is also found with a build's number behind it.
+    Alone(RangeOf, bool),
+}
+
+/// The lowest and the highest first number.
+type RangeOf = (u32, u32);
+
+const fn spelling(kind: Kind, mark: &'static str, form: Form) -> Spelling {
+    Spelling { kind, mark, form }
+}
+
+const MYSQL: [Spelling; 3] = [
+    spelling(Kind::Mariadb, "", Form::With("-MariaDB")),
+    spelling(Kind::Percona, "Percona Server (", Form::After("\0MySQL ")),
+    spelling(Kind::Mysql, "", Form::After("\0MySQL ")),
+];
+const POSTGRES: [Spelling; 1] = [spelling(
+    Kind::Postgres,
+    "",
+    Form::After("postgres (PostgreSQL) "),
+)];
+const REDIS: [Spelling; 3] = [
+    spelling(Kind::Valkey, "Valkey", Form::Alone((7, 99), true)),
+    spelling(Kind::Keydb, "KeyDB", Form::Alone((5, 99), true)),
+    spelling(Kind::Redis, "", Form::Alone((2, 99), true)),
+];
+const MEMCACHED: [Spelling; 1] = [spelling(Kind::Memcached, "", Form::After("memcached "))];
+const PGBOUNCER: [Spelling; 1] = [spelling(Kind::Pgbouncer, "", Form::After("PgBouncer "))];
+const PHP_FPM: [Spelling; 1] = [spelling(
+    Kind::PhpFpm,
+    "",
+    Form::After("X-Powered-By: PHP/"),
+)];
+const UWSGI: [Spelling; 1] = [spelling(Kind::Uwsgi, "", Form::Alone((2, 2), false))];
+/// Go writes the versions of the modules that a program was built from into it.
+const FERRETDB: [Spelling; 2] = [
+    spelling(
+        Kind::Ferretdb,
+        "",
+        Form::After("\tgithub.com/FerretDB/FerretDB\tv"),
+    ),
+    spelling(
+        Kind::Ferretdb,
+        "",
+        Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv"),
+    ),
+];
+
+/// The spellings of a kind, and of those that look like it, in the order in which they count. A kind without any is
+/// known from its package.
+fn spellings(kind: Kind) -> &'static [Spelling] {
+    match kind {
+        Kind::Mariadb | Kind::Mysql | Kind::Percona => &MYSQL,
+        Kind::Postgres => &POSTGRES,
+        Kind::Redis | Kind::Valkey | Kind::Keydb => &REDIS,
+        Kind::Memcached => &MEMCACHED,
+        Kind::Pgbouncer => &PGBOUNCER,
+        Kind::PhpFpm => &PHP_FPM,
+        Kind::Uwsgi => &UWSGI,
+        Kind::Ferretdb => &FERRETDB,
+        Kind::Dragonfly | Kind::Mongodb | Kind::Proxysql | Kind::Http | Kind::Echo => &[],
+    }
+}
+
+/// The kind that a program with these constants is, and its version. A `mysqld` may be MariaDB's or Percona's, a
+/// `redis-server` Valkey's.
+pub(super) fn found_in(kind: Kind, constants: &[u8]) -> (Kind, Option<String>) {
+    for spelling in spellings(kind) {
+        let is_marked = memmem::find(constants, spelling.mark.as_bytes()).is_some();
+        if !is_marked {
+            continue;
+        }
+        let version = match spelling.form {
+            Form::After(words) => after(constants, words.as_bytes()),
+            Form::With(words) => with(constants, words.as_bytes()),
+            Form::Alone((low, high), is_built) => alone(constants, low..=high, is_built),
+        };
+        if let Some(version) = version {
+            return (spelling.kind, Some(version));
+        }
+    }
+    (kind, None)
+}
+
+fn after(constants: &[u8], words: &[u8]) -> Option<String> {
+    let mut places = memmem::find_iter(constants, words);
+    places.find_map(|at| leading_version(&constants[at + words.len()..]).map(str::to_owned))
+}
+
+fn with(constants: &[u8], words: &[u8]) -> Option<String> {
+    let mut places = memmem::find_iter(constants, words);
+    places.find_map(|at| {
+        let before = &constants[at.saturating_sub(32)..at];
+        let start = before.iter().rposition(|it| *it == 0)? + 1;
+        let digits = &before[start..];
+        let is_version = !digits.is_empty() && digits.iter().all(|it| is_of_number(*it));
+        let from = at - digits.len();
+        let version = is_version.then(|| leading_version(&constants[from..]));
+        version.flatten().map(str::to_owned)
+    })
+}
+
+fn is_of_number(byte: u8) -> bool {
+    byte == b'.' || byte.is_ascii_digit()
+}
+
+/// Three numbers, to be compared.
+type Numbers = [u32; 3];
+
+fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Option<String> {
+    let mut all: Vec<(Numbers, &str)> = Vec::new();
+    for at in memchr::memchr_iter(b'.', constants) {
+        // From the first dot of a constant that starts with a number.
+        let before = &constants[at.saturating_sub(4)..at];
+        let n_digits = { before.iter().rev() }
+            .take_while(|it| it.is_ascii_digit())
+            .count();
+        let start = at - n_digits;
+        let is_start = n_digits > 0 && start.checked_sub(1).is_none_or(|it| constants[it] == 0);
+        let Some(text) = is_start
+            .then(|| leading_version(&constants[start..]))
+            .flatten()
+        else {
+            continue;
+        };
+        let ends = constants.get(start + text.len()).is_none_or(|it| *it == 0);
+        let numbers = ends.then(|| numbers_of(text)).flatten();
+        let numbers = numbers.filter(|it| majors.contains(&it[0]));
+        all.extend(numbers.map(|it| (it, text)));
+    }
+    all.sort_unstable();
+    let mut best = all.iter().rev().filter(|(_, text)| {
+        let followed = memmem::find_iter(constants, text).any(|at| {
+            let next = constants.get(at + text.len());
+            next.is_some_and(u8::is_ascii_alphanumeric)
+        });
+        followed || !is_built
+    });
+    best.next().map(|(_, text)| (*text).to_owned())
+}
+
+/// The numbers of `7.0.15` and of `2.0.21-debian`; more or fewer than three are no version of these programs.
+fn numbers_of(text: &str) -> Option<Numbers> {
+    let numbers = text.split('-').next()?;
+    let mut parts = numbers.split('.').map(str::parse);
+    let mut next = || parts.next()?.ok();
+    let found = [next()?, next()?, next()?];
+    parts.next().is_none().then_some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: Kind, constants: &[&str], expected: (Kind, Option<&str>)) {
+        let constants = format!("\0{}\0", constants.join("\0"));
+        let (refined, version) = found_in(kind, constants.as_bytes());
+        assert_eq!((refined, version.as_deref()), expected);
+    }
+
+    #[test]
+    fn look_alikes_are_told_apart_by_their_own_words() {
+        let mariadb = ["-0+deb12u1", "10.11.19-MariaDB", "MariaDB 10.11.19"];
+        for kind in [Kind::Mysql, Kind::Mariadb] {
+            check(kind, &mariadb, (Kind::Mariadb, Some("10.11.19-MariaDB")));
+        }
+        let mysql = ["1.3.2", "MySQL 9.7.4", "ndb-9.7.4"];
+        check(Kind::Mysql, &mysql, (Kind::Mysql, Some("9.7.4")));
+        let percona = ["Percona Server (GPL), Release 28", "MySQL 8.0.36-28"];
+        check(Kind::Mysql, &percona, (Kind::Percona, Some("8.0.36-28")));
+        let redis = ["7.0.3", "7.0.15", "Redis server v=%s", "A7.0.151790282056"];
+        check(Kind::Redis, &redis, (Kind::Redis, Some("7.0.15")));
+        let valkey = [
+            "7.2.4",
+            "9.1.2",
+            "16.2.0",
+            "ValkeyModule_Alloc",
+            "valkey9.1.21789",
+        ];
+        check(Kind::Redis, &valkey, (Kind::Valkey, Some("9.1.2")));
+    }
+
+    #[test]
+    fn a_program_without_a_version_has_none() {
+        for kind in [Kind::Mysql, Kind::Redis, Kind::Postgres, Kind::Mongodb] {
+            check(
+                kind,
+                &["nothing", "1.2", "127.0.0.1", "-MariaDB"],
+                (kind, None),
+            );
+            check(kind, &[], (kind, None));
+        }
+    }
+
+    #[test]
+    fn a_version_of_something_else_does_not_count() {
+        let uwsgi = ["1.2.13", "12.2.0", "2.0.21-debian"];
+        check(Kind::Uwsgi, &uwsgi, (Kind::Uwsgi, Some("2.0.21-debian")));
+        let redis = ["Redis server v=%s", "127.0.0.1", "255.255.255.255", "7.0.3"];
+        check(Kind::Redis, &redis, (Kind::Redis, None));
+    }
+}

@@ -1,0 +1,133 @@
+//! What stands between a browser and a database, by the names of its programs.
+//!
+//! Data, held against a process. What has no name of its own (an application that answers HTTP) is known by
+//! who is connected to it: `upstreams`.
+
+use looptax_model::dsn::Kind;
+
+use crate::discover::process::Process;
+
+/// Web servers, and proxies that speak HTTP.
+const WEB_SERVERS: [&str; 12] = [
+    "nginx",
+    "openresty",
+    "angie",
+    "apache2",
+    "httpd",
+    "caddy",
+    "haproxy",
+    "lighttpd",
+    "traefik",
+    "envoy",
+    "varnishd",
+    "h2o",
+];
+
+/// Programs that hand connections on. What is a server here too (a pooler) is in that list.
+const PROXIES: [&str; 12] = [
+    "docker-proxy",
+    "rootlessport",
+    "slirp4netns",
+    "haproxy",
+    "envoy",
+    "mysqlrouter",
+    "maxscale",
+    "socat",
+    "stunnel4",
+    "pgcat",
+    "odyssey",
+    "twemproxy",
+];
+
+/// Servers that run an application behind a web server, by the script or module that is started.
+const APPLICATION_SERVERS: [&str; 8] = [
+    "gunicorn",
+    "uvicorn",
+    "hypercorn",
+    "daphne",
+    "waitress-serve",
+    "waitress",
+    "puma",
+    "unicorn",
+];
+
+/// What such scripts are run by; a version follows.
+const INTERPRETERS: [&str; 4] = ["python", "pypy", "ruby", "jruby"];
+
+/// Whether a program of this name answers browsers, or other web servers.
+pub(crate) fn is_web_server(program: &str) -> bool {
+    WEB_SERVERS.contains(&program)
+}
+
+/// Whether a program of this name hands connections on.
+pub(crate) fn is_proxy(program: &str) -> bool {
+    PROXIES.contains(&program)
+}
+
+/// What people call a process: `gunicorn`, where its program is an interpreter's that runs one.
+pub fn known_as(process: &Process) -> String {
+    application_server(process).map_or_else(|| process.program_name(), str::to_owned)
+}
+
+/// Whether all that a process asks stands in files of its own, or of the pages that it runs: nothing of it is in its
+/// environment.
+pub fn asks_by_its_files(process: &Process) -> bool {
+    let program = process.program_name();
+    let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));
+    let is_between = is_web_server(&program) || is_proxy(&program);
+    is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
+}
+
+/// The application server that a process is, by what it was started as: `gunicorn`.
+pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
+    let program = process.program_name();
+    if let Some(name) = named(&program).or_else(|| named(&process.name)) {
+        return Some(name);
+    }
+    let is_interpreter = INTERPRETERS.iter().any(|it| program.starts_with(it));
+    let words = is_interpreter.then(|| process.arguments())?;
+    started_as(&words)
+}
+
+/// The one that an interpreter's command line names: as its script or module, or as the title that the process
+/// has given itself.
+fn started_as(words: &[String]) -> Option<&'static str> {
+    let title = words.first()?.split([' ', ':']).next()?;
+    let script = words[1..].iter().find(|it| !it.starts_with('-'));
+    let name = |word: &String| named(word.rsplit('/').next()?);
+    named(title).or_else(|| script.and_then(name))
+}
+
+fn named(word: &str) -> Option<&'static str> {
+    { APPLICATION_SERVERS.into_iter() }.find(|it| *it == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(line: &[&str], expected: Option<&str>) {
+        let words: Vec<String> = line.iter().map(|it| (*it).to_owned()).collect();
+        assert_eq!(started_as(&words), expected, "{line:?}");
+    }
+
+    #[test]
+    fn application_servers_are_known_by_script_module_and_title() {
+        let python = "/usr/bin/python3";
+        check(&[python, "/usr/bin/gunicorn", "-w", "2"], Some("gunicorn"));
+        check(&[python, "-m", "uvicorn", "app:app"], Some("uvicorn"));
+        check(&["gunicorn: worker [shop]"], Some("gunicorn"));
+        check(&["puma: cluster worker 0: 77 [app]"], Some("puma"));
+        check(&["puma 5.6.5 (tcp://127.0.0.1:3000) [app]"], Some("puma"));
+        check(&["unicorn master -c unicorn.rb"], Some("unicorn"));
+    }
+
+    #[test]
+    fn a_script_that_only_gets_such_a_name_is_none() {
+        check(&["python3", "report.py", "gunicorn"], None);
+        check(&["python3", "/srv/gunicorn/report.py"], None);
+        check(&["python3"], None);
+        check(&[], None);
+    }
+}

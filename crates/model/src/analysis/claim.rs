@@ -1,0 +1,262 @@
+//! A published figure as what TCP costs over the socket: one scale for all of them.
+
+use crate::record::{Figure, Published, ReplayReason, ReplayUnit, ReplayVerdict};
+use serde::Deserialize;
+
+/// A figure as it was published.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Claim {
+    /// A word for it.
+    pub name: String,
+    /// The figure.
+    pub says: Says,
+    /// As it was stated, or the figures that it is made of.
+    pub words: String,
+}
+
+/// What a figure says.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
+pub enum Says {
+    /// Throughput over TCP against the socket's, percent: -35.
+    TcpRatePct(f64),
+    /// Throughput on the socket against TCP's, percent: +18.
+    UnixRatePct(f64),
+    /// Time over TCP against the socket's, percent: +54.
+    TcpTimePct(f64),
+    /// Time on the socket against TCP's, percent: -25.
+    UnixTimePct(f64),
+    /// Percent of the whole, from and to: no matter of the transport.
+    SharePct {
+        /// The least.
+        lo: f64,
+        /// The most.
+        hi: f64,
+    },
+    /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
+    TcpTimes {
+        /// How many times.
+        times: f64,
+        /// What the last digit that was stated is worth.
+        digit: f64,
+    },
+    /// Requests per second of each.
+    Rates {
+        /// On the socket.
+        unix: f64,
+        /// Over TCP.
+        tcp: f64,
+    },
+    /// How long each takes.
+    Times {
+        /// On the socket.
+        unix: f64,
+        /// Over TCP.
+        tcp: f64,
+    },
+}
+
+/// The other arm's cost over the baseline's: the least and the most that round to what was published.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ratios {
+    /// The least.
+    pub lo: f64,
+    /// As it was stated.
+    pub value: f64,
+    /// The most.
+    pub hi: f64,
+}
+
+impl Says {
+    /// The cost of TCP over that of the socket.
+    pub fn ratios(self) -> Ratios {
+        let exact = |value| Ratios {
+            lo: value,
+            value,
+            hi: value,
+        };
+        match self {
+            Self::TcpRatePct(pct) | Self::UnixTimePct(pct) => {
+                rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0))
+            }
+            Self::UnixRatePct(pct) | Self::TcpTimePct(pct) => {
+                rounded(pct, 1.0, |pct| 1.0 + pct / 100.0)
+            }
+            Self::TcpTimes { times, digit } => rounded(times, digit, |times| times),
+            Self::Rates { unix, tcp } => exact(unix / tcp),
+            Self::Times { unix, tcp } => exact(tcp / unix),
+            Self::SharePct { lo, hi } => Ratios {
+                lo,
+                value: f64::midpoint(lo, hi),
+                hi,
+            },
+        }
+    }
+
+    /// Whether everything between `least` and `most` is between half and twice of what was published: of the logarithm
+    /// of a ratio, which is what effects add up in, or of a share.
+    fn near(self, published: Ratios, least: f64, most: f64) -> bool {
+        if let Self::SharePct { lo, hi } = self {
+            return lo / 2.0 <= least && most <= hi * 2.0;
+        }
+        let effect = published.value.ln();
+        [least, most].iter().all(|end| {
+            let share = end.ln() / effect;
+            (0.5..=2.0).contains(&share)
+        })
+    }
+}
+
+/// The ratio of a figure that was stated to a digit.
+fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
+    let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
+    Ratios {
+        lo: ends[0].min(ends[1]),
+        value: ratio(stated),
+        hi: ends[0].max(ends[1]),
+    }
+}
+
+impl Claim {
+    /// For the record, in the row's unit.
+    pub fn published(&self, unit: ReplayUnit) -> Published {
+        let Ratios { lo, value, hi } = self.says.ratios();
+        Published {
+            words: self.words.clone(),
+            value: in_unit(unit, value),
+            lo: in_unit(unit, lo),
+            hi: in_unit(unit, hi),
+        }
+    }
+
+    /// How what was measured stands to it; `ratio` is the cost of the other arm over that of the baseline.
+    pub fn judge(&self, ratio: &Figure) -> Judged {
+        let published = self.says.ratios();
+        let ends = ratio.known().and_then(|it| Some((it.lo?, it.hi?)));
+        let Some((least, most)) = ends else {
+            return Judged::unsure(None);
+        };
+        let holds_published = least <= published.hi && published.lo <= most;
+        let is_near = self.says.near(published, least, most);
+        if let Says::SharePct { .. } = self.says {
+            return match holds_published {
+                true if is_near => Judged::sure(ReplayVerdict::AsPublished),
+                true => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
+                false if least > published.hi => Judged::sure(ReplayVerdict::Larger),
+                false => Judged::sure(ReplayVerdict::Smaller),
+            };
+        }
+        let holds_none = least <= 1.0 && 1.0 <= most;
+        let is_slower = least > 1.0;
+        match (holds_published, holds_none) {
+            (true, true) => Judged::unsure(Some(ReplayReason::HoldsNoDifference)),
+            (true, false) if is_near => Judged::sure(ReplayVerdict::AsPublished),
+            (true, false) => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
+            (false, true) => Judged::sure(ReplayVerdict::NotSeen),
+            (false, false) if is_slower != (published.value > 1.0) => {
+                Judged::sure(ReplayVerdict::Opposite)
+            }
+            (false, false) if (least > published.hi) == is_slower => {
+                Judged::sure(ReplayVerdict::Larger)
+            }
+            (false, false) => Judged::sure(ReplayVerdict::Smaller),
+        }
+    }
+}
+
+/// How an interval stands to a published figure.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Judged {
+    /// Where it lies.
+    pub verdict: ReplayVerdict,
+    /// Why it cannot be told; `None` where it can, or where there is no interval.
+    pub why: Option<ReplayReason>,
+}
+
+impl Judged {
+    fn sure(verdict: ReplayVerdict) -> Self {
+        Self { verdict, why: None }
+    }
+
+    fn unsure(why: Option<ReplayReason>) -> Self {
+        Self {
+            verdict: ReplayVerdict::Inconclusive,
+            why,
+        }
+    }
+}
+
+/// A ratio of costs, or a share, in a row's unit. Grows with it.
+///
+/// # Units
+/// Percent for a tax and for what is added, else times.
+pub fn in_unit(unit: ReplayUnit, ratio: f64) -> f64 {
+    match unit {
+        // RULES of the tax: the share of the baseline's throughput that is lost.
+        ReplayUnit::TaxPct => 100.0 * (1.0 - 1.0 / ratio),
+        ReplayUnit::AddedPct => 100.0 * (ratio - 1.0),
+        ReplayUnit::Times | ReplayUnit::SharePct => ratio,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn twice() -> Claim {
+        Claim {
+            name: "twice".to_owned(),
+            says: Says::Times {
+                unix: 10.0,
+                tcp: 20.0,
+            },
+            words: "10 s against 20 s".to_owned(),
+        }
+    }
+
+    #[track_caller]
+    fn check(lo: f64, hi: f64, expected: ReplayVerdict) {
+        let ratio = Figure::new(f64::midpoint(lo, hi), lo, hi, 10);
+        assert_eq!(twice().judge(&ratio).verdict, expected, "[{lo}, {hi}]");
+    }
+
+    #[test]
+    fn a_verdict_says_where_the_interval_lies() {
+        check(1.9, 2.1, ReplayVerdict::AsPublished);
+        check(1.5, 3.9, ReplayVerdict::AsPublished);
+        check(1.3, 2.1, ReplayVerdict::Inconclusive);
+        check(1.9, 4.1, ReplayVerdict::Inconclusive);
+        check(1.2, 1.4, ReplayVerdict::Smaller);
+        check(2.2, 2.4, ReplayVerdict::Larger);
+        check(0.6, 0.8, ReplayVerdict::Opposite);
+        check(0.9, 1.1, ReplayVerdict::NotSeen);
+        check(0.9, 2.1, ReplayVerdict::Inconclusive);
+        check(1.5, f64::INFINITY, ReplayVerdict::Inconclusive);
+        let none = Figure::missing("nothing was measured");
+        assert_eq!(twice().judge(&none), Judged::unsure(None));
+    }
+
+    #[test]
+    fn a_share_is_as_published_within_its_range() {
+        let claim = Claim {
+            says: Says::SharePct { lo: 3.0, hi: 6.0 },
+            ..twice()
+        };
+        let check = |lo, hi, expected| {
+            let ratio = Figure::new(lo, lo, hi, 9);
+            assert_eq!(claim.judge(&ratio).verdict, expected);
+        };
+        check(5.5, 7.0, ReplayVerdict::AsPublished);
+        check(1.0, 7.0, ReplayVerdict::Inconclusive);
+        check(0.5, 2.0, ReplayVerdict::Smaller);
+        check(21.0, 22.0, ReplayVerdict::Larger);
+    }
+
+    #[test]
+    fn a_unit_is_another_way_to_write_the_ratio() {
+        assert!((in_unit(ReplayUnit::TaxPct, 2.0) - 50.0).abs() < 1e-9);
+        assert!((in_unit(ReplayUnit::AddedPct, 1.5) - 50.0).abs() < 1e-9);
+        assert!((twice().published(ReplayUnit::Times).value - 2.0).abs() < 1e-9);
+    }
+}

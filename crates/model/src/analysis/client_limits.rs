@@ -1,0 +1,190 @@
+//! Whether the client and not the server sets the pace: an arm whose requests cost more at looptax
+//! than anywhere else says little about its transport. Called by [`super::judged`].
+
+use std::collections::BTreeSet;
+
+use crate::record::{ClientLimit, ClientLimitCause, Epoch, Raw};
+use crate::stats::Side;
+
+use super::proved_arm::ProvedArm;
+
+/// Above this part of all CPU per request the client's own code is what is measured.
+const OWN_CODE: f64 = 0.5;
+/// Above this part of the time of cores that are the client's alone, it has no more to give.
+const BUSY: f64 = 0.9;
+/// Pacing that is late by more than this part of the latency's p99 is part of the figures.
+const LATE: f64 = 0.1;
+
+/// Why the client is the bottleneck of each arm of `pair` whose bottleneck it is.
+///
+/// `p99_us` are the arms' 99th percentiles. Of a whole command its own code is what somebody wants to
+/// know about: it has none.
+pub(crate) fn find_limits(
+    raw: &Raw,
+    pair: [u32; 2],
+    arms: &[ProvedArm; 2],
+    p99_us: [Option<f64>; 2],
+) -> Vec<ClientLimit> {
+    let on_side = |side: Side| {
+        let arm = &arms[side.idx()];
+        if arm.proof.seen.is_some() {
+            return Vec::new();
+        }
+        let causes = [
+            own_code(raw, pair, side),
+            busy(raw, pair, side),
+            late(raw, pair, side, p99_us[side.idx()]),
+        ];
+        let limit = |cause| ClientLimit {
+            arm: arm.name.clone(),
+            cause,
+        };
+        causes.into_iter().flatten().map(limit).collect()
+    };
+    Side::BOTH.into_iter().flat_map(on_side).collect()
+}
+
+/// The client's user CPU over all CPU of both ends; `None` also where one of them is not known.
+fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
+    let (mut user, mut all) = (0, 0);
+    let epochs = raw.of_pair(pair);
+    for slice in epochs.flat_map(|(_, epoch)| epoch.slices_of(side)) {
+        user += slice.client_user_ns?;
+        all += slice.client_cpu_ns? + slice.server_cpu_ns?;
+    }
+    above(user as f64 / all as f64, OWN_CODE)
+        .map(|share_pct| ClientLimitCause::OwnCode { share_pct })
+}
+
+/// The client's CPU time over that of its cores, where the server has others. An open loop may spin
+/// through its waits, and then says nothing: what counts there is whether it is late.
+fn busy(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
+    let (mut used_ns, mut had_ns) = (0.0, 0.0);
+    for (_, epoch) in raw.of_pair(pair) {
+        if epoch.lag_p99_ns[side.idx()].is_some() {
+            return None;
+        }
+        let n_cores = cores_alone(epoch)? as f64;
+        for slice in epoch.slices_of(side) {
+            used_ns += slice.client_cpu_ns? as f64;
+            had_ns += n_cores * (slice.guard_ns + slice.active_ns + slice.drain_ns) as f64;
+        }
+    }
+    above(used_ns / had_ns, BUSY).map(|busy_pct| ClientLimitCause::BusyCores { busy_pct })
+}
+
+/// Number of the client's cores, where all are known and none is the server's, too.
+fn cores_alone(epoch: &Epoch) -> Option<usize> {
+    let all = |cores: &[Option<u32>]| cores.iter().copied().collect::<Option<BTreeSet<u32>>>();
+    let (client, server) = (all(&epoch.client_cores)?, all(&epoch.server_cores)?);
+    let is_split = !server.is_empty() && client.is_disjoint(&server);
+    (is_split && !client.is_empty()).then_some(client.len())
+}
+
+/// Requests of an open loop that went out late by our own doing, held against the arm's p99.
+fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
+    let mut lags: Vec<u32> = raw
+        .of_pair(pair)
+        .filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()])
+        .collect();
+    lags.sort_unstable();
+    let by_us = f64::from(*lags.get(lags.len() / 2)?) / 1e3;
+    (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
+}
+
+/// In percent; nothing where it is no number.
+fn above(share: f64, most: f64) -> Option<f64> {
+    (share.is_finite() && share > most).then_some(100.0 * share)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::made_up;
+
+    const PAIR: [u32; 2] = [0, 1];
+
+    #[track_caller]
+    fn check(change: impl Fn(&mut Epoch), p99_us: Option<f64>, expected: &[ClientLimitCause]) {
+        let epoch = |idx| {
+            let mut epoch = made_up::epoch(idx, PAIR, [50, 40]);
+            change(&mut epoch);
+            epoch
+        };
+        let raw = Raw {
+            epochs: (0..3).map(epoch).collect(),
+        };
+        let arms = [made_up::arm("unix"), made_up::arm("tcp")];
+        let found = find_limits(&raw, PAIR, &arms, [p99_us; 2]);
+        let causes: Vec<_> = found.iter().map(|it| it.cause).collect();
+        assert_eq!(causes, expected);
+        assert!(found.iter().all(|it| it.arm == "tcp"), "{found:?}");
+    }
+
+    /// Of all slices of the second arm.
+    fn of_tcp(epoch: &mut Epoch, change: impl Fn(&mut crate::record::Slice)) {
+        epoch
+            .slices
+            .iter_mut()
+            .filter(|slice| slice.arm_idx == 1)
+            .for_each(change);
+    }
+
+    #[test]
+    fn a_server_that_works_more_sets_the_pace() {
+        check(|_| {}, Some(9.0), &[]);
+    }
+
+    #[test]
+    fn a_client_whose_own_code_takes_most_is_the_bottleneck() {
+        let heavy = |epoch: &mut Epoch| {
+            of_tcp(epoch, |slice| {
+                slice.client_user_ns = Some(6_000);
+                slice.client_cpu_ns = Some(7_000);
+                slice.server_cpu_ns = Some(1_000);
+            });
+        };
+        check(
+            heavy,
+            None,
+            &[ClientLimitCause::OwnCode { share_pct: 75.0 }],
+        );
+    }
+
+    #[test]
+    fn a_client_that_fills_its_own_cores_is_the_bottleneck() {
+        let full = |epoch: &mut Epoch| {
+            epoch.client_cores = vec![Some(0), Some(0)];
+            epoch.server_cores = vec![Some(1), Some(1)];
+            of_tcp(epoch, |slice| {
+                let whole = slice.guard_ns + slice.active_ns + slice.drain_ns;
+                slice.client_cpu_ns = Some(whole);
+            });
+        };
+        check(
+            full,
+            None,
+            &[ClientLimitCause::BusyCores { busy_pct: 100.0 }],
+        );
+        // On a shared core it only shows that the core is shared.
+        let shared = |epoch: &mut Epoch| {
+            full(epoch);
+            epoch.server_cores = vec![Some(1), Some(0)];
+        };
+        check(shared, None, &[]);
+        // And in an open loop that it spins.
+        let spinning = |epoch: &mut Epoch| {
+            full(epoch);
+            epoch.lag_p99_ns = [Some(1), Some(1)];
+        };
+        check(spinning, None, &[]);
+    }
+
+    #[test]
+    fn a_client_that_is_late_is_the_bottleneck() {
+        let late = |epoch: &mut Epoch| epoch.lag_p99_ns = [Some(100), Some(2_000)];
+        check(late, Some(10.0), &[ClientLimitCause::Late { by_us: 2.0 }]);
+        check(late, Some(30.0), &[]);
+        check(late, None, &[]);
+    }
+}

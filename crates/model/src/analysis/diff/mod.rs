@@ -1,0 +1,185 @@
+//! `diff`: two records held against each other.
+//!
+//! `alike` says which comparisons both have, `conditions` what was not the same around them, `layers` where the CPU time
+//! went; here is the difference of each tax and each arm with an interval.
+
+mod alike;
+mod conditions;
+mod layers;
+
+use crate::failure::Failure;
+use crate::record::{
+    Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
+};
+use crate::stats;
+
+use alike::{alone, is_same, nothing_in_common};
+
+use crate::analysis::figures::with_ends;
+use crate::analysis::words::name;
+
+/// The difference of two records.
+///
+/// # Errors
+/// A failure that says why, where nothing in them can be compared.
+pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
+    if before.method_version != after.method_version {
+        return Err(Failure::usage(
+            format!(
+                "the runs were measured by different methods (version {} and {}), so their figures mean different things",
+                before.method_version, after.method_version
+            ),
+            "CHANGELOG.md says under Method what changed; measure both with one looptax",
+        ));
+    }
+    let pairs: Vec<(&Comparison, &Comparison)> = before
+        .comparisons
+        .iter()
+        .filter_map(|one| {
+            let other = after.comparisons.iter().find(|it| is_same(one, it))?;
+            Some((one, other))
+        })
+        .collect();
+    if pairs.is_empty() {
+        return Err(nothing_in_common(&before.comparisons, &after.comparisons));
+    }
+    Ok(Diff {
+        before: before.id.clone(),
+        after: after.id.clone(),
+        labels: [before.label.clone(), after.label.clone()],
+        conditions: conditions::compare_conditions(before, after, &pairs),
+        pairs: pairs.iter().map(|(one, other)| pair(one, other)).collect(),
+        left_out: [
+            same_run(before, after),
+            without_verdict(&pairs),
+            layers::left_out(&pairs),
+            alone(&before.comparisons, &after.comparisons, "A"),
+            alone(&after.comparisons, &before.comparisons, "B"),
+        ]
+        .concat(),
+    })
+}
+
+fn same_run(before: &Record, after: &Record) -> Vec<String> {
+    let is_same = !before.id.is_empty() && before.id == after.id;
+    let words = "A and B are the same run: nothing in it can have changed";
+    is_same.then(|| words.to_owned()).into_iter().collect()
+}
+
+/// Runs whose own verdict is none: what they differ by may be the disturbance.
+fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
+    let is_withheld = |tax: &Tax| {
+        matches!(
+            tax.reason,
+            Reason::Invalid { .. } | Reason::PartsDiffer { .. }
+        )
+    };
+    let sentence = |run: &str, comparison: &Comparison| {
+        comparison.tax.iter().any(is_withheld).then(|| {
+            format!(
+                "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may be \
+                 nothing else",
+                name(comparison)
+            )
+        })
+    };
+    let both = pairs
+        .iter()
+        .flat_map(|(one, other)| [sentence("A", one), sentence("B", other)]);
+    both.flatten().collect()
+}
+
+fn pair(before: &Comparison, after: &Comparison) -> DiffPair {
+    let taxes = before.tax.iter().filter_map(|tax| {
+        let same = |it: &&Tax| it.arm == tax.arm && it.baseline == tax.baseline;
+        Some(tax_change(tax, after.tax.iter().find(same)?))
+    });
+    let arms = before.arms.iter().filter_map(|arm| {
+        let same = after.arms.iter().find(|it| it.name == arm.name)?;
+        Some(arm_change(arm, same))
+    });
+    DiffPair {
+        kind: after.target.kind.clone(),
+        workload: after.workload.name.clone(),
+        connections: after.connections,
+        placement: after.placement.asked,
+        client: after.client,
+        taxes: taxes.collect(),
+        arms: arms.collect(),
+        layers: layers::layers(before, after),
+    }
+}
+
+fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
+    let (one, other) = (figure_of(before), figure_of(after));
+    DiffTax {
+        arm: after.arm.clone(),
+        baseline: after.baseline.clone(),
+        change_points: change(&one, &other, |it| it, |it| it),
+        before_pct: one,
+        after_pct: other,
+    }
+}
+
+/// No figure of an invalid verdict is held against another.
+fn figure_of(tax: &Tax) -> Figure {
+    if tax.verdict == crate::record::Verdict::Invalid {
+        Figure::missing("the measurement was invalid")
+    } else {
+        tax.throughput_pct.clone()
+    }
+}
+
+fn arm_change(before: &Arm, after: &Arm) -> DiffArm {
+    let (one, other) = (&before.throughput_per_s, &after.throughput_per_s);
+    DiffArm {
+        arm: after.name.clone(),
+        change_pct: change(one, other, f64::ln, |ln| 100.0 * ln.exp_m1()),
+        before_per_s: one.clone(),
+        after_per_s: other.clone(),
+    }
+}
+
+/// The difference on the scale of `into`, and back.
+fn change(
+    before: &Figure,
+    after: &Figure,
+    into: impl Fn(f64) -> f64,
+    back: impl Fn(f64) -> f64,
+) -> Figure {
+    let (Some(before), Some(after)) = (before.known(), after.known()) else {
+        return Figure::missing("one of the runs has no figure");
+    };
+    let on_scale = |it: &Estimate| with_ends(it).map_monotone(&into);
+    let found = stats::difference(on_scale(before), on_scale(after)).map_monotone(back);
+    Figure::new(found.value, found.lo, found.hi, found.n as u64)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_taken_on_the_scale_that_they_are_shown_on() {
+        let figure = |value: f64, half: f64| Figure::new(value, value - half, value + half, 20);
+        let points = change(&figure(26.0, 0.3), &figure(20.0, 0.4), |it| it, |it| it);
+        let points = points.known().unwrap();
+        assert!((points.value + 6.0).abs() < 1e-9);
+        assert!((points.lo.unwrap() + 6.5).abs() < 1e-9, "{points:?}");
+        assert!((points.hi.unwrap() + 5.5).abs() < 1e-9, "{points:?}");
+        let rate = change(&figure(100.0, 1.0), &figure(150.0, 1.0), f64::ln, |ln| {
+            100.0 * ln.exp_m1()
+        });
+        let rate = rate.known().unwrap();
+        assert!((rate.value - 50.0).abs() < 1e-9);
+        assert!(
+            rate.lo.unwrap() > 47.0 && rate.hi.unwrap() < 53.0,
+            "{rate:?}"
+        );
+        assert!(
+            change(&Figure::missing("x"), &figure(1.0, 0.1), |it| it, |it| it)
+                .known()
+                .is_none()
+        );
+    }
+}

@@ -1,0 +1,185 @@
+//! What the other arm costs over the baseline, as a ratio: by its rate, its response times, their spread.
+//!
+//! The statistics are those of every comparison: a figure per epoch, Hodges-Lehmann over the epochs, the level
+//! of the look that the run stopped at. Nothing is computed from other people's numbers here.
+
+use crate::record::{Arm, Comparison, Figure, ReplaySide, Samples, SideUnit, Tax};
+use crate::stats::{
+    Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation,
+    hodges_lehmann,
+};
+use serde::Deserialize;
+
+use super::figures::plain;
+
+/// What a claim is about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Effect {
+    /// How much is done in a time, or how long a fixed amount of work takes.
+    #[default]
+    Rate,
+    /// The mean time of a request.
+    Mean,
+    /// The 99th percentile of that time.
+    P99,
+    /// The standard deviation of that time.
+    Spread,
+}
+
+/// What was found.
+#[derive(Debug)]
+pub struct Found {
+    /// Cost of the other arm over that of the baseline.
+    pub ratio: Figure,
+    /// Each arm by itself.
+    pub sides: [ReplaySide; 2],
+}
+
+/// The effect of the tax with this index among the comparison's.
+///
+/// `unpack` makes nanoseconds of the latencies that the record holds.
+pub fn estimate_effect(
+    comparison: &Comparison,
+    tax_idx: usize,
+    effect: Effect,
+    unpack: impl FnMut(&Samples) -> Vec<u32>,
+) -> Found {
+    let tax = &comparison.tax[tax_idx];
+    let arm_idx = tax_idx + 1;
+    if effect == Effect::Rate {
+        return Found {
+            ratio: map(&tax.theta, f64::exp),
+            sides: [0, arm_idx].map(|idx| side_of(comparison, &comparison.arms[idx])),
+        };
+    }
+    let epochs = comparison.raw.counts([0, arm_idx as u32], unpack);
+    let (ratio, sides) = match effect {
+        Effect::P99 => by_p99(&epochs, tax),
+        Effect::Spread => by_epoch(tax, Side::BOTH.map(|side| spreads_us(&epochs, side))),
+        Effect::Mean | Effect::Rate => {
+            let connections = comparison.connections;
+            let means = Side::BOTH.map(|side| means_us(&epochs, side, connections));
+            by_epoch(tax, means)
+        }
+    };
+    Found {
+        ratio,
+        sides: sides.map(|figure| ReplaySide {
+            figure,
+            unit: SideUnit::Us,
+        }),
+    }
+}
+
+/// The arm's own rate, or how long a whole command takes on it.
+fn side_of(comparison: &Comparison, arm: &Arm) -> ReplaySide {
+    let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
+    let stream = comparison.workload.stream.as_ref();
+    let (figure, unit) = if comparison.is_of_program() {
+        (arm.latency_us.mean.clone(), SideUnit::Us)
+    } else if let Some(stream) = stream {
+        (per_s(stream.bytes as f64), SideUnit::BytesPerS)
+    } else {
+        let per_request = comparison.workload.pipeline;
+        (per_s(f64::from(per_request)), SideUnit::PerS)
+    };
+    ReplaySide { figure, unit }
+}
+
+/// The ratio of two arms' figures, one of each per epoch, and the figures.
+fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
+    let [baseline, other] = &sides;
+    let logs = baseline.iter().zip(other);
+    let logs: Vec<f64> = logs
+        .filter_map(|(baseline, other)| Some((other.as_ref()? / baseline.as_ref()?).ln()))
+        .filter(|log| log.is_finite())
+        .collect();
+    let ratio = map(&typical(&logs, tax.alpha), f64::exp);
+    let sides = sides.map(|side| {
+        let known: Vec<f64> = side.into_iter().flatten().collect();
+        typical(&known, tax.alpha)
+    });
+    (ratio, sides)
+}
+
+fn by_p99(epochs: &[Epoch], tax: &Tax) -> (Figure, [Figure; 2]) {
+    match compare(epochs, Quantile::P99, tax.alpha) {
+        Compared::Known(found) => (
+            map(&plain(Some(found.ln_ratio)), f64::exp),
+            found.sides_us.map(|it| plain(Some(it))),
+        ),
+        Compared::NotEnough { .. } => missing("too few requests for this percentile"),
+        Compared::SliceTooShort { .. } => missing("slices that cut the tail off"),
+    }
+}
+
+fn missing(why: &str) -> (Figure, [Figure; 2]) {
+    let none = || Figure::missing(why);
+    (none(), [none(), none()])
+}
+
+/// One arm's mean response time in each epoch, µs; in a closed loop by the rate and the connections.
+fn means_us(epochs: &[Epoch], side: Side, connections: u32) -> Vec<Option<f64>> {
+    let of_slice = |slice: &Slice| {
+        let n = slice.completions.max(1) as f64;
+        let ns = match slice.response {
+            Some(response) => response.sum_ns as f64,
+            None => slice.active_ns as f64 * f64::from(connections),
+        };
+        Some(ns / n / 1e3)
+    };
+    let of_epoch = |epoch: &Epoch| epoch.typical(side, of_slice);
+    epochs.iter().map(of_epoch).collect()
+}
+
+/// The standard deviation of one arm's single response times in each epoch, µs.
+fn spreads_us(epochs: &[Epoch], side: Side) -> Vec<Option<f64>> {
+    let of_epoch = |epoch: &Epoch| {
+        let samples = epoch.latencies_ns[side.idx()].iter();
+        let samples_ns: Vec<f64> = samples.map(|ns| f64::from(*ns)).collect();
+        Some(deviation(&samples_ns)? / 1e3)
+    };
+    epochs.iter().map(of_epoch).collect()
+}
+
+fn typical(values: &[f64], alpha: f64) -> Figure {
+    plain(hodges_lehmann::estimate(values, alpha))
+}
+
+/// The figure of a growing function of what another figure is of.
+pub fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
+    match of {
+        Figure::Known(it) => Figure::new(
+            f(it.value),
+            it.lo.map_or(f64::NEG_INFINITY, &f),
+            it.hi.map_or(f64::INFINITY, &f),
+            it.n,
+        ),
+        Figure::Missing(_) => of.clone(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_spread_is_that_of_single_latencies() {
+        let epoch = Epoch {
+            slices: Vec::new(),
+            latencies_ns: [vec![1_000, 3_000, 5_000], vec![7]],
+            noise: None,
+        };
+        let epochs = [epoch];
+        assert_eq!(spreads_us(&epochs, Side::Baseline), [Some(2.0)]);
+        assert_eq!(spreads_us(&epochs, Side::Other), [None]);
+    }
+
+    #[test]
+    fn an_open_end_stays_open() {
+        let open = Figure::new(0.0, f64::NEG_INFINITY, 1.0, 3);
+        let found = map(&open, |it| it + 1.0);
+        assert_eq!(found, Figure::new(1.0, f64::NEG_INFINITY, 2.0, 3));
+    }
+}

@@ -1,0 +1,30 @@
+//! Raw epochs of a record in; estimates, verdicts, the bill, the ranking of remedies, the differences of two runs and
+//! how published claims agree out.
+//!
+//! Pure: no I/O, no clock. The live run and `analyze` do the same, from the record's counts to
+//! [`judged`], so that both give the same digits. No formula of a metric is in here: those are the statistics'.
+
+mod again;
+mod bill;
+pub mod claim;
+mod client_limits;
+mod diff;
+pub mod effect;
+mod figures;
+pub mod judged;
+mod judging;
+#[cfg(test)]
+mod made_up;
+pub mod proved_arm;
+pub mod remedies;
+mod trial;
+mod trial_bill;
+pub mod validity;
+mod waiting;
+mod why;
+mod words;
+
+pub use again::judge_record;
+pub use diff::diff;
+pub use judging::{Ending, compare_slice_lengths, judge, judge_again};
+pub use trial_bill::add_trial_bill;

@@ -1,0 +1,29 @@
+//! An arm as the proof found it, before anything is said about its speed.
+//!
+//! Made by the live run, or from a record; read by `judged` and by what it asks.
+
+use crate::record::{Arm, Proof};
+
+/// An arm before anything is said about its speed: where it led and how that was proved.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProvedArm {
+    /// `unix`, `tcp`, ….
+    pub name: String,
+    /// Socket path or `ip:port`.
+    pub endpoint: String,
+    /// Whether every connection was proved; `false` makes the comparison invalid.
+    pub verified: bool,
+    /// What the proof found.
+    pub proof: Proof,
+}
+
+impl From<&Arm> for ProvedArm {
+    fn from(arm: &Arm) -> Self {
+        Self {
+            name: arm.name.clone(),
+            endpoint: arm.endpoint.clone(),
+            verified: arm.verified,
+            proof: arm.proof.clone(),
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! What is said of an application's pages beside what is said of any requests.
+//!
+//! Slices end when their pages are answered, so that no tail is cut off; and the supervisor's own part of a page is
+//! known, slice by slice. Called by [`super::judging`].
+
+use crate::record::{self as record, Comparison, Figure, Raw, Trial};
+use crate::stats::{
+    self as stats, Epoch, Quantile, QuantileComparison, QuantileTax, Side, compare_whole,
+    hodges_lehmann,
+};
+
+use crate::analysis::figures::plain;
+
+/// Fills in the figures of a judged trial from its raw epochs; `epochs` are the same with their latencies.
+pub(crate) fn complete(comparison: &mut Comparison, epochs: &[Epoch]) {
+    let Some(alpha) = comparison.tax.first().map(|tax| tax.alpha) else {
+        return;
+    };
+    let p99 = compare_whole(epochs, Quantile::P99, alpha);
+    for (side, arm) in Side::BOTH.into_iter().zip(&mut comparison.arms) {
+        arm.latency_us.p99 = figure(&p99, |tax| tax.sides_us[side.idx()]);
+    }
+    for tax in &mut comparison.tax {
+        tax.latency_us.p99 = figure(&p99, |tax| tax.difference_us);
+    }
+    let p95 = compare_whole(epochs, Quantile::P95, alpha);
+    let by_configuration = without_supervisor(&comparison.raw, alpha);
+    if let Some(trial) = &mut comparison.trial {
+        let trial: &mut Trial = trial;
+        trial.p95_us = Side::BOTH.map(|side| figure(&p95, |tax| tax.sides_us[side.idx()]));
+        trial.p95_added_us = figure(&p95, |tax| tax.difference_us);
+        trial.added_by_configuration_us = by_configuration;
+    }
+}
+
+fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Estimate) -> Figure {
+    match found {
+        QuantileComparison::Known(tax) => plain(Some(pick(tax))),
+        _ => Figure::missing("too few pages for this percentile"),
+    }
+}
+
+/// What the other arm adds to a page, each slice without the time that the supervisor had its connections.
+fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
+    let epochs = raw.of_pair([0, 1]);
+    let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));
+    let added: Option<Vec<f64>> = added.collect();
+    match added {
+        Some(added) => plain(hodges_lehmann::estimate(&added, alpha)),
+        None => Figure::missing("the supervisor's time is not known in every slice"),
+    }
+}
+
+/// An epoch whose slices last as long as their pages without the supervisor.
+fn bare(epoch: &record::Epoch) -> Option<Epoch> {
+    let mut bare = epoch.counts();
+    for (slice, (_, raw)) in bare.slices.iter_mut().zip(epoch.sided()) {
+        slice.active_ns = raw.latency_sum_ns.saturating_sub(raw.supervisor_ns?);
+    }
+    Some(bare)
+}
+
+pub(crate) fn us_per_page(slice: &stats::Slice) -> f64 {
+    slice.active_ns as f64 / 1e3 / (slice.completions as f64).max(0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::record::{Epoch, Slice};
+
+    use super::*;
+
+    /// Pages of 2 ms, of which the other arm's take 100 µs more; the supervisor has 150 µs of the baseline's and 50 of
+    /// the other's.
+    fn epoch(order: &str, knows: bool) -> Epoch {
+        let slice = |letter| {
+            let (page_us, supervisor_us) = if letter == 'o' {
+                (2_100, 50)
+            } else {
+                (2_000, 150)
+            };
+            Slice {
+                active_ns: 9_000_000,
+                completions: 3,
+                latency_sum_ns: 3 * 1_000 * page_us,
+                supervisor_ns: knows.then_some(3 * 1_000 * supervisor_us),
+                ..Slice::default()
+            }
+        };
+        Epoch {
+            pair: [0, 1],
+            order: order.to_owned(),
+            slices: order.chars().map(slice).collect(),
+            ..Epoch::default()
+        }
+    }
+
+    #[test]
+    fn what_the_supervisor_takes_is_taken_out_of_both_arms() {
+        let orders = ["obboboob", "boobobbo", "obbo"];
+        let epochs = |knows: bool| {
+            orders
+                .iter()
+                .cycle()
+                .take(12)
+                .map(move |it| epoch(it, knows))
+        };
+        let raw = Raw {
+            epochs: epochs(true).collect(),
+        };
+        let found = without_supervisor(&raw, 0.05);
+        let found = found.known().unwrap();
+        assert!((found.value - 200.0).abs() < 1e-9, "{found:?}");
+        assert_eq!((found.lo, found.hi), (Some(200.0), Some(200.0)));
+        let raw = Raw {
+            epochs: epochs(true).chain([epoch("obbo", false)]).collect(),
+        };
+        assert!(without_supervisor(&raw, 0.05).known().is_none());
+    }
+}

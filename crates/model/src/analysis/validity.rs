@@ -1,0 +1,220 @@
+//! What the raw counts and the proofs say against a comparison, before any statistics.
+//!
+//! Facts in sentences, without a final dot: some make it invalid, others only warn. Called by
+//! [`super::judged`].
+
+use crate::record::{Raw, Samples, ServerCount, Slice};
+use crate::stats::Side;
+
+use super::proved_arm::ProvedArm;
+
+/// The server's count and ours may differ by this part.
+const MISCOUNTED: f64 = 0.01;
+/// Questions of our own that the server counts, at most, on a short run.
+const OWN_QUESTIONS: u64 = 200;
+/// A backlog at the end of more slices than this share is no stall any more.
+const BACKLOG_SHARE: f64 = 0.05;
+
+/// Reasons why the epochs of `pair` cannot be used.
+pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let mut reasons = Vec::new();
+    // A command that is too short to be looked at is no proof against its arm: see `warnings`.
+    for arm in arms
+        .iter()
+        .filter(|arm| !arm.verified && arm.proof.seen.is_none())
+    {
+        reasons.push(format!("`{}` was not proved to be what it says", arm.name));
+    }
+    let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
+    if let [Some(one), Some(two)] = identities
+        && one != two
+    {
+        reasons.push(format!("the arms lead to two servers: `{one}` and `{two}`"));
+    }
+    let n_errors: u64 = slices(raw, pair).map(|(_, slice)| slice.errors).sum();
+    if n_errors > 0 {
+        reasons.push(format!("{n_errors} requests failed"));
+    }
+    let n_disagree = raw
+        .of_pair(pair)
+        .filter(|(_, epoch)| !epoch.answers_agree)
+        .count();
+    if n_disagree > 0 {
+        reasons.push(format!(
+            "the arms gave different answers to the same requests in {n_disagree} epochs"
+        ));
+    }
+    reasons.extend(not_sustained(raw, pair, arms));
+    reasons
+}
+
+/// A backlog longer than a guard at the end of slice after slice: the rate is more than the arm can serve.
+fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let of_side = |side: Side| {
+        let slices = || slices(raw, pair).filter(move |(it, _)| *it == side);
+        let n_behind = slices()
+            .filter(|(_, slice)| slice.behind_ns > slice.guard_ns)
+            .count();
+        let n = slices().count();
+        (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
+            format!(
+                "the rate was not sustained on {}: at the end of {n_behind} of {n} slices requests had waited \
+                 for longer than a guard and were not sent yet",
+                arms[side.idx()].name
+            )
+        })
+    };
+    Side::BOTH.into_iter().filter_map(of_side).collect()
+}
+
+/// A warning when the server's own count is not ours.
+///
+/// It may count a little more: our questions to it, once per epoch, are in it.
+pub fn miscounted(count: &ServerCount) -> Option<String> {
+    let apart = count.sent.abs_diff(count.counted);
+    let is_little = apart <= OWN_QUESTIONS || apart as f64 <= MISCOUNTED * count.sent as f64;
+    (!is_little).then(|| {
+        format!(
+            "the server counted {} ({}), looptax {}: the rates may not be what they seem",
+            count.counted, count.counter, count.sent
+        )
+    })
+}
+
+/// What a reader should know about the epochs of `pair`.
+pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
+    let mut warnings = Vec::new();
+    for arm in arms.iter().filter(|arm| !arm.verified) {
+        warnings.extend(arm.proof.seen.map(|seen| {
+            format!(
+                "no connection of {} was seen in its {} runs: it makes none, or they are too short to be looked at",
+                arm.name, seen.n_runs
+            )
+        }));
+    }
+    let n_throttled: u64 = raw
+        .of_pair(pair)
+        .filter_map(|(_, epoch)| epoch.n_throttled)
+        .sum();
+    if n_throttled > 0 {
+        warnings.push(format!(
+            "the control group was throttled {n_throttled} times: its CPU quota is part of every figure; raise the quota (cpu.max), or measure outside the group"
+        ));
+    }
+    let n_unsampled: u64 = slices(raw, pair).map(|(_, slice)| slice.n_unsampled).sum();
+    if n_unsampled > 0 {
+        warnings.push(format!(
+            "{n_unsampled} latencies found no room in memory: the percentiles are without them; a higher --max-samples keeps them"
+        ));
+    }
+    let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count > 0);
+    let kept = raw
+        .of_pair(pair)
+        .map(|(_, epoch)| epoch.samples.iter().all(is_kept));
+    let (n_epochs, n_kept) = (
+        kept.clone().count(),
+        kept.filter(|is_kept| *is_kept).count(),
+    );
+    if (1..n_epochs).contains(&n_kept) {
+        warnings.push(format!(
+            "the latencies of {} of {n_epochs} epochs were not kept: the percentiles are without them",
+            n_epochs - n_kept
+        ));
+    }
+    warnings
+}
+
+fn slices(raw: &Raw, pair: [u32; 2]) -> impl Iterator<Item = (Side, &Slice)> {
+    raw.of_pair(pair).flat_map(|(_, epoch)| epoch.sided())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::analysis::made_up;
+
+    const PAIR: [u32; 2] = [0, 1];
+
+    fn raw_with(change: impl Fn(&mut crate::record::Epoch)) -> Raw {
+        let epoch = |idx| {
+            let mut epoch = made_up::epoch(idx, PAIR, [50, 40]);
+            change(&mut epoch);
+            epoch
+        };
+        Raw {
+            epochs: (0..3).map(epoch).collect(),
+        }
+    }
+
+    fn arms() -> [ProvedArm; 2] {
+        [made_up::arm("unix"), made_up::arm("tcp")]
+    }
+
+    #[track_caller]
+    fn check(found: &[String], expected: &[&str]) {
+        assert_eq!(found.len(), expected.len(), "{found:?}");
+        for (found, expected) in found.iter().zip(expected) {
+            assert!(found.contains(expected), "{found:?} has no {expected:?}");
+        }
+    }
+
+    #[test]
+    fn a_count_of_the_server_far_from_ours_is_told() {
+        let warning_of = |sent, counted| {
+            miscounted(&ServerCount {
+                counter: "Com_select".to_owned(),
+                sent,
+                counted,
+            })
+        };
+        assert_eq!(warning_of(100_000, 100_900), None);
+        assert_eq!(warning_of(1_000, 1_100), None);
+        let warning = warning_of(100_000, 98_000).unwrap();
+        assert!(
+            warning.contains("98000 (Com_select), looptax 100000"),
+            "{warning}"
+        );
+    }
+
+    #[test]
+    fn a_sound_run_raises_none() {
+        let raw = raw_with(|_| {});
+        check(&invalid(&raw, PAIR, &arms()), &[]);
+        check(&warnings(&raw, PAIR, &arms()), &[]);
+    }
+
+    #[test]
+    fn what_cannot_be_trusted_is_invalid() {
+        let raw = raw_with(|epoch| {
+            epoch.answers_agree = false;
+            epoch.slices[0].errors = 2;
+        });
+        let mut arms = arms();
+        arms[1].verified = false;
+        arms[1].proof.server_identity = Some("another".to_owned());
+        let expected = [
+            "`tcp` was not proved",
+            "two servers: `this one` and `another`",
+            "6 requests failed",
+            "different answers to the same requests in 3 epochs",
+        ];
+        check(&invalid(&raw, PAIR, &arms), &expected);
+    }
+
+    #[test]
+    fn what_distorts_the_figures_is_told() {
+        let raw = raw_with(|epoch| {
+            epoch.n_throttled = Some(2);
+            epoch.slices[1].n_unsampled = 5;
+        });
+        let expected = ["throttled 6 times", "15 latencies found no room"];
+        check(&warnings(&raw, PAIR, &arms()), &expected);
+    }
+
+    #[test]
+    fn latencies_kept_in_part_are_told() {
+        let mut raw = raw_with(|_| {});
+        raw.epochs[0].samples = [0, 1].map(|side| Some(made_up::samples(side, 1)));
+        check(&warnings(&raw, PAIR, &arms()), &["2 of 3 epochs"]);
+    }
+}

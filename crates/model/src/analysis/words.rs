@@ -1,0 +1,124 @@
+//! The names of metrics as the record has them, of comparisons, and warnings as sentences.
+//!
+//! Called by [`super::judged`] and `diff`.
+
+use crate::record::Comparison;
+use crate::stats::{Metric, Quantile, Side, Warning};
+
+/// The field of [`crate::record::Tax`] that holds the metric.
+pub(crate) fn field(metric: Metric) -> &'static str {
+    match metric {
+        Metric::ClientCpu => "cpu_us.client",
+        Metric::ServerCpu => "cpu_us.server",
+        Metric::BothCpu => "cpu_us.both",
+        Metric::Latency(Quantile::P50) => "latency_us.p50",
+        Metric::Latency(Quantile::P90) => "latency_us.p90",
+        Metric::Latency(Quantile::P95) => "latency_us.p95",
+        Metric::Latency(Quantile::P99) => "latency_us.p99",
+        Metric::Latency(Quantile::P999) => "latency_us.p999",
+    }
+}
+
+/// The warning as a sentence, or `None` where the record holds the same as figures.
+pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
+    let name = |side: Side| names[side.idx()];
+    match warning {
+        Warning::IncompleteEpochs { n_epochs } => Some(format!(
+            "{n_epochs} epochs were cut short and do not count for the tax"
+        )),
+        Warning::NoisyEpochs {
+            n_noisy,
+            steal_pct,
+            foreign_pct,
+        } => {
+            let processes =
+                foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
+            Some(format!(
+                "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
+                 {steal_pct:.1} %{processes}: measure when the machine is quiet"
+            ))
+        }
+        Warning::OrderEffect { p_value } => Some(format!(
+            "it matters which arm runs first (p = {p_value:.1e}): the guard between slices is too short; \
+             this widens the interval and does not move the tax"
+        )),
+        Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
+            "requests fill only {:.1} % of the connections' time on {}: the client, or other work on its core, is in the way",
+            100.0 * ratio,
+            name(*side)
+        )),
+        Warning::LittlesLaw { side, ratio } => Some(format!(
+            "requests fill {:.1} % of the connections' time on {}: counts and latencies do not add up",
+            100.0 * ratio,
+            name(*side)
+        )),
+        Warning::EnvironmentLimited { factor } => Some(format!(
+            "the interval is {factor:.1} times as wide as counting requests makes it: a quieter machine \
+             helps more than time"
+        )),
+        // `stopped_early`, `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
+        Warning::StoppedEarly { .. }
+        | Warning::Stalls { .. }
+        | Warning::TwoModes { .. }
+        | Warning::TotalsDisagree { .. } => None,
+    }
+}
+
+/// What tells a comparison from the others of its run.
+pub(crate) fn name(comparison: &Comparison) -> String {
+    format!(
+        "{} {}, -c {}, --placement {}, --client {}",
+        comparison.target.kind,
+        comparison.workload.name,
+        comparison.connections,
+        comparison.placement.asked,
+        comparison.client
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(found: &Warning, expected: Option<&str>) {
+        let text = warning(found, ["unix", "tcp"]);
+        match (&text, expected) {
+            (Some(text), Some(expected)) => assert!(text.contains(expected), "{text}"),
+            _ => assert_eq!(text.as_deref(), expected),
+        }
+    }
+
+    #[test]
+    fn a_warning_names_its_arm_and_figures() {
+        let little = |ratio| Warning::LittlesLaw {
+            side: Side::Other,
+            ratio,
+        };
+        check(
+            &little(0.931),
+            Some("93.1 % of the connections' time on tcp: the client"),
+        );
+        check(
+            &little(1.05),
+            Some("105.0 % of the connections' time on tcp: counts"),
+        );
+        check(
+            &Warning::OrderEffect { p_value: 0.000_12 },
+            Some("p = 1.2e-4"),
+        );
+        check(
+            &Warning::IncompleteEpochs { n_epochs: 10 },
+            Some("10 epochs were cut short"),
+        );
+    }
+
+    #[test]
+    fn what_the_record_holds_as_figures_is_not_said_twice() {
+        let stalls = Warning::Stalls {
+            n_stalls: [1, 0],
+            longest_ms: 40.0,
+        };
+        check(&stalls, None);
+    }
+}

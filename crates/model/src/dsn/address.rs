@@ -1,0 +1,547 @@
+//! What people have to say where a database is: a URL over TCP or over a socket, or libpq's keywords.
+
+use std::borrow::Cow;
+use std::path::{Path, PathBuf};
+
+use percent_encoding::percent_decode_str;
+use url::Url;
+
+use crate::dsn::keywords::keywords;
+use crate::dsn::scheme::{instead_of, is_sealed, protocol_of};
+use crate::dsn::shown::{is_path, with_host};
+use crate::dsn::{Protocol, Query, Secret};
+
+/// Where a database is, and who we are there.
+#[derive(Debug, Clone)]
+pub struct Address {
+    /// What is spoken there.
+    pub protocol: Protocol,
+    /// Host as it was written; `None` where there was none.
+    pub host: Option<String>,
+    /// Port, written or usual.
+    pub port: u16,
+    /// User.
+    pub user: Option<String>,
+    /// Password.
+    pub password: Option<Secret>,
+    /// Database, or Redis' number.
+    pub database: Option<String>,
+    /// Socket, where the URL names one: for PostgreSQL its folder.
+    pub socket: Option<PathBuf>,
+    /// What demands TLS, as it was written: `sslmode=require`, `rediss://`.
+    pub tls: Option<String>,
+    /// What rules TLS out, as it was written: `sslmode=disable`.
+    pub no_tls: Option<String>,
+    /// Path and query of a page of HTTP, as they were written.
+    pub page: Option<String>,
+    /// `MongoDB`: the database that holds the account, where the URL names it (`authSource`).
+    pub accounts: Option<String>,
+    /// `MongoDB`: the options that its drivers are told in the URL's query, as they are written. One of them may be
+    /// secret.
+    pub options: Option<Secret>,
+    /// Names of the parameters that mean nothing here.
+    pub unread: Vec<String>,
+}
+
+/// What a URL or a keyword string says, before it is known which part counts.
+struct Parts {
+    protocol: Protocol,
+    /// Whether the path is that of a socket.
+    is_socket: bool,
+    host: Option<String>,
+    port: Option<u16>,
+    user: String,
+    password: Option<String>,
+    path: String,
+    /// Parameters, decoded.
+    pairs: Vec<(String, String)>,
+    /// A scheme that demands TLS, as it was written.
+    sealed: Option<String>,
+    /// As in [`Address::page`].
+    page: Option<String>,
+    /// As in [`Address::options`].
+    options: Option<Secret>,
+}
+
+/// Parameters that name a socket for all but libpq, which has its folder in `host`.
+const SOCKETS: [&str; 5] = [
+    "socket",
+    "unix_socket",
+    "unixsocket",
+    "localSocket",
+    "socketPath",
+];
+/// Parameters that count whatever the protocol.
+const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
+/// `MongoDB`'s parameter for the database that holds the account.
+const ACCOUNTS: &str = "authSource";
+/// Parameters about TLS, in the words of any driver.
+const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
+/// Their values that rule TLS out.
+const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
+/// Their other values that do not demand it.
+const WISHES: [&str; 4] = ["allow", "prefer", "preferred", ""];
+
+/// A URL that cannot be read. The text never holds the URL: there may be a password in it.
+#[derive(Debug, thiserror::Error)]
+pub enum AddressError {
+    /// It does not begin as a URL does.
+    #[error(
+        "this is no DSN: one begins with what is spoken, as in mysql://, postgres:// or redis://"
+    )]
+    NoScheme,
+    /// It is broken otherwise.
+    #[error("the URL is broken: {source}")]
+    Broken {
+        /// Why.
+        source: url::ParseError,
+    },
+    /// Its scheme belongs to nothing that is known.
+    #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
+    Scheme {
+        /// The scheme.
+        scheme: String,
+    },
+    /// Its port is no number of a port.
+    #[error("the URL's `port=` is no port")]
+    Port,
+    /// Some part of it is not UTF-8 when decoded.
+    #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
+    Encoding {
+        /// Which part.
+        part: &'static str,
+    },
+}
+
+impl Address {
+    /// An address that says nothing but what is spoken there.
+    pub const fn bare(protocol: Protocol) -> Self {
+        Self {
+            protocol,
+            host: None,
+            port: protocol.port(),
+            user: None,
+            password: None,
+            database: None,
+            socket: None,
+            tls: None,
+            no_tls: None,
+            page: None,
+            accounts: None,
+            options: None,
+            unread: Vec::new(),
+        }
+    }
+
+    /// Reads a URL: `mysql://user:password@host:port/database`, with `socket=`, `unix_socket=` or (for
+    /// PostgreSQL) `host=` in its query, a percent-encoded path as its host, or `unix:///path` and
+    /// `redis+socket:///path` for Redis, `fastcgi:///path`, `memcached:///path` and nginx's `http://unix:/path:/page`.
+    /// Reads libpq's `host=… user=… password=…`, too.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse(text: &str) -> Result<Self, AddressError> {
+        match keywords(text) {
+            Some(pairs) => Parts::of_keywords(pairs),
+            None => Parts::of_url(text)?,
+        }
+        .address()
+    }
+
+    /// The same, of what somebody can log in to: a page is refused as any unknown scheme is.
+    ///
+    /// # Errors
+    /// See [`AddressError`].
+    pub fn parse_login(text: &str) -> Result<Self, AddressError> {
+        let address = Self::parse(text)?;
+        match address.protocol {
+            Protocol::Fastcgi | Protocol::Http => Err(AddressError::Scheme {
+                scheme: text.split(':').next().unwrap_or_default().to_owned(),
+            }),
+            _ => Ok(address),
+        }
+    }
+
+    /// The socket's file: PostgreSQL's clients are told the folder that it lies in.
+    pub fn socket_file(&self) -> Option<PathBuf> {
+        let path = self.socket.as_deref()?;
+        Some(match self.protocol {
+            Protocol::Postgres if !is_postgres_file(path) => {
+                path.join(format!(".s.PGSQL.{}", self.port))
+            }
+            _ => path.to_owned(),
+        })
+    }
+}
+
+/// Whether the path is that of PostgreSQL's socket, and not of its folder.
+fn is_postgres_file(path: &Path) -> bool {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().starts_with(".s.PGSQL.")
+}
+
+impl Parts {
+    fn of_keywords(pairs: Vec<(String, String)>) -> Self {
+        Self {
+            protocol: Protocol::Postgres,
+            is_socket: false,
+            host: None,
+            port: None,
+            user: String::new(),
+            password: None,
+            path: String::new(),
+            pairs,
+            sealed: None,
+            page: None,
+            options: None,
+        }
+    }
+
+    fn of_url(text: &str) -> Result<Self, AddressError> {
+        if !text.contains("://") {
+            return Err(AddressError::NoScheme);
+        }
+        let (text, is_hostless) = with_host(text);
+        let url = Url::parse(&text).map_err(|source| AddressError::Broken { source })?;
+        let unknown = || AddressError::Scheme {
+            scheme: url.scheme().to_owned(),
+        };
+        let (protocol, is_socket) = protocol_of(url.scheme()).ok_or_else(unknown)?;
+        let written = url
+            .host_str()
+            .filter(|host| !host.is_empty() && !is_hostless);
+        let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
+        let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
+        // What stands behind the host is the page's own.
+        let page = (protocol == Protocol::Http).then(|| page_of(&url));
+        let query = Query::new(url.query().filter(|_| page.is_none()).unwrap_or_default());
+        Ok(Self {
+            protocol,
+            is_socket,
+            host: written.map(|host| decoded("host", host)).transpose()?,
+            port: url.port(),
+            user: decoded("user", url.username())?,
+            password: url
+                .password()
+                .map(|it| decoded("password", it))
+                .transpose()?,
+            path: match page {
+                Some(_) => String::new(),
+                None => decoded("path", url.path())?,
+            },
+            pairs: query
+                .pairs()
+                .map(|pair| (pair.name(), pair.value()))
+                .collect(),
+            sealed: is_sealed(url.scheme()).then(|| format!("{}://", url.scheme())),
+            page,
+            options: options_of(query).filter(|_| protocol == Protocol::Mongodb),
+        })
+    }
+
+    /// The first parameter that has one of these names.
+    fn named(&self, names: &[&str]) -> Option<&str> {
+        let mut pairs = self.pairs.iter();
+        let (_, value) = pairs.find(|(name, _)| names.contains(&&**name))?;
+        Some(value)
+    }
+
+    /// Which part counts: libpq takes host and port from the parameters as well, and they win.
+    fn address(self) -> Result<Address, AddressError> {
+        let own = |names: &[&str]| self.named(names).map(str::to_owned);
+        let is_postgres = self.protocol == Protocol::Postgres;
+        let is_mongodb = self.protocol == Protocol::Mongodb;
+        let named_host = ["hostaddr", "host"].iter().find_map(|name| {
+            let host = self.named(&[name]).filter(|_| is_postgres);
+            host.filter(|host| !is_path(host) && !host.is_empty())
+        });
+        let is_encoded = self
+            .host
+            .as_deref()
+            .is_some_and(|host| host.starts_with('/'));
+        let named_socket = self.named(if is_postgres { &["host"] } else { &SOCKETS });
+        let socket = match named_socket.filter(|path| is_path(path)) {
+            Some(path) => Some(path),
+            None if is_encoded => self.host.as_deref(),
+            None => self.is_socket.then_some(&*self.path),
+        };
+        let in_path = self.path.strip_prefix('/').unwrap_or(&self.path);
+        let database = match (self.is_socket, in_path) {
+            (true, _) => own(&["db", "database", "virtual_host"]),
+            (false, "") => own(&["dbname"])
+                .or_else(|| own(&["database"]))
+                .or_else(|| own(&["db"])),
+            (false, name) => Some(name.to_owned()),
+        };
+        let port = match self.named(&["port"]).filter(|port| !port.is_empty()) {
+            Some(port) => Some(port.parse().map_err(|_| AddressError::Port)?),
+            None => self.port,
+        };
+        let user = match &*self.user {
+            "" => own(&["user"]),
+            user => Some(user.to_owned()),
+        };
+        let password = self.password.clone().or_else(|| own(&["password"]));
+        Ok(Address {
+            protocol: self.protocol,
+            host: match named_host {
+                Some(host) => Some(host.to_owned()),
+                None => self.host.clone().filter(|_| !is_encoded),
+            },
+            port: port.unwrap_or(self.protocol.port()),
+            user,
+            password: password.map(Secret::new),
+            database,
+            socket: socket.map(PathBuf::from),
+            tls: self
+                .tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value))
+                .or(self.sealed.clone()),
+            no_tls: self.tls(|value| NO_TLS.contains(&value)),
+            page: self.page.clone(),
+            accounts: own(&[ACCOUNTS]).filter(|_| is_mongodb),
+            options: self.options.clone(),
+            unread: self.unread(),
+        })
+    }
+
+    /// The first parameter about TLS whose value, in small letters, is such a one.
+    fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
+        let mut pairs = self.pairs.iter();
+        let (name, value) = pairs.find(|(name, value)| {
+            TLS.contains(&&*name.to_ascii_lowercase()) && is_wanted(&value.to_ascii_lowercase())
+        })?;
+        Some(format!("{name}={value}"))
+    }
+
+    /// Names of the parameters that [`Self::address`] does not look at.
+    fn unread(&self) -> Vec<String> {
+        let is_read = |(name, value): &(String, String)| match &**name {
+            "host" | "hostaddr" => self.protocol == Protocol::Postgres,
+            "virtual_host" => self.is_socket,
+            ACCOUNTS | "directConnection" if self.protocol == Protocol::Mongodb => true,
+            "authMechanism" if self.protocol == Protocol::Mongodb => value == "SCRAM-SHA-256",
+            name if SOCKETS.contains(&name) => {
+                self.protocol != Protocol::Postgres && is_path(value)
+            }
+            name => EVERYWHERE.contains(&name) || TLS.contains(&&*name.to_ascii_lowercase()),
+        };
+        let unread = self.pairs.iter().filter(|pair| !is_read(pair));
+        unread.map(|(name, _)| name.clone()).collect()
+    }
+}
+
+/// Whether the text is meant as an address that [`Address`] reads.
+pub fn is_address(text: &str) -> bool {
+    text.contains("://") || keywords(text).is_some()
+}
+
+/// The query without what names socket and login here, which no driver of `MongoDB` looks for in it.
+fn options_of(query: Query<'_>) -> Option<Secret> {
+    let is_option = |name: &str| !EVERYWHERE.contains(&name) && !SOCKETS.contains(&name);
+    let pairs = query.pairs().filter(|pair| is_option(&pair.name()));
+    let texts: Vec<&str> = pairs.map(|pair| pair.text).collect();
+    (!texts.is_empty()).then(|| Secret::new(texts.join("&")))
+}
+
+/// Path and query.
+fn page_of(url: &Url) -> String {
+    let path = Some(url.path()).filter(|it| !it.is_empty()).unwrap_or("/");
+    match url.query() {
+        Some(query) => format!("{path}?{query}"),
+        None => path.to_owned(),
+    }
+}
+
+fn decoded(part: &'static str, text: &str) -> Result<String, AddressError> {
+    let text = percent_decode_str(text).decode_utf8();
+    text.map(Cow::into_owned)
+        .map_err(|_| AddressError::Encoding { part })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `protocol host port user password database socket`, `-` for none.
+    #[track_caller]
+    fn check(url: &str, expected: &str) {
+        let found = Address::parse(url).unwrap();
+        let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+        let shown = [
+            found.protocol.to_string(),
+            or_dash(found.host),
+            found.port.to_string(),
+            or_dash(found.user),
+            or_dash(found.password.map(|it| it.reveal().to_owned())),
+            or_dash(found.database),
+            or_dash(found.socket.map(|it| it.display().to_string())),
+        ];
+        assert_eq!(shown.join(" "), expected, "{url}");
+    }
+
+    #[test]
+    fn addresses_over_tcp_are_read_with_their_awkward_passwords() {
+        check(
+            "mysql://u:p@127.0.0.1:3307/db",
+            "mysql 127.0.0.1 3307 u p db -",
+        );
+        check("mysql://u@localhost/db", "mysql localhost 3306 u - db -");
+        check(
+            "mysql://u:p%40%2F%3A%25%3F%23@localhost",
+            "mysql localhost 3306 u p@/:%?# - -",
+        );
+        check("postgres://u:p@[::1]/d", "postgres [::1] 5432 u p d -");
+        check(
+            "postgresql+psycopg2://ü:%C3%A4@h/d%20b",
+            "postgres h 5432 ü ä d b -",
+        );
+        check(
+            "redis://:pw@127.0.0.1:6380/2",
+            "redis 127.0.0.1 6380 - pw 2 -",
+        );
+        check("memcached://127.0.0.1", "memcached 127.0.0.1 11211 - - - -");
+        check(
+            "mongodb://u:p%40@127.0.0.1/app?authSource=admin",
+            "mongodb 127.0.0.1 27017 u p@ app -",
+        );
+    }
+
+    #[test]
+    fn addresses_over_a_socket_are_read_in_every_dialect_of_urls() {
+        check(
+            "mysql://u@localhost/d?unix_socket=/run/my%20sql.sock",
+            "mysql localhost 3306 u - d /run/my sql.sock",
+        );
+        check(
+            "mysql://u:p@%2Frun%2Fmysqld%2Fmysqld.sock/d",
+            "mysql - 3306 u p d /run/mysqld/mysqld.sock",
+        );
+        check(
+            "postgresql:///d?host=/run/postgresql&user=u",
+            "postgres - 5432 u - d /run/postgresql",
+        );
+        check(
+            "postgres://u@%2Frun%2Fpostgresql:5433/d",
+            "postgres - 5433 u - d /run/postgresql",
+        );
+        check("postgres://u@h/d?host=other", "postgres other 5432 u - d -");
+        check(
+            "postgres:///d?host=/run/pg&port=5433",
+            "postgres - 5433 - - d /run/pg",
+        );
+        check(
+            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app",
+            "mongodb - 27017 u p app /tmp/mongodb-27017.sock",
+        );
+        check(
+            "unix://u:p@/run/redis.sock?db=3",
+            "redis - 6379 u p 3 /run/redis.sock",
+        );
+        check(
+            "redis+socket:///run/redis.sock?virtual_host=1",
+            "redis - 6379 - - 1 /run/redis.sock",
+        );
+        check(
+            "fastcgi:///run/php/a%20b.sock",
+            "php-fpm - 9000 - - - /run/php/a b.sock",
+        );
+        check("fastcgi://localhost", "php-fpm localhost 9000 - - - -");
+        check("memcached:///m.sock", "memcached - 11211 - - - /m.sock");
+        check("http://unix:/a-b.sock:", "http - 80 - - - /a-b.sock");
+    }
+
+    #[test]
+    fn keywords_are_read_as_libpq_reads_them() {
+        check(
+            r"host=127.0.0.1 port = 5433 user=u password='a b\'c' dbname=d\ e",
+            "postgres 127.0.0.1 5433 u a b'c d e -",
+        );
+        check("host=/run/pg user=u", "postgres - 5432 u - - /run/pg");
+        check(
+            "dbname=d hostaddr=::1 host=h sslmode=require",
+            "postgres ::1 5432 - - d -",
+        );
+        for text in ["password='open", "colour=red", "host", "Host=h", "host=h x"] {
+            assert!(Address::parse(text).is_err(), "{text}");
+        }
+    }
+
+    #[test]
+    fn parameters_stand_in_for_parts_and_what_means_nothing_is_named() {
+        check(
+            "mysql://localhost?user=u&password=p&port=3307&dbname=d&socket=/s",
+            "mysql localhost 3307 u p d /s",
+        );
+        check("redis://h?db=2", "redis h 6379 - - 2 -");
+        let found = Address::parse("mysql://h/d?charset=utf8&host=x&socket=s&ssl=0").unwrap();
+        assert_eq!(found.unread, ["charset", "host", "socket"]);
+        assert_eq!(found.no_tls.as_deref(), Some("ssl=0"));
+        let sealed = Address::parse("rediss://h:6390").unwrap();
+        assert_eq!(sealed.tls.as_deref(), Some("rediss://"));
+        let port = Address::parse("mysql://h?port=secret").unwrap_err();
+        assert_eq!(port.to_string(), "the URL's `port=` is no port");
+    }
+
+    #[test]
+    fn options_of_mongodb_s_drivers_are_kept_as_they_are_written() {
+        for (text, expected) in [
+            (
+                "mongodb://u@h/d?w=1&authSource=%24external",
+                Some("w=1&authSource=%24external"),
+            ),
+            ("mongodb://h/d?socket=/s.sock&user=u&password=p", None),
+            ("mongodb://h/d", None),
+            ("mysql://h/d?w=1", None),
+        ] {
+            let found = Address::parse(text).unwrap().options;
+            assert_eq!(found.as_ref().map(Secret::reveal), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_page_is_an_address_and_nobody_s_login() {
+        let page = Address::parse("http://127.0.0.1:8000/shop?id=1").unwrap();
+        assert_eq!(
+            (page.port, page.page.as_deref()),
+            (8000, Some("/shop?id=1"))
+        );
+        assert!(page.unread.is_empty() && page.database.is_none());
+        let over_socket = Address::parse("http://unix:/run/s.sock:/shop").unwrap();
+        assert_eq!(over_socket.page.as_deref(), Some("/shop"));
+        for url in ["http://x", "fastcgi://127.0.0.1"] {
+            let error = Address::parse_login(url).unwrap_err().to_string();
+            assert!(error.contains("is no database"), "{error}");
+        }
+        assert!(Address::parse_login("mysql://h").is_ok());
+    }
+
+    #[test]
+    fn a_pooler_s_clients_are_told_what_they_speak() {
+        let error = Address::parse("pgbouncer://h/d").unwrap_err().to_string();
+        assert!(error.contains("write postgres://"), "{error}");
+    }
+
+    #[test]
+    fn the_socket_of_postgres_is_a_file_in_its_folder() {
+        for (text, expected) in [
+            ("postgres:///d?host=/run/pg&port=7", "/run/pg/.s.PGSQL.7"),
+            ("postgres:///d?host=/r/.s.PGSQL.9", "/r/.s.PGSQL.9"),
+            ("mysql://h?socket=/run/s", "/run/s"),
+        ] {
+            let file = Address::parse(text).unwrap().socket_file().unwrap();
+            assert_eq!(file, Path::new(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_url_that_cannot_be_read_is_told_without_its_password() {
+        for url in [
+            "mysql://u:secret@h:port/d",
+            "secret",
+            "oracle://u:secret@h/d",
+        ] {
+            let error = Address::parse(url).unwrap_err().to_string();
+            assert!(!error.contains("secret"), "{error}");
+        }
+    }
+}

@@ -1,0 +1,209 @@
+//! What in a text is a password: the only place that hides one.
+//!
+//! What may be one counts as one. A text that nobody can read for sure loses more than its password; it
+//! never keeps a part of it.
+
+use std::ops::Range;
+
+use crate::dsn::keywords::keywords;
+use crate::dsn::secret_names::{is_key, is_secret};
+
+/// What stands where a password would.
+pub const MASK: &str = "****";
+
+/// The text with what is secret hidden.
+pub fn masked(text: &str) -> String {
+    let mut shown = text.to_owned();
+    for range in secrets_in(text).into_iter().rev() {
+        shown.replace_range(range, MASK);
+    }
+    shown
+}
+
+/// Where in a text a secret is: behind a user's name in a URL or a Go DSN, and in every `name=value`,
+/// of a query, a keyword string or a list, whose name says so. In order, without overlaps; ranges of
+/// bytes, found by ASCII characters alone.
+pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
+    let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
+    found.extend(in_values(text));
+    found.retain(|range| !range.is_empty());
+    found.sort_by_key(|range| range.start);
+    let mut merged: Vec<Range<usize>> = Vec::new();
+    for range in found {
+        match merged.last_mut() {
+            Some(last) if range.start <= last.end => last.end = last.end.max(range.end),
+            _ => merged.push(range),
+        }
+    }
+    merged
+}
+
+/// From the first `:` behind the scheme to the last `@`: a password may hold either, and a `/`.
+fn in_login(text: &str) -> Option<Range<usize>> {
+    let scheme_end = text.find("://").map(|at| at + 3);
+    let start = scheme_end.unwrap_or(0);
+    let at = text.rfind('@').filter(|at| *at > start)?;
+    match text[start..at].find(':').map(|colon| start + colon) {
+        Some(colon) if scheme_end.is_some() || is_login(text, colon, at) => Some(colon + 1..at),
+        // Redis' and Symfony's form: the secret alone.
+        None if text.starts_with("redis") => Some(start..at),
+        _ => None,
+    }
+}
+
+/// Whether `user:password@` stands in a text without a scheme; not so in `127.0.0.1:3306=@name` and
+/// `[::1]:5432=/run/a@b`.
+fn is_login(text: &str, colon: usize, at: usize) -> bool {
+    let behind = &text[at + 1..];
+    let is_word = !text[..colon].contains([' ', '=', '/', '['])
+        && !text[..=at].contains("=@")
+        && !text[..at].contains("=/");
+    is_word || ["tcp(", "unix("].iter().any(|it| behind.starts_with(it))
+}
+
+/// The value of each `name=value` whose name says that it is secret.
+fn in_values(text: &str) -> Vec<Range<usize>> {
+    let is_keywords = keywords(text).is_some();
+    let equals = text.match_indices('=').map(|(at, _)| at);
+    let secret = equals.filter_map(|at| {
+        let before = text[..at].trim_end();
+        let name_at = before
+            .rfind(['?', '&', ',', ';', ' ', '\t', '\n', '"', '\'', '='])
+            .map_or(0, |it| it + 1);
+        let separator = text[..name_at].trim_end().bytes().next_back();
+        let is_listed = matches!(separator, Some(b'?' | b'&' | b',' | b';'));
+        let name = &before[name_at..];
+        let is_one = is_secret(name) || (is_listed && is_key(name));
+        is_one.then(|| {
+            if is_keywords {
+                keyword_at(text, at + 1)
+            } else {
+                value_at(text, at + 1, separator)
+            }
+        })
+    });
+    secret.collect()
+}
+
+/// Where the value that begins here ends, by what divides it from its neighbours.
+fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
+    let blanks = text[start..].len() - text[start..].trim_start().len();
+    let until = |what: &[char]| text[start..].find(what).map_or(text.len(), |at| start + at);
+    match separator {
+        Some(b'?' | b'&') => start..until(&['&']),
+        Some(b',') => start..until(&[',']).max(quoted_end(text, start + blanks)),
+        Some(b';') => start..until(&[';']).max(quoted_end(text, start + blanks)),
+        // A word ends at a blank, the first of a list at its `;` or `,`; which of them it is, is open.
+        _ => {
+            let word = keyword_at(text, start);
+            let listed = text[word.start..].find([';', ',', '&']);
+            word.start..word.end.max(listed.map_or(0, |at| word.start + at))
+        }
+    }
+}
+
+/// The value of libpq's keyword: a word, or something in quotes.
+fn keyword_at(text: &str, start: usize) -> Range<usize> {
+    let start = text.len() - text[start..].trim_start().len();
+    start..word_end(text, start).max(quoted_end(text, start))
+}
+
+/// Where the word that begins here ends: at a blank with no backslash before it.
+fn word_end(text: &str, start: usize) -> usize {
+    let mut is_escaped = false;
+    let end = text[start..].find(|c: char| {
+        let is_end = !is_escaped && c.is_ascii_whitespace();
+        is_escaped = !is_escaped && c == '\\';
+        is_end
+    });
+    end.map_or(text.len(), |at| start + at)
+}
+
+/// Where the quotes end that begin here; the beginning where there are none.
+fn quoted_end(text: &str, start: usize) -> usize {
+    let Some(quote) = text[start..].chars().next().filter(|c| "'\"".contains(*c)) else {
+        return start;
+    };
+    let mut is_escaped = false;
+    let end = text[start + 1..].find(|c: char| {
+        let is_end = !is_escaped && c == quote;
+        is_escaped = !is_escaped && c == '\\';
+        is_end
+    });
+    end.map_or(text.len(), |at| start + 1 + at + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_secret_is_left_in_what_is_shown() {
+        for (text, expected) in [
+            ("mysql://u:se@c/ret@h/d", "mysql://u:****@h/d"),
+            ("mysql://root:a@b@127.0.0.1", "mysql://root:****@127.0.0.1"),
+            ("redis://secret@/run/r.sock", "redis://****@/run/r.sock"),
+            ("redis://:p%40ss@localhost", "redis://:****@localhost"),
+            ("u:secret@tcp(h)/d", "u:****@tcp(h)/d"),
+            ("u:geheim=@unix(/s)/d", "u:****@unix(/s)/d"),
+            ("tcp://h?auth=secret&x=1", "tcp://h?auth=****&x=1"),
+            (
+                "mongodb://u:x@h/d?authSource=admin&authMechanismProperties=AWS_SESSION_TOKEN:y",
+                "mongodb://u:****@h/d?authSource=admin&authMechanismProperties=****",
+            ),
+            (
+                "h:6379,password=secret,ssl=False",
+                "h:6379,password=****,ssl=False",
+            ),
+            (
+                "Server=h;Password=\"a;b\";Database=d",
+                "Server=h;Password=****;Database=d",
+            ),
+            (
+                "postgres://u@h/d?password=secret",
+                "postgres://u@h/d?password=****",
+            ),
+            (
+                "postgres://u:x@h/d?p%61ssword=y&a=b",
+                "postgres://u:****@h/d?p%61ssword=****&a=b",
+            ),
+            ("unix://:secret@/s", "unix://:****@/s"),
+            (
+                "host=h password = 'a b' user=u",
+                "host=h password = **** user=u",
+            ),
+            (
+                "host=h password=a,b;c options=a,b",
+                "host=h password=**** options=a,b",
+            ),
+            ("psql 'host=h password=x'", "psql 'host=h password=****"),
+            (
+                "--check=postgres://u@h?password=a,b",
+                "--check=postgres://u@h?password=****",
+            ),
+            ("env PGPASSWORD=x psql", "env PGPASSWORD=**** psql"),
+        ] {
+            assert_eq!(masked(text), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_not_secret_stays() {
+        for text in [
+            "mysql://u@h/d?a=b",
+            "mongodb://u@h/d?authSource=admin&authMechanism=SCRAM-SHA-256&authsource=%24external",
+            "mysql://root@127.0.0.1:3306/db",
+            "private:mariadb",
+            "127.0.0.1:3306=@name",
+            "[::1]:5432=/run/a@b",
+            "/tmp/a:b@c.json",
+            "--keys=zipf:0.9",
+            "--password=x",
+            "key=3",
+            "a=b,c=d",
+            "",
+        ] {
+            assert_eq!(masked(text), text);
+        }
+    }
+}

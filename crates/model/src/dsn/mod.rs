@@ -1,0 +1,26 @@
+//! Addresses of databases: which kinds of server and which arms there are, what a URL or keyword string says, and what
+//! in it is secret.
+//!
+//! Text in, values out: nothing here connects, reads a file or looks at the machine. Every room that
+//! meets an address calls it.
+
+mod address;
+mod arm;
+mod keywords;
+mod kind;
+mod mask;
+mod query;
+mod scheme;
+mod secret;
+mod secret_names;
+mod shown;
+mod unspoken;
+
+pub use address::{Address, AddressError, is_address};
+pub use arm::Arm;
+pub use kind::{Kind, Protocol};
+pub use mask::{MASK, masked, secrets_in};
+pub use query::{Pair, Query};
+pub use secret::Secret;
+pub use shown::shown;
+pub use unspoken::Unspoken;

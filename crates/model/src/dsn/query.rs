@@ -1,0 +1,69 @@
+//! The query of a URL: the only place that takes one apart.
+
+use percent_encoding::percent_decode_str;
+
+use crate::dsn::secret_names::{is_key, is_secret};
+
+/// The query of a URL, or of a connection string that has one.
+#[derive(Debug, Clone, Copy)]
+pub struct Query<'a>(&'a str);
+
+/// One `name=value` of a [`Query`].
+#[derive(Debug, Clone, Copy)]
+pub struct Pair<'a> {
+    /// Both as they are written.
+    pub text: &'a str,
+    name: &'a str,
+    value: &'a str,
+}
+
+impl Pair<'_> {
+    /// The name, decoded.
+    pub fn name(&self) -> String {
+        decoded(self.name)
+    }
+
+    /// The value, decoded.
+    pub fn value(&self) -> String {
+        decoded(self.value)
+    }
+
+    /// Whether the name says that the value is secret.
+    pub fn is_secret(&self) -> bool {
+        is_secret(self.name) || is_key(self.name)
+    }
+}
+
+impl<'a> Query<'a> {
+    /// A query without its `?`.
+    pub const fn new(text: &'a str) -> Self {
+        Self(text)
+    }
+
+    /// What stands between the first `?` of a text and its `#`; nothing where there is none.
+    pub fn from_text(text: &'a str) -> Self {
+        let query = text.split_once('?').map_or("", |(_, query)| query);
+        Self(query.split_once('#').map_or(query, |(query, _)| query))
+    }
+
+    /// Its parts in order; empty ones are passed over.
+    pub fn pairs(self) -> impl Iterator<Item = Pair<'a>> {
+        let parts = self.0.split('&').filter(|text| !text.is_empty());
+        parts.map(|text| {
+            let (name, value) = text.split_once('=').unwrap_or((text, ""));
+            Pair { text, name, value }
+        })
+    }
+
+    /// The value of the first part that has one of these names.
+    pub fn value(self, names: &[&str]) -> Option<String> {
+        let mut pairs = self.pairs();
+        pairs.find_map(|pair| names.contains(&&*pair.name()).then(|| pair.value()))
+    }
+}
+
+/// As forms encode it: `+` is a blank.
+fn decoded(text: &str) -> String {
+    let text = text.replace('+', " ");
+    percent_decode_str(&text).decode_utf8_lossy().into_owned()
+}

@@ -1,0 +1,16 @@
+//! What is known and what follows from it: addresses, errors, records, statistics, verdicts.
+//!
+//! Pure: no I/O, no clock, no randomness. Each module is a room of its own on the map in ARCHITECTURE.md.
+#![cfg_attr(
+    test,
+    allow(
+        clippy::disallowed_methods,
+        reason = "tests lay out files and start programs"
+    )
+)]
+
+pub mod analysis;
+pub mod dsn;
+pub mod failure;
+pub mod record;
+pub mod stats;

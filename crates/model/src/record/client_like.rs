@@ -1,0 +1,20 @@
+//! A real client that the load generator waited like.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Client;
+
+/// The real client that was asked for, and the client models that come closest to it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ClientLike {
+    /// `mysqlnd`.
+    pub name: String,
+    /// As it stands in a sentence: "PHP's mysqlnd".
+    pub library: String,
+    /// The client model of each arm, in the order of the arms.
+    pub models: Vec<Client>,
+    /// What the real client does that the model does not; empty when it does just that.
+    #[serde(default)]
+    pub differs: String,
+}

@@ -1,0 +1,313 @@
+//! One comparison: some arms of one server under one workload, placement and client model.
+//!
+//! Each is complete in itself, so that a part of a run can be read without the rest.
+
+use std::collections::BTreeMap;
+
+use crate::stats::range::{
+    Amount, AtLeastOne, Count, Index, Positive, ProcessId, Real, SmallCount,
+};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{
+    Arm, Bill, Client, ClientLike, Commands, Direction, Figure, Placement, Raw, RemedyKind,
+    Schedule, Tax, Trial, Why,
+};
+
+/// Some arms of one server, held against each other.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+// What serde derives is a function of the type; the trait's own checks what was read: see `consistent`.
+#[serde(remote = "Self")]
+pub struct Comparison {
+    /// The server.
+    pub target: Target,
+    /// What it was asked to do.
+    pub workload: Workload,
+    /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
+    pub connections: u32,
+    /// Which cores the ends ran on.
+    pub placement: PlacementUsed,
+    /// How the load generator waited; the baseline's way where the arms differ.
+    pub client: Client,
+    /// The real client that this stands for, where one was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub client_like: Option<ClientLike>,
+    /// What made it send.
+    #[serde(default)]
+    pub load: Load,
+    /// The remedy that it was made to measure, where the run asked what would help.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remedy: Option<RemedyKind>,
+    /// The whole commands that ran in its place; `null` where requests were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub commands: Option<Commands>,
+    /// The application whose pages were measured; `null` where requests were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trial: Option<Trial>,
+    /// Where the CPU time of its requests goes, for each arm but the baseline; empty where nobody asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<Why>,
+    /// When what ran.
+    pub schedule: Schedule,
+    /// The arms; indexes elsewhere point into this list.
+    pub arms: Vec<Arm>,
+    /// What each arm costs over the baseline.
+    pub tax: Vec<Tax>,
+    /// What each arm adds to another one, where there are several.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bill: Option<Bill>,
+    /// What a reader should know before believing the figures.
+    #[serde(default)]
+    pub warnings: Vec<String>,
+    /// Slices whose last answers came late.
+    #[serde(default)]
+    pub stalls: Vec<Stall>,
+    /// The server's own count, where it keeps one and nobody else uses it.
+    #[serde(default)]
+    pub server_count: Option<ServerCount>,
+    /// Closed TCP connections that keep their ports, where the workload leaves them behind.
+    #[serde(default)]
+    pub time_wait: Option<TimeWait>,
+    /// Every epoch, as it was counted.
+    pub raw: Raw,
+}
+
+impl Comparison {
+    /// Whether a program of somebody else made the requests: a whole command, or an application whose pages were asked for.
+    pub fn is_of_program(&self) -> bool {
+        self.commands.is_some() || self.trial.is_some()
+    }
+
+    /// Whether pages took longer over the socket, and it is not known that they would without the supervisor's part, which
+    /// an application has not whose configuration names the socket.
+    pub fn is_slower_by_supervisor(&self) -> bool {
+        let added = self.trial.as_ref().map(|it| &it.added_by_configuration_us);
+        let highest = added.and_then(Figure::known).map(|it| it.hi);
+        let is_slower = self.tax.first().is_some_and(|tax| {
+            (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
+                && tax.direction == Some(Direction::OtherFaster)
+        });
+        is_slower && highest.is_some_and(|hi| hi.is_none_or(|hi| hi >= 0.0))
+    }
+
+    /// A comparison over one connection per arm of which nothing is measured or judged yet.
+    pub fn unmeasured(
+        target: Target,
+        workload: Workload,
+        placement: PlacementUsed,
+        client: Client,
+        schedule: Schedule,
+    ) -> Self {
+        Self {
+            target,
+            workload,
+            connections: 1,
+            placement,
+            client,
+            client_like: None,
+            load: Load::default(),
+            remedy: None,
+            commands: None,
+            trial: None,
+            why: Vec::new(),
+            schedule,
+            arms: Vec::new(),
+            tax: Vec::new(),
+            bill: None,
+            warnings: Vec::new(),
+            stalls: Vec::new(),
+            server_count: None,
+            time_wait: None,
+            raw: Raw::default(),
+        }
+    }
+}
+
+/// A database server. No field of it can hold a password.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Target {
+    /// `mariadb`, `mysql`, `postgres`, `redis`, `valkey`, `memcached` or `echo`; `none` where commands brought their own.
+    pub kind: String,
+    /// The version as the server states it; empty for the echo server.
+    pub version: String,
+    /// Whether looptax started it.
+    pub private: bool,
+    /// How the target was named: `private:mariadb`, or the URL without its password.
+    pub name: String,
+    /// Settings that matter, as the server states them.
+    #[serde(default)]
+    pub settings: BTreeMap<String, String>,
+    /// Its process, where known and where there is one.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
+    pub pid: Option<u32>,
+    /// Processes that serve one arm alone, alike but for the address, of which a coin picks one per
+    /// epoch (memcached listens on a socket or on TCP); `null` where one server is behind all arms.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Option<SmallCount>")]
+    pub processes_per_arm: Option<u32>,
+    /// When it started, RFC 3339, where known.
+    pub started_at: Option<String>,
+    /// Whether it offers TLS on the port of `tcp`, where it tells.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub offers_tls: Option<bool>,
+}
+
+/// What the server was asked to do.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Workload {
+    /// A word of `looptax compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole
+    /// command.
+    pub name: String,
+    /// How a request is put: `prepared` or `text`; `null` where there is only one way.
+    pub protocol: Option<String>,
+    /// Statements that one request runs in turn.
+    #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
+    pub statements: u32,
+    /// Commands that one request sends at once.
+    #[serde(default = "one", deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
+    pub pipeline: u32,
+    /// How often each key is asked for, where not all alike: `zipf:0.99`.
+    #[serde(default)]
+    pub distribution: Option<String>,
+    /// Rows or keys that requests choose from.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub rows: Option<u64>,
+    /// Typical size of a request on the wire.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub request_bytes: Option<u64>,
+    /// Typical size of an answer on the wire.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub response_bytes: Option<u64>,
+    /// What one request moves, where it is a stream.
+    #[serde(default)]
+    pub stream: Option<Stream>,
+}
+
+/// A request that is long enough for bytes per second to matter more than requests.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Stream {
+    /// Bytes that one request moves.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub bytes: u64,
+    /// Size of one write, where the client writes them.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub write_bytes: Option<u64>,
+}
+
+fn one() -> u32 {
+    1
+}
+
+/// What made connections send: the answers alone, or a pause or a schedule too.
+///
+/// With a pause or a schedule the response time decides, not the rate: θ is then ln of the other
+/// arm's median response time over the baseline's, and the tax the share of it that the other arm adds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Load {
+    /// Requests per second that were due, over all connections of an arm; `null` in a closed loop.
+    #[serde(default, deserialize_with = "Positive::read")]
+    #[schemars(with = "Option<Positive>")]
+    pub rate_per_s: Option<f64>,
+    /// What the slower arm served in a closed loop just before, where the rate is a share of it.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub capacity_per_s: Option<f64>,
+    /// That share in percent.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub share_pct: Option<f64>,
+    /// Gaps between the requests: `poisson` or `fixed`.
+    pub arrivals: Option<String>,
+    /// Whether client threads spun through waits under 60 µs, to send on time.
+    pub spins: bool,
+    /// Pause between an answer and the connection's next request, µs; `null` for none.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub think_us: Option<f64>,
+    /// Requests after which a connection was closed and another opened; `null` for never.
+    #[serde(default, deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "Option<AtLeastOne>")]
+    pub reconnect_every: Option<u32>,
+}
+
+impl Load {
+    /// Whether the rate follows from the server alone.
+    pub fn is_flat_out(&self) -> bool {
+        self.rate_per_s.is_none() && self.think_us.is_none()
+    }
+}
+
+/// The server's own count of what it was asked, beside ours.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct ServerCount {
+    /// What the server counts: `Com_stmt_execute`, `xact_commit`, `commandstats calls of get` …
+    pub counter: String,
+    /// What looptax sent by its own count, warm-up included.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub sent: u64,
+    /// By how much the server's counter grew meanwhile.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub counted: u64,
+}
+
+/// Sockets in `TIME_WAIT` around a comparison, and the ports that there are for all.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct TimeWait {
+    /// Before it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub before: u64,
+    /// After it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub after: u64,
+    /// Local ports that the kernel chooses from.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub local_ports: u64,
+    /// `net.ipv4.tcp_tw_reuse`: 0 never, 1 always, 2 on loopback after a second.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub reuse: u64,
+}
+
+/// The placement that was asked for, and what it came to.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct PlacementUsed {
+    /// The placement asked for.
+    pub asked: Placement,
+    /// What was done, for a person: "16 pairs dealt over 2 cores".
+    pub real: String,
+}
+
+/// A slice whose drain took longer than half of it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Stall {
+    /// The arm that was waited for.
+    pub arm: String,
+    /// Epoch, from 0.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
+    pub epoch_idx: u32,
+    /// Slice in the epoch, from 0.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
+    pub slice_idx: u32,
+    /// How long the last answer took to come.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub drain_ms: f64,
+}

@@ -1,0 +1,142 @@
+//! A number with its interval, or the reason why there is none.
+//!
+//! The only form in which a measured figure is saved. Knows no formula: the numbers come from the
+//! statistics. JSON has no infinity, so an end that does not exist is `null`.
+
+use crate::stats::range::{Count, Real};
+use schemars::JsonSchema;
+use serde::{Deserialize, Deserializer, Serialize, de};
+
+/// A point estimate with the interval that belongs to it, in the unit of the field that holds it.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Estimate {
+    /// The point estimate; always finite.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub value: f64,
+    /// The lower end of the interval; `null` where it is unbounded.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub lo: Option<f64>,
+    /// The upper end of the interval; `null` where it is unbounded.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub hi: Option<f64>,
+    /// How many independent units (epochs, blocks) it rests on.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n: u64,
+}
+
+/// Why there is no figure.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Missing {
+    /// The reason, for a person: "needs about 40 s".
+    pub na: String,
+}
+
+/// An estimate, or why there is none.
+#[derive(Debug, Clone, PartialEq, Serialize, JsonSchema)]
+#[serde(untagged)]
+pub enum Figure {
+    /// There is one.
+    Known(Estimate),
+    /// There is none.
+    Missing(Missing),
+}
+
+/// Both forms at once, so that what is wrong is told of the field that it is wrong in.
+#[derive(Deserialize)]
+struct Either {
+    #[serde(default, deserialize_with = "Real::read")]
+    value: Option<f64>,
+    #[serde(default, deserialize_with = "Real::read")]
+    lo: Option<f64>,
+    #[serde(default, deserialize_with = "Real::read")]
+    hi: Option<f64>,
+    #[serde(default, deserialize_with = "Count::read")]
+    n: Option<u64>,
+    na: Option<String>,
+}
+
+impl<'de> Deserialize<'de> for Figure {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let Either {
+            value,
+            lo,
+            hi,
+            n,
+            na,
+        } = Either::deserialize(deserializer)?;
+        match (value, n, na) {
+            (Some(value), Some(n), None) => Ok(Self::Known(Estimate { value, lo, hi, n })),
+            (None, None, Some(na)) => Ok(Self::Missing(Missing { na })),
+            _ => Err(de::Error::custom(
+                "a figure is either `value`, `lo`, `hi` and `n`, or `na`, why there is none",
+            )),
+        }
+    }
+}
+
+impl Figure {
+    /// A figure from plain numbers: infinite ends become absent ones.
+    ///
+    /// A value that is not finite, or that no record may hold, gives [`Figure::Missing`]; such an end is an absent one.
+    pub fn new(value: f64, lo: f64, hi: f64, n: u64) -> Self {
+        if !Real::holds(value) {
+            return Self::missing(format!("the estimate is {value}"));
+        }
+        let finite = |end: f64| Real::holds(end).then_some(end);
+        Self::Known(Estimate {
+            value,
+            lo: finite(lo),
+            hi: finite(hi),
+            n,
+        })
+    }
+
+    /// No figure, for this reason.
+    pub fn missing(reason: impl Into<String>) -> Self {
+        Self::Missing(Missing { na: reason.into() })
+    }
+
+    /// The estimate, if there is one.
+    pub fn known(&self) -> Option<&Estimate> {
+        match self {
+            Self::Known(estimate) => Some(estimate),
+            Self::Missing(_) => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(figure: &Figure, json: &str) {
+        assert_eq!(serde_json::to_string(figure).unwrap(), json);
+        assert_eq!(&serde_json::from_str::<Figure>(json).unwrap(), figure);
+    }
+
+    #[test]
+    fn an_end_that_does_not_exist_is_null() {
+        let infinite = f64::INFINITY;
+        check(
+            &Figure::new(2.0, 1.0, 3.0, 10),
+            r#"{"value":2.0,"lo":1.0,"hi":3.0,"n":10}"#,
+        );
+        check(
+            &Figure::new(2.0, -infinite, 100.0, 1),
+            r#"{"value":2.0,"lo":null,"hi":100.0,"n":1}"#,
+        );
+        check(&Figure::missing("no blocks"), r#"{"na":"no blocks"}"#);
+    }
+
+    #[test]
+    fn a_value_that_a_record_cannot_hold_becomes_a_reason() {
+        for value in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX] {
+            assert!(Figure::new(value, 0.0, 1.0, 3).known().is_none(), "{value}");
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! What `looptax find` saw: servers, their clients, and what stands in the way.
+//!
+//! Its own JSON, apart from records of runs. Every name in it was chosen by somebody else.
+
+use crate::stats::range::{Amount, Count, ProcessId, SmallCount, Version};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Figure, FoundChain, NoteCode, Way};
+
+/// The version of what `find` prints as JSON.
+pub const FOUND_SCHEMA_VERSION: u32 = 1;
+
+/// One look at a machine, or two a moment apart.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Found {
+    /// Version of this form: [`FOUND_SCHEMA_VERSION`].
+    #[serde(deserialize_with = "Version::read")]
+    #[schemars(with = "Version")]
+    pub schema_version: u32,
+    /// looptax that looked.
+    pub looptax_version: String,
+    /// When, with the offset to UTC.
+    pub at: String,
+    /// Seconds between the two looks that rates were made of; `null` without rates.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub rates_over_s: Option<f64>,
+    /// Where the costs come from, a line per kind of server.
+    pub cost_sources: Vec<CostSource>,
+    /// Whether every process could be looked into; else clients are missing.
+    pub sees_all: bool,
+    /// The servers.
+    pub servers: Vec<FoundServer>,
+    /// Their clients on this machine.
+    pub clients: Vec<FoundClient>,
+    /// What a page goes through: web servers, what runs behind them, poolers, databases.
+    #[serde(default)]
+    pub chains: Vec<FoundChain>,
+    /// Listening sockets whose process is not seen, and which nothing that is public gives to one server.
+    #[serde(default)]
+    pub listeners: Vec<FoundListener>,
+    /// What is wrong, or could not be seen.
+    pub notes: Vec<Note>,
+}
+
+/// What CPU time a request over TCP costs more than over the socket, and who measured it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct CostSource {
+    /// For this kind of server: `mariadb`; `null` for all (the echo server).
+    pub kind: Option<String>,
+    /// The kind of pooler whose own requests were measured, not those of any program: `pgbouncer`.
+    #[serde(default)]
+    pub client_kind: Option<String>,
+    /// Whether each of its requests had a connection of its own, which is in the cost.
+    #[serde(default)]
+    pub is_per_connection: bool,
+    /// CPU time added at both ends together, µs per request.
+    pub cpu_us_per_request: Figure,
+    /// The record, or how it was measured just now.
+    pub source: String,
+    /// Whether that machine was so busy, or the effect so unsteady, that only its direction is known.
+    #[serde(default)]
+    pub is_size_uncertain: bool,
+    /// Whether that run did not decide on throughput: the interval is wide.
+    #[serde(default)]
+    pub is_undecided: bool,
+}
+
+/// A server that runs.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundServer {
+    /// `mariadb`, `postgres`, ….
+    pub kind: String,
+    /// Its version, where its program tells.
+    pub version: Option<String>,
+    /// Its process.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "ProcessId")]
+    pub pid: u32,
+    /// Its program's name.
+    pub program: String,
+    /// Whom it runs as: a name, or the number where it has none here.
+    pub user: String,
+    /// Its container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
+    pub home: Option<String>,
+    /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
+    #[serde(default)]
+    pub is_hidden: bool,
+    /// What it listens on.
+    pub endpoints: Vec<FoundEndpoint>,
+    /// The network namespace that it listens in, where that is not the one of who looked.
+    pub network: Option<String>,
+    /// Connections from other machines, or whose addresses were rewritten on the way.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_remote: u64,
+    /// TCP connections of this machine that were closed within the last minute.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_closed_last_minute: u64,
+}
+
+/// [`FoundEndpoint::file`] where the socket's file was deleted.
+pub const FILE_GONE: &str = "gone";
+/// [`FoundEndpoint::file`] where another file took its place.
+pub const FILE_REPLACED: &str = "replaced by another file";
+/// [`FoundEndpoint::file`] where looptax may not look.
+pub const FILE_UNSEEN: &str = "may not be looked at";
+
+/// An address that a server listens on.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundEndpoint {
+    /// What clients must speak.
+    pub transport: EndpointTransport,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// The file of a socket with a path: `mysql:mysql 0777`, or one of [`FILE_GONE`], [`FILE_REPLACED`], [`FILE_UNSEEN`].
+    pub file: Option<String>,
+    /// Connections that wait to be accepted.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub n_waiting: u32,
+    /// Most that may wait.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub backlog: u32,
+    /// How it is known to be this server's.
+    #[serde(default)]
+    pub known: HowKnown,
+}
+
+/// A listening socket whose process is not seen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundListener {
+    /// What clients must speak.
+    pub transport: EndpointTransport,
+    /// `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    pub address: String,
+    /// Whose socket it is: a name, or the number; `null` where the kernel does not tell.
+    pub user: Option<String>,
+    /// What usually listens there: `mysql or mariadb`.
+    pub likely: Option<String>,
+    /// Servers of that user which it may belong to.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Vec<ProcessId>")]
+    pub server_pids: Vec<u32>,
+    /// Web servers and proxies of that user whose it may be as well: `nginx 812`.
+    #[serde(default)]
+    pub web_servers: Vec<String>,
+    /// Connections to it from this machine.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_connections: u64,
+    /// Whose they are.
+    #[serde(default)]
+    pub clients: Vec<FoundPeer>,
+    /// TCP connections of this machine that were closed within the last minute.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_closed_last_minute: u64,
+}
+
+/// The connections of one process to a listening socket, of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundPeer {
+    /// The process; `null` where we may not see whose they are.
+    #[serde(default, deserialize_with = "ProcessId::read")]
+    #[schemars(with = "Option<ProcessId>")]
+    pub pid: Option<u32>,
+    /// Its program's name.
+    pub program: Option<String>,
+    /// Whom it runs as.
+    pub user: Option<String>,
+    /// Its container or service.
+    pub home: Option<String>,
+    /// Whether all that it asks stands in files, its own or those of the pages that it runs, and nothing in its
+    /// environment: a web server, a proxy, a pooler, PHP-FPM.
+    #[serde(default)]
+    pub asks_by_its_files: bool,
+    /// How they reach it.
+    pub way: Way,
+    /// How many connections.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_connections: u64,
+    /// Requests per second over all of them, counted as segments with data: several in one segment
+    /// count as one.
+    #[serde(default, deserialize_with = "Amount::read")]
+    #[schemars(with = "Option<Amount>")]
+    pub requests_per_s: Option<f64>,
+}
+
+/// How a listening socket is known to be a server's.
+#[derive(
+    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
+)]
+#[serde(rename_all = "snake_case")]
+pub enum HowKnown {
+    /// By its user, who runs no other program whose sockets are not seen: inferred.
+    User,
+    /// By its usual port or name and its user: inferred.
+    UsualPlace,
+    /// By its user, and the server's command line names it: inferred.
+    CommandLine,
+    /// The process was seen to hold it.
+    #[default]
+    Seen,
+}
+
+impl HowKnown {
+    /// What it was inferred by, for a person; `None` where it was seen.
+    pub const fn inferred_by(self) -> Option<&'static str> {
+        match self {
+            Self::Seen => None,
+            Self::CommandLine => Some("by its user and the command line"),
+            Self::UsualPlace => Some("by its user and its usual place"),
+            Self::User => Some("by its user"),
+        }
+    }
+}
+
+/// The connections of one process to one server, of one way.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct FoundClient {
+    /// Whose they are, and what goes over them.
+    #[serde(flatten)]
+    pub peer: FoundPeer,
+    /// The server's process.
+    #[serde(deserialize_with = "ProcessId::read")]
+    #[schemars(with = "ProcessId")]
+    pub server_pid: u32,
+    /// What they lead through: `docker-proxy 991`.
+    pub via: Option<String>,
+    /// Where a pooler takes them in the end: `postgres 456 by unix`.
+    pub onward: Option<String>,
+    /// CPU time that TCP costs over the socket, ms per second, by the cost of a request on this
+    /// machine: an estimate.
+    pub cpu_ms_per_s: Option<Figure>,
+    /// The places of what that was made of, in the list of cost sources.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Vec<Count>")]
+    pub cost_from: Vec<usize>,
+}
+
+/// The transport of an address that a server listens on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum EndpointTransport {
+    /// TCP.
+    Tcp,
+    /// A Unix socket with a path.
+    Unix,
+    /// A Unix socket in the abstract namespace.
+    Abstract,
+}
+
+/// Something to know, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Note {
+    /// What is so, for a program.
+    pub code: NoteCode,
+    /// What is so.
+    pub what: String,
+    /// What to do.
+    pub next: Option<String>,
+}

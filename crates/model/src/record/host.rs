@@ -1,0 +1,50 @@
+//! The machine a run took place on.
+//!
+//! Facts that change the result, as they were read; `null` where the host does not tell.
+
+use std::collections::BTreeMap;
+
+use crate::stats::range::SmallCount;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// The machine and the settings of it that matter to loopback and sockets.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Host {
+    /// Kernel release and version.
+    pub kernel: String,
+    /// Machine architecture, as `uname -m`.
+    pub arch: Option<String>,
+    /// CPU model.
+    pub cpu_model: Option<String>,
+    /// CPUs that looptax may use.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub cpus: u32,
+    /// The kernel's current clock source.
+    pub clocksource: Option<String>,
+    /// CPU frequency governor.
+    pub governor: Option<String>,
+    /// Whether this is a virtual machine.
+    pub hypervisor: Option<bool>,
+    /// Whether a core runs more than one hardware thread.
+    pub smt: Option<bool>,
+    /// The control group's `cpu.max`, as the kernel prints it; quota and period of version 1 in the same form.
+    pub cgroup_cpu_max: Option<String>,
+    /// CPUs this process is allowed on, as the kernel prints the list.
+    pub cpuset: Option<String>,
+    /// Mitigations of CPU faults: name to state.
+    #[serde(default)]
+    pub mitigations: BTreeMap<String, String>,
+    /// System controls that matter to loopback TCP: name to value.
+    #[serde(default)]
+    pub sysctls: BTreeMap<String, String>,
+    /// MTU of the loopback interface, in bytes.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Option<SmallCount>")]
+    pub lo_mtu: Option<u32>,
+    /// Transparent huge pages: the setting in force.
+    pub thp: Option<String>,
+    /// Whether the kernel books interrupt time apart from the tasks' time.
+    pub irq_time_accounting: Option<bool>,
+}

@@ -1,0 +1,125 @@
+//! What a finished run is on disk: versioned serde types and their JSON schema.
+//!
+//! Holds what other rooms found, one file per object, and no behaviour beyond making a figure out of
+//! numbers and handing raw counts to the statistics. Passwords have no field here at all. Epochs are
+//! filled by the experiment, the rest by the command line; saved by the store, read by the report. A field that may be `null` may also be missing.
+
+mod arm;
+mod bill;
+mod chain;
+mod checked;
+mod client_like;
+mod code;
+mod commands;
+mod comparison;
+mod consistent;
+mod counts;
+mod diagnostics;
+mod diff;
+mod figure;
+mod fleet;
+mod found;
+mod hex;
+mod history;
+mod host;
+mod look;
+mod raw;
+mod remedies;
+mod replay;
+mod replay_facts;
+mod reported;
+mod run;
+mod schedule;
+mod selfcheck;
+mod spelling;
+mod switched;
+mod tax;
+mod trial;
+mod way;
+mod why;
+mod withheld;
+mod words;
+
+pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
+pub use bill::{Bill, BillStep};
+pub use chain::{FoundChain, FoundHop};
+pub use checked::{
+    Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic,
+};
+pub use client_like::ClientLike;
+pub use code::{NoteCode, PointCode, StepCode};
+pub use commands::{CommandLine, Commands};
+pub use comparison::{
+    Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
+};
+pub use consistent::MOST_SAMPLES;
+pub use counts::letter;
+pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
+pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
+pub use figure::{Estimate, Figure, Missing};
+pub use fleet::{
+    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding,
+    FleetGroup, FleetHost, FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove,
+    FleetMover, FleetPair, FleetSilent, FleetUnlike,
+};
+pub use found::{
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
+    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
+};
+pub use hex::Hex64;
+pub use history::{PastRun, PastVerdict};
+pub use host::Host;
+pub use look::{Look, LookArm, RateRange};
+pub use raw::{CpuTicks, Epoch, Raw, Samples, Slice, TICK_NS};
+pub use remedies::{Remedies, Remedy, RemedyKind};
+pub use replay::{
+    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
+    ReplayPoint, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit,
+    ReplayVerdict, SideUnit, replay_schema,
+};
+pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
+pub use reported::{CollectorTables, Reported};
+pub use run::Record;
+pub use schedule::{PlannedLook, Schedule};
+pub use selfcheck::{
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer,
+    SelfcheckResult, SliceTaxes, SlicesCheck,
+};
+pub use spelling::{Proved, Spelling, Takes};
+pub use switched::{
+    FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate,
+    SwitchFile, SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
+};
+pub use tax::{CpuTax, Disturbance, Tax};
+pub use trial::{
+    Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart,
+    TrialServer,
+};
+pub use withheld::Withheld;
+pub use words::{Client, Placement};
+
+pub use crate::stats::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict};
+
+/// The version of the saved form. From the first release on it is raised when a field changes its meaning or goes away.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// The version of the method. From the first release on it is raised with every change that can move a reported number.
+pub const METHOD_VERSION: u32 = 1;
+
+/// The JSON Schema (draft 2020-12) of a saved [`Record`].
+pub fn schema() -> serde_json::Value {
+    schema_of::<Record>()
+}
+
+/// The JSON Schema (draft 2020-12) of a form that is saved or printed.
+pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
+    let settings = schemars::generate::SchemaSettings::draft2020_12();
+    settings
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+pub use way::Way;
+pub use why::{
+    CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow,
+};

@@ -1,0 +1,294 @@
+//! Every epoch and slice as it was counted: what the verdict is computed from.
+//!
+//! Filled by the experiment, epoch by epoch. Counts and nanoseconds only, no estimate. Single latencies are packed into the epochs.
+
+use crate::stats::range::{Core, Count, Index, Real, SmallCount};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::Hex64;
+
+/// The raw data of a comparison.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Raw {
+    /// The counted epochs of all pairs of arms, in the order of time.
+    pub epochs: Vec<Epoch>,
+}
+
+/// Fresh connections for two arms, then their slices.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Epoch {
+    /// The two arms, `[baseline, other]`, as indexes into the comparison's arms.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "[Index; 2]")]
+    pub pair: [u32; 2],
+    /// The order of the slices, a letter each: `b` baseline, `o` other.
+    pub order: String,
+    /// Time to connect both arms, log in and prove.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub reconnect_us: u64,
+    /// Time to prime all connections.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub prime_us: u64,
+    /// Core of each connection's client end; `null` where it is not pinned.
+    #[serde(default, deserialize_with = "Core::read")]
+    #[schemars(with = "Vec<Option<Core>>")]
+    pub client_cores: Vec<Option<u32>>,
+    /// Core of each connection's server end; `null` where it is not pinned.
+    #[serde(default, deserialize_with = "Core::read")]
+    #[schemars(with = "Vec<Option<Core>>")]
+    pub server_cores: Vec<Option<u32>>,
+    /// The slices, in the order of time.
+    pub slices: Vec<Slice>,
+    /// Whether both arms gave the same answers to the same requests, as far as both got.
+    pub answers_agree: bool,
+    /// What all CPUs did in this epoch.
+    pub cpu_ticks: Option<CpuTicks>,
+    /// CPU time of looptax in this epoch, in ticks.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub own_ticks: Option<f64>,
+    /// CPU time of the server in this epoch, in ticks.
+    #[serde(default, deserialize_with = "Real::read")]
+    #[schemars(with = "Option<Real>")]
+    pub server_ticks: Option<f64>,
+    /// Time in which some task waited for a CPU, as pressure stall information.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub cpu_pressure_us: Option<u64>,
+    /// How often the control group was throttled.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub n_throttled: Option<u64>,
+    /// How late an open loop's requests were sent, 99th percentile, `[baseline, other]`.
+    #[serde(
+        default,
+        skip_serializing_if = "is_closed",
+        deserialize_with = "SmallCount::read"
+    )]
+    #[schemars(with = "[Option<SmallCount>; 2]")]
+    pub lag_p99_ns: [Option<u32>; 2],
+    /// The latencies of the active windows, `[baseline, other]`; `null` = not kept.
+    #[serde(default)]
+    pub samples: [Option<Samples>; 2],
+}
+
+/// A short time in which exactly one arm ran.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Slice {
+    /// The arm, as index into the comparison's arms.
+    #[serde(deserialize_with = "Index::read")]
+    #[schemars(with = "Index")]
+    pub arm_idx: u32,
+    /// Start of its guard, counted from the start of the comparison.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub start_ns: u64,
+    /// Length of the guard.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub guard_ns: u64,
+    /// Length of the active window.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub active_ns: u64,
+    /// From the end of the window to the last answer in flight.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub drain_ns: u64,
+    /// Requests answered in the active window.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub completions: u64,
+    /// Of these, in the first 10 ms of the window.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub early: u64,
+    /// Requests in flight at its end, answered afterwards.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub drained: u64,
+    /// Their latencies: the requests that the window cut off, so they are not among the samples.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Vec<SmallCount>")]
+    pub drained_ns: Vec<u32>,
+    /// All requests answered, guard and drain included: what the CPU times belong to.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub requests: u64,
+    /// Requests that failed.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub errors: u64,
+    /// Sum of the latencies of the active window.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub latency_sum_ns: u64,
+    /// Latencies that found no room in the buffer and are missing from the samples.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_unsampled: u64,
+    /// Median latency, in an open loop and with pauses between requests: it decides there.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "SmallCount::read"
+    )]
+    #[schemars(with = "Option<SmallCount>")]
+    pub median_ns: Option<u32>,
+    /// Requests of an open loop that waited for a connection.
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "Count::read"
+    )]
+    #[schemars(with = "Count")]
+    pub queued: u64,
+    /// Requests of an open loop that were due and not sent when the slice ended; they are among the
+    /// samples with the time they had waited.
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "Count::read"
+    )]
+    #[schemars(with = "Count")]
+    pub unsent: u64,
+    /// How long the oldest of them had waited.
+    #[serde(
+        default,
+        skip_serializing_if = "is_zero",
+        deserialize_with = "Count::read"
+    )]
+    #[schemars(with = "Count")]
+    pub behind_ns: u64,
+    /// Requests answered in each 100 ms of the active window; empty for short windows.
+    #[serde(default, deserialize_with = "SmallCount::read")]
+    #[schemars(with = "Vec<SmallCount>")]
+    pub completions_per_100ms: Vec<u32>,
+    /// System calls of the client that send, over the same span as `requests`.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub sends: u64,
+    /// System calls of the client that receive, those that found nothing included.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub receives: u64,
+    /// System calls of the client that wait: poll, epoll.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub waits: u64,
+    /// Bytes that the client received, where they were counted.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub received_bytes: Option<u64>,
+    /// Time the client spent in an injected delay; 0 where none was asked for.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub injected_ns: u64,
+    /// CPU time of the client's threads.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub client_cpu_ns: Option<u64>,
+    /// Of it, in user mode.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub client_user_ns: Option<u64>,
+    /// CPU time of the server.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub server_cpu_ns: Option<u64>,
+    /// Time that a supervisor spent on the client's connections, within the slice's requests.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Count::read"
+    )]
+    #[schemars(with = "Option<Count>")]
+    pub supervisor_ns: Option<u64>,
+    /// Context switches of the client's threads because they waited.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub client_voluntary_switches: Option<u64>,
+    /// Context switches of the client's threads because the scheduler took the core away.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub client_involuntary_switches: Option<u64>,
+    /// Context switches of the server's threads, of both kinds.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub server_switches: Option<u64>,
+    /// Time in which the client's threads could run and had no core.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub client_run_delay_ns: Option<u64>,
+    /// The same of the server.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub server_run_delay_ns: Option<u64>,
+    /// Checksum of the answers.
+    pub checksum: Option<Hex64>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]
+fn is_zero(number: &u64) -> bool {
+    *number == 0
+}
+
+fn is_closed(lags: &[Option<u32>; 2]) -> bool {
+    *lags == [None, None]
+}
+
+/// A tick of `/proc`, in nanoseconds: 10 ms on every architecture (`USER_HZ` is 100).
+pub const TICK_NS: u64 = 10_000_000;
+
+/// Differences of the first line of `/proc/stat`, in ticks of 10 ms over all CPUs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct CpuTicks {
+    /// User time.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub user: u64,
+    /// User time at low priority.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub nice: u64,
+    /// Kernel time.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub system: u64,
+    /// Idle time.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub idle: u64,
+    /// Idle time with input or output outstanding.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub iowait: u64,
+    /// Hard interrupts.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub irq: u64,
+    /// Soft interrupts.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub softirq: u64,
+    /// Time the hypervisor gave to others.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub steal: u64,
+}
+
+/// The latencies of one arm in one epoch, by size, not in the order of time.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Samples {
+    /// Samples in it.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub count: u64,
+    /// Base64 of a zlib stream of pairs of numbers, from the fastest request on: by how many
+    /// nanoseconds a latency is longer than the one before, and how many requests took it. A number is
+    /// seven bits to the byte, the lowest first, with the top bit set where more follow.
+    pub packed: String,
+}

@@ -1,0 +1,80 @@
+//! What would help, ranked: the remedies of `looptax compare --remedies`.
+
+use crate::stats::range::AtLeastOne;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Figure, Verdict};
+
+/// What each remedy would bring at one number of connections.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Remedies {
+    /// How the server was named.
+    pub target: String,
+    /// Connections per arm.
+    #[serde(deserialize_with = "AtLeastOne::read")]
+    #[schemars(with = "AtLeastOne")]
+    pub connections: u32,
+    /// The arm that programs use today.
+    pub today: String,
+    /// What brings most first; what brings nothing last.
+    pub remedies: Vec<Remedy>,
+}
+
+/// A change and what it brings.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Remedy {
+    /// What is changed.
+    pub kind: RemedyKind,
+    /// Whether it starts from what was measured as today's way; else it is for those who do otherwise.
+    pub is_today: bool,
+    /// The arm before it.
+    pub from: String,
+    /// The arm with it.
+    pub to: String,
+    /// Requests that go out at once, where that is the change.
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "AtLeastOne::read"
+    )]
+    #[schemars(with = "Option<AtLeastOne>")]
+    pub pipeline: Option<u32>,
+    /// Requests gained, percent of those before.
+    pub gain_pct: Figure,
+    /// Time saved per request and connection, µs; negative where it takes longer.
+    pub saved_us: Figure,
+    /// CPU time saved per request, of both ends and of whatever stands between them, µs.
+    pub saved_cpu_us: Figure,
+    /// Whether there is a gain, or a loss.
+    pub verdict: Verdict,
+    /// Whether before and after were measured in turns. Else they are two comparisons, one after the other, and
+    /// what drifted between them is in the figures and not in their intervals.
+    pub is_paired: bool,
+}
+
+/// What is changed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RemedyKind {
+    /// The socket in place of host and port.
+    Unix,
+    /// A socket without a file.
+    Abstract,
+    /// The socket under a program that goes on asking for host and port.
+    Redirect,
+    /// No TLS on loopback.
+    TlsOff,
+    /// The server on the host's network, not behind a bridge or a published port.
+    HostNetwork,
+    /// A container's own address in place of its published port.
+    OwnAddress,
+    /// Several requests at once.
+    Pipelining,
+    /// A connection for many requests in place of one each.
+    Persistent,
+    /// Both ends of a connection on one core.
+    OneCore,
+    /// The two ends of a connection on two cores.
+    TwoCores,
+}

@@ -1,0 +1,77 @@
+//! What a sentence needs about a verdict that nobody should believe.
+
+use crate::stats::range::{Amount, Count, ProperPercent};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::record::{Comparison, Direction, EPOCHS_PER_UNSAMPLED, Placement, Reason, Tax, Verdict};
+
+/// A verdict that is withheld, with the figures that say why and what would help.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct Withheld {
+    /// Inconclusive or invalid.
+    pub verdict: Verdict,
+    /// Why.
+    pub reason: Reason,
+    /// Baseline and other arm.
+    pub arms: [String; 2],
+    /// Who would lose.
+    pub direction: Option<Direction>,
+    /// The smallest tax worth naming.
+    #[serde(deserialize_with = "ProperPercent::read")]
+    #[schemars(with = "ProperPercent")]
+    pub delta_pct: f64,
+    /// How long an epoch of every pair of arms takes.
+    #[serde(deserialize_with = "Amount::read")]
+    #[schemars(with = "Amount")]
+    pub epoch_ms: f64,
+    /// Epochs that are run for each one that the verdict comes from.
+    #[serde(default = "one", deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub n_run_per_counted: u64,
+    /// Whether both ends on one core would help, where they are not there.
+    pub same_helps: bool,
+}
+
+impl Withheld {
+    /// What is withheld; `None` where the verdict stands.
+    pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
+        let is_private = comparison.target.private && !comparison.is_of_program();
+        matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
+            verdict: tax.verdict,
+            reason: tax.reason.clone(),
+            arms: [&tax.baseline, &tax.arm].map(Clone::clone),
+            direction: tax.direction,
+            delta_pct: comparison.schedule.delta_pct,
+            epoch_ms: epoch_ms(comparison),
+            n_run_per_counted: if comparison.why.is_empty() {
+                1
+            } else {
+                EPOCHS_PER_UNSAMPLED
+            },
+            same_helps: comparison.placement.asked != Placement::Same && is_private,
+        })
+    }
+}
+
+fn one() -> u64 {
+    1
+}
+
+/// Each pair of arms has as many of its own.
+fn epoch_ms(comparison: &Comparison) -> f64 {
+    let schedule = &comparison.schedule;
+    // An epoch of whole commands or dumps is two runs of each arm.
+    let runs = comparison
+        .arms
+        .iter()
+        .filter_map(|arm| arm.latency_us.mean.known());
+    let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
+    let epoch_ms = match schedule.octets_per_epoch {
+        // Four starts of an application, of which a third counts; of a load command's runs only their times are known.
+        0 if comparison.trial.is_some() && schedule.slice_ms > 0.0 => 12.0 * schedule.slice_ms,
+        0 => runs_ms,
+        octets => 8.0 * f64::from(octets) * (schedule.slice_ms + schedule.guard_ms),
+    };
+    comparison.tax.len().max(1) as f64 * epoch_ms
+}

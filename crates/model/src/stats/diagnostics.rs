@@ -1,0 +1,85 @@
+//! What the same data say about the measurement itself: order, drift, noise, stalls, modes.
+//!
+//! None of these moves the estimate; a verdict is taken back for noise, trend and the transient after
+//! the guard only, in `judge`.
+//! One file per question. Gathered here for a whole run by [`Diagnostics::from_epochs`].
+
+mod guard;
+mod little;
+mod modes;
+mod noise;
+mod order;
+mod spread;
+mod stalls;
+mod trend;
+
+pub use guard::{EARLY_NS, GuardTransient, guard_transient};
+pub use little::littles_law;
+pub use modes::{RateModes, rate_modes};
+pub use noise::{NoiseShares, disturbed_epochs, noise_shares, noisy_epochs};
+pub use order::{OrderEffect, order_effect};
+pub use spread::{SamplingFloor, mad_sd, sampling_floor, totals_disagree};
+pub use stalls::{Stall, stalls};
+pub use trend::{Trend, lag1_autocorrelation, trend};
+
+use crate::stats::epoch::{Epoch, Side, rate_per_s};
+
+/// The diagnostics of a run, in the order of the files.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Diagnostics {
+    /// Do the first 10 ms of the windows differ from the rest?
+    pub guard_transient: Option<GuardTransient>,
+    /// N·mean latency over C·active time, `[baseline, other]`: 0.97 to 1.00 when the client is
+    /// always waiting for the server.
+    pub littles_law: [Option<f64>; 2],
+    /// Two modes of the slices' rates, `[baseline, other]`.
+    pub rate_modes: [Option<RateModes>; 2],
+    /// CPU time that went elsewhere, over the whole run.
+    pub noise: Option<NoiseShares>,
+    /// Epochs with too much steal or foreign CPU, as the rule that withholds verdicts has them.
+    pub noisy_epochs: Vec<usize>,
+    /// Does it matter which arm ran first?
+    pub order_effect: Option<OrderEffect>,
+    /// Spread of θ over the epochs, as a standard deviation that outliers do not move.
+    pub theta_sd: Option<f64>,
+    /// What counting alone makes the half-width of θ.
+    pub sampling_floor: Option<SamplingFloor>,
+    /// Slices whose last answers took more than half a slice.
+    pub stalls: Vec<Stall>,
+    /// Does θ drift over the epochs?
+    pub trend: Option<Trend>,
+    /// Correlation of θ with that of the epoch before.
+    pub lag1_autocorrelation: Option<f64>,
+}
+
+impl Diagnostics {
+    /// All diagnostics of `epochs`. `thetas` holds the θ of those epochs that have one, in order;
+    /// `noisy_epochs` are the indexes of those with too much steal or foreign CPU;
+    /// `connections` is C per arm, `alpha` the level of the run's intervals.
+    pub fn from_epochs(
+        epochs: &[Epoch],
+        thetas: &[f64],
+        noisy_epochs: Vec<usize>,
+        connections: u32,
+        alpha: f64,
+    ) -> Self {
+        Self {
+            guard_transient: guard_transient(epochs, alpha),
+            littles_law: Side::BOTH.map(|side| littles_law(epochs, side, connections)),
+            rate_modes: Side::BOTH.map(|side| rate_modes(&slice_rates(epochs, side))),
+            noise: noise_shares(epochs.iter().filter_map(|epoch| epoch.noise.as_ref())),
+            noisy_epochs,
+            order_effect: order_effect(epochs),
+            theta_sd: mad_sd(thetas),
+            sampling_floor: sampling_floor(epochs),
+            stalls: stalls(epochs),
+            trend: trend(thetas),
+            lag1_autocorrelation: lag1_autocorrelation(thetas),
+        }
+    }
+}
+
+fn slice_rates(epochs: &[Epoch], side: Side) -> Vec<f64> {
+    let slices = epochs.iter().flat_map(|epoch| epoch.slices_of(side));
+    slices.map(rate_per_s).collect()
+}

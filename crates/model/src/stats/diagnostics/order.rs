@@ -1,0 +1,95 @@
+//! Does it matter which arm ran first in an epoch?
+//!
+//! A coin decides the order, so such an effect does not bias θ, it only widens the interval. A clear
+//! one says that the guard between slices is too short. Called for the whole run.
+
+use crate::stats::distributions::{t_critical, t_two_sided_p};
+use crate::stats::epoch::Epoch;
+use crate::stats::estimate::Estimate;
+use crate::stats::moments::{mean, variance};
+
+/// Below this p-value the order effect is worth a warning: the guard should be longer.
+const WARN_P: f64 = 0.001;
+
+/// Half the difference that the order makes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OrderEffect {
+    /// (mean θ of other-first epochs − mean θ of baseline-first epochs)/2, with Welch's interval at
+    /// 95 %.
+    pub effect: Estimate,
+    /// Welch's two-sided p-value.
+    pub p_value: f64,
+}
+
+impl OrderEffect {
+    /// p < 0.001.
+    pub fn is_clear(&self) -> bool {
+        self.p_value < WARN_P
+    }
+}
+
+/// Estimates the order effect from the epochs that have a θ.
+///
+/// Welch's t test of two independent groups of about normal θ with unequal variances. `None` with
+/// fewer than two epochs in one of the orders, or without any spread in both.
+///
+/// Example: other-first θ 1, 3, baseline-first 0, 0: effect 1, t = 2/1 at 1 degree of freedom,
+/// p = 0.2952.
+pub fn order_effect(epochs: &[Epoch]) -> Option<OrderEffect> {
+    let thetas = |is_other_first: bool| -> Vec<f64> {
+        let epochs = epochs
+            .iter()
+            .filter(|epoch| epoch.is_other_first() == is_other_first);
+        epochs.filter_map(Epoch::theta).collect()
+    };
+    welch_half(&thetas(true), &thetas(false))
+}
+
+fn welch_half(first: &[f64], second: &[f64]) -> Option<OrderEffect> {
+    let part = |group: &[f64]| Some(variance(group)? / group.len() as f64);
+    let (first_part, second_part) = (part(first)?, part(second)?);
+    let squared_se = first_part + second_part;
+    let freedom = squared_se.powi(2)
+        / (first_part.powi(2) / (first.len() - 1) as f64
+            + second_part.powi(2) / (second.len() - 1) as f64);
+    let difference = mean(first) - mean(second);
+    let effect = difference / 2.0;
+    let half_width = t_critical(0.05, freedom)? * squared_se.sqrt() / 2.0;
+    Some(OrderEffect {
+        effect: Estimate {
+            value: effect,
+            lo: effect - half_width,
+            hi: effect + half_width,
+            n: first.len() + second.len(),
+        },
+        p_value: t_two_sided_p(difference / squared_se.sqrt(), freedom)?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::{close, load, v1_epochs};
+
+    #[test]
+    fn the_effect_agrees_with_the_reference() {
+        let expected = &load()["V7_selfcheck_and_diagnostics"]["order_effect"]["expected"];
+        let found = order_effect(&v1_epochs()).unwrap();
+        close(
+            found.effect.value,
+            expected["c_hat"].as_f64().unwrap(),
+            1e-5,
+        );
+        close(found.p_value, expected["welch_p"].as_f64().unwrap(), 1e-5);
+        assert!(found.effect.covers(0.0) && !found.is_clear());
+    }
+
+    #[test]
+    fn two_epochs_of_each_order_are_the_least() {
+        let found = welch_half(&[1.0, 3.0], &[0.0, 0.0]).unwrap();
+        close(found.effect.value, 1.0, 1e-12);
+        close(found.p_value, 0.295_167, 1e-5);
+        assert_eq!(welch_half(&[1.0], &[0.0, 0.0]), None);
+        assert_eq!(welch_half(&[1.0, 1.0], &[0.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,150 @@
+//! How far the epochs scatter, how far they would by counting alone, and what hides behind it.
+//!
+//! Explains the width of an interval; changes none. Called for the whole run.
+
+use crate::stats::epoch::{Epoch, Side, Slice};
+use crate::stats::estimate::Estimate;
+use crate::stats::moments::{mean, median, variance};
+
+/// Makes the median absolute deviation of a normal distribution its standard deviation: 1/Φ⁻¹(3/4).
+const MAD_TO_SD: f64 = 1.482_602_218_505_602;
+/// Median of χ² with 3 degrees of freedom (2.365 974) over 3: what the median of s²/σ² of four
+/// normal values is.
+const MEDIAN_VARIANCE_OF_FOUR: f64 = 0.788_657_9;
+/// Normal quantile of a 95 % interval.
+const Z_95: f64 = 1.959_963_984_540_054;
+/// Typical and total may differ by this much (θ) before it is a finding.
+const DISAGREEMENT: f64 = 0.01;
+
+/// What counting alone makes of the interval: no design and no patience beats it, only more requests.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SamplingFloor {
+    /// Variance over mean of the counts of one arm's slices within an octet.
+    pub phi: f64,
+    /// Half-width of a 95 % interval of θ from the requests counted so far.
+    pub half_width: f64,
+}
+
+/// A standard deviation that outliers hardly move: 1.4826·median|x − median(x)|.
+///
+/// Estimates the standard deviation of a normal. `None` for no values; zero when more than half are
+/// equal.
+///
+/// Example: 1, 2, 3, 4, 100: median 3, deviations 2, 1, 0, 1, 97, their median 1: 1.4826.
+pub fn mad_sd(values: &[f64]) -> Option<f64> {
+    let mut values = values.to_vec();
+    let centre = median(&mut values)?;
+    for value in &mut values {
+        *value = (*value - centre).abs();
+    }
+    Some(MAD_TO_SD * median(&mut values)?)
+}
+
+/// The sampling floor of a run.
+///
+/// φ is the median of s²/mean over all octets and arms, s² the variance of the four counts (scaled
+/// to equal time), divided by 0.7887 for the bias of that median; the median keeps bursts out of it.
+/// Half-width = 1.96·√(4φ/(X·T)), X·T = requests counted in all active windows: each arm has half of
+/// them, and ln of a count N has the variance φ/N. `None` without an octet or without requests, and
+/// where response times decide: counts have no part in θ there.
+///
+/// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
+pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
+    if epochs.iter().any(Epoch::is_by_response) {
+        return None;
+    }
+    let groups = epochs.iter().filter_map(Epoch::groups).flatten();
+    let octets: Vec<&[Slice]> = groups.filter(|group| group.len() == 8).collect();
+    let ratios = octets.iter().flat_map(|octet| {
+        let of_side = |side| variance_over_mean(octet, side);
+        Side::BOTH.into_iter().filter_map(of_side)
+    });
+    let phi = median(&mut ratios.collect::<Vec<f64>>())? / MEDIAN_VARIANCE_OF_FOUR;
+    let slices = octets.iter().copied().flatten();
+    let n_requests: u64 = slices.map(|slice| slice.completions).sum();
+    Some(SamplingFloor {
+        phi,
+        half_width: Z_95 * (4.0 * phi / n_requests as f64).sqrt(),
+    })
+}
+
+/// Variance over mean of one arm's counts in an octet, scaled to equal time; `None` without any.
+fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
+    let slices = || octet.iter().filter(|slice| slice.side == side);
+    let times_ns: Vec<f64> = slices().map(|slice| slice.active_ns as f64).collect();
+    let usual_ns = mean(&times_ns);
+    let scaled = |slice: &Slice| slice.completions as f64 * usual_ns / slice.active_ns as f64;
+    let counts: Vec<f64> = slices().map(scaled).collect();
+    let ratio = variance(&counts)? / mean(&counts);
+    ratio.is_finite().then_some(ratio)
+}
+
+/// Whether typical speed and total throughput tell different stories: rare stalls fall on one arm.
+///
+/// |totals − θ| > max(0.01, half the half-width of the totals). Both as ln(baseline / other). Without
+/// an interval on the totals they never disagree.
+///
+/// Example: θ = 0.048 and totals 0.033 ± 0.080: 0.015 is below 0.040, no finding.
+pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {
+    let allowed = DISAGREEMENT.max(totals.half_width() / 2.0);
+    (totals.value - theta.value).abs() > allowed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::{close, load, plain_slice, v1_thetas};
+
+    #[test]
+    fn the_robust_spread_agrees_with_the_reference() {
+        let expected = &load()["V7_selfcheck_and_diagnostics"]["mad_sd"];
+        close(
+            mad_sd(&v1_thetas()).unwrap(),
+            expected.as_f64().unwrap(),
+            1e-5,
+        );
+        close(mad_sd(&[1.0, 2.0, 3.0, 4.0, 100.0]).unwrap(), 1.4826, 1e-4);
+        assert_eq!(mad_sd(&[]), None);
+    }
+
+    #[test]
+    fn the_floor_is_made_of_the_counts() {
+        // Each arm has the counts 90, 100, 100, 110: variance 200/3, over 100 it is 2/3.
+        let sides = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
+        let counts = [90, 90, 100, 100, 100, 100, 110, 110];
+        let slices = sides.into_iter().zip(counts);
+        let epoch = Epoch {
+            slices: slices
+                .map(|(side, n)| plain_slice(side, n, 50_000_000))
+                .collect(),
+            latencies_ns: [vec![], vec![]],
+            noise: None,
+        };
+        let found = sampling_floor(&[epoch]).unwrap();
+        close(found.phi, 2.0 / 3.0 / 0.788_658, 1e-5);
+        close(
+            found.half_width,
+            1.959_964 * (4.0 * found.phi / 800.0).sqrt(),
+            1e-6,
+        );
+        assert_eq!(sampling_floor(&[]), None);
+    }
+
+    #[test]
+    fn typical_and_total_may_differ_a_little() {
+        let totals = |value, half_width| Estimate {
+            value,
+            lo: value - half_width,
+            hi: value + half_width,
+            n: 12,
+        };
+        let theta = totals(0.048, 0.006);
+        assert!(!totals_disagree(&theta, &totals(0.033, 0.080)));
+        assert!(totals_disagree(&theta, &totals(0.033, 0.020)));
+        assert!(!totals_disagree(&theta, &totals(0.040, 0.001)));
+        assert!(!totals_disagree(
+            &theta,
+            &Estimate::without_interval(9.0, 1)
+        ));
+    }
+}

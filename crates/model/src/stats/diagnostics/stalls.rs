@@ -1,0 +1,61 @@
+//! Stalls: slices whose last answers came late.
+//!
+//! A stall is never nobody's: it is listed with its arm. Called for the whole run.
+
+use crate::stats::epoch::{Epoch, Side, Slice};
+
+/// A slice whose requests in flight took more than half a slice to be answered.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stall {
+    /// Which epoch, from 0.
+    pub epoch_idx: usize,
+    /// Which slice of it, from 0.
+    pub slice_idx: usize,
+    /// The arm it fell on.
+    pub side: Side,
+    /// How long the drain took.
+    pub drain_ms: f64,
+}
+
+/// All stalls of a run in the order of time.
+///
+/// A slice is listed when its drain took longer than half of its active window.
+///
+/// Example: a window of 50 ms and a drain of 40 ms, as a delayed acknowledgement makes it: listed.
+pub fn stalls(epochs: &[Epoch]) -> Vec<Stall> {
+    let slices = epochs.iter().enumerate().flat_map(|(epoch_idx, epoch)| {
+        let slices = epoch.slices.iter().enumerate();
+        slices.map(move |(slice_idx, slice)| (epoch_idx, slice_idx, slice))
+    });
+    let is_stall = |(epoch_idx, slice_idx, slice): (usize, usize, &Slice)| {
+        (slice.drain_ns > slice.active_ns / 2).then(|| Stall {
+            epoch_idx,
+            slice_idx,
+            side: slice.side,
+            drain_ms: slice.drain_ns as f64 / 1e6,
+        })
+    };
+    slices.filter_map(is_stall).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::v1_epochs;
+
+    #[test]
+    fn a_stall_belongs_to_its_arm() {
+        let mut epochs = v1_epochs();
+        assert_eq!(stalls(&epochs), []);
+        epochs[2].slices[3].drain_ns = 40_000_000;
+        epochs[2].slices[4].drain_ns = 25_000_000;
+        let side = epochs[2].slices[3].side;
+        let expected = Stall {
+            epoch_idx: 2,
+            slice_idx: 3,
+            side,
+            drain_ms: 40.0,
+        };
+        assert_eq!(stalls(&epochs), [expected]);
+    }
+}

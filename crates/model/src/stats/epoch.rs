@@ -1,0 +1,285 @@
+//! The input types, and how one epoch becomes one number per metric.
+//!
+//! Plain data as the experiment counted it; holds no estimate and no interval. Filled by the
+//! experiment (or from a record), read by every other file here.
+
+use crate::stats::moments::{mean, median};
+
+/// Which of the two arms of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Side {
+    /// The arm the other is held against.
+    Baseline,
+    /// The arm whose tax is asked for.
+    Other,
+}
+
+impl Side {
+    /// Both sides, in the order of every `[T; 2]` of this crate.
+    pub const BOTH: [Self; 2] = [Self::Baseline, Self::Other];
+
+    /// The position in a `[T; 2]`: 0 for the baseline, 1 for the other arm.
+    pub fn idx(self) -> usize {
+        match self {
+            Self::Baseline => 0,
+            Self::Other => 1,
+        }
+    }
+}
+
+/// A short time in which exactly one arm ran.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Slice {
+    /// The arm that ran.
+    pub side: Side,
+    /// Requests answered in the active window.
+    pub completions: u64,
+    /// Of these, in its first 10 ms ([`crate::stats::EARLY_NS`]); 0 in all slices where not counted apart.
+    pub early: u64,
+    /// Length of the active window.
+    pub active_ns: u64,
+    /// Requests in flight at its end, answered afterwards.
+    pub drained: u64,
+    /// Time from the end of the window to the last of those answers.
+    pub drain_ns: u64,
+    /// All requests answered, guard and drain included: what the CPU times belong to.
+    pub requests: u64,
+    /// CPU time of the client's threads; `None` where it could not be read.
+    pub client_cpu_ns: Option<u64>,
+    /// CPU time of the server; `None` where it could not be read.
+    pub server_cpu_ns: Option<u64>,
+    /// Context switches of the client's threads, over the same span as the CPU times.
+    pub client_switches: u64,
+    /// Response times, where they decide instead of the rate: in an open loop, which sets the rate
+    /// itself, and with pauses between requests.
+    pub response: Option<Response>,
+}
+
+/// The response times of a slice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Response {
+    /// Their median.
+    pub median_ns: u32,
+    /// Their sum over the slice's completions.
+    pub sum_ns: u64,
+}
+
+/// CPU ticks of the whole machine during an epoch, as differences of `/proc/stat`.
+///
+/// A tick is 10 ms, too coarse for one epoch: see [`crate::stats::noise_shares`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Noise {
+    /// All columns of the `cpu` line together, idle time included.
+    pub total_ticks: f64,
+    /// Time the hypervisor gave to others.
+    pub steal_ticks: f64,
+    /// Soft interrupts: the loopback's own work is booked here.
+    pub softirq_ticks: f64,
+    /// User, nice and system time.
+    pub busy_ticks: f64,
+    /// Our own share of the busy time; `None` where it could not be read.
+    pub own_ticks: Option<f64>,
+    /// The measured server's share of the busy time; `None` as well.
+    pub server_ticks: Option<f64>,
+}
+
+/// Fresh connections, then k times eight slices: the unit of inference.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Epoch {
+    /// The slices in the order of time: a multiple of eight, or one ABBA of four whole runs.
+    pub slices: Vec<Slice>,
+    /// Latencies of the active windows, `[baseline, other]`, pooled over the slices; may be empty.
+    pub latencies_ns: [Vec<u32>; 2],
+    /// What else the machine did; `None` where it could not be read.
+    pub noise: Option<Noise>,
+}
+
+impl Epoch {
+    /// θ of this epoch: ln of baseline throughput over the other's; positive when the other loses.
+    ///
+    /// Per octet of slices med4(ln rate of the baseline) − med4(ln rate of the other), med4 = mean of
+    /// the two central ones of four; the epoch's θ is the mean over its octets. One spoiled slice
+    /// per arm and octet has no influence. See [`Epoch::contrast`] for `None`.
+    ///
+    /// Where response times decide, ln of the other's median response time over the baseline's, by
+    /// the same scheme.
+    ///
+    /// Example: four times 110 requests against four times 100 in equal time: θ = ln 1.1 = 0.0953.
+    pub fn theta(&self) -> Option<f64> {
+        self.contrast(|slice| Some(ln_cost(slice)))
+    }
+
+    /// The other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
+    ///
+    /// `None` when a slice has no such figure, or when the slices are neither octets of four against
+    /// four nor one group of two against two: an epoch cut short says nothing.
+    pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
+        let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
+        let pairs = other?.into_iter().zip(baseline?);
+        let differences: Vec<f64> = pairs.map(|(other, baseline)| other - baseline).collect();
+        Some(mean(&differences))
+    }
+
+    /// One arm's typical `metric` in this epoch: the mean over octets of its med4.
+    ///
+    /// `None` as in [`Epoch::contrast`].
+    pub fn typical(&self, side: Side, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
+        Some(mean(&self.group_medians(side, &metric)?))
+    }
+
+    /// Whether response times decide instead of rates.
+    pub fn is_by_response(&self) -> bool {
+        self.slices.iter().any(|slice| slice.response.is_some())
+    }
+
+    /// Whether the other arm ran first.
+    pub fn is_other_first(&self) -> bool {
+        self.slices
+            .first()
+            .is_some_and(|slice| slice.side == Side::Other)
+    }
+
+    /// The slices of one arm, in the order of time.
+    pub fn slices_of(&self, side: Side) -> impl Iterator<Item = &Slice> {
+        self.slices.iter().filter(move |slice| slice.side == side)
+    }
+
+    fn group_medians(
+        &self,
+        side: Side,
+        metric: &impl Fn(&Slice) -> Option<f64>,
+    ) -> Option<Vec<f64>> {
+        self.groups()?
+            .map(|group| {
+                let slices = group.iter().filter(|slice| slice.side == side);
+                let mut values = slices.map(metric).collect::<Option<Vec<f64>>>()?;
+                median(&mut values)
+            })
+            .collect()
+    }
+
+    /// The balanced groups this epoch is made of: octets, or one group of four whole runs.
+    pub(crate) fn groups(&self) -> Option<std::slice::Chunks<'_, Slice>> {
+        let size = if self.slices.len() == 4 { 4 } else { 8 };
+        let is_whole = !self.slices.is_empty() && self.slices.len().is_multiple_of(size);
+        let is_balanced = |group: &[Slice]| {
+            let n_other = group
+                .iter()
+                .filter(|slice| slice.side == Side::Other)
+                .count();
+            2 * n_other == size
+        };
+        (is_whole && self.slices.chunks(size).all(is_balanced)).then(|| self.slices.chunks(size))
+    }
+}
+
+/// Requests per second of a slice's active window; a slice without any counts as half a request.
+///
+/// NaN or infinite for a window of no length, which no experiment makes.
+pub fn rate_per_s(slice: &Slice) -> f64 {
+    counted(slice.completions) / (slice.active_ns as f64 / 1e9)
+}
+
+/// ln of the nanoseconds per request of a slice's active window, as one stream: −ln rate, shifted.
+pub fn ln_ns_per_request(slice: &Slice) -> f64 {
+    (slice.active_ns as f64 / counted(slice.completions)).ln()
+}
+
+/// What a slice's request cost, ln of nanoseconds: its share of the time, or its median response.
+pub fn ln_cost(slice: &Slice) -> f64 {
+    match slice.response {
+        Some(response) => f64::from(response.median_ns.max(1)).ln(),
+        None => ln_ns_per_request(slice),
+    }
+}
+
+/// Half a request stands for none: the logarithm stays finite and the slice stays the slowest.
+pub(crate) fn counted(requests: u64) -> f64 {
+    (requests as f64).max(0.5)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::{close, floats, load, plain_slice, v1_thetas};
+
+    fn epoch(order: &str, counts: [u64; 2]) -> Epoch {
+        let side = |letter| {
+            if letter == 'o' {
+                Side::Other
+            } else {
+                Side::Baseline
+            }
+        };
+        let slices = order.chars().map(side);
+        Epoch {
+            slices: slices
+                .map(|side| plain_slice(side, counts[side.idx()], 50_000_000))
+                .collect(),
+            latencies_ns: [vec![], vec![]],
+            noise: None,
+        }
+    }
+
+    #[test]
+    fn thetas_agree_with_the_reference() {
+        let expected = floats(&load()["V1_epoch_effects_HL_signed_rank"]["expected"]["theta"]);
+        let found = v1_thetas();
+        assert_eq!(found.len(), expected.len());
+        for (found, expected) in found.into_iter().zip(expected) {
+            close(found, expected, 1e-5);
+        }
+    }
+
+    #[track_caller]
+    fn check(order: &str, expected: Option<f64>) {
+        let found = epoch(order, [110, 100]).theta();
+        assert_eq!(found.is_some(), expected.is_some(), "{order}: {found:?}");
+        if let (Some(found), Some(expected)) = (found, expected) {
+            close(found, expected, 1e-12);
+        }
+    }
+
+    #[test]
+    fn only_balanced_groups_count() {
+        let theta = Some(1.1_f64.ln());
+        check("obboboob", theta);
+        check("boobobbo", theta);
+        check("obbobooboobbbboo", theta);
+        check("obbo", theta);
+        check("obbobo", None);
+        check("obbobbob", None);
+        check("obbobooboobb", None);
+        check("", None);
+    }
+
+    #[test]
+    fn one_spoiled_slice_per_arm_changes_nothing() {
+        let mut spoiled = epoch("obbobooboobbbboo", [110, 100]);
+        spoiled.slices[0].completions = 0;
+        spoiled.slices[1].completions = 1_000_000;
+        close(spoiled.theta().unwrap(), 1.1_f64.ln(), 1e-12);
+    }
+
+    #[test]
+    fn a_missing_figure_is_not_a_zero() {
+        let epoch = epoch("obboboob", [110, 100]);
+        assert_eq!(
+            epoch.contrast(|slice| slice.client_cpu_ns.map(|ns| ns as f64)),
+            None
+        );
+    }
+
+    #[test]
+    fn a_figure_of_one_arm_is_its_own() {
+        let epoch = epoch("obboboob", [110, 100]);
+        let rate = |side| {
+            epoch
+                .typical(side, |slice| Some(rate_per_s(slice)))
+                .unwrap()
+        };
+        close(rate(Side::Baseline), 2200.0, 1e-9);
+        close(rate(Side::Other), 2000.0, 1e-9);
+        assert!(epoch.is_other_first());
+    }
+}

@@ -1,0 +1,127 @@
+//! A number with its interval: the only form in which this room hands out a measured figure.
+//!
+//! Holds no formula of its own except the change from log ratio to tax. Made by every estimator
+//! here, read by the record and the report.
+
+/// A point estimate with the interval that belongs to it.
+///
+/// Where the data allow no interval yet, `lo` is −∞ and `hi` is +∞.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The point estimate, in the unit of the metric.
+    pub value: f64,
+    /// The lower end of the interval, in the same unit.
+    pub lo: f64,
+    /// The upper end of the interval, in the same unit.
+    pub hi: f64,
+    /// How many independent units (epochs, blocks) it rests on.
+    pub n: usize,
+}
+
+impl Estimate {
+    /// A point without an interval: too few units for one.
+    pub fn without_interval(value: f64, n: usize) -> Self {
+        Self {
+            value,
+            lo: f64::NEG_INFINITY,
+            hi: f64::INFINITY,
+            n,
+        }
+    }
+
+    /// The estimate of `f` of the quantity, for a monotone `f`.
+    ///
+    /// The ends are exchanged when `f` decreases, so that `lo <= hi` stays true. `f` is also called
+    /// with ∓∞ when there is no interval, and must answer with its limit there.
+    ///
+    /// Example: the interval [ln 2, ln 4] under x ↦ e^−x is [0.25, 0.5].
+    #[must_use]
+    pub fn map_monotone(self, f: impl Fn(f64) -> f64) -> Self {
+        let (a, b) = (f(self.lo), f(self.hi));
+        Self {
+            value: f(self.value),
+            lo: a.min(b),
+            hi: a.max(b),
+            n: self.n,
+        }
+    }
+
+    /// Half the length of the interval; +∞ without one.
+    pub fn half_width(&self) -> f64 {
+        (self.hi - self.lo) / 2.0
+    }
+
+    /// Whether both ends are finite.
+    pub fn has_interval(&self) -> bool {
+        self.lo.is_finite() && self.hi.is_finite()
+    }
+
+    /// Whether the interval, ends included, holds `truth`.
+    pub fn covers(&self, truth: f64) -> bool {
+        self.lo <= truth && truth <= self.hi
+    }
+
+    /// Whether the whole interval lies in `[lo, hi]`, ends included.
+    pub fn lies_within(&self, lo: f64, hi: f64) -> bool {
+        lo <= self.lo && self.hi <= hi
+    }
+}
+
+/// Throughput tax in percent of the baseline's throughput, from θ = ln(baseline / other).
+///
+/// 100·(1 − e^−θ). Positive: the other arm serves less. θ = ln 2 is a tax of 50 %, θ = −ln 2 one of
+/// −100 % (twice as fast); θ = +∞ is 100 %, θ = −∞ is −∞.
+///
+/// # Units
+/// `theta` is a natural logarithm, the result percent.
+pub fn tax_pct(theta: f64) -> f64 {
+    -100.0 * (-theta).exp_m1()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::close;
+
+    #[test]
+    fn a_decreasing_map_exchanges_the_ends() {
+        let estimate = Estimate {
+            value: 3_f64.ln(),
+            lo: 2_f64.ln(),
+            hi: 4_f64.ln(),
+            n: 9,
+        };
+        let mapped = estimate.map_monotone(|x| (-x).exp());
+        close(mapped.lo, 0.25, 1e-12);
+        close(mapped.value, 1.0 / 3.0, 1e-12);
+        close(mapped.hi, 0.5, 1e-12);
+        assert_eq!(mapped.n, 9);
+    }
+
+    #[test]
+    fn the_tax_of_no_interval_keeps_its_limits() {
+        let tax = Estimate::without_interval(0.0, 1).map_monotone(tax_pct);
+        assert!(!tax.has_interval());
+        assert_eq!((tax.lo, tax.hi), (f64::NEG_INFINITY, 100.0));
+        assert!(tax.half_width().is_infinite());
+    }
+
+    #[test]
+    fn tax_is_what_is_lost_of_the_baseline() {
+        close(tax_pct(2_f64.ln()), 50.0, 1e-12);
+        close(tax_pct(-2_f64.ln()), -100.0, 1e-12);
+        close(tax_pct(0.01), 0.995_016_625, 1e-8);
+    }
+
+    #[test]
+    fn the_ends_belong_to_the_interval() {
+        let estimate = Estimate {
+            value: 0.0,
+            lo: -1.0,
+            hi: 1.0,
+            n: 6,
+        };
+        assert!(estimate.covers(1.0) && estimate.covers(-1.0) && !estimate.covers(1.1));
+        assert!(estimate.lies_within(-1.0, 1.0) && !estimate.lies_within(-0.9, 1.0));
+    }
+}

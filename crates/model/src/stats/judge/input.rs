@@ -1,0 +1,31 @@
+//! What a judgement works on.
+
+use crate::stats::epoch::{Epoch, Side};
+use crate::stats::totals::ArmTotal;
+
+/// What [`crate::stats::judge()`] works on.
+#[derive(Debug, Clone)]
+pub struct Input<'a> {
+    /// All epochs after the warm-up, in the order of time.
+    pub epochs: &'a [Epoch],
+    /// Connections per arm, C.
+    pub connections: u32,
+    /// The two-sided level of every interval: that of the interim analysis the run stopped at.
+    pub alpha: f64,
+    /// Half the width of "no difference that matters", as a fraction: 0.01 is ±1 %.
+    pub delta: f64,
+    /// What makes the measurement invalid; empty when nothing does.
+    pub invalid: Vec<String>,
+    /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
+    pub stopped_early: bool,
+}
+
+impl Input<'_> {
+    /// One arm's totals of the whole epochs.
+    pub(super) fn totals_of(&self, side: Side) -> Vec<ArmTotal> {
+        let whole = self.epochs.iter().filter(|epoch| epoch.groups().is_some());
+        whole
+            .map(|epoch| ArmTotal::from_epoch(epoch, side))
+            .collect()
+    }
+}

@@ -1,0 +1,125 @@
+//! Does a finding hang on a part of the epochs: on the disturbed ones, or on one half of the run?
+//!
+//! Noise that hits both arms alike widens the interval and does no more, because the coin decides
+//! which arm it meets. A finding is in doubt only where θ itself is another in one part. Called by
+//! `primary`.
+
+use super::Input;
+use crate::stats::epoch::Epoch;
+use crate::stats::estimate::{Estimate, tax_pct};
+use crate::stats::verdict::{Direction, Parts, Reason, Verdict, classify, direction};
+use crate::stats::{hodges_lehmann, rank_sum};
+
+/// Fewer epochs than these on one side are not held against the others: six are the least that have
+/// an interval at [`PART_ALPHA`].
+pub(super) const LEAST_EPOCHS: usize = 6;
+/// The level of the test whether θ differs between the parts.
+const DIFFER_P: f64 = 0.01;
+/// The same where the undisturbed epochs by themselves say nothing. By simulation: at 0.01 a disturbance
+/// that hits one arm passed as a difference in up to one run of seven, at 0.05 in one of twelve.
+const UNSUPPORTED_P: f64 = 0.05;
+/// The level of a part's own interval.
+const PART_ALPHA: f64 = 0.05;
+/// θ of the parts has to differ by more than this share of the whole effect.
+const LARGEST_SHARE: f64 = 0.25;
+
+/// A verdict and who loses: what can differ between the parts.
+pub(super) type Finding = (Verdict, Option<Direction>);
+
+/// Two parts of a run whose θ is not the same.
+#[derive(Debug, Clone)]
+pub(super) struct Apart {
+    parts: Parts,
+    p_value: f64,
+    thetas: [Estimate; 2],
+    findings: [Finding; 2],
+}
+
+impl Apart {
+    /// Holds the epochs for which `is_first` against the others; `None` where there are too few of
+    /// either, or where their θ does not differ.
+    ///
+    /// It differs when the shift is beyond both δ and a quarter of `theta`, and the rank-sum test says
+    /// so: at 0.01; at 0.05 where the parts are the disturbed epochs and the others, and these by
+    /// themselves say nothing. Where they say something else than the whole run, no test is asked.
+    pub(super) fn find(
+        input: &Input,
+        theta: &Estimate,
+        parts: Parts,
+        is_first: impl Fn(usize) -> bool,
+    ) -> Option<Self> {
+        let [first, rest] = split(input.epochs, is_first);
+        if first.len().min(rest.len()) < LEAST_EPOCHS {
+            return None;
+        }
+        let least = input.delta.max(LARGEST_SHARE * theta.value.abs());
+        rank_sum::shift(&first, &rest).filter(|shift| shift.abs() > least)?;
+        let p_value = rank_sum::p_value(&first, &rest)?;
+        let estimate = |thetas: &[f64]| hodges_lehmann::estimate(thetas, PART_ALPHA);
+        let thetas = [estimate(&first)?, estimate(&rest)?];
+        let findings = thetas.map(|theta| {
+            let verdict = classify(&theta, input.delta);
+            (verdict, direction(&theta, verdict))
+        });
+        let verdict = classify(theta, input.delta);
+        let finding = (verdict, direction(theta, verdict));
+        let least_p = match (parts, findings[1]) {
+            (Parts::Halves, _) => DIFFER_P,
+            (Parts::Disturbed, rest) if rest == finding => DIFFER_P,
+            (Parts::Disturbed, (Verdict::Inconclusive, _)) => UNSUPPORTED_P,
+            // What the undisturbed epochs say by themselves needs no test against the disturbed ones.
+            (Parts::Disturbed, _) => f64::INFINITY,
+        };
+        if p_value >= least_p {
+            return None;
+        }
+        Some(Self {
+            parts,
+            p_value,
+            thetas,
+            findings,
+        })
+    }
+
+    /// Whether both parts say what the whole run says.
+    pub(super) fn agree_with(&self, finding: Finding) -> bool {
+        self.findings == [finding; 2]
+    }
+
+    /// From the lowest to the highest tax of the two intervals, where all of it is on one side of zero.
+    pub(super) fn one_sided_pct(&self) -> Option<[f64; 2]> {
+        let [first, rest] = &self.thetas;
+        one_sided_pct(first.lo.min(rest.lo), first.hi.max(rest.hi))
+    }
+
+    /// Why `verdict` is withheld.
+    pub(super) fn reason(&self, verdict: Verdict) -> Reason {
+        Reason::PartsDiffer {
+            parts: self.parts,
+            n_epochs: self.thetas.map(|theta| theta.n as u64),
+            tax_pct: self.thetas.map(|theta| tax_pct(theta.value)),
+            verdicts: self.findings.map(|(verdict, _)| verdict),
+            directions: self.findings.map(|(_, direction)| direction),
+            p_value: self.p_value,
+            verdict,
+        }
+    }
+
+    pub(super) fn parts(&self) -> Parts {
+        self.parts
+    }
+}
+
+/// The taxes of [`lo`, `hi`] of θ in percent; `None` where zero lies between them.
+pub(super) fn one_sided_pct(lo: f64, hi: f64) -> Option<[f64; 2]> {
+    (lo > 0.0 || hi < 0.0).then(|| [lo, hi].map(tax_pct))
+}
+
+/// θ of the epochs for which `is_first`, and of the others.
+fn split(epochs: &[Epoch], is_first: impl Fn(usize) -> bool) -> [Vec<f64>; 2] {
+    let mut parts = [Vec::new(), Vec::new()];
+    for (idx, epoch) in epochs.iter().enumerate() {
+        parts[usize::from(!is_first(idx))].extend(epoch.theta());
+    }
+    parts
+}

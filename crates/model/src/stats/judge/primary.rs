@@ -1,0 +1,458 @@
+//! θ of a run and the verdict on it, with the objections that take a verdict back.
+//!
+//! Looks at throughput, noise, drift and guard only, so that the experiment can ask after every epoch
+//! without paying for the percentiles. Called by the experiment and by `judge`.
+
+use super::Input;
+use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
+use crate::stats::diagnostics::{NoiseShares, disturbed_epochs, guard_transient, noise_shares};
+use crate::stats::estimate::Estimate;
+use crate::stats::verdict::{
+    Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction, plain_reason,
+};
+use crate::stats::{hodges_lehmann, signed_rank};
+
+/// The answer to the one question that decides.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Primary {
+    /// θ = ln(baseline / other); `None` without a whole epoch.
+    pub theta: Option<Estimate>,
+    /// The verdict on it, objections heard.
+    pub verdict: Verdict,
+    /// Who loses, when somebody is known to: also where the verdict is withheld and only the size of
+    /// the effect is uncertain.
+    pub direction: Option<Direction>,
+    /// Why.
+    pub reason: Reason,
+    /// Set where the effect has a direction and its size is uncertain.
+    pub uncertain_size: Option<UncertainSize>,
+    /// The epochs in which others took much of the machine; `None` where there are none.
+    pub disturbance: Option<Disturbance>,
+}
+
+impl Primary {
+    /// Whether more epochs could show that the finding hangs on the disturbed ones: there are both
+    /// kinds, and too few of one to hold them against each other.
+    pub fn is_unchecked(&self) -> bool {
+        let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
+        let disturbance = self.disturbance.as_ref();
+        disturbance.is_some_and(|it| few(it.n_disturbed.min(it.n_undisturbed)))
+    }
+}
+
+/// The epochs in which others took much of the machine.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Disturbance {
+    /// How many.
+    pub n_disturbed: usize,
+    /// The others.
+    pub n_undisturbed: usize,
+    /// What was taken in the disturbed ones.
+    pub shares: NoiseShares,
+}
+
+impl Disturbance {
+    /// Whether too few epochs were undisturbed to hold the others against them: a verdict is then one
+    /// under this disturbance.
+    pub fn is_throughout(&self) -> bool {
+        self.n_undisturbed < LEAST_EPOCHS
+    }
+}
+
+/// Estimates θ and gives the verdict; the cheap part of [`super::judge`].
+///
+/// θ by [`hodges_lehmann::estimate`] over the epochs, the verdict by [`classify`]. A finding is taken
+/// back to inconclusive when θ differs between the disturbed epochs (chosen without looking at the
+/// outcome) and the others, or between the two halves of the run, and these do not both say the same;
+/// with fewer than six epochs on one side it stands. A difference, real or negligible, is taken back
+/// when the first 10 ms of the windows could make more than a quarter of it: see [`guard_transient`].
+///
+/// Example: θ of 0.05 in 12 disturbed epochs and in 8 others is a difference; of 0.05 in the disturbed
+/// and 0 in the others nothing is concluded; of 0.05 and 0.1 it is a difference of uncertain size.
+pub fn primary(input: &Input) -> Primary {
+    let theta = estimate(input, |_| true);
+    let disturbance = disturbance(input);
+    let Answer {
+        finding: (verdict, direction),
+        reason,
+        uncertain_size,
+    } = answer(input, theta.as_ref());
+    Primary {
+        theta,
+        verdict,
+        direction,
+        reason,
+        uncertain_size,
+        disturbance,
+    }
+}
+
+struct Answer {
+    finding: Finding,
+    reason: Reason,
+    uncertain_size: Option<UncertainSize>,
+}
+
+impl Answer {
+    fn new(finding: Finding, reason: Reason) -> Self {
+        Self {
+            finding,
+            reason,
+            uncertain_size: None,
+        }
+    }
+
+    /// Nothing is concluded but, where `range_pct` has one sign, who loses.
+    fn withheld(
+        direction: Option<Direction>,
+        reason: Reason,
+        cause: SizeCause,
+        range_pct: Option<[f64; 2]>,
+    ) -> Self {
+        Self {
+            finding: (
+                Verdict::Inconclusive,
+                direction.filter(|_| range_pct.is_some()),
+            ),
+            reason,
+            uncertain_size: range_pct.map(|range| UncertainSize::new(cause, range)),
+        }
+    }
+}
+
+fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
+    if !input.invalid.is_empty() {
+        let reasons = input.invalid.clone();
+        return Answer::new((Verdict::Invalid, None), Reason::Invalid { reasons });
+    }
+    let need = signed_rank::least_n(input.alpha) as u64;
+    let Some(theta) = theta else {
+        let reason = Reason::TooFewEpochs { have: 0, need };
+        return Answer::new((Verdict::Inconclusive, None), reason);
+    };
+    let verdict = classify(theta, input.delta);
+    let finding = (verdict, direction(theta, verdict));
+    let plain = Answer::new(finding, plain_reason(theta, verdict, input.delta, need));
+    if verdict == Verdict::Inconclusive {
+        return plain;
+    }
+    hold_apart(input, theta, plain)
+}
+
+/// What is left of the plain answer when its parts are held against each other.
+fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
+    let (verdict, direction) = plain.finding;
+    for apart in differing_parts(input, theta) {
+        let cause = match apart.parts() {
+            Parts::Disturbed => SizeCause::Disturbed,
+            Parts::Halves => SizeCause::Drifted,
+        };
+        let range_pct = apart.one_sided_pct();
+        if !apart.agree_with(plain.finding) {
+            return Answer::withheld(direction, apart.reason(verdict), cause, range_pct);
+        }
+        let size = range_pct.map(|range| UncertainSize::new(cause, range));
+        plain.uncertain_size = plain.uncertain_size.or(size);
+    }
+    match guard_objection(input, theta, verdict) {
+        Some((reason, range_pct)) => {
+            Answer::withheld(direction, reason, SizeCause::UnevenStart, range_pct)
+        }
+        None => plain,
+    }
+}
+
+fn differing_parts(input: &Input, theta: &Estimate) -> impl Iterator<Item = Apart> {
+    let disturbed = disturbed_epochs(input.epochs);
+    let is_disturbed = |idx| disturbed.binary_search(&idx).is_ok();
+    let half = input.epochs.len() / 2;
+    let apart = Apart::find(input, theta, Parts::Disturbed, is_disturbed);
+    let halves = Apart::find(input, theta, Parts::Halves, |idx| idx < half);
+    apart.into_iter().chain(halves)
+}
+
+fn disturbance(input: &Input) -> Option<Disturbance> {
+    let epochs = input.epochs;
+    let disturbed = disturbed_epochs(epochs);
+    let noise = { disturbed.iter() }.filter_map(|idx| epochs[*idx].noise.as_ref());
+    Some(Disturbance {
+        n_disturbed: disturbed.len(),
+        n_undisturbed: epochs.len() - disturbed.len(),
+        shares: noise_shares(noise)?,
+    })
+}
+
+/// Only an effect can be explained away; where there is none the rule has nothing to say. With the
+/// taxes that are possible, the transient counted or not, where all are on one side of zero.
+fn guard_objection(
+    input: &Input,
+    theta: &Estimate,
+    verdict: Verdict,
+) -> Option<(Reason, Option<[f64; 2]>)> {
+    let transient = guard_transient(input.epochs, input.alpha)?;
+    let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
+    let added = &transient.added_theta;
+    let range_pct = one_sided_pct(theta.lo - added.hi.max(0.0), theta.hi - added.lo.min(0.0));
+    let ratios = transient.ratios;
+    (is_effect && transient.may_explain(theta))
+        .then_some((Reason::GuardTransient { ratios, verdict }, range_pct))
+}
+
+fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate> {
+    let epochs = input.epochs.iter().enumerate();
+    let wanted = epochs.filter(|(idx, _)| is_wanted(*idx));
+    let thetas: Vec<f64> = wanted.filter_map(|(_, epoch)| epoch.theta()).collect();
+    hodges_lehmann::estimate(&thetas, input.alpha)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::epoch::{Epoch, Noise, Side};
+    use crate::stats::estimate::tax_pct;
+    use crate::stats::vectors::{close, plain_slice};
+
+    /// An epoch whose θ is about `theta`.
+    fn epoch(theta: f64, steal_ticks: f64) -> Epoch {
+        let count = |side| match side {
+            Side::Baseline => (1e6 * theta.exp()).round() as u64,
+            Side::Other => 1_000_000,
+        };
+        let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
+        Epoch {
+            slices: order
+                .map(|side| plain_slice(side, count(side), 50_000_000))
+                .to_vec(),
+            latencies_ns: [vec![], vec![]],
+            noise: Some(Noise {
+                total_ticks: 100.0,
+                steal_ticks,
+                softirq_ticks: 0.0,
+                busy_ticks: 90.0,
+                own_ticks: Some(45.0),
+                server_ticks: Some(45.0),
+            }),
+        }
+    }
+
+    fn judged(epochs: &[Epoch], invalid: &[&str]) -> Primary {
+        primary(&Input {
+            epochs,
+            connections: 1,
+            alpha: 0.05,
+            delta: 0.01,
+            invalid: invalid.iter().map(ToString::to_string).collect(),
+            stopped_early: false,
+        })
+    }
+
+    fn steady(theta: f64, n_epochs: usize, steal_ticks: f64) -> Vec<Epoch> {
+        vec![epoch(theta, steal_ticks); n_epochs]
+    }
+
+    #[track_caller]
+    fn check(epochs: &[Epoch], verdict: Verdict, who: Option<Direction>) -> Reason {
+        let found = judged(epochs, &[]);
+        assert_eq!(
+            (found.verdict, found.direction),
+            (verdict, who),
+            "{:?}",
+            found.reason
+        );
+        found.reason
+    }
+
+    #[test]
+    fn a_clear_run_has_a_plain_verdict() {
+        check(
+            &steady(0.05, 12, 0.0),
+            Verdict::Difference,
+            Some(Direction::OtherSlower),
+        );
+        check(
+            &steady(-0.05, 12, 0.0),
+            Verdict::Difference,
+            Some(Direction::OtherFaster),
+        );
+        check(
+            &steady(0.005, 12, 0.0),
+            Verdict::Negligible,
+            Some(Direction::OtherSlower),
+        );
+        check(&steady(0.0, 12, 0.0), Verdict::Equivalent, None);
+        let reason = check(&steady(0.05, 5, 0.0), Verdict::Inconclusive, None);
+        assert_eq!(reason, Reason::TooFewEpochs { have: 5, need: 6 });
+        let reason = check(&[], Verdict::Inconclusive, None);
+        assert_eq!(reason, Reason::TooFewEpochs { have: 0, need: 6 });
+    }
+
+    #[test]
+    fn an_invalid_run_stays_invalid() {
+        let found = judged(&steady(0.05, 12, 0.0), &["3 errors"]);
+        assert_eq!(found.verdict, Verdict::Invalid);
+        assert_eq!(found.direction, None);
+        let reasons = vec!["3 errors".to_owned()];
+        assert_eq!(found.reason, Reason::Invalid { reasons });
+    }
+
+    /// Epochs of which every other four are disturbed, with these θ in the quiet and in the disturbed ones.
+    fn mixed(n_epochs: usize, quiet: f64, disturbed: f64) -> Vec<Epoch> {
+        let epoch = |idx: usize| {
+            let spread = 1e-4 * (f64::from(idx as u32 * 7 % 5) - 2.0);
+            match idx / 4 % 2 {
+                0 => epoch(quiet + spread, 0.0),
+                _ => epoch(disturbed + spread, 5.0),
+            }
+        };
+        (0..n_epochs).map(epoch).collect()
+    }
+
+    #[track_caller]
+    fn check_mixed(
+        epochs: &[Epoch],
+        verdict: Verdict,
+        who: Option<Direction>,
+        cause: Option<SizeCause>,
+    ) -> Primary {
+        let found = judged(epochs, &[]);
+        let size = found.uncertain_size.map(|it| it.cause);
+        assert_eq!(
+            (found.verdict, found.direction, size),
+            (verdict, who, cause),
+            "{found:?}"
+        );
+        found
+    }
+
+    #[test]
+    fn a_result_that_the_disturbed_epochs_made_is_taken_back() {
+        let found = check_mixed(&mixed(40, 0.0, 0.05), Verdict::Inconclusive, None, None);
+        let Reason::PartsDiffer {
+            parts,
+            n_epochs,
+            verdicts,
+            verdict,
+            ..
+        } = found.reason
+        else {
+            panic!("{:?}", found.reason);
+        };
+        assert_eq!((parts, n_epochs), (Parts::Disturbed, [20, 20]));
+        assert_eq!(verdict, Verdict::Difference);
+        assert_eq!(verdicts[0], Verdict::Difference);
+        // The same on the other side of zero, and where the disturbance hides what there is.
+        check_mixed(&mixed(40, 0.0, -0.05), Verdict::Inconclusive, None, None);
+        check_mixed(&mixed(40, -0.05, 0.05), Verdict::Inconclusive, None, None);
+    }
+
+    #[test]
+    fn noise_that_makes_no_other_effect_withholds_nothing() {
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(&mixed(40, 0.05, 0.055), Verdict::Difference, slower, None);
+        let disturbance = found.disturbance.unwrap();
+        assert_eq!(
+            (disturbance.n_disturbed, disturbance.n_undisturbed),
+            (20, 20)
+        );
+        assert!(!disturbance.is_throughout() && !found.is_unchecked());
+        close(disturbance.shares.steal_pct, 5.0, 1e-9);
+        check_mixed(&mixed(40, 0.0, 0.0), Verdict::Equivalent, None, None);
+    }
+
+    #[test]
+    fn an_effect_that_is_everywhere_keeps_its_direction_where_its_size_differs() {
+        let (slower, faster) = (Some(Direction::OtherSlower), Some(Direction::OtherFaster));
+        let size = Some(SizeCause::Disturbed);
+        let found = check_mixed(&mixed(40, 0.05, 0.15), Verdict::Difference, slower, size);
+        let range = found.uncertain_size.unwrap();
+        assert!((4.5..5.1).contains(&range.lo_pct), "{range:?}");
+        assert!((13.9..14.5).contains(&range.hi_pct), "{range:?}");
+        // Too small to matter in the quiet epochs: the verdict is withheld, the direction is not.
+        check_mixed(&mixed(40, 0.002, 0.05), Verdict::Inconclusive, slower, size);
+        check_mixed(
+            &mixed(40, -0.006, -0.05),
+            Verdict::Inconclusive,
+            faster,
+            size,
+        );
+    }
+
+    #[test]
+    fn a_result_stands_where_nearly_all_epochs_are_disturbed() {
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(&steady(0.05, 40, 5.0), Verdict::Difference, slower, None);
+        assert!(found.disturbance.unwrap().is_throughout() && !found.is_unchecked());
+        // Four quiet ones cannot be held against the rest, but more epochs may show what they are.
+        let epochs = [steady(0.0, 4, 0.0), steady(0.05, 36, 5.0)].concat();
+        let found = check_mixed(&epochs, Verdict::Difference, slower, None);
+        assert!(found.disturbance.unwrap().is_throughout() && found.is_unchecked());
+    }
+
+    #[test]
+    fn a_result_of_one_half_of_the_run_is_taken_back() {
+        let steps =
+            |first: f64, second: f64| [steady(first, 12, 0.0), steady(second, 8, 0.0)].concat();
+        let found = check_mixed(&steps(0.05, 0.0), Verdict::Inconclusive, None, None);
+        assert!(matches!(
+            found.reason,
+            Reason::PartsDiffer {
+                parts: Parts::Halves,
+                ..
+            }
+        ));
+        let (slower, drifted) = (Some(Direction::OtherSlower), Some(SizeCause::Drifted));
+        check_mixed(&steps(0.05, 0.12), Verdict::Difference, slower, drifted);
+        check_mixed(&steps(0.05, 0.058), Verdict::Difference, slower, None);
+    }
+
+    /// Sets the share of the requests that fall into the first 10 ms of 50.
+    fn with_early(mut epochs: Vec<Epoch>, shares: [f64; 2]) -> Vec<Epoch> {
+        for slice in epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
+            slice.early = (slice.completions as f64 * shares[slice.side.idx()]).round() as u64;
+        }
+        epochs
+    }
+
+    #[test]
+    fn a_result_made_right_after_the_guard_is_taken_back() {
+        // The other arm's first 10 ms hold 18 % of its requests instead of 20: ln(0.82/0.8) = 0.0247
+        // is added to θ, more than a quarter of 0.05 and less than one of 0.15.
+        let shares = [0.2, 0.18];
+        let epochs = with_early(steady(0.05, 12, 0.0), shares);
+        let slower = Some(Direction::OtherSlower);
+        let found = check_mixed(
+            &epochs,
+            Verdict::Inconclusive,
+            slower,
+            Some(SizeCause::UnevenStart),
+        );
+        let reason = found.reason;
+        let range = found.uncertain_size.unwrap();
+        close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
+        close(range.hi_pct, tax_pct(0.05), 1e-3);
+        // As much as the whole effect: nobody knows who loses.
+        let epochs = with_early(steady(0.02, 12, 0.0), shares);
+        check(&epochs, Verdict::Inconclusive, None);
+        let Reason::GuardTransient { ratios, verdict } = reason else {
+            panic!("{reason:?}");
+        };
+        assert_eq!(verdict, Verdict::Difference);
+        close(ratios[0], 1.0, 1e-5);
+        close(ratios[1], 0.18 / 0.82 * 4.0, 1e-5);
+        check(
+            &with_early(steady(0.15, 12, 0.0), shares),
+            Verdict::Difference,
+            slower,
+        );
+        check(
+            &with_early(steady(0.05, 12, 0.0), [0.2, 0.2]),
+            Verdict::Difference,
+            slower,
+        );
+        check(
+            &with_early(steady(0.0, 12, 0.0), shares),
+            Verdict::Equivalent,
+            None,
+        );
+    }
+}

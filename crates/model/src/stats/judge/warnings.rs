@@ -1,0 +1,163 @@
+//! What a reader has to be told besides the verdict.
+//!
+//! Facts with their figures, in a fixed order; the words are the report's. Called by `judge`.
+
+use super::{Input, Primary};
+use crate::stats::diagnostics::{Diagnostics, totals_disagree};
+use crate::stats::epoch::{Epoch, Side};
+use crate::stats::estimate::Estimate;
+
+/// Below this share of its time on requests the client itself is in the way.
+const LEAST_LITTLE: f64 = 0.97;
+/// A window's edges can put Little's ratio a little above 1; more than this does not add up.
+const LARGEST_LITTLE: f64 = 1.03;
+/// An interval this many times wider than counting alone would make it is the environment's doing.
+/// An engineering choice.
+const ENVIRONMENT_FACTOR: f64 = 3.0;
+
+/// Something a reader has to be told.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Warning {
+    /// The run ended at an early interim analysis: the estimate leans to the large side.
+    StoppedEarly {
+        /// Epochs it ended after.
+        n_epochs: usize,
+    },
+    /// Epochs that were cut short and have no θ.
+    IncompleteEpochs {
+        /// How many.
+        n_epochs: usize,
+    },
+    /// Typical speed and total throughput disagree: rare stalls fall on one arm.
+    TotalsDisagree {
+        /// θ of the typical throughput.
+        theta: Estimate,
+        /// θ of the totals.
+        totals: Estimate,
+    },
+    /// Slices whose last answers took more than half a slice.
+    Stalls {
+        /// How many, `[baseline, other]`.
+        n_stalls: [usize; 2],
+        /// The longest drain.
+        longest_ms: f64,
+    },
+    /// The hypervisor or other processes took CPU time in some windows of epochs.
+    NoisyEpochs {
+        /// Epochs in those windows.
+        n_noisy: usize,
+        /// Steal over the whole run, in percent of capacity.
+        steal_pct: f64,
+        /// Foreign CPU over the whole run, in percent of capacity; `None` where it is not known.
+        foreign_pct: Option<f64>,
+    },
+    /// It matters which arm runs first: the guard is too short. θ is not biased by it.
+    OrderEffect {
+        /// Welch's p-value.
+        p_value: f64,
+    },
+    /// N·latency does not fill the connections' time: the client takes time of its own.
+    LittlesLaw {
+        /// The arm.
+        side: Side,
+        /// The ratio, 0.97 to 1.00 when all is well.
+        ratio: f64,
+    },
+    /// The rate jumps between two modes; the figures stand in the diagnostics.
+    TwoModes {
+        /// The arm.
+        side: Side,
+        /// Fast over slow.
+        ratio: f64,
+    },
+    /// The interval is much wider than counting alone makes it: a quieter machine helps more than time.
+    EnvironmentLimited {
+        /// Half-width over that of the sampling floor at 95 %.
+        factor: f64,
+    },
+}
+
+pub(super) fn collect(
+    input: &Input,
+    primary: &Primary,
+    totals: Option<&Estimate>,
+    diagnostics: &Diagnostics,
+) -> Vec<Warning> {
+    let mut warnings = Vec::new();
+    if input.stopped_early {
+        warnings.push(Warning::StoppedEarly {
+            n_epochs: input.epochs.len(),
+        });
+    }
+    warnings.extend(incomplete(input.epochs));
+    if let (Some(theta), Some(totals)) = (primary.theta, totals.copied())
+        && totals_disagree(&theta, &totals)
+    {
+        warnings.push(Warning::TotalsDisagree { theta, totals });
+    }
+    warnings.extend(stalls(diagnostics));
+    warnings.extend(noise(diagnostics));
+    if let Some(order) = diagnostics
+        .order_effect
+        .filter(crate::stats::OrderEffect::is_clear)
+    {
+        warnings.push(Warning::OrderEffect {
+            p_value: order.p_value,
+        });
+    }
+    for side in Side::BOTH {
+        warnings.extend(of_side(diagnostics, side));
+    }
+    warnings.extend(environment(primary, diagnostics));
+    warnings
+}
+
+fn incomplete(epochs: &[Epoch]) -> Option<Warning> {
+    let n_epochs = epochs
+        .iter()
+        .filter(|epoch| epoch.groups().is_none())
+        .count();
+    (n_epochs > 0).then_some(Warning::IncompleteEpochs { n_epochs })
+}
+
+fn stalls(diagnostics: &Diagnostics) -> Option<Warning> {
+    let stalls = &diagnostics.stalls;
+    let longest = stalls
+        .iter()
+        .map(|stall| stall.drain_ms)
+        .max_by(f64::total_cmp)?;
+    Some(Warning::Stalls {
+        n_stalls: Side::BOTH.map(|side| stalls.iter().filter(|stall| stall.side == side).count()),
+        longest_ms: longest,
+    })
+}
+
+fn noise(diagnostics: &Diagnostics) -> Option<Warning> {
+    let shares = diagnostics.noise?;
+    (!diagnostics.noisy_epochs.is_empty()).then_some(Warning::NoisyEpochs {
+        n_noisy: diagnostics.noisy_epochs.len(),
+        steal_pct: shares.steal_pct,
+        foreign_pct: shares.foreign_pct,
+    })
+}
+
+fn of_side(diagnostics: &Diagnostics, side: Side) -> impl Iterator<Item = Warning> {
+    let ratio = diagnostics.littles_law[side.idx()];
+    let little = ratio.filter(|ratio| !(LEAST_LITTLE..=LARGEST_LITTLE).contains(ratio));
+    let modes = diagnostics.rate_modes[side.idx()];
+    let little = little.map(|ratio| Warning::LittlesLaw { side, ratio });
+    let modes = modes.map(|modes| Warning::TwoModes {
+        side,
+        ratio: modes.ratio,
+    });
+    little.into_iter().chain(modes)
+}
+
+fn environment(primary: &Primary, diagnostics: &Diagnostics) -> Option<Warning> {
+    let theta = primary.theta.filter(Estimate::has_interval)?;
+    let floor = diagnostics
+        .sampling_floor
+        .filter(|floor| floor.half_width > 0.0)?;
+    let factor = theta.half_width() / floor.half_width;
+    (factor > ENVIRONMENT_FACTOR).then_some(Warning::EnvironmentLimited { factor })
+}

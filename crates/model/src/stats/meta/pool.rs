@@ -1,0 +1,250 @@
+//! Many hosts' effects as one mean, and how much the hosts differ.
+//!
+//! Calls `tau` for τ² and `sums` for everything else; called for a fleet, and by `groups` for each part of it.
+
+use super::effect::Effect;
+use super::sums::Sums;
+use super::tau::{Spread, profile, scaled_q};
+use crate::stats::Estimate;
+use crate::stats::distributions::{chi_squared_tail, normal_critical, t_critical};
+
+/// A fleet, or a part of it, under random effects: θᵢ of host i is drawn around μ with variance τ².
+///
+/// The intervals' level is the `alpha` that [`pool`] was given; `n` of each is the number of hosts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Pooled {
+    /// How many hosts it rests on.
+    pub n_hosts: usize,
+    /// μ, the mean of the true effects, with Hartung's and Knapp's interval. No interval below two hosts.
+    pub mean: Estimate,
+    /// The squared standard error of `mean`; +∞ below two hosts.
+    pub mean_variance: f64,
+    /// The mean weighted by precision alone, and its interval were all true effects the same.
+    pub fixed: Estimate,
+    /// τ², the variance of the true effects, with its Q-profile interval.
+    pub tau_squared: Estimate,
+    /// The squared standard error of τ² as an estimate; it is not normal. +∞ below two hosts.
+    pub tau_squared_variance: f64,
+    /// I²: the share of the variance of a typical host's measured effect that lies between hosts, 0 to 1.
+    pub i_squared: Estimate,
+    /// H²: that variance over what the host's own error explains, from 1.
+    pub h_squared: Estimate,
+    /// Whether the hosts differ at all.
+    pub homogeneity: Homogeneity,
+    /// The true effect of one more host of the same kind. No interval below three hosts.
+    pub prediction: Estimate,
+}
+
+/// Cochran's test of whether all hosts have the same true effect.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Homogeneity {
+    /// Q = Σ (θ − fixed mean)²/v.
+    pub q: f64,
+    /// What Q is on average where no host differs: k − 1 for known variances, more for estimated ones.
+    pub expected: f64,
+    /// How often Q is as large by chance; `None` below two hosts.
+    pub p: Option<f64>,
+}
+
+/// Pools hosts under random effects, τ² by `spread`, intervals of level 1 − `alpha`.
+///
+/// Estimands: μ, the mean of the true effects of the hosts that these are a sample of, each host counting
+/// once (not each request); τ², their variance; the true effect of one more such host. With w = 1/(v + τ²)
+/// and k hosts:
+///
+/// ```text
+/// μ           Σwθ/Σw ± t(k−1)·se      se² = max(1, q)·Σ w·excess/(Σw)²    q = Q(τ²)/E Q(τ²)
+/// new host    μ ± t(k−2)·√(τ² + se²)
+/// fixed mean  the same with τ² = 0, ± z
+/// I²          τ²/(τ² + s²)   H² = 1 + τ²/s²   s² of `Sums::typical_variance`; ends from those of τ²
+/// ```
+///
+/// q is Hartung's, Knapp's, Sidik's and Jonkman's; the 1 is the guard that keeps an interval of effects that
+/// agree by chance from being narrower than the plain one. The excess is 1 for known variances
+/// (`Effect::moments`).
+/// Assumes independent hosts, variances that do not know their effects, and true effects that are roughly
+/// normal; for the mean of many hosts the last does not matter, for the new host it does.
+/// One host: its value without an interval, since nothing is known of others; two equal hosts: an interval
+/// from their own errors, with t(1). `None` for no host, and for an `alpha` that is not between 0 and 1.
+///
+/// Example: effects ±1 of known variance 0.5 have μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
+///
+/// # Cost
+/// O(k) for each of at most some hundred steps; nothing is allocated.
+///
+/// # Source
+/// Hartung and Knapp, Statistics in Medicine 20 (2001) 3875-3889; Sidik and Jonkman, ibid. 21 (2002)
+/// 3153-3159; the guard: Röver, Knapp and Friede, BMC Medical Research Methodology 15 (2015) 99; new host:
+/// Higgins, Thompson and Spiegelhalter, JRSS A 172 (2009) 137-159.
+pub fn pool(effects: &[Effect], spread: Spread, alpha: f64) -> Option<Pooled> {
+    let is_level = alpha > 0.0 && alpha < 1.0;
+    let n_hosts = effects.len();
+    let tau_squared = spread.estimate(&[effects]);
+    let (plain, random) = (Sums::over(effects, 0.0), Sums::over(effects, tau_squared));
+    let middle = random.mean().filter(|_| is_level)?;
+    let mean_variance = mean_variance(&random);
+    let freedom = n_hosts as f64 - 1.0;
+    let (lo, hi) = profile(&[effects], alpha);
+    let tau_squared = Estimate {
+        value: tau_squared,
+        lo: lo.min(tau_squared),
+        hi: hi.max(tau_squared),
+        n: n_hosts,
+    };
+    let typical = typical_variance(&plain, effects);
+    Some(Pooled {
+        n_hosts,
+        mean: around(middle, mean_variance, t_critical(alpha, freedom), n_hosts),
+        mean_variance,
+        fixed: around(
+            plain.mean()?,
+            plain.variance_of_mean(),
+            Some(normal_critical(alpha)),
+            n_hosts,
+        ),
+        tau_squared,
+        tau_squared_variance: tau_squared_variance(&random),
+        i_squared: tau_squared.map_monotone(|it| 1.0 - typical / (typical + it)),
+        h_squared: tau_squared.map_monotone(|it| 1.0 + it / typical),
+        homogeneity: homogeneity(&plain),
+        prediction: around(
+            middle,
+            tau_squared.value + mean_variance,
+            t_critical(alpha, freedom - 1.0),
+            n_hosts,
+        ),
+    })
+}
+
+/// se² of the mean; +∞ where one host cannot say how others differ.
+fn mean_variance(random: &Sums) -> f64 {
+    if random.n_hosts() < 2 {
+        return f64::INFINITY;
+    }
+    let scale = (random.q() / random.expected_q()).max(1.0);
+    scale * random.variance_of_mean()
+}
+
+fn tau_squared_variance(random: &Sums) -> f64 {
+    if random.n_hosts() < 2 {
+        return f64::INFINITY;
+    }
+    random.variance_of_tau_squared()
+}
+
+fn typical_variance(plain: &Sums, effects: &[Effect]) -> f64 {
+    match effects {
+        [only] => only.variance(),
+        _ => plain.typical_variance(),
+    }
+}
+
+fn homogeneity(plain: &Sums) -> Homogeneity {
+    let (q, expected) = (plain.q(), plain.expected_q());
+    let (scaled, freedom) = scaled_q(q, expected, plain.variance_of_q());
+    Homogeneity {
+        q,
+        expected,
+        p: chi_squared_tail(scaled, freedom),
+    }
+}
+
+/// `middle` ± `critical`·√`variance`; without an interval where either is missing.
+pub(super) fn around(middle: f64, variance: f64, critical: Option<f64>, n: usize) -> Estimate {
+    let half_width = critical.map(|it| it * variance.sqrt());
+    let Some(half_width) = half_width.filter(|it| it.is_finite()) else {
+        return Estimate::without_interval(middle, n);
+    };
+    Estimate {
+        value: middle,
+        lo: middle - half_width,
+        hi: middle + half_width,
+        n,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::close;
+
+    const BOTH: [Spread; 2] = [Spread::PauleMandel, Spread::RestrictedLikelihood];
+
+    fn known(rows: &[(f64, f64)]) -> Vec<Effect> {
+        let effect =
+            |(value, variance): &(f64, f64)| Effect::new(*value, *variance, f64::INFINITY).unwrap();
+        rows.iter().map(effect).collect()
+    }
+
+    #[test]
+    fn the_example_comes_out() {
+        for spread in BOTH {
+            let found = pool(&known(&[(-1.0, 0.5), (1.0, 0.5)]), spread, 0.05).unwrap();
+            close(found.tau_squared.value, 1.5, 1e-9);
+            close(found.mean.value, 0.0, 1e-12);
+            close(found.mean_variance, 1.0, 1e-9);
+            close(found.mean.hi, 12.706_205, 1e-5);
+            close(found.tau_squared.lo, 0.0, 0.0);
+            close(found.tau_squared.hi / (2.0 / 0.000_982_069_1), 1.0, 1e-3);
+            close(found.homogeneity.q, 4.0, 1e-12);
+            close(found.i_squared.value, 0.75, 1e-9);
+            close(found.h_squared.value, 4.0, 1e-8);
+            assert!(!found.prediction.has_interval(), "two hosts predict none");
+        }
+    }
+
+    #[test]
+    fn one_host_says_nothing_of_others() {
+        let found = pool(&known(&[(0.1, 0.01)]), Spread::PauleMandel, 0.05).unwrap();
+        assert!(!found.mean.has_interval() && !found.prediction.has_interval());
+        close(found.mean.value, 0.1, 0.0);
+        assert_eq!(
+            (found.tau_squared.lo, found.tau_squared.hi),
+            (0.0, f64::INFINITY)
+        );
+        assert_eq!((found.i_squared.lo, found.i_squared.hi), (0.0, 1.0));
+        assert_eq!(found.homogeneity.p, None);
+        close(found.fixed.hi, 0.1 + 0.195_996_4, 1e-6);
+        assert_eq!(pool(&[], Spread::PauleMandel, 0.05), None);
+    }
+
+    #[test]
+    fn effects_that_agree_keep_the_width_of_their_own_errors() {
+        for spread in BOTH {
+            let found = pool(&known(&[(0.2, 0.04); 4]), spread, 0.05).unwrap();
+            close(found.tau_squared.value, 0.0, 0.0);
+            close(found.mean_variance, 0.01, 1e-15);
+            close(found.mean.value, 0.2, 1e-15);
+            assert_eq!((found.tau_squared.lo, found.tau_squared.hi), (0.0, 0.0));
+            close(found.homogeneity.p.unwrap(), 1.0, 1e-12);
+        }
+    }
+
+    #[test]
+    fn a_level_that_is_none_is_refused() {
+        for alpha in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
+            assert_eq!(
+                pool(&known(&[(0.1, 0.01); 3]), Spread::PauleMandel, alpha),
+                None
+            );
+        }
+    }
+
+    #[test]
+    fn hostile_effects_end_and_stay_numbers() {
+        let extremes = [1e-18, 1e-9, 1.0, 1e6];
+        for spread in BOTH {
+            for (one, other) in extremes.iter().flat_map(|a| extremes.map(|b| (*a, b))) {
+                for far in [0.0, 1e-9, 1.0, 1e3] {
+                    let rows = [(-far, one), (far, other), (far, one), (0.3, other)];
+                    let found = pool(&known(&rows), spread, 0.05).unwrap();
+                    let t = found.tau_squared;
+                    assert!(found.mean.has_interval(), "{rows:?}: {found:?}");
+                    assert!(found.prediction.has_interval(), "{rows:?}: {found:?}");
+                    assert!(t.lo >= 0.0 && t.lo <= t.value && t.value <= t.hi, "{t:?}");
+                    assert!((0.0..=1.0).contains(&found.i_squared.value), "{found:?}");
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! Numbers in, estimates and verdicts out: no I/O, no clock, no randomness.
+//!
+//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no
+//! map is iterated and nothing runs in parallel. The experiment hands its epochs to [`judge()`] and
+//! asks [`StopRule`] whether to go on; everything else here is what those two are made of.
+//!
+//! Every metric has one sign: positive means that the other arm loses against the baseline.
+
+mod bill;
+mod diagnostics;
+mod distributions;
+mod epoch;
+mod estimate;
+pub mod hodges_lehmann;
+mod holm;
+mod independent;
+mod judge;
+pub mod meta;
+mod moments;
+mod per_request;
+mod quantile;
+pub mod range;
+pub mod rank_sum;
+pub mod selfcheck;
+mod sequential;
+pub mod signed_rank;
+pub mod totals;
+#[cfg(test)]
+mod vectors;
+mod verdict;
+
+pub use bill::{Blocks, Cost};
+pub use diagnostics::{
+    Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor,
+    Stall, Trend, disturbed_epochs, guard_transient, lag1_autocorrelation, littles_law, mad_sd,
+    noise_shares, noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree,
+    trend,
+};
+pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
+pub use estimate::{Estimate, tax_pct};
+pub use holm::holm;
+pub use independent::{difference, tested_difference};
+pub use judge::{
+    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary,
+    Warning, judge, primary,
+};
+pub use moments::{deviation, mean, median, variance};
+pub use per_request::{
+    Difference, LEAST_OCCURRENCES, per_request, per_request_difference,
+    per_request_difference_of_occurrences, per_request_of_occurrences,
+};
+pub use quantile::{
+    Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole,
+    nearest_rank, order_statistic_ranks, pooled_us, quantile_of,
+};
+pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
+pub use verdict::{
+    Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction,
+};

@@ -1,0 +1,274 @@
+//! What something costs a request, in parts that add up to the whole.
+//!
+//! A ratio of sums: parts of a sum over the same requests add up exactly, which medians of ratios do not. Called for the
+//! layers of `why`.
+
+use crate::stats::distributions::{t_critical, t_two_sided_p};
+use crate::stats::estimate::Estimate;
+use crate::stats::moments::{mean, variance};
+
+/// A difference, and how often there is such a one by chance.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Difference {
+    /// Other less baseline.
+    pub estimate: Estimate,
+    /// Two-sided; `None` where it cannot be said.
+    pub p: Option<f64>,
+}
+
+/// Occurrences in both arms below which no difference is tested. Where an arm is as good as the other, all of n fall on one
+/// of them with probability 2·2⁻ⁿ: with nine that is more often than one in twenty among the fourteen layers that a request
+/// may have, with ten it is rarer.
+pub const LEAST_OCCURRENCES: f64 = 10.0;
+
+/// Amount per request over all epochs, with a t interval.
+///
+/// Estimand: ΣA/ΣR. The epochs are the clusters: eᵢ = (Aᵢ − X·Rᵢ)/mean(R), se = sd(e)/√n, and the interval is
+/// ± t(n−1)·se. Assumes independent epochs. `None` for unequal lengths or no requests; one epoch has no interval.
+///
+/// Example: amounts 10 and 30 of 1 and 3 requests are 10 ± 0 a request.
+pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Estimate> {
+    let (value, errors) = linearised(amounts, requests)?;
+    Some(with_interval(value, &errors, 0.0, alpha).estimate)
+}
+
+/// As [`per_request`], of an amount that is made of occurrences of `unit` each: samples of a timer.
+///
+/// Where none was seen, there is no spread to see either; the variance is then that of a count of one, (unit/ΣR)². With
+/// some, the epochs' own spread holds that of the count already.
+///
+/// Example: none in two epochs of 5 requests each, of units of 2, is 0 ± 12.706·0.2.
+pub fn per_request_of_occurrences(
+    amounts: &[f64],
+    requests: &[f64],
+    unit: f64,
+    alpha: f64,
+) -> Option<Estimate> {
+    let (value, errors) = linearised(amounts, requests)?;
+    let unseen = unseen_variance(amounts, requests, unit);
+    Some(with_interval(value, &errors, unseen, alpha).estimate)
+}
+
+/// The other arm's amount per request less the baseline's, each pair `(amounts, requests)` epoch by epoch.
+///
+/// As [`per_request`], with the difference of the two arms' errors of an epoch for e: what disturbs both arms of an epoch
+/// alike cancels.
+pub fn per_request_difference(
+    baseline: (&[f64], &[f64]),
+    other: (&[f64], &[f64]),
+    alpha: f64,
+) -> Option<Difference> {
+    let (value, errors) = linearised_difference(baseline, other)?;
+    Some(with_interval(value, &errors, 0.0, alpha))
+}
+
+/// As [`per_request_difference`], of amounts that are made of occurrences of `unit` each.
+///
+/// An arm without any adds the variance that [`per_request_of_occurrences`] gives it. With fewer than
+/// [`LEAST_OCCURRENCES`] in both arms together there is no probability.
+pub fn per_request_difference_of_occurrences(
+    baseline: (&[f64], &[f64]),
+    other: (&[f64], &[f64]),
+    unit: f64,
+    alpha: f64,
+) -> Option<Difference> {
+    let (value, errors) = linearised_difference(baseline, other)?;
+    let arms = [baseline, other];
+    let unseen = arms.map(|(amounts, requests)| unseen_variance(amounts, requests, unit));
+    let found = with_interval(value, &errors, unseen.iter().sum(), alpha);
+    let total: f64 = arms.iter().flat_map(|(amounts, _)| amounts.iter()).sum();
+    Some(Difference {
+        p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit),
+        ..found
+    })
+}
+
+/// Variance of what was never seen.
+fn unseen_variance(amounts: &[f64], requests: &[f64], unit: f64) -> f64 {
+    let is_unseen = amounts.iter().all(|it| *it == 0.0);
+    let per_request = unit / requests.iter().sum::<f64>();
+    if is_unseen {
+        per_request * per_request
+    } else {
+        0.0
+    }
+}
+
+/// The ratio of the sums, and the error of each epoch against it.
+fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
+    let total: f64 = requests.iter().sum();
+    if amounts.len() != requests.len() || total <= 0.0 {
+        return None;
+    }
+    let ratio = amounts.iter().sum::<f64>() / total;
+    let typical = mean(requests);
+    let pairs = amounts.iter().zip(requests);
+    let errors = pairs.map(|(amount, requests)| (amount - ratio * requests) / typical);
+    Some((ratio, errors.collect()))
+}
+
+/// The difference of two ratios of sums, and the error of each epoch against it.
+fn linearised_difference(
+    baseline: (&[f64], &[f64]),
+    other: (&[f64], &[f64]),
+) -> Option<(f64, Vec<f64>)> {
+    let (base, base_errors) = linearised(baseline.0, baseline.1)?;
+    let (value, errors) = linearised(other.0, other.1)?;
+    if base_errors.len() != errors.len() {
+        return None;
+    }
+    let pairs = errors.iter().zip(base_errors);
+    Some((
+        value - base,
+        pairs.map(|(other, base)| other - base).collect(),
+    ))
+}
+
+/// `beside` is variance that the errors do not hold.
+fn with_interval(value: f64, errors: &[f64], beside: f64, alpha: f64) -> Difference {
+    let n = errors.len();
+    let freedom = n as f64 - 1.0;
+    let Some((variance, t)) = variance(errors).zip(t_critical(alpha, freedom)) else {
+        return Difference {
+            estimate: Estimate::without_interval(value, n),
+            p: None,
+        };
+    };
+    let error = (variance / n as f64 + beside).sqrt();
+    Difference {
+        estimate: Estimate {
+            value,
+            lo: value - t * error,
+            hi: value + t * error,
+            n,
+        },
+        p: (error > 0.0)
+            .then(|| t_two_sided_p(value / error, freedom))
+            .flatten(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_ratio_of_sums_weighs_each_request_alike() {
+        let found = per_request(&[10.0, 30.0], &[1.0, 3.0], 0.05).unwrap();
+        assert_eq!((found.value, found.lo, found.hi), (10.0, 10.0, 10.0));
+        // 1 and 3 of one request each: 2 ± 12.706·√2/√2.
+        let found = per_request(&[1.0, 3.0], &[1.0, 1.0], 0.05).unwrap();
+        assert!((found.hi - 14.7062).abs() < 1e-3, "{found:?}");
+        assert!(per_request(&[1.0], &[0.0], 0.05).is_none());
+        assert!(per_request(&[1.0], &[], 0.05).is_none());
+    }
+
+    #[test]
+    fn parts_add_up_to_the_whole() {
+        let requests = [900.0, 1_100.0, 1_003.0, 950.0, 1_250.0, 997.0];
+        let parts: [Vec<f64>; 3] = [1.7, 0.3, 12.9].map(|cost| {
+            let amounts = requests.iter().enumerate();
+            amounts
+                .map(|(idx, n)| n * cost * (1.0 + 0.01 * (idx % 3) as f64))
+                .collect()
+        });
+        let whole: Vec<f64> = (0..requests.len())
+            .map(|idx| parts.iter().map(|it| it[idx]).sum())
+            .collect();
+        let of = |it: &[f64]| per_request(it, &requests, 0.05).unwrap().value;
+        let sum: f64 = parts.iter().map(|it| of(it)).sum();
+        assert!((sum - of(&whole)).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_was_never_seen_has_the_spread_of_one_occurrence() {
+        let found = per_request_of_occurrences(&[0.0; 2], &[5.0; 2], 2.0, 0.05).unwrap();
+        assert!((found.hi - 12.706 * 0.2).abs() < 1e-3, "{found:?}");
+        assert!((found.lo + found.hi).abs() < 1e-12, "{found:?}");
+        // With some, nothing is added.
+        let some = [2.0, 4.0];
+        let plain = per_request(&some, &[5.0; 2], 0.05);
+        assert_eq!(
+            per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05),
+            plain
+        );
+    }
+
+    /// Occurrences in sixteen epochs, of which each has so many in turn.
+    fn occurrences(n: usize) -> Vec<f64> {
+        (0..16)
+            .map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64)
+            .collect()
+    }
+
+    #[test]
+    fn a_handful_on_one_arm_alone_is_no_difference() {
+        let requests = [1_000.0; 16];
+        let p = |n: usize| {
+            let found = per_request_difference_of_occurrences(
+                (&occurrences(0), &requests),
+                (&occurrences(n), &requests),
+                1.0,
+                0.05,
+            );
+            found.unwrap().p
+        };
+        assert_eq!(p(9), None);
+        // Of ten, all on one arm is one in 512.
+        let ten = p(10).unwrap();
+        assert!((0.000_1..0.02).contains(&ten), "{ten}");
+        assert!(p(40).unwrap() < 1e-4);
+    }
+
+    #[test]
+    fn rare_occurrences_that_do_not_differ_are_seldom_taken_for_a_difference() {
+        use rand_xoshiro::SplitMix64;
+        use rand_xoshiro::rand_core::{Rng, SeedableRng};
+        let mut random = SplitMix64::seed_from_u64(23);
+        let requests = [1_000.0; 16];
+        let mut arm = |rate: f64| -> Vec<f64> {
+            let mut epoch = || {
+                // Knuth's way to a count of Poisson.
+                let (least, mut product, mut n) = ((-rate).exp(), 1.0, 0);
+                loop {
+                    product *= random.next_u64() as f64 / u64::MAX as f64;
+                    if product <= least {
+                        return f64::from(n);
+                    }
+                    n += 1;
+                }
+            };
+            (0..16).map(|_| epoch()).collect()
+        };
+        for rate in [0.05, 0.3, 0.6, 1.0, 3.0] {
+            let n_runs = 2_000;
+            let n_said = { 0..n_runs }.filter(|_| {
+                let (base, other) = (arm(rate), arm(rate));
+                let (base, other) = ((&base[..], &requests[..]), (&other[..], &requests[..]));
+                let found = per_request_difference_of_occurrences(base, other, 1.0, 0.05);
+                found.unwrap().p.is_some_and(|p| p < 0.05)
+            });
+            let share = n_said.count() as f64 / f64::from(n_runs);
+            assert!(share < 0.065, "{rate}: {share}");
+        }
+    }
+
+    #[test]
+    fn what_disturbs_both_arms_of_an_epoch_cancels() {
+        let requests = [1_000.0; 8];
+        let base: Vec<f64> = (0..8)
+            .map(|idx| 5_000.0 + 900.0 * f64::from(idx % 4))
+            .collect();
+        let other: Vec<f64> = base
+            .iter()
+            .enumerate()
+            .map(|(idx, it)| it + 500.0 + (idx % 2) as f64)
+            .collect();
+        let found = per_request_difference((&base, &requests), (&other, &requests), 0.05).unwrap();
+        let estimate = found.estimate;
+        assert!(estimate.lo > 0.499 && estimate.hi < 0.502, "{estimate:?}");
+        assert!(found.p.unwrap() < 1e-9);
+        let alike = per_request_difference((&base, &requests), (&base, &requests), 0.05).unwrap();
+        assert_eq!((alike.estimate.value, alike.p), (0.0, None));
+    }
+}

@@ -1,0 +1,194 @@
+//! The acceptance limits of the self-checks: A/A, injected delay, slice length.
+//!
+//! Each answers yes or no to figures that the experiment gathered; runs nothing. Called by
+//! `selfcheck` and the release gates.
+
+use crate::stats::distributions::{normal_cdf, normal_critical};
+use crate::stats::estimate::Estimate;
+use crate::stats::moments::{mean, median, variance};
+use crate::stats::quantile::binomial_cdf;
+
+/// Share of false alarms that a correct tool has: the level of its intervals.
+const FALSE_ALARM_SHARE: f64 = 0.05;
+/// How often a correct tool may fail the A/A gate.
+const GATE_LEVEL: f64 = 0.01;
+/// Intervals that must cover the injected effect, out of [`COVERAGE_RUNS`]. A tool with 95 %
+/// coverage reaches it with probability 0.984.
+const LEAST_COVERED: usize = 17;
+/// Runs of the coverage check for one injected effect.
+pub const COVERAGE_RUNS: usize = 20;
+/// Two slice lengths agree when the interval of their difference lies within this, in points of tax.
+const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
+/// Half the width above which an interval says too little: it would cover nearly anything.
+const WIDEST_POINTS: f64 = 2.0;
+
+/// The largest number of false alarms to accept in `n_runs` A/A runs at the 5 % level.
+///
+/// The smallest x with P(X > x) ≤ 0.01 for X ~ Binomial(n, 0.05). Both `difference` and `negligible`
+/// count as alarms. Assumes independent runs. No runs accept none.
+///
+/// Example: 100 runs accept 11, P(X > 11) = 0.0043.
+pub fn largest_accepted(n_runs: u64) -> u64 {
+    (0..n_runs)
+        .find(|x| upper_tail(*x, n_runs) <= GATE_LEVEL)
+        .unwrap_or(0)
+}
+
+/// P(X > x) for X ~ Binomial(n, 0.05).
+fn upper_tail(x: u64, n_runs: u64) -> f64 {
+    1.0 - binomial_cdf(x, n_runs, FALSE_ALARM_SHARE)
+}
+
+/// Whether half of the runs at least have intervals narrower than ±2 points: a machine must not pass
+/// by being noisy. `half_widths` in points of tax; none are not narrow.
+pub fn are_narrow(half_widths: &mut [f64]) -> bool {
+    median(half_widths).is_some_and(|typical| typical <= WIDEST_POINTS)
+}
+
+/// Whether the θ of A/A runs centre on zero.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct MeanTheta {
+    /// mean/(sd/√n).
+    pub z: f64,
+    /// Two-sided p-value of z under the normal.
+    pub p_value: f64,
+}
+
+impl MeanTheta {
+    /// |z| < 3.
+    pub fn passes(&self) -> bool {
+        self.z.abs() < 3.0
+    }
+}
+
+/// Tests that the mean θ of independent A/A runs is zero.
+///
+/// z = mean/(sd/√n); approximately normal for the 20 and more runs of a gate. `None` below two runs.
+/// All equal: 0 when they are zero, else infinite.
+///
+/// Example: −1, 0, 1, 2: mean 0.5, sd 1.290994, z = 0.774597.
+pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
+    let se = (variance(thetas)? / thetas.len() as f64).sqrt();
+    let centre = mean(thetas);
+    let z = if centre == 0.0 { 0.0 } else { centre / se };
+    Some(MeanTheta {
+        z,
+        p_value: 2.0 * normal_cdf(-z.abs()),
+    })
+}
+
+/// How many of `n_runs` intervals must cover the injected effect: 17 of 20, in proportion, at least
+/// one. Assumes independent runs.
+pub fn least_covered(n_runs: usize) -> usize {
+    (n_runs * LEAST_COVERED / COVERAGE_RUNS).max(1)
+}
+
+/// Whether the effect depends on the slice length, as far as two runs can show.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SliceLength {
+    /// Tax of the first run − tax of the second in points, with an interval of the runs' level.
+    pub difference: Estimate,
+    /// Whether the interval lies within ±2 points; `None` when it neither lies within them nor
+    /// excludes them: nothing is shown.
+    pub agrees: Option<bool>,
+}
+
+/// Compares the taxes, in percent, of two runs with different slice lengths, both estimated at level
+/// `alpha`.
+///
+/// Estimand: tax₁ − tax₂ of two independent runs, in points. se = half-width/z(1 − α/2) for each, the interval is
+/// the difference ± z·√(se₁² + se₂²) with the same z. Takes the intervals as about normal. A run
+/// without an interval gives none, and nothing is shown.
+///
+/// Example: 5 ± 0.3 % and 4 ± 0.4 %: 1 ± 0.5 points, shown.
+pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLength {
+    let z = normal_critical(alpha);
+    let se = |run: &Estimate| run.half_width() / z;
+    let half_width = z * se(first).hypot(se(second));
+    let value = first.value - second.value;
+    let difference = Estimate {
+        value,
+        lo: value - half_width,
+        hi: value + half_width,
+        n: first.n.min(second.n),
+    };
+    let is_outside =
+        difference.lo > SLICE_LENGTH_TOLERANCE || difference.hi < -SLICE_LENGTH_TOLERANCE;
+    let agrees = if difference.lies_within(-SLICE_LENGTH_TOLERANCE, SLICE_LENGTH_TOLERANCE) {
+        Some(true)
+    } else if is_outside {
+        Some(false)
+    } else {
+        None
+    };
+    SliceLength { difference, agrees }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::{close, load};
+
+    fn interval(value: f64, half_width: f64) -> Estimate {
+        Estimate {
+            value,
+            lo: value - half_width,
+            hi: value + half_width,
+            n: 20,
+        }
+    }
+
+    #[test]
+    fn the_gate_agrees_with_the_reference() {
+        let vectors = load();
+        let cases = vectors["V7_selfcheck_and_diagnostics"]["aa_accept"]
+            .as_object()
+            .unwrap();
+        for (n_runs, expected) in cases {
+            let n_runs = n_runs.parse().unwrap();
+            let accepted = largest_accepted(n_runs);
+            assert_eq!(accepted, expected["max_accept"].as_u64().unwrap());
+            let tail = expected["tail_prob_above"].as_f64().unwrap();
+            close(upper_tail(accepted, n_runs), tail, 1e-5);
+        }
+        assert_eq!(largest_accepted(0), 0);
+    }
+
+    #[test]
+    fn a_mean_off_zero_is_noticed() {
+        let found = mean_theta(&[-1.0, 0.0, 1.0, 2.0]).unwrap();
+        close(found.z, 0.774_597, 1e-6);
+        close(found.p_value, 0.438_578, 1e-5);
+        assert!(found.passes());
+        assert!(!mean_theta(&[0.1, 0.11, 0.1]).unwrap().passes());
+        assert!(mean_theta(&[0.0; 5]).unwrap().passes());
+        assert!(!mean_theta(&[0.1; 5]).unwrap().passes());
+        assert_eq!(mean_theta(&[0.1]), None);
+    }
+
+    #[test]
+    fn wide_intervals_show_nothing() {
+        assert!(are_narrow(&mut [0.5, 9.0, 2.0]));
+        assert!(!are_narrow(&mut [0.5, 9.0, 2.1]));
+        assert!(!are_narrow(&mut [f64::INFINITY]));
+        assert!(!are_narrow(&mut []));
+    }
+
+    #[test]
+    fn seventeen_of_twenty_are_enough() {
+        assert_eq!([20, 10, 2, 1, 0].map(least_covered), [17, 8, 1, 1, 1]);
+    }
+
+    #[test]
+    fn slice_lengths_agree_only_when_shown() {
+        let found = slice_length(&interval(5.0, 0.3), &interval(4.0, 0.4), 0.05);
+        close(found.difference.half_width(), 0.5, 1e-12);
+        assert_eq!(found.agrees, Some(true));
+        let wide = slice_length(&interval(5.0, 2.0), &interval(5.0, 1.0), 0.05);
+        assert_eq!(wide.agrees, None);
+        let apart = slice_length(&interval(9.0, 0.3), &interval(4.0, 0.4), 0.05);
+        assert_eq!(apart.agrees, Some(false));
+        let none = Estimate::without_interval(5.0, 3);
+        assert_eq!(slice_length(&interval(5.0, 0.1), &none, 0.05).agrees, None);
+    }
+}

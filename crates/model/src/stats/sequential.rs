@@ -1,0 +1,291 @@
+//! When to analyse the data and when to stop: interim analyses (group-sequential) with a level for each.
+//!
+//! Holds the presets and the stop rule; the estimate of each is made elsewhere, at its
+//! own level. Called by the experiment after every epoch.
+
+use crate::stats::estimate::Estimate;
+use crate::stats::verdict::Verdict;
+
+/// Every interim analysis of the default run. Linear spending of 5 % over 120 epochs; the total was checked by
+/// simulation to be 5.02 %.
+const FULL: [(usize, f64); 5] = [
+    (10, 0.00417),
+    (20, 0.00507),
+    (40, 0.01008),
+    (80, 0.02074),
+    (120, 0.02725),
+];
+/// Levels for interim analyses at a quarter, a half and all of the epochs, linear spending of 5 %.
+const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];
+/// The interval has to be at least this narrow for `--precise`, in θ.
+const PRECISE_HALF_WIDTH: f64 = 0.01;
+
+/// One planned interim analysis of the data.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct InterimAnalysis {
+    /// Position among the interim analyses, from 0.
+    pub idx: usize,
+    /// Epochs there must be.
+    pub n_epochs: usize,
+    /// The two-sided level of every interval made at this interim analysis.
+    pub alpha: f64,
+    /// Whether no interim analysis follows.
+    pub is_last: bool,
+}
+
+/// The interim analyses of a run, in rising order of epochs.
+#[derive(Debug, Clone, PartialEq)]
+pub struct InterimAnalyses(Vec<InterimAnalysis>);
+
+impl InterimAnalyses {
+    /// The default: up to 120 epochs, about a minute.
+    pub fn full() -> Self {
+        Self::new(&FULL)
+    }
+
+    /// Up to 40 epochs.
+    pub fn quick() -> Self {
+        Self::by_quarters([10, 20, 40])
+    }
+
+    /// For `free` placement with its long slices: up to 24 epochs. At six epochs the level allows no
+    /// interval yet, so that the first interim analysis never stops the run.
+    pub fn free() -> Self {
+        Self::by_quarters([6, 12, 24])
+    }
+
+    /// One interim analysis at `n_epochs` with the whole 5 %.
+    pub fn fixed(n_epochs: usize) -> Self {
+        Self::new(&[(n_epochs, 0.05)])
+    }
+
+    /// The interim analysis that is due after exactly `n_epochs` epochs.
+    pub fn due(&self, n_epochs: usize) -> Option<InterimAnalysis> {
+        self.iter().find(|analysis| analysis.n_epochs == n_epochs)
+    }
+
+    /// The interim analysis that comes next when `n_epochs` are done.
+    pub fn after(&self, n_epochs: usize) -> Option<InterimAnalysis> {
+        self.iter().find(|analysis| analysis.n_epochs > n_epochs)
+    }
+
+    /// All interim analyses, first to last.
+    pub fn iter(&self) -> impl Iterator<Item = InterimAnalysis> {
+        self.0.iter().copied()
+    }
+
+    /// Epochs after which the run ends in any case.
+    pub fn n_max(&self) -> usize {
+        self.0.last().map_or(0, |analysis| analysis.n_epochs)
+    }
+
+    fn by_quarters(n_epochs: [usize; 3]) -> Self {
+        let pairs: Vec<(usize, f64)> = n_epochs.into_iter().zip(QUARTERS).collect();
+        Self::new(&pairs)
+    }
+
+    fn new(pairs: &[(usize, f64)]) -> Self {
+        let analysis = |(idx, &(n_epochs, alpha))| InterimAnalysis {
+            idx,
+            n_epochs,
+            alpha,
+            is_last: idx + 1 == pairs.len(),
+        };
+        Self(pairs.iter().enumerate().map(analysis).collect())
+    }
+}
+
+/// Why a run stops.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopCause {
+    /// The interval excludes zero.
+    ExcludesZero,
+    /// The interval lies inside ±δ.
+    InsideDelta,
+    /// It was the last interim analysis.
+    Last,
+    /// The measurement is invalid: more of it helps nobody.
+    Invalid,
+}
+
+/// What to do after an interim analysis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Run on to the next interim analysis.
+    Continue,
+    /// End here.
+    Stop(StopCause),
+}
+
+/// When an interim analysis ends the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StopRule {
+    /// `--precise`: a difference alone does not stop; the half-width must come down to the larger of
+    /// 0.01 and |θ|/2 as well. Going on is always allowed: every interim analysis has a level of its own.
+    pub is_precise: bool,
+}
+
+impl StopRule {
+    /// Decides after an interim analysis, from its interval of θ and the verdict on it at that level.
+    ///
+    /// Stops when the verdict is a difference, negligible or equivalent, when it is invalid, or at
+    /// the last interim analysis. The verdict may come from [`crate::stats::classify`] (the interval alone) or from
+    /// [`crate::stats::primary`] (downgrades included: a result that hangs on noisy epochs runs on).
+    ///
+    /// Example: θ = 0.03 [0.01, 0.05] is a difference and stops; with `--precise` it goes on, since
+    /// the half-width 0.02 is above 0.015.
+    pub fn decide(self, analysis: InterimAnalysis, theta: &Estimate, verdict: Verdict) -> Decision {
+        let is_narrow = theta.half_width() <= PRECISE_HALF_WIDTH.max(theta.value.abs() / 2.0);
+        let may_stop = is_narrow || !self.is_precise;
+        match verdict {
+            Verdict::Invalid => Decision::Stop(StopCause::Invalid),
+            Verdict::Equivalent => Decision::Stop(StopCause::InsideDelta),
+            Verdict::Difference | Verdict::Negligible if may_stop => {
+                Decision::Stop(StopCause::ExcludesZero)
+            }
+            _ if analysis.is_last => Decision::Stop(StopCause::Last),
+            _ => Decision::Continue,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::Value;
+
+    use super::*;
+    use crate::stats::distributions::normal_critical;
+    use crate::stats::hodges_lehmann;
+    use crate::stats::vectors::{close, floats, load};
+    use crate::stats::verdict::classify;
+
+    #[test]
+    fn the_presets_are_those_of_the_reference() {
+        let bounds = &load()["V5_group_sequential"]["boundaries"];
+        let analyses: Vec<InterimAnalysis> = InterimAnalyses::full().iter().collect();
+        let (alphas, zs) = (floats(&bounds["nominal_alpha"]), floats(&bounds["z"]));
+        let fractions = floats(&bounds["info_fraction"]);
+        for (idx, analysis) in analyses.iter().enumerate() {
+            close(analysis.alpha, alphas[idx], 0.0);
+            close(analysis.n_epochs as f64 / 120.0, fractions[idx], 1e-6);
+            close(normal_critical(analysis.alpha), zs[idx], 1e-3);
+        }
+        for (alpha, z) in QUARTERS.into_iter().zip([2.498, 2.407, 2.142]) {
+            close(normal_critical(alpha), z, 1e-3);
+        }
+    }
+
+    #[test]
+    fn an_interim_analysis_is_due_at_its_epoch_only() {
+        let analyses = InterimAnalyses::full();
+        assert_eq!(
+            analyses
+                .due(20)
+                .map(|analysis| (analysis.idx, analysis.is_last)),
+            Some((1, false))
+        );
+        assert_eq!(
+            analyses.due(120).map(|analysis| analysis.is_last),
+            Some(true)
+        );
+        assert_eq!(analyses.due(21), None);
+        assert_eq!(
+            (
+                InterimAnalyses::quick().n_max(),
+                InterimAnalyses::free().n_max()
+            ),
+            (40, 24)
+        );
+        assert_eq!(
+            InterimAnalyses::fixed(7)
+                .due(7)
+                .map(|analysis| analysis.is_last),
+            Some(true)
+        );
+    }
+
+    /// Walks the interim analyses over `theta` as an experiment would, checking each against the reference.
+    #[track_caller]
+    fn check(name: &str) {
+        let case = &load()["V5_group_sequential"]["input_and_expected"][name];
+        let (theta, expected) = (floats(&case["theta"]), &case["expected"]);
+        let rule = StopRule { is_precise: false };
+        for analysis in InterimAnalyses::full().iter() {
+            let found =
+                hodges_lehmann::estimate(&theta[..analysis.n_epochs], analysis.alpha).unwrap();
+            check_analysis(&found, &expected["looks"][analysis.idx]);
+            let verdict = classify(&found, 0.01);
+            if rule.decide(analysis, &found, verdict) != Decision::Continue {
+                assert_eq!(
+                    analysis.idx as u64 + 1,
+                    expected["stop_look"].as_u64().unwrap()
+                );
+                assert_eq!(
+                    reference_name(verdict),
+                    expected["verdict"].as_str().unwrap()
+                );
+                return;
+            }
+        }
+        panic!("{name} never stopped");
+    }
+
+    #[track_caller]
+    fn check_analysis(found: &Estimate, expected: &Value) {
+        let ends = floats(&expected["ci_log"]);
+        close(found.value, expected["hl_log"].as_f64().unwrap(), 1e-5);
+        close(found.lo, ends[0], 1e-5);
+        close(found.hi, ends[1], 1e-5);
+        assert_eq!(
+            !found.covers(0.0),
+            expected["excludes_zero"].as_bool().unwrap()
+        );
+        let is_inside = found.lies_within((-0.01_f64).ln_1p(), 0.01_f64.ln_1p());
+        assert_eq!(is_inside, expected["inside_margin"].as_bool().unwrap());
+    }
+
+    fn reference_name(verdict: Verdict) -> &'static str {
+        match verdict {
+            Verdict::Difference => "difference",
+            Verdict::Negligible => "difference_negligible",
+            Verdict::Equivalent => "equivalent",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Invalid => "invalid",
+        }
+    }
+
+    #[test]
+    fn runs_stop_where_the_reference_stops() {
+        check("difference_3pct");
+        check("equivalent_0pct");
+        check("inconclusive_noisy");
+        check("negligible_0.5pct");
+    }
+
+    #[test]
+    fn precise_runs_on_until_the_interval_is_narrow() {
+        let theta = |lo, hi| Estimate {
+            value: 0.03,
+            lo,
+            hi,
+            n: 10,
+        };
+        let analysis = InterimAnalyses::full().due(10).unwrap();
+        let decide = |is_precise, theta: Estimate| {
+            StopRule { is_precise }.decide(analysis, &theta, Verdict::Difference)
+        };
+        let stop = Decision::Stop(StopCause::ExcludesZero);
+        assert_eq!(decide(false, theta(0.01, 0.05)), stop);
+        assert_eq!(decide(true, theta(0.01, 0.05)), Decision::Continue);
+        assert_eq!(decide(true, theta(0.02, 0.04)), stop);
+    }
+
+    #[test]
+    fn an_interim_analysis_without_interval_runs_on() {
+        let analysis = InterimAnalyses::free().due(6).unwrap();
+        let theta = hodges_lehmann::estimate(&[0.1; 6], analysis.alpha).unwrap();
+        let decision =
+            StopRule { is_precise: false }.decide(analysis, &theta, classify(&theta, 0.01));
+        assert_eq!(decision, Decision::Continue);
+    }
+}

@@ -1,0 +1,313 @@
+//! The verdict on an interval of θ, and the reasons that take it back.
+//!
+//! Holds the table and its words, not the estimate; the sentence for a person is the report's. Called
+//! by `judge`, and by the experiment at its interim analyses.
+
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::stats::estimate::{Estimate, tax_pct};
+use crate::stats::range::{Count, MOST_COUNT, Probability, Real};
+
+/// What a comparison comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The interval excludes zero and reaches beyond ±δ.
+    Difference,
+    /// Real, but inside ±δ.
+    Negligible,
+    /// The interval holds zero and lies inside ±δ.
+    Equivalent,
+    /// More epochs or a quieter machine are needed.
+    Inconclusive,
+    /// The measurement cannot be used.
+    Invalid,
+}
+
+/// Who loses.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Direction {
+    /// The other arm is slower than the baseline.
+    OtherSlower,
+    /// The other arm is faster than the baseline.
+    OtherFaster,
+}
+
+/// Two parts of a run that are held against each other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Parts {
+    /// The disturbed epochs and the others.
+    Disturbed,
+    /// The first half of the run and the second.
+    Halves,
+}
+
+/// An effect whose direction is known and whose size is not.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct UncertainSize {
+    /// What makes it uncertain.
+    pub cause: SizeCause,
+    /// The least tax that is possible, percent; of the sign of [`Self::hi_pct`].
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub lo_pct: f64,
+    /// The largest tax that is possible, percent.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub hi_pct: f64,
+}
+
+impl UncertainSize {
+    pub(crate) fn new(cause: SizeCause, [lo_pct, hi_pct]: [f64; 2]) -> Self {
+        Self {
+            cause,
+            lo_pct,
+            hi_pct,
+        }
+    }
+}
+
+/// What makes the size of an effect uncertain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SizeCause {
+    /// It is another in the disturbed epochs than in the others.
+    Disturbed,
+    /// It is another in the second half of the run than in the first.
+    Drifted,
+    /// A part of it is made right after each change between the arms.
+    UnevenStart,
+}
+
+/// Why a verdict is what it is.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Reason {
+    /// The interval excludes zero.
+    ExcludesZero,
+    /// The interval lies inside ±δ.
+    InsideDelta,
+    /// The interval is too wide to say.
+    TooWide {
+        /// Half the interval of the tax, in points.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
+        half_width_pct: f64,
+        /// The least tax that cannot be excluded.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
+        lo_pct: f64,
+        /// The largest tax that cannot be excluded.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "Real")]
+        hi_pct: f64,
+        /// Epochs after which the interval would be as narrow as ±δ.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
+        n_epochs_needed: u64,
+    },
+    /// Too few epochs for any interval at this level.
+    TooFewEpochs {
+        /// Epochs there are.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
+        have: u64,
+        /// Epochs the level needs.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "Count")]
+        need: u64,
+    },
+    /// θ differs between two parts of the run, and they do not both say what the run says.
+    PartsDiffer {
+        /// Which parts.
+        parts: Parts,
+        /// Epochs of each.
+        #[serde(deserialize_with = "Count::read")]
+        #[schemars(with = "[Count; 2]")]
+        n_epochs: [u64; 2],
+        /// The tax of each in percent.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "[Real; 2]")]
+        tax_pct: [f64; 2],
+        /// The verdict of each, at a level of 5 %.
+        verdicts: [Verdict; 2],
+        /// Who loses in each.
+        directions: [Option<Direction>; 2],
+        /// p-value of "no difference between the parts", by ranks.
+        #[serde(deserialize_with = "Probability::read")]
+        #[schemars(with = "Probability")]
+        p_value: f64,
+        /// The verdict before this objection.
+        verdict: Verdict,
+    },
+    /// The first 10 ms of the windows could make more than a quarter of the effect.
+    GuardTransient {
+        /// Their rate over that of the rest, `[baseline, other]`; 1 when all is well.
+        #[serde(deserialize_with = "Real::read")]
+        #[schemars(with = "[Real; 2]")]
+        ratios: [f64; 2],
+        /// The verdict before this objection.
+        verdict: Verdict,
+    },
+    /// The measurement cannot be used.
+    Invalid {
+        /// What made it so, one each.
+        reasons: Vec<String>,
+    },
+}
+
+impl Verdict {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Difference => "difference",
+            Self::Negligible => "negligible",
+            Self::Equivalent => "equivalent",
+            Self::Inconclusive => "inconclusive",
+            Self::Invalid => "invalid",
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// The verdict that an interval of θ alone gives, read against ±δ = [ln(1−δ), ln(1+δ)].
+///
+/// `delta` is a fraction in (0, 1). Never gives [`Verdict::Invalid`]; without an interval it is
+/// inconclusive. Ends on zero or on ±δ count as holding zero and as inside.
+///
+/// Example, δ = 0.01: [0.02, 0.04] difference, [0.001, 0.009] negligible, [−0.005, 0.005] equivalent,
+/// [−0.02, 0.04] inconclusive.
+pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
+    let is_inside = theta.lies_within((-delta).ln_1p(), delta.ln_1p());
+    match (theta.covers(0.0), is_inside) {
+        (false, false) => Verdict::Difference,
+        (false, true) => Verdict::Negligible,
+        (true, true) => Verdict::Equivalent,
+        (true, false) => Verdict::Inconclusive,
+    }
+}
+
+/// Who loses, where the verdict says that somebody does.
+pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
+    match verdict {
+        Verdict::Difference | Verdict::Negligible if theta.lo > 0.0 => Some(Direction::OtherSlower),
+        Verdict::Difference | Verdict::Negligible => Some(Direction::OtherFaster),
+        _ => None,
+    }
+}
+
+/// The reason that belongs to [`classify`]'s verdict. `need` = epochs an interval needs.
+pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need: u64) -> Reason {
+    match verdict {
+        Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,
+        Verdict::Equivalent => Reason::InsideDelta,
+        _ if !theta.has_interval() => Reason::TooFewEpochs {
+            have: theta.n as u64,
+            need,
+        },
+        _ => {
+            let tax = theta.map_monotone(tax_pct);
+            let widths = theta.half_width() / delta;
+            Reason::TooWide {
+                half_width_pct: tax.half_width(),
+                lo_pct: tax.lo,
+                hi_pct: tax.hi,
+                n_epochs_needed: (theta.n as f64 * widths * widths).ceil().min(MOST_COUNT) as u64,
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::vectors::close;
+
+    fn theta(lo: f64, hi: f64) -> Estimate {
+        Estimate {
+            value: f64::midpoint(lo, hi),
+            lo,
+            hi,
+            n: 10,
+        }
+    }
+
+    #[track_caller]
+    fn check(lo: f64, hi: f64, verdict: Verdict, who: Option<Direction>) {
+        let theta = theta(lo, hi);
+        assert_eq!(classify(&theta, 0.01), verdict);
+        assert_eq!(direction(&theta, verdict), who);
+    }
+
+    #[test]
+    fn the_table_is_read_from_top_to_bottom() {
+        let (slower, faster) = (Some(Direction::OtherSlower), Some(Direction::OtherFaster));
+        check(0.02, 0.04, Verdict::Difference, slower);
+        check(0.005, 0.04, Verdict::Difference, slower);
+        check(-0.04, -0.02, Verdict::Difference, faster);
+        check(0.001, 0.009, Verdict::Negligible, slower);
+        check(-0.009, -0.001, Verdict::Negligible, faster);
+        check(-0.005, 0.005, Verdict::Equivalent, None);
+        check(0.0, 0.005, Verdict::Equivalent, None);
+        check(-0.02, 0.04, Verdict::Inconclusive, None);
+        check(
+            f64::NEG_INFINITY,
+            f64::INFINITY,
+            Verdict::Inconclusive,
+            None,
+        );
+    }
+
+    #[test]
+    fn a_verdict_is_printed_as_it_is_saved() {
+        for verdict in [
+            Verdict::Difference,
+            Verdict::Negligible,
+            Verdict::Equivalent,
+            Verdict::Inconclusive,
+            Verdict::Invalid,
+        ] {
+            let saved = serde_json::to_value(verdict).unwrap();
+            assert_eq!(saved, verdict.to_string());
+        }
+    }
+
+    #[test]
+    fn delta_holds_on_the_ratio_not_on_its_logarithm() {
+        check(-0.01005, 0.00995, Verdict::Equivalent, None);
+        check(-0.01006, 0.00995, Verdict::Inconclusive, None);
+        check(-0.01005, 0.00996, Verdict::Inconclusive, None);
+    }
+
+    #[test]
+    fn an_open_answer_says_what_it_takes() {
+        let reason = plain_reason(&theta(-0.02, 0.04), Verdict::Inconclusive, 0.01, 9);
+        let Reason::TooWide {
+            half_width_pct,
+            lo_pct,
+            hi_pct,
+            n_epochs_needed,
+        } = reason
+        else {
+            panic!("{reason:?}");
+        };
+        close(lo_pct, -2.020_134, 1e-5);
+        close(hi_pct, 3.921_056, 1e-5);
+        close(half_width_pct, 2.970_595, 1e-5);
+        assert!((90..=91).contains(&n_epochs_needed), "{n_epochs_needed}");
+        let none = Estimate::without_interval(0.1, 4);
+        assert_eq!(
+            plain_reason(&none, Verdict::Inconclusive, 0.01, 9),
+            Reason::TooFewEpochs { have: 4, need: 9 }
+        );
+    }
+}

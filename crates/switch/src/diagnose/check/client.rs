@@ -1,0 +1,193 @@
+//! Who the client is: a process, a user, or we ourselves.
+
+use looptax_advise::check::Confinement;
+use looptax_host::discover::{NamespaceId, Server, process};
+use looptax_host::kernel;
+use looptax_host::read::system_text as read;
+use looptax_model::failure::Failure;
+
+use super::rights::Rights;
+use crate::diagnose::socket_of::Near;
+
+/// A client that would use the socket.
+#[derive(Debug)]
+pub struct Client {
+    /// Its process, where it is one that runs.
+    pub pid: Option<u32>,
+    /// Whom to become; `None`: we are the client.
+    pub rights: Option<Rights>,
+    /// Its user's name, or number.
+    pub user: String,
+    /// For a person.
+    pub shown: String,
+    /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
+    pub network: Option<NamespaceId>,
+    /// What confines it.
+    pub confinement: Confinement,
+}
+
+impl Client {
+    /// Finds it by process or user.
+    pub fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
+        let passwd = read("/etc/passwd");
+        if let Some(pid) = pid {
+            let Some(found) = process(pid) else {
+                return Err(Failure::usage(
+                    format!("there is no process {pid}, or it may not be looked at"),
+                    "`looptax find` lists the clients",
+                ));
+            };
+            let user = name_of(&passwd, found.uid);
+            return Ok(Self {
+                pid: Some(pid),
+                shown: format!("{} {pid} ({user})", found.program_name()),
+                network: found.network,
+                user,
+                rights: Some(Rights {
+                    uid: found.uid,
+                    gid: found.gid,
+                    groups: found.groups,
+                }),
+                confinement: confinement(&pid.to_string()),
+            });
+        }
+        if let Some(name) = user {
+            let Some(rights) = rights_of(&passwd, &read("/etc/group"), name) else {
+                return Err(Failure::usage(
+                    format!("there is no user `{name}` in /etc/passwd"),
+                    "--pid takes the client's process instead",
+                ));
+            };
+            return Ok(Self {
+                pid: None,
+                rights: Some(rights),
+                user: name.to_owned(),
+                shown: name.to_owned(),
+                network: own_network(),
+                confinement: match confinement("self") {
+                    // The kernel has nothing to confine with.
+                    Confinement::Absent => Confinement::Absent,
+                    // What confines a shell says nothing about a service.
+                    _ => Confinement::Unknown,
+                },
+            });
+        }
+        let user = name_of(&passwd, rustix::process::geteuid().as_raw());
+        Ok(Self {
+            pid: None,
+            rights: None,
+            shown: format!("{user} (you; --user or --pid name the client)"),
+            network: own_network(),
+            user,
+            confinement: confinement("self"),
+        })
+    }
+
+    /// The option that names it to another `check`, after a space; nothing where it is we.
+    pub fn option(&self) -> String {
+        match (self.pid, &self.rights) {
+            (Some(pid), _) => format!(" --pid {pid}"),
+            (None, Some(_)) => format!(" --user {}", self.user),
+            (None, None) => String::new(),
+        }
+    }
+
+    /// What runs here, as it sees it.
+    pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
+        Near {
+            servers,
+            network: self.network,
+        }
+    }
+
+    /// The file that leads to its network namespace, where that is not ours.
+    pub fn other_network(&self) -> Option<String> {
+        let pid = self.pid?;
+        (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
+    }
+}
+
+fn own_network() -> Option<NamespaceId> {
+    process(std::process::id()).and_then(|own| own.network)
+}
+
+/// A user's name, else the number.
+pub(super) fn user_name(uid: u32) -> String {
+    name_of(&read("/etc/passwd"), uid)
+}
+
+/// The name in `/etc/passwd`, else the number.
+pub(super) fn name_of(passwd: &str, uid: u32) -> String {
+    let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());
+    let line = passwd.lines().find(has_id);
+    let name = line.and_then(|line| line.split(':').next());
+    name.map_or_else(|| uid.to_string(), str::to_owned)
+}
+
+fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
+    let fields: Vec<&str> = passwd
+        .lines()
+        .map(|line| line.split(':').collect::<Vec<_>>())
+        .find(|fields| fields.first() == Some(&name))?;
+    let (uid, gid) = (fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?);
+    let groups = group.lines().filter_map(|line| {
+        let fields: Vec<&str> = line.split(':').collect();
+        let is_member = fields.get(3)?.split(',').any(|member| member == name);
+        is_member.then(|| fields[2].parse().ok())?
+    });
+    Some(Rights {
+        uid,
+        gid,
+        groups: groups.collect(),
+    })
+}
+
+/// The label of a process; `unconfined` is none.
+fn confinement(process: &str) -> Confinement {
+    match kernel::text(format!("/proc/{process}/attr/current")) {
+        Ok(label) => {
+            let label = label.trim_end_matches(['\0', '\n']).to_owned();
+            // SELinux names the unconfined domain in its third part.
+            let is_free = label.is_empty()
+                || label.starts_with("unconfined")
+                || label
+                    .split(':')
+                    .nth(2)
+                    .is_some_and(|it| it.starts_with("unconfined"));
+            if is_free {
+                Confinement::None
+            } else {
+                Confinement::Label(label)
+            }
+        }
+        // No module: the kernel refuses the question itself.
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => {
+            Confinement::Absent
+        }
+        Err(_) => Confinement::Unknown,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\nwww-data:x:33:33:w:/var/www:/bin/sh\n";
+    const GROUP: &str = "root:x:0:\nredis:x:110:www-data,other\nmail:x:8:other\n";
+
+    #[test]
+    fn a_user_has_the_groups_that_list_it() {
+        let rights = rights_of(PASSWD, GROUP, "www-data").unwrap();
+        let expected = Rights {
+            uid: 33,
+            gid: 33,
+            groups: vec![110],
+        };
+        assert_eq!(rights, expected);
+        assert_eq!(rights_of(PASSWD, GROUP, "nobody-there"), None);
+        assert_eq!(
+            (name_of(PASSWD, 33), name_of(PASSWD, 99)),
+            ("www-data".to_owned(), "99".to_owned())
+        );
+    }
+}

@@ -1,0 +1,486 @@
+//! One login over either endpoint, and what the server says of it.
+//!
+//! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count.
+//! Over the socket it is made with the client's rights where it can be reached with them, since `peer`
+//! and `unix_socket` ask the kernel who connects.
+
+mod hba_file;
+mod mysql;
+mod postgres;
+mod sides;
+
+use std::io;
+use std::os::fd::AsFd;
+use std::path::Path;
+use std::thread;
+
+use looptax_advise::check;
+use looptax_bench::path::{Conversation, Endpoint, Limits, PathError, Sealing, TRUST_PEER};
+use looptax_host::discover::{Place, SocketFile};
+use looptax_host::kernel;
+use looptax_model::dsn::{Address, Protocol, Secret};
+use looptax_model::failure::with_causes;
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+use looptax_redirect::SocketName;
+use looptax_wire::Login;
+use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
+
+use super::rights::Rights;
+use super::socket_handle::SocketHandle;
+use crate::diagnose::listener::{Listener, another};
+pub use hba_file::{HbaFile, hba_file};
+pub(super) use sides::Sides;
+use sides::{Opened, Refused};
+
+/// MySQL's and MariaDB's number for a database that an account may not have.
+///
+/// # Source
+/// dev.mysql.com, server error message reference: `ER_DBACCESS_DENIED_ERROR`.
+const DATABASE_DENIED: &str = "1044";
+
+/// What the two logins show.
+pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
+    let mut login = login(sides.address);
+    let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
+    let (mut over_tcp, mut over_unix) = log_in(&login);
+    // One of the environment, which no client of this address sends.
+    let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
+        .is_err_and(|why| why.is_needless_password);
+    if is_needless {
+        login.password = Secret::new(String::new());
+        (over_tcp, over_unix) = log_in(&login);
+    }
+    for side in [&over_tcp, &over_unix] {
+        if let Some(point) = stranger(side) {
+            return vec![point];
+        }
+    }
+    over_tcp.keep_unfit_login();
+    over_unix.keep_unfit_login();
+    let how = format!(
+        "logged in over TCP, and over the socket as {}, and asked the server who it is",
+        over_unix.whom
+    );
+    if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
+        return vec![
+            Point::new(
+                Topic::Account,
+                PointCode::LoginNotTried,
+                Outcome::Unknown,
+                format!("not tried over the socket: {why}"),
+                how,
+            )
+            .with_next("mend the path first"),
+        ];
+    }
+    let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
+    let mut points = vec![match listens_on_both(sides) {
+        // The login may not ask, as an access list of Redis has it.
+        Some(point) if tcp.is_none() || unix.is_none() => point,
+        _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
+    }];
+    points.extend(check::demanded_tls(sides.address, over_tcp.is_sealed()));
+    let n_of_servers = points.len();
+    match sides.address.protocol {
+        Protocol::Mysql => {
+            points.extend(mysql::points(&mut over_tcp, &mut over_unix, &login));
+        }
+        Protocol::Postgres => {
+            let login_point = entered(&over_tcp, &over_unix, sides);
+            points.extend(postgres::points(
+                login_point,
+                (&mut over_tcp, &mut over_unix),
+                sides,
+                &login.user,
+            ));
+        }
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Mongodb
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => {
+            let mut point = entered(&over_tcp, &over_unix, sides);
+            if is_needless {
+                point.how += "; without LOOPTAX_PASSWORD, for the server wants no password";
+            }
+            points.push(point);
+        }
+    }
+    if let Some(point) = unfit(&[&over_tcp, &over_unix], &how) {
+        points.truncate(n_of_servers);
+        points.push(point);
+    }
+    points
+}
+
+/// What is said where nobody logs in, since it may be anybody who listens there.
+fn stranger(opened: &Opened) -> Option<Point> {
+    let why = opened.conversation.as_ref().err()?;
+    let point = Point::new(
+        Topic::Account,
+        PointCode::PeerUnproved,
+        Outcome::Unknown,
+        why.words.clone(),
+        "asked the kernel whose process listens there, before anything was sent",
+    );
+    why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
+}
+
+/// Whether a server of this protocol asks who one is.
+pub(super) const fn has_logins(protocol: Protocol) -> bool {
+    !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
+}
+
+/// What is known where nobody logs in, since the server asks nobody who one is.
+pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
+    let known = listens_on_both(sides).or_else(|| listens_elsewhere(sides));
+    let point = known.unwrap_or_else(|| {
+        let title = sides.address.protocol.title();
+        Point::new(
+            Topic::SameServer,
+            PointCode::ServerSameUnknown,
+            Outcome::Unknown,
+            format!("{title} has no login that would tell who is behind the port and behind the socket"),
+            "looked at the listening sockets of every process",
+        )
+        .with_next("look whether the socket is that server's own; a page asked for over it shows that it works")
+    });
+    vec![point]
+}
+
+/// The login of a client that takes the socket already.
+pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
+    let mut opened = over_unix(sides, &login(sides.address));
+    opened.keep_unfit_login();
+    let how = format!("logged in over the socket as {}", opened.whom);
+    if let Some(point) = stranger(&opened).or_else(|| unfit(&[&opened], &how)) {
+        return point;
+    }
+    let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
+    let refused = match (&opened.conversation, &opened.database_refusal) {
+        (Ok(_), None) => {
+            let what = "the login works over the socket".to_owned();
+            return point(PointCode::LoginWorks, Outcome::Pass, what);
+        }
+        (Ok(_), Some(why)) => why,
+        (Err(why), _) => &why.words,
+    };
+    let what = format!("over the socket: {refused}");
+    point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(
+        "look at user, password and database; `looptax check` of the server's address over TCP says what the account lacks on the socket",
+    )
+}
+
+/// What is known without a login, for want of a user or a password: nobody logs in with a guess.
+pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
+    // Where no password is wanted there is nothing to guess.
+    if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
+        let tried = points(sides);
+        if tried.iter().any(|it| it.code == PointCode::LoginWorks) {
+            return tried;
+        }
+    }
+    let user = match (&sides.address.user, sides.address.protocol) {
+        (Some(user), _) => format!("{user}@"),
+        (None, Protocol::Redis) => String::new(),
+        (None, _) => "USER@".to_owned(),
+    };
+    let mut points = vec![
+        Point::new(
+            Topic::Account,
+            PointCode::CredentialsUnknown,
+            Outcome::Unknown,
+            format!("not logged in, since {why}: account, rights and TLS are open"),
+            "nothing was tried with guessed words".to_owned(),
+        )
+        .with_next(format!(
+            "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}{}",
+            sides.address.protocol,
+            sides.tcp,
+            sides.address.database.as_deref().unwrap_or_default(),
+            sides.client.option()
+        )),
+    ];
+    points.extend(check::demanded_tls(sides.address, false));
+    if let (Protocol::Postgres, Some(user), false) = (
+        sides.address.protocol,
+        &sides.address.user,
+        sides.is_pooler(),
+    ) {
+        points.push(postgres::rules_unasked(sides, user));
+    }
+    points
+}
+
+fn login(address: &Address) -> Login {
+    let password = match &address.password {
+        Some(password) => password.clone(),
+        None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
+    };
+    let usual = match address.protocol {
+        Protocol::Postgres => "postgres",
+        Protocol::Mysql => "root",
+        Protocol::Redis
+        | Protocol::Memcached
+        | Protocol::Mongodb
+        | Protocol::Fastcgi
+        | Protocol::Http
+        | Protocol::Echo => "",
+    };
+    Login {
+        user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
+        password,
+        database: address.database.clone(),
+        accounts: address.accounts.clone(),
+        ..Login::default()
+    }
+}
+
+/// From the client's network namespace, by a thread that goes there: every one has a loopback of its own.
+fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
+    let endpoint = Endpoint::Tcp(sides.tcp);
+    let place = sides.client.other_network();
+    let tried = on_a_thread(|| {
+        if let Some(place) = &place {
+            let network = kernel::open(place)?;
+            move_into_link_name_space(network.as_fd(), Some(LinkNameSpaceType::Network))?;
+        }
+        Ok(open(sides.address, &endpoint, login))
+    });
+    let (opened, database_refusal) = match tried {
+        Ok((opened, refusal)) => (opened.map_err(|error| Refused::from(&error)), refusal),
+        Err(error) => {
+            let words = format!("cannot enter the network namespace of the client: {error}");
+            (Err(Refused::before_the_server(words)), None)
+        }
+    };
+    Opened {
+        conversation: opened,
+        database_refusal,
+        whom: "ourselves".to_owned(),
+        is_met: true,
+        unfit: Vec::new(),
+    }
+}
+
+/// Asks over both ways at once: a server that hangs is silent over both, and is waited for once.
+fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
+    thread::scope(|scope| {
+        let asking = scope.spawn(over_tcp);
+        let over_unix = over_unix();
+        match asking.join() {
+            Ok(over_tcp) => (over_tcp, over_unix),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+/// What a thread finds that becomes somebody else on the way.
+fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
+    thread::scope(|scope| {
+        let working = scope.spawn(work);
+        working
+            .join()
+            .unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+    })
+}
+
+/// With the client's rights, by a thread that takes them; with our own where the client does not reach
+/// the socket.
+fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
+    let client = sides.is_reachable.then_some(sides.client);
+    let rights = client.and_then(|client| client.rights.as_ref());
+    let path = Path::new(&sides.socket.file);
+    let mut is_met = false;
+    let mut database_refusal = None;
+    let tried = SocketHandle::open(path, client).and_then(|socket| {
+        let (opened, refusal) = on_a_thread(|| {
+            rights.map_or(Ok(()), Rights::take)?;
+            Ok(open(sides.address, &socket.endpoint(), login))
+        })?;
+        is_met = matches!(opened, Ok(_) | Err(PathError::Protocol { .. }));
+        database_refusal = refusal.map(|words| socket.named(&words, path));
+        Ok(opened.map_err(|error| {
+            let refused = Refused::from(&error);
+            Refused {
+                words: socket.named(&refused.words, path),
+                ..refused
+            }
+        }))
+    });
+    Opened {
+        conversation: tried.unwrap_or_else(|error| {
+            let words = format!("cannot connect to {}: {error}", path.display());
+            Err(Refused::before_the_server(words))
+        }),
+        database_refusal,
+        whom: match rights {
+            Some(_) => sides.client.user.clone(),
+            None => "ourselves".to_owned(),
+        },
+        is_met,
+        unfit: Vec::new(),
+    }
+}
+
+/// Logs in, over TLS where the URL demands it of TCP or the server refuses the login without; without the database
+/// where the account may not have that, whose words come beside.
+fn open(
+    address: &Address,
+    endpoint: &Endpoint,
+    login: &Login,
+) -> (Result<Conversation, PathError>, Option<String>) {
+    let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
+    let sealing = match (&address.tls, &address.no_tls) {
+        (Some(_), _) if is_tcp => Sealing::Always,
+        (None, Some(_)) => Sealing::Never,
+        _ => Sealing::IfRefused,
+    };
+    let (protocol, limits) = (address.protocol, Limits::default());
+    let log_in =
+        |login: &Login| Conversation::open_as_wanted(protocol, endpoint, login, sealing, limits);
+    let opened = log_in(login);
+    let Err(error) = &opened else {
+        return (opened, None);
+    };
+    let refused = Refused::from(error);
+    if protocol != Protocol::Mysql || refused.code.as_deref() != Some(DATABASE_DENIED) {
+        return (opened, None);
+    }
+    let without = Login {
+        database: None,
+        ..login.clone()
+    };
+    (log_in(&without), Some(refused.words))
+}
+
+/// What the kernel says of both endpoints, where one process listens on them.
+fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
+    let server = sides.server?;
+    let file = Path::new(&sides.socket.file);
+    let is_it = |place: &Place| matches!(place, Place::Path { path, file: SocketFile::Present { .. } } if path == file);
+    server.seen_endpoints().find(|it| is_it(&it.place))?;
+    Some(Point::new(
+        Topic::SameServer,
+        PointCode::ServerSame,
+        Outcome::Pass,
+        format!(
+            "one process listens on both: {}, pid {}",
+            server.name(),
+            server.process.pid
+        ),
+        "looked at the listening sockets of every process",
+    ))
+}
+
+/// What the kernel says of both endpoints, where the process on the socket does not have the port.
+fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
+    // The port of another network is not in our lists.
+    if sides.client.other_network().is_some() {
+        return None;
+    }
+    let socket = SocketName::Path(sides.socket.file.clone().into());
+    let who = another(&Listener::of(&socket).ok()?, sides.tcp)?;
+    let over_tcp = sides.server.map(|server| {
+        let (name, pid) = (server.name(), server.process.pid);
+        format!("over TCP {name}, pid {pid}, ")
+    });
+    let over_tcp = over_tcp.unwrap_or_default();
+    let point = Point::new(
+        Topic::SameServer,
+        PointCode::ServersDiffer,
+        Outcome::Fail,
+        format!("two servers: {over_tcp}over the socket {who}"),
+        "connected to the socket, and asked the kernel who listens on it and on the port",
+    );
+    Some(point.with_next("name the socket of the server on that port: `looptax find` lists both"))
+}
+
+fn identity(opened: &mut Opened) -> Option<String> {
+    let conversation = opened.conversation.as_mut().ok()?;
+    let id = conversation.connection_id();
+    match conversation.server_view(&[id]) {
+        Ok(view) => Some(view.identity),
+        Err(error) => {
+            // One that tells nothing, or not to this account, has not answered wrongly; what MySQL and PostgreSQL refuse
+            // is told of the account below.
+            let is_told_below = matches!(
+                conversation.protocol(),
+                Protocol::Mysql | Protocol::Postgres
+            );
+            let is_refused = error.refusal().is_some() && is_told_below;
+            if !error.is_untold() && !is_refused {
+                opened.unfit.push(with_causes(&error));
+            }
+            None
+        }
+    }
+}
+
+/// What is said where answers are none to what was asked: whoever lets anybody in may answer anything.
+fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
+    let mut told = opened.iter().flat_map(|it| &it.unfit);
+    let first = told.next()?;
+    let n_more = told.count();
+    let more = if n_more > 0 {
+        format!("; and {n_more} more such answers")
+    } else {
+        String::new()
+    };
+    let point = Point::new(
+        Topic::Account,
+        PointCode::AnswersUnfit,
+        Outcome::Unknown,
+        format!(
+            "what is answered is no answer to what was asked, so nothing is known of the account: {first}{more}"
+        ),
+        how,
+    );
+    Some(point.with_next(
+        "ask it with the server's own client: SELECT CURRENT_USER, or INFO; what answers otherwise is no server, or a proxy that answers itself",
+    ))
+}
+
+/// Whether the login works over both; no more is to be known of Redis and memcached, and a role of
+/// PostgreSQL is the same one over either.
+fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
+    let is_client = sides.is_reachable || sides.client.rights.is_none();
+    let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
+        (Ok(_), Ok(_)) => (
+            PointCode::LoginWorks,
+            Outcome::Pass,
+            "the login works over both".to_owned(),
+        ),
+        // Who we are may be the reason.
+        (Ok(_), Err(why)) if !is_client => (
+            PointCode::LoginFailsForUs,
+            Outcome::Unknown,
+            format!(
+                "the login works over TCP; over the socket it fails for us, who are not the client: {why}"
+            ),
+        ),
+        (Ok(_), Err(why)) => (
+            PointCode::LoginFailsOverSocket,
+            Outcome::Fail,
+            format!("the login works over TCP, but over the socket: {why}"),
+        ),
+        (Err(why), Ok(_)) => (
+            PointCode::LoginFailsOverTcp,
+            Outcome::Note,
+            format!("the login works over the socket, but over TCP: {why}"),
+        ),
+        (Err(why), Err(_)) => (
+            PointCode::LoginFails,
+            Outcome::Unknown,
+            format!("the login fails over both: {why}"),
+        ),
+    };
+    Point::new(
+        Topic::Login,
+        code,
+        outcome,
+        what,
+        format!("logged in over TCP, and over the socket as {}", unix.whom),
+    )
+}

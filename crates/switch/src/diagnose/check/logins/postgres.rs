@@ -1,0 +1,100 @@
+//! Which line of PostgreSQL's `pg_hba.conf` lets a role in.
+
+use looptax_advise::check::{Hba, Known, Refusal, SocketLine, postgres_logins, postgres_rules};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+use super::hba_file;
+use super::sides::{Opened, Sides};
+
+/// The first version whose rules have patterns.
+const WITH_PATTERNS: u32 = 160_000;
+
+/// The login over both, and the rules that decide it.
+pub(super) fn points(
+    login: Point,
+    (tcp, unix): (&mut Opened, &mut Opened),
+    sides: &Sides<'_>,
+    user: &str,
+) -> Vec<Point> {
+    // A pooler's rules are its own, and in another file.
+    if sides.is_pooler() {
+        return vec![login];
+    }
+    let refusal = unix.conversation.as_ref().err().map(Refusal::from);
+    let either = [tcp, unix].into_iter().find(|it| it.conversation.is_ok());
+    let (rules, line) = rules(sides, user, either);
+    postgres_logins(login, rules, refusal.as_ref(), line)
+}
+
+/// What is known without a login.
+pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
+    rules(sides, user, None).0
+}
+
+/// Which lines decide, where the file can be read, and one for the socket that lets in as TCP does.
+fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
+    let database = sides.address.database.as_deref().unwrap_or(user);
+    let file = sides.server.and_then(hba_file);
+    let mut hba = file
+        .as_ref()
+        .map_or_else(Hba::default, |file| Hba::parse(&file.text));
+    if let Some(opened) = opened {
+        settle(&mut hba, user, database, opened);
+    }
+    let line = hba.socket_line(database, user, sides.tcp.ip());
+    let Some(file) = file else {
+        let point = Point::new(
+            Topic::Hba,
+            PointCode::HbaNotReadable,
+            Outcome::Unknown,
+            "the file was not found, or may not be read",
+            "looked where its command line and its configuration say, else in its data folder",
+        )
+        .with_next("run it as root, or look at SELECT * FROM pg_hba_file_rules");
+        return (point, line);
+    };
+    let (ip, client) = (sides.tcp.ip(), &sides.client.user);
+    let point = postgres_rules(&hba, database, user, ip, client, &file.path);
+    (point, line)
+}
+
+/// By what any role may ask; what the server does not answer stays open.
+fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
+    let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
+    let of_user = quoted(user);
+    let roles = opened.ask(|it| {
+        let roles = it.column(&format!(
+            "WITH RECURSIVE of AS (SELECT oid FROM pg_roles WHERE rolname = {of_user} \
+             UNION SELECT roleid FROM pg_auth_members JOIN of ON member = of.oid) \
+             SELECT rolname::text FROM pg_roles JOIN of USING (oid)"
+        ))?;
+        // One is a member of oneself.
+        let has_own = roles.iter().any(|it| it == user);
+        has_own
+            .then_some(roles)
+            .ok_or_else(|| it.unfit("roles, and one's own among them", "others"))
+    });
+    let version =
+        opened.ask_surely(|it| it.number::<u32>("SELECT current_setting('server_version_num')"));
+    let (Some(roles), Some(version)) = (roles, version) else {
+        return;
+    };
+    let known = Known {
+        user,
+        database,
+        roles: &roles,
+    };
+    hba.settle(&known, |pattern, name| {
+        if version < WITH_PATTERNS {
+            return Some(name.strip_prefix('/') == Some(pattern));
+        }
+        let (name, pattern) = (quoted(name), quoted(pattern));
+        opened.ask(
+            |it| match &*it.cell(&format!("SELECT ({name} ~ {pattern})::text"))? {
+                "true" => Ok(true),
+                "false" => Ok(false),
+                other => Err(it.unfit("true or false", other)),
+            },
+        )
+    });
+}

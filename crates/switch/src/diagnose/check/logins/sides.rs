@@ -1,0 +1,202 @@
+//! What is known before the logins over TCP and over the socket, and what each of the two leaves.
+//!
+//! Plain data for `logins` and for the questions of each protocol.
+
+use std::fmt;
+use std::net::SocketAddr;
+
+use looptax_advise::check::Refusal;
+use looptax_bench::path::{Conversation, PathError};
+use looptax_host::discover::Server;
+use looptax_model::dsn::Address;
+use looptax_model::failure::with_causes;
+use looptax_wire::WireError;
+
+use crate::diagnose::check::client::Client;
+use crate::diagnose::socket_of::SocketOf;
+
+/// A login that is to be compared over both transports: who makes it, and where each of them leads.
+pub(in crate::diagnose::check) struct Sides<'a> {
+    pub address: &'a Address,
+    pub tcp: SocketAddr,
+    pub socket: &'a SocketOf,
+    pub server: Option<&'a Server>,
+    pub client: &'a Client,
+    /// Whether the client reaches the socket; else we log in as ourselves, to tell at least the rest.
+    pub is_reachable: bool,
+}
+
+impl Sides<'_> {
+    /// Whether what listens there hands logins on, and has no rules of PostgreSQL's.
+    pub(in crate::diagnose::check) fn is_pooler(&self) -> bool {
+        self.server.is_some_and(|it| it.kind.is_pooler())
+    }
+}
+
+/// A connection that is logged in, or why it is not.
+pub(in crate::diagnose::check) struct Opened {
+    pub conversation: Result<Conversation, Refused>,
+    /// What the server said of the database, where it lets one in without it alone.
+    pub database_refusal: Option<String>,
+    /// Who opened it, for a person.
+    pub whom: String,
+    /// Whether somebody was there, who may then have refused us.
+    pub is_met: bool,
+    /// Answers that were none to what was asked, in words.
+    pub unfit: Vec<String>,
+}
+
+impl Opened {
+    /// Why the login failed, where whoever answered is no such server.
+    pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
+        let why = self.conversation.as_ref().err();
+        let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
+        self.unfit.extend(unfit);
+    }
+
+    /// What the server told; `None` where it refused. What is neither is kept, for then nothing is known.
+    pub(in crate::diagnose::check) fn told<T>(
+        &mut self,
+        answer: Result<T, WireError>,
+    ) -> Option<T> {
+        match answer {
+            Ok(told) => Some(told),
+            Err(WireError::Server { .. }) => None,
+            Err(error) => {
+                self.unfit.push(with_causes(&error));
+                None
+            }
+        }
+    }
+
+    /// The same of what every server tells to everybody.
+    pub(in crate::diagnose::check) fn must_tell<T>(
+        &mut self,
+        answer: Result<T, WireError>,
+    ) -> Option<T> {
+        if let Err(refusal @ WireError::Server { .. }) = &answer {
+            self.unfit.push(with_causes(refusal));
+        }
+        self.told(answer)
+    }
+
+    /// Asks, where somebody is logged in.
+    pub(in crate::diagnose::check) fn ask<T>(
+        &mut self,
+        question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
+    ) -> Option<T> {
+        let answer = question(self.conversation.as_mut().ok()?);
+        self.told(answer)
+    }
+
+    /// Asks what every server tells to everybody.
+    pub(in crate::diagnose::check) fn ask_surely<T>(
+        &mut self,
+        question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
+    ) -> Option<T> {
+        let answer = question(self.conversation.as_mut().ok()?);
+        self.must_tell(answer)
+    }
+}
+
+impl Opened {
+    /// Whether it is over TLS.
+    pub(in crate::diagnose::check) fn is_sealed(&self) -> bool {
+        let opened = self.conversation.as_ref();
+        opened.is_ok_and(|it| it.facts().tls.is_some())
+    }
+}
+
+impl Drop for Opened {
+    /// Whoever comes to ask leaves as a client should.
+    fn drop(&mut self) {
+        let left = Refused::before_the_server(String::new());
+        if let Ok(conversation) = std::mem::replace(&mut self.conversation, Err(left)) {
+            conversation.leave();
+        }
+    }
+}
+
+/// Why nobody is logged in.
+#[derive(Debug, Clone)]
+pub(in crate::diagnose::check) struct Refused {
+    /// With the causes.
+    pub words: String,
+    /// The server's own code; `None` where it did not come to that.
+    pub code: Option<String>,
+    /// Whether it was for a password that the server does not want.
+    pub is_needless_password: bool,
+    /// Whether it was not tried, since nothing proves that the server is there.
+    pub is_of_stranger: bool,
+    /// Whether what was answered is no answer of such a server.
+    pub is_unfit: bool,
+}
+
+impl Refused {
+    /// Without the server.
+    pub(in crate::diagnose::check) fn before_the_server(words: String) -> Self {
+        Self {
+            words,
+            code: None,
+            is_needless_password: false,
+            is_of_stranger: false,
+            is_unfit: false,
+        }
+    }
+}
+
+impl From<&PathError> for Refused {
+    fn from(error: &PathError) -> Self {
+        let code = match error {
+            PathError::Protocol { source, .. } => code(source),
+            _ => None,
+        };
+        Self {
+            words: with_causes(error),
+            code,
+            is_needless_password: error.is_needless_password(),
+            is_of_stranger: error.is_of_stranger(),
+            is_unfit: matches!(
+                error,
+                PathError::Protocol {
+                    source: WireError::Malformed { .. } | WireError::TooLong { .. },
+                    ..
+                }
+            ),
+        }
+    }
+}
+
+impl From<&WireError> for Refused {
+    fn from(error: &WireError) -> Self {
+        Self {
+            words: with_causes(error),
+            code: code(error),
+            is_needless_password: matches!(error, WireError::NeedlessPassword { .. }),
+            is_of_stranger: false,
+            is_unfit: false,
+        }
+    }
+}
+
+impl From<&Refused> for Refusal {
+    fn from(refused: &Refused) -> Self {
+        Self {
+            words: refused.words.clone(),
+            code: refused.code.clone().unwrap_or_default(),
+        }
+    }
+}
+
+fn code(error: &WireError) -> Option<String> {
+    match error {
+        WireError::Server { code, .. } => Some(code.clone()),
+        _ => None,
+    }
+}
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.words)
+    }
+}

@@ -1,0 +1,351 @@
+//! `check`: the facts that the points are made of.
+//!
+//! `client` says who the client is, `rights` takes its place, `reach` goes its way to the socket,
+//! `logins` logs in once over either endpoint and asks. `sources` finds the connections of a file or a
+//! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
+//! `looptax_advise::check`.
+
+mod answer;
+mod bounded_read;
+mod client;
+mod container;
+mod logins;
+pub mod reach;
+mod rights;
+mod shared;
+mod socket_handle;
+pub mod sources;
+mod subject;
+
+use std::fmt::Write;
+use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use looptax_advise::check::{self, Burst};
+use looptax_bench::path::WaitOnce;
+use looptax_host::discover::{Place, Server, listener_at};
+use looptax_host::kernel;
+use looptax_model::dsn::{Address, Kind};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+use crate::diagnose::local::own_address;
+use crate::diagnose::socket_of::{self, Near, SocketOf};
+pub use answer::Around;
+pub use client::Client;
+use logins::Sides;
+pub use logins::{HbaFile, hba_file};
+pub use rights::Rights;
+pub use sources::FileText;
+pub use subject::{Sources, Switchable};
+
+/// So long one waits for whoever listens on a port.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// What is asked: would this client reach that server over its socket?
+#[derive(Debug, Clone, Copy)]
+pub struct Question<'a> {
+    /// The connection as it is now.
+    pub address: &'a Address,
+    /// The client.
+    pub client: &'a Client,
+    /// What runs here, as the client sees it.
+    pub near: Near<'a>,
+    /// The socket that was given.
+    pub socket: Option<&'a Path>,
+    /// Connections that come at once.
+    pub n_connections: u32,
+    /// Why nobody logs in: user or password are not known.
+    pub no_login: Option<&'a str>,
+}
+
+/// All points of a check, in the order in which a switch would meet them.
+pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
+    let Question {
+        address, client, ..
+    } = question;
+    let _remembering = WaitOnce::begin();
+    let ip = match own_ip(address, question.socket.is_some()) {
+        Ok(ip) => ip,
+        Err(elsewhere) => return Ok(vec![*elsewhere]),
+    };
+    let server = question.near.server(address);
+    if let Some(other) = question.near.listener(address).filter(|_| server.is_none()) {
+        return Ok(vec![another_kind(other, address)]);
+    }
+    let mut points = vec![listening(server, address)];
+    let socket = match (
+        question.socket,
+        &address.socket,
+        server.is_some_and(Server::lacks_socket),
+    ) {
+        (None, None, true) => None,
+        _ => Some(socket_of::find(address, question.socket, question.near)?),
+    };
+    let Some(socket) = socket else {
+        points.push(no_socket(server, address));
+        return Ok(points);
+    };
+    if socket.is_guess {
+        let tcp = SocketAddr::new(ip, address.port);
+        return Ok(vec![nobody_known(tcp, question, None)]);
+    }
+    let path = way(&socket, client, address);
+    let is_reachable = path.outcome == Outcome::Pass;
+    points.push(path);
+    points.push(check::confinement(&client.confinement, &client.shown));
+    let sides = Sides {
+        address,
+        tcp: SocketAddr::new(ip, address.port),
+        socket: &socket,
+        server,
+        client,
+        is_reachable,
+    };
+    let of_login = match question.no_login {
+        _ if !logins::has_logins(address.protocol) => logins::without(&sides),
+        None => logins::points(&sides),
+        Some(why) => logins::unasked(&sides, why),
+    };
+    let says = |code| of_login.iter().any(|it| it.code == code);
+    let is_doubtful =
+        says(PointCode::ServersDiffer) || server.is_none() && !says(PointCode::ServerSame);
+    if socket.is_candidate && is_doubtful {
+        return Ok(vec![nobody_known(sides.tcp, question, Some(&socket.file))]);
+    }
+    if socket.is_candidate && server.is_none() {
+        let port = address.port;
+        let title = address.protocol.title();
+        points[0] = Point::new(
+            Topic::Server,
+            PointCode::ServerListens,
+            Outcome::Pass,
+            format!("a server of {title} listens on port {port}; its process is not ours to see"),
+            "logged in to it, and held it against the one behind the socket",
+        );
+    }
+    points.extend(of_login);
+    points.extend(backlog(server, &socket, question.n_connections));
+    points.push(check::losses());
+    Ok(points)
+}
+
+/// The address of the host as TCP has it; a point that says no for another machine's. With a socket
+/// that was named a plain address is taken as it is: it may be a container's.
+fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let bare = host.trim_start_matches('[').trim_end_matches(']');
+    let found = match bare {
+        "localhost" => Some(IpAddr::V4(Ipv4Addr::LOCALHOST)),
+        bare => own_address(bare).or_else(|| bare.parse().ok().filter(|_| has_socket)),
+    };
+    found.ok_or_else(|| {
+        Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, format!("`{host}` is not this machine: a Unix socket ends where the machine does"), "looked at this machine's addresses and /etc/hosts; asked no name server".to_owned()).with_next("if it is a container here, share the folder of the server's socket with the application, and check that socket: --socket PATH with the container's address"))
+    })
+}
+
+fn listening(server: Option<&Server>, address: &Address) -> Point {
+    let how = match server {
+        Some(server) if server.is_hidden => {
+            "inferred by port, user and command line: whose socket it is is seen by root only"
+        }
+        _ => "looked at the listening sockets of every process",
+    };
+    let (code, outcome, what) = match server {
+        Some(server) => {
+            let name = server.name();
+            let version = server.version.as_deref().unwrap_or("of unknown version");
+            let pid = server.process.pid;
+            (
+                PointCode::ServerListens,
+                Outcome::Pass,
+                format!(
+                    "{name} {version}, pid {pid}, listens on port {}",
+                    address.port
+                ),
+            )
+        }
+        None => (
+            PointCode::ServerNotSeen,
+            Outcome::Unknown,
+            format!(
+                "no server that is known was seen on port {}{}",
+                address.port,
+                if looptax_host::is_privileged() {
+                    ""
+                } else {
+                    " (without root only our own are)"
+                }
+            ),
+        ),
+    };
+    Point::new(Topic::Server, code, outcome, what, how.to_owned())
+}
+
+/// A server that speaks otherwise than the address says.
+fn another_kind(server: &Server, address: &Address) -> Point {
+    let (name, pid, port) = (server.name(), server.process.pid, address.port);
+    let title = address.protocol.title();
+    let point = Point::new(
+        Topic::Server,
+        PointCode::ListenerOfAnotherKind,
+        Outcome::Fail,
+        format!("{name}, pid {pid}, listens on port {port}, and it does not speak {title}"),
+        "looked at the listening sockets of every process",
+    );
+    point.with_next("look at the address's scheme and port")
+}
+
+/// The way to the socket, gone as the client.
+fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
+    let found = reach::reach(Path::new(&socket.file), client);
+    let (shown, user) = (&client.shown, &client.user);
+    check::reach_server(&found, &socket.file, (shown, user), address.protocol)
+}
+
+/// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
+/// `candidate` may be the server's, and no login shows it.
+fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
+    let protocol = question.address.protocol;
+    let like = question
+        .near
+        .servers
+        .iter()
+        .filter(|it| it.kind.protocol() == Some(protocol))
+        .flat_map(|it| it.endpoints.iter().map(move |endpoint| (it, endpoint)))
+        .filter_map(|(server, endpoint)| match endpoint.place {
+            Place::Tcp(own) => Some(format!("{} at {own}", server.name())),
+            Place::Path { .. } | Place::Abstract(_) => None,
+        });
+    let like: Vec<String> = like.collect();
+    let like = if like.is_empty() {
+        String::new()
+    } else {
+        format!("; seen here: {}", like.join(", "))
+    };
+    let is_ours = question.client.other_network().is_none();
+    let refused = is_ours
+        && TcpStream::connect_timeout(&tcp, PATIENCE)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    if refused {
+        return Point::new(
+            Topic::Server,
+            PointCode::NothingListens,
+            Outcome::Fail,
+            format!("nothing listens on {tcp}{like}"),
+            "tried to connect".to_owned(),
+        )
+        .with_next("start the server, or look at the port");
+    }
+    let holder = is_ours.then(|| listener_at(tcp)).flatten();
+    let why = if let Some(holder) = &holder {
+        let (name, pid) = (holder.program_name(), holder.pid);
+        format!("what listens there is {name}, pid {pid}, and no server that is known here")
+    } else if rustix::process::geteuid().is_root() {
+        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
+    } else {
+        "whose socket belongs to it is known to root alone".to_owned()
+    };
+    Point::new(
+        Topic::Server,
+        PointCode::ListenerUnknown,
+        Outcome::Unknown,
+        format!("{tcp}: {why}{like}"),
+        "looked at the listening sockets of every process that we may look into".to_owned(),
+    )
+    .with_next(match candidate {
+        Some(file) => {
+            format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
+        }
+        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
+        None => "name its socket with --socket PATH, or run it as root".to_owned(),
+    })
+}
+
+fn no_socket(server: Option<&Server>, address: &Address) -> Point {
+    Point {
+        next: server.map(|it| how_to_add_a_socket(it.kind, address)),
+        ..Point::new(
+            Topic::Socket,
+            PointCode::SocketMissing,
+            Outcome::Fail,
+            "the server has no socket".to_owned(),
+            "looked at its listening sockets".to_owned(),
+        )
+    }
+}
+
+/// With what prints the lines, or writes them, where a socket is made by these.
+fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
+    let mut how = looptax_host::discover::how_to_add_a_socket(kind).to_owned();
+    if socket_of::is_made_by_lines(kind) {
+        let host = address.host.as_deref().unwrap_or("localhost");
+        let scheme = match kind {
+            Kind::PhpFpm => "fastcgi",
+            _ => "http",
+        };
+        let port = address.port;
+        let _ = write!(
+            how,
+            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines of both sides, `looptax check --app FILE --socket PATH` those of a file"
+        );
+    }
+    if kind == Kind::PhpFpm {
+        how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";
+    }
+    how
+}
+
+/// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
+fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Option<Point> {
+    let server = server?;
+    let endpoint = server
+        .endpoints
+        .iter()
+        .find(|endpoint| match &endpoint.place {
+            Place::Path { path, .. } => *path == Path::new(&socket.file),
+            Place::Tcp(_) | Place::Abstract(_) => false,
+        })?;
+    let burst = Burst {
+        backlog: endpoint.queue.backlog,
+        n_connections,
+        somaxconn: kernel::text("/proc/sys/net/core/somaxconn")
+            .ok()
+            .and_then(|text| text.trim().parse().ok()),
+    };
+    let how = format!(
+        "asked the kernel for the queue of {}; {n_connections} is --connections",
+        socket.file
+    );
+    Some(check::backlog(
+        burst,
+        looptax_host::discover::how_to_raise_the_backlog(server.kind),
+        &how,
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn where_a_socket_is_made_by_lines_what_prints_them_is_named() {
+        let address = Address::parse("fastcgi://127.0.0.1:9001").unwrap();
+        let php = how_to_add_a_socket(Kind::PhpFpm, &address);
+        assert!(
+            php.contains("`looptax dsn fastcgi://127.0.0.1:9001 --socket PATH`"),
+            "{php}"
+        );
+        assert!(php.contains("`looptax switch SITE POOL`"), "{php}");
+        let page = Address::parse("http://127.0.0.1:8000/x").unwrap();
+        let http = how_to_add_a_socket(Kind::Http, &page);
+        assert!(
+            http.contains("`looptax dsn http://127.0.0.1:8000 --socket PATH`"),
+            "{http}"
+        );
+        assert!(!http.contains("looptax switch"), "{http}");
+        let redis = how_to_add_a_socket(Kind::Redis, &Address::parse("redis://h").unwrap());
+        assert!(!redis.contains("looptax dsn"), "{redis}");
+    }
+}

@@ -1,0 +1,433 @@
+//! Where connections stand: a configuration file, a process' environment and files, its connections.
+//!
+//! Reads only; what is read is bounded, since anybody may have written it.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{self, Found, Included, Reading, Source};
+use looptax_host::discover::{Process, Survey};
+use looptax_host::{kernel, read};
+use looptax_model::dsn::{Address, Protocol};
+use looptax_model::failure::Failure;
+use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, SwitchVerdict, Topic};
+use rustix::fs::FileType;
+
+use super::bounded_read::Files;
+use super::client::user_name;
+use super::container::{Service, services};
+use crate::diagnose::find::may_be;
+
+/// Files that are read beside a program's own.
+const MOST_INCLUDED: usize = 16;
+
+/// A place that was looked into.
+#[derive(Debug)]
+pub(super) struct Looked {
+    /// For a person: a path, or `environment of php-fpm 123`.
+    pub name: String,
+    /// What it holds.
+    pub reading: Reading,
+    /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
+    pub services: Vec<Service>,
+    /// Names of files beside it.
+    pub neighbours: Vec<String>,
+}
+
+/// A file's text, as it was read by whoever will write it.
+#[derive(Debug, Clone, Copy)]
+pub struct FileText<'a> {
+    /// Where it lies for the application.
+    pub path: &'a Path,
+    /// What it holds.
+    pub text: &'a str,
+    /// The process that reads it, whose environment counts.
+    pub pid: Option<u32>,
+    /// Whose file it is, by a name of the table; `None` where its own name and words say it.
+    pub application: Option<&'a str>,
+    /// What is set elsewhere for it: a process's own variables win.
+    pub environment: &'a BTreeMap<String, String>,
+    /// Whether it is a Compose file that is read service by service.
+    pub by_service: bool,
+}
+
+/// How a file is read.
+#[derive(Debug, Clone, Copy, Default)]
+struct Manner<'a> {
+    environment: Option<&'a BTreeMap<String, String>>,
+    application: Option<&'a str>,
+    by_service: bool,
+}
+
+/// The variables of the environment that a file's connections depend on, and whether they say where one goes.
+///
+/// # Errors
+/// That the process' environment cannot be read.
+pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure> {
+    let looked = text(file)?;
+    let mut all = BTreeMap::new();
+    for (name, says_where) in looked.reading.found.iter().flat_map(Found::variables) {
+        *all.entry(name).or_default() |= says_where;
+    }
+    Ok(all)
+}
+
+/// A file that was named.
+pub(super) fn file(
+    path: &Path,
+    pid: Option<u32>,
+    application: Option<&str>,
+) -> Result<Looked, Failure> {
+    let shown = path.display();
+    let found = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let found = found.map_err(|error| {
+        Failure::usage(
+            format!("cannot read `{shown}`: {error}"),
+            "--app takes a configuration file",
+        )
+    })?;
+    let kind = FileType::from_raw_mode(found.st_mode);
+    if kind == FileType::Directory {
+        return Err(Failure::usage(
+            format!("`{shown}` is a folder"),
+            in_folder(path),
+        ));
+    }
+    if kind != FileType::RegularFile {
+        return Err(Failure::usage(
+            format!("`{shown}` is no ordinary file"),
+            "--app takes a configuration file",
+        ));
+    }
+    let environment = pid.map(environment).transpose()?;
+    let bytes = Files::Ours.read(path).map_err(|error| {
+        let hint = "run it as a user who may read it, for example root";
+        Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
+    })?;
+    let manner = Manner {
+        environment: environment.as_ref(),
+        application,
+        by_service: false,
+    };
+    looked((path, path), &bytes, manner, Files::Ours)
+}
+
+/// A file whose text is known already.
+pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
+    let own = file.pid.map(environment).transpose()?;
+    let is_known = own.is_some() || !file.environment.is_empty();
+    let mut environment = file.environment.clone();
+    environment.extend(own.unwrap_or_default());
+    let manner = Manner {
+        environment: Some(&environment).filter(|_| is_known),
+        application: file.application,
+        by_service: file.by_service,
+    };
+    let both = (file.path, file.path);
+    looked(both, file.text.as_bytes(), manner, Files::Ours)
+}
+
+/// Which file of a folder may be meant.
+fn in_folder(folder: &Path) -> String {
+    let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
+    match names.find(|path| read::is_file(path)) {
+        Some(path) => format!("it holds one that is known: --app {}", path.display()),
+        None => {
+            "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned()
+        }
+    }
+}
+
+/// Whose file it is, where that is neither root nor we: a hint for `--user`.
+pub fn owner(path: &Path) -> Option<String> {
+    let uid = read::look(path).ok()??.st_uid;
+    let is_ours = uid == rustix::process::geteuid().as_raw();
+    (uid != 0 && !is_ours).then(|| user_name(uid))
+}
+
+/// Where it lies for us and for the application, and what it holds.
+fn looked(
+    (path, seen): (&Path, &Path),
+    bytes: &[u8],
+    manner: Manner<'_>,
+    files: Files<'_>,
+) -> Result<Looked, Failure> {
+    // Patterns are about whole paths: config/database.yml may be given from within config.
+    let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
+    let neighbours = files.names(path.parent().unwrap_or(path));
+    let of_laravel = laravel_environment(path, manner.environment, files);
+    let included = included(path, bytes, files);
+    let source = Source {
+        path: Some(&whole.to_string_lossy()),
+        bytes,
+        included: &included,
+        neighbours: &neighbours,
+        program: None,
+        environment: of_laravel.as_ref().or(manner.environment),
+    };
+    let reading = match manner.application {
+        _ if manner.by_service => {
+            let reading = app::read_services(&source, manner.application);
+            let reading = reading.ok_or_else(|| no_compose_file(seen))?;
+            match manner.application.filter(|_| reading.found.is_empty()) {
+                Some(name) => return Err(no_variables_of(name)),
+                None => reading,
+            }
+        }
+        None => app::read(&source),
+        Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
+    };
+    Ok(Looked {
+        name: seen.display().to_string(),
+        reading,
+        services: services(path, &neighbours, files),
+        neighbours,
+    })
+}
+
+/// What a program reads beside its own file, one level deep.
+fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
+    let text = String::from_utf8_lossy(bytes);
+    let named = app::included(&path.to_string_lossy(), &text).into_iter();
+    let read = named.take(MOST_INCLUDED).filter_map(|(words, file)| {
+        let bytes = files.read(&path.parent()?.join(file)).ok()?;
+        Some(Included {
+            words,
+            text: String::from_utf8_lossy(&bytes).into_owned(),
+        })
+    });
+    read.collect()
+}
+
+fn no_compose_file(path: &Path) -> Failure {
+    Failure::usage(
+        format!(
+            "`{}` is no Compose file: it has no services",
+            path.display()
+        ),
+        "--compose takes a docker-compose.yml or compose.yaml",
+    )
+}
+
+fn no_variables_of(name: &str) -> Failure {
+    Failure::usage(
+        format!("no service has the variables of an application that is called `{name}`"),
+        "without --as the plan says whose they may be",
+    )
+}
+
+fn unknown_application(name: &str) -> Failure {
+    Failure::usage(
+        format!("no application that is known is called `{name}`"),
+        format!("--as takes one of {}", app::names().join(", ")),
+    )
+}
+
+/// What a file below Laravel's `config` finds in its environment: a process's variables win over those of `.env`.
+fn laravel_environment(
+    path: &Path,
+    environment: Option<&BTreeMap<String, String>>,
+    files: Files<'_>,
+) -> Option<BTreeMap<String, String>> {
+    let folder = std::path::absolute(path).ok()?;
+    let folder = folder.parent().filter(|it| it.ends_with("config"))?;
+    let root = folder
+        .parent()
+        .filter(|it| files.has(&it.join("artisan")))?;
+    let mut variables = app::variables(&files.read(&root.join(".env")).ok()?);
+    variables.extend(environment.cloned().unwrap_or_default());
+    Some(variables)
+}
+
+/// What a process was started with; later changes of its own are not seen there.
+///
+/// # Errors
+/// That it cannot be read.
+pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
+    let bytes = kernel::read(format!("/proc/{pid}/environ")).map_err(|error| {
+        Failure::usage(
+            format!("cannot read the environment of process {pid}: {error}"),
+            "run it as root, or as the process' user",
+        )
+    })?;
+    let text = String::from_utf8_lossy(&bytes);
+    let pairs = text.split('\0').filter_map(|it| it.split_once('='));
+    Ok(pairs
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect())
+}
+
+/// What a process has: its environment and the known files of its working folder.
+pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
+    let environment = environment(process.pid)?;
+    let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
+    let view = process.view();
+    let files = view.as_ref().ok().map(Files::Of);
+    let neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
+    // A value of several lines would look like several settings.
+    let lines = environment
+        .iter()
+        .filter(|(_, value)| !value.contains('\n'))
+        .map(|(name, value)| format!("{name}={}\n", quoted(value)));
+    let text: String = lines.collect();
+    let mut looked = vec![Looked {
+        name: format!(
+            "the environment of {} {}",
+            process.program_name(),
+            process.pid
+        ),
+        reading: app::read(&Source {
+            path: None,
+            bytes: text.as_bytes(),
+            included: &[],
+            neighbours: &neighbours,
+            program: Some(&process.program_name()),
+            environment: Some(&environment),
+        }),
+        services: Vec::new(),
+        neighbours: Vec::new(),
+    }];
+    for name in app::usual_files() {
+        let path = PathBuf::from(name);
+        let manner = Manner {
+            environment: Some(&environment),
+            application: None,
+            by_service: false,
+        };
+        if let Some(files) = files
+            && let Ok(bytes) = files.read(&path)
+        {
+            let both = (&*path, &*cwd.join(name));
+            looked.push(self::looked(both, &bytes, manner, files)?);
+        }
+    }
+    Ok(looked)
+}
+
+/// In double quotes, in which the reader takes everything as it is but these two.
+fn quoted(value: &str) -> String {
+    format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+/// The servers that a process is connected to over TCP, as addresses without a user.
+pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
+    let mut found: Vec<Address> = Vec::new();
+    let own = { survey.clients.iter() }.filter(|it| it.peer.way.is_tcp() && it.peer.is_of(pid));
+    for client in own {
+        let Some(protocol) = survey.servers[client.server_idx].kind.protocol() else {
+            continue;
+        };
+        for (_, _, remote) in client.peer.connections.iter().filter_map(|it| it.tcp) {
+            let address = bare(protocol, remote);
+            if !found.iter().any(|it| is_same(it, &address)) {
+                found.push(address);
+            }
+        }
+    }
+    found
+}
+
+/// A connection whose other end's process is not seen.
+#[derive(Debug)]
+pub(super) struct Unseen {
+    /// Where it leads.
+    pub(super) to: SocketAddr,
+    /// What is seen of the other end: `of user mysql; may be mariadbd 812`.
+    seen: String,
+}
+
+impl Unseen {
+    /// `127.0.0.1:3306 (of user mysql; may be mysql or mariadb)`.
+    pub(super) fn words(&self) -> String {
+        format!("{} ({})", self.to, self.seen)
+    }
+
+    /// What can be said of it: where it leads, and what to do to know more.
+    pub(super) fn answer(&self) -> CheckedConnection {
+        let what = format!(
+            "connected over TCP to {}; whether a server that is known listens there is seen by root only",
+            self.words()
+        );
+        let next = "run it as root, or give the address itself: looptax check DSN";
+        let how = "looked at the listening sockets and their users";
+        let (code, outcome) = (PointCode::ServerListens, Outcome::Unknown);
+        CheckedConnection {
+            source: "its connections now".to_owned(),
+            applications: Vec::new(),
+            label: String::new(),
+            product: "a server that is not seen".to_owned(),
+            place: self.to.to_string(),
+            line: None,
+            verdict: SwitchVerdict::Open,
+            points: vec![Point::new(Topic::Server, code, outcome, what, how).with_next(next)],
+            changes: Vec::new(),
+        }
+    }
+}
+
+/// Where a process is connected over TCP on this machine to who is not seen.
+pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
+    let mut found: Vec<Unseen> = Vec::new();
+    for listener in &survey.listeners {
+        let own = listener.clients.iter().filter(|it| it.is_of(pid));
+        for (_, _, to) in own.flat_map(|it| &it.connections).filter_map(|it| it.tcp) {
+            if found.iter().any(|it| it.to == to) {
+                continue;
+            }
+            let user = listener
+                .uid
+                .map(|uid| format!("of user {}", user_name(uid)));
+            let may_be = listener.may_be_a_server().then(|| may_be(listener, survey));
+            let may_be = may_be.map(|it| format!("may be {it}"));
+            let facts: Vec<String> = user.into_iter().chain(may_be).collect();
+            found.push(Unseen {
+                to,
+                seen: facts.join("; "),
+            });
+        }
+    }
+    found
+}
+
+/// Where a process is connected over sockets alone; `None` where it is not connected so.
+pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
+    let mut servers = survey
+        .clients
+        .iter()
+        .filter(|it| it.peer.way == looptax_model::record::Way::Unix && it.peer.is_of(pid))
+        .map(|it| &survey.servers[it.server_idx])
+        .map(|server| format!("{} {}", server.name(), server.process.pid))
+        .peekable();
+    servers.peek()?;
+    let servers: Vec<String> = servers.collect();
+    let unseen = connected_to_unseen(pid, survey);
+    let unseen = unseen.iter().map(|it| {
+        format!(
+            "; it is connected over TCP to {}, and the process behind is seen by root only",
+            it.words()
+        )
+    });
+    Some(format!(
+        "process {pid} is on the socket already: {}{}",
+        servers.join(", "),
+        unseen.collect::<String>()
+    ))
+}
+
+fn bare(protocol: Protocol, remote: SocketAddr) -> Address {
+    Address {
+        host: Some(match remote {
+            SocketAddr::V4(it) => it.ip().to_string(),
+            SocketAddr::V6(it) => format!("[{}]", it.ip()),
+        }),
+        port: remote.port(),
+        ..Address::bare(protocol)
+    }
+}
+
+/// Whether two lead to one server, for all that is known: one port of one kind.
+pub(super) fn is_same(one: &Address, other: &Address) -> bool {
+    one.protocol == other.protocol && one.port == other.port
+}

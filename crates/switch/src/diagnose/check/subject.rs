@@ -1,0 +1,316 @@
+//! What a check of a file or a process is about: every connection that is found there.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::Path;
+
+use looptax_advise::app::{self, Found, Moves};
+use looptax_advise::{Fields, Takes};
+use looptax_bench::path::WaitOnce;
+use looptax_host::discover::Survey;
+use looptax_model::dsn::{Address, Protocol};
+use looptax_model::failure::Failure;
+use looptax_model::record::{CheckedConnection, SwitchVerdict};
+
+use super::answer::{self, Around};
+use super::own_ip;
+use super::shared;
+use super::sources::{self, FileText, Looked, Unseen};
+
+/// Applications whose settings are named where none of them was found.
+const MOST_WANTED: usize = 6;
+
+/// A connection of a file, and what would be written there.
+#[derive(Debug)]
+pub struct Switchable {
+    /// What is said of it.
+    pub checked: CheckedConnection,
+    /// Whether it was found by the names of its settings alone: nobody knows the application.
+    pub is_guessed: bool,
+    /// Where it goes, with its password.
+    pub address: Option<Address>,
+    /// The same as an address of TCP here; `None` where the host is another machine. Beside a socket that is known an
+    /// address that is not ours counts too: it may be a container's.
+    pub tcp: Option<SocketAddr>,
+    /// The socket that it would take; `None` where none is known to be the same server's.
+    pub socket: Option<String>,
+    /// For each application that may be meant, in the order of `checked.changes`: what is written here and what
+    /// variables become; `None` where it is not to be written.
+    pub moves: Vec<Option<Moves>>,
+    /// The variables of the environment that its settings are, first those that say where it goes.
+    pub variables: Vec<String>,
+}
+
+impl Switchable {
+    /// The applications of which one has to be named, none where none is known; `None` where it is clear.
+    pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
+        if self.is_guessed {
+            return Some(Vec::new());
+        }
+        let mut titles = self.checked.changes.iter().map(|it| it.title.clone());
+        let is_named =
+            application.is_some_and(|name| titles.any(|it| it.eq_ignore_ascii_case(name)));
+        let is_alike = self.moves.windows(2).all(|pair| pair[0] == pair[1]);
+        (!is_named && !is_alike).then(|| {
+            self.checked
+                .changes
+                .iter()
+                .map(|it| it.title.clone())
+                .collect()
+        })
+    }
+}
+
+fn password(address: &Address) -> Option<String> {
+    address.password.as_ref().map(|it| it.reveal().to_owned())
+}
+
+fn tcp_beside_socket(address: &Address) -> Option<SocketAddr> {
+    let ip = own_ip(address, true).ok()?;
+    Some(SocketAddr::new(ip, address.port))
+}
+
+fn tcp_here(address: &Address) -> Option<SocketAddr> {
+    let ip = own_ip(address, false).ok()?;
+    Some(SocketAddr::new(ip, address.port))
+}
+
+/// Where a server is that looptax does not talk to.
+fn of_unspoken(found: &Found) -> Option<Address> {
+    found.unspoken.as_ref().map(|it| Address {
+        host: it.host.clone(),
+        port: it.port,
+        socket: it.socket.clone(),
+        ..Address::bare(Protocol::Echo)
+    })
+}
+
+fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
+    let mut names: Vec<(String, bool)> = variables.into_iter().collect();
+    names.sort_by_key(|(_, says_where)| !says_where);
+    names.into_iter().map(|(name, _)| name).collect()
+}
+
+/// What a file and a process show.
+#[derive(Debug)]
+pub struct Sources {
+    looked: Vec<Looked>,
+    /// Servers that the process is connected to over TCP.
+    connected: Vec<Address>,
+    /// What it is connected to over TCP where the process behind is not seen.
+    unseen: Vec<Unseen>,
+}
+
+impl Sources {
+    /// Looks into the file, or else into the process.
+    pub fn find(
+        app: Option<&Path>,
+        pid: Option<u32>,
+        application: Option<&str>,
+        survey: &Survey,
+    ) -> Result<Self, Failure> {
+        let looked = match (app, pid.and_then(looptax_host::discover::process)) {
+            (Some(path), _) => vec![sources::file(path, pid, application)?],
+            (None, Some(found)) => sources::process(&found)?,
+            (None, None) => Vec::new(),
+        };
+        let (connected, unseen) = match (app, pid) {
+            (None, Some(pid)) => (
+                sources::connected(pid, survey),
+                sources::connected_to_unseen(pid, survey),
+            ),
+            _ => Default::default(),
+        };
+        Ok(Self {
+            looked,
+            connected,
+            unseen,
+        })
+    }
+
+    /// Whether no connection was found.
+    pub fn is_empty(&self) -> bool {
+        self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
+    }
+
+    /// Checks each connection; one that is only seen where no file or environment names it.
+    pub fn check(&self, around: Around<'_>) -> Result<Vec<CheckedConnection>, Failure> {
+        // Several of them may name one server.
+        let _remembering = WaitOnce::begin();
+        let mut answers = Vec::new();
+        let mut known: Vec<&Address> = Vec::new();
+        for place in &self.looked {
+            for found in &place.reading.found {
+                answers.push(answer::found(place, found, around)?.0);
+                known.extend(&found.address);
+            }
+        }
+        for address in &self.connected {
+            if !known.iter().any(|it| sources::is_same(it, address)) {
+                answers.push(answer::connected("its connections now", address, around)?);
+            }
+        }
+        let is_named = |it: &Unseen| known.iter().any(|known| known.port == it.to.port());
+        let unseen = self.unseen.iter().filter(|it| !is_named(it));
+        answers.extend(unseen.map(Unseen::answer));
+        Ok(answers)
+    }
+
+    /// Checks each connection of a file's text, with what would be written into it.
+    pub fn switchable(
+        file: &FileText<'_>,
+        around: Around<'_>,
+    ) -> Result<(Vec<Switchable>, Self), Failure> {
+        let _remembering = WaitOnce::begin();
+        let looked = sources::text(file)?;
+        let mut all = Vec::new();
+        let shares = if file.by_service {
+            app::shares(file.text, &looked.reading.found, &looked.neighbours)
+        } else {
+            Vec::new()
+        };
+        let mut shares = shares.into_iter();
+        for found in &looked.reading.found {
+            let (mut checked, socket) = answer::found(&looked, found, around)?;
+            let mut moves = Vec::new();
+            let mut socket_file = None;
+            let share = shares.next().flatten();
+            if let (Some(socket), Some(address)) = (&socket, &found.address) {
+                moves = found.moves(&socket.fields(address, password(address)), file.text);
+                socket_file = Some(socket.file.clone());
+            } else if let (Some(share), Some(address)) = (&share, &found.address)
+                && shared::answer(&mut checked, found, share)
+                && let Ok(share) = share
+            {
+                let fields = share.fields(address, password(address));
+                let own = found.moves(&fields, file.text).into_iter();
+                moves = own.map(|it| share.complete(it?)).collect();
+                socket_file = Some(share.file());
+            }
+            all.push(Switchable {
+                checked,
+                is_guessed: found.is_guessed,
+                tcp: { found.address.as_ref() }.and_then(tcp_beside_socket),
+                address: found.address.clone(),
+                socket: socket_file,
+                moves,
+                variables: sorted(found.variables()),
+            });
+        }
+        let sources = Self {
+            looked: vec![looked],
+            connected: Vec::new(),
+            unseen: Vec::new(),
+        };
+        Ok((all, sources))
+    }
+
+    /// The connections of a file's text, with what would be written for a socket that need not be there yet: nobody is
+    /// asked, so those over TCP are open until whoever calls has looked.
+    ///
+    /// # Errors
+    /// That the process' environment cannot be read, or no application has that name.
+    pub fn for_socket(
+        file: &FileText<'_>,
+        socket: &Path,
+    ) -> Result<(Vec<Switchable>, Self), Failure> {
+        let looked = sources::text(file)?;
+        let path = socket.to_string_lossy().into_owned();
+        let folder = socket.parent().unwrap_or(socket);
+        let fields = Fields {
+            socket: path.clone(),
+            folder: folder.to_string_lossy().into_owned(),
+            ..Fields::default()
+        };
+        let all = looked.reading.found.iter().map(|found| {
+            let mut checked = answer::unasked(&looked, found);
+            let address = found.address.clone().or_else(|| of_unspoken(found));
+            checked.place = address.as_ref().map(answer::place).unwrap_or_default();
+            let is_there = found.takes == Some(Takes::Unix);
+            if is_there {
+                checked.verdict = SwitchVerdict::AlreadyThere;
+            } else {
+                checked.changes = found.changes(&fields);
+            }
+            Switchable {
+                checked,
+                is_guessed: found.is_guessed,
+                tcp: { address.as_ref() }
+                    .and_then(tcp_here)
+                    .filter(|_| !is_there),
+                address,
+                socket: Some(path.clone()).filter(|_| !is_there),
+                moves: found.moves(&fields, file.text),
+                variables: sorted(found.variables()),
+            }
+        });
+        let all = all.collect();
+        let sources = Self {
+            looked: vec![looked],
+            connected: Vec::new(),
+            unseen: Vec::new(),
+        };
+        Ok((all, sources))
+    }
+
+    /// What was not understood, each with its place.
+    pub fn unread(&self) -> Vec<String> {
+        let of_place = |it: &Looked| {
+            let problems = it.reading.problems.iter();
+            problems
+                .map(|problem| format!("{}: {problem}", it.name))
+                .collect::<Vec<_>>()
+        };
+        self.looked.iter().flat_map(of_place).collect()
+    }
+
+    /// What was looked for, where nothing was found.
+    pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
+        let Some(path) = app else {
+            if !self.unseen.is_empty() {
+                let unseen: Vec<String> = self.unseen.iter().map(Unseen::words).collect();
+                return Failure::usage(
+                    format!(
+                        "nothing in its environment or working folder names a server that is known; it is connected to {}, and the process behind is seen by root only",
+                        unseen.join(", ")
+                    ),
+                    "run it as root, or give the address itself: looptax check DSN",
+                );
+            }
+            return Failure::usage(
+                "nothing in its environment or working folder names a server that is known, and it has no TCP connection to one of the servers here",
+                format!("{n_servers} servers were seen; --app FILE takes its configuration file"),
+            );
+        };
+        let readings = || self.looked.iter().map(|it| &it.reading);
+        if let Some(line) = readings().flat_map(|it| &it.sqlite).next() {
+            let what = format!(
+                "`{}`: line {line} names SQLite, which is a file and no server: there is nothing to switch",
+                path.display()
+            );
+            return Failure::usage(what, "`looptax check DSN` takes the address of a server");
+        }
+        let problems = readings().flat_map(|it| &it.problems);
+        let problems: Vec<String> = problems.map(ToString::to_string).collect();
+        let wanted = readings().flat_map(|it| &it.looked_for);
+        let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
+        let what = match (&*problems, wanted.is_empty()) {
+            ([], true) => "no application that is known has a file of that name".to_owned(),
+            ([], false) => "none of the settings that were looked for is in it".to_owned(),
+            (problems, _) => problems.join("; "),
+        };
+        let hint = if wanted.is_empty() {
+            "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check DSN` takes the address itself".to_owned()
+        } else {
+            let n_more = wanted.len().saturating_sub(MOST_WANTED);
+            let more = if n_more > 0 {
+                format!("; and those of {n_more} more")
+            } else {
+                String::new()
+            };
+            let first: Vec<&str> = wanted.into_iter().take(MOST_WANTED).collect();
+            format!("looked for {}{more}", first.join("; "))
+        };
+        Failure::usage(format!("`{}`: {what}", path.display()), hint)
+    }
+}

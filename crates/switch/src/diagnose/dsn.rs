@@ -1,0 +1,172 @@
+//! `dsn`: one connection over the socket, in each driver's own words.
+
+use std::path::Path;
+
+use looptax_advise::{Dialect, Fields, MongodbOptions, dialects};
+use looptax_host::discover::survey;
+use looptax_model::dsn::{Address, Kind, MASK, Secret, Unspoken, masked};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Proved, Spelling, Takes};
+
+use crate::diagnose::own_address;
+use crate::diagnose::socket_of::{self, Near};
+use crate::diagnose::unspoken;
+
+/// The spellings of one address.
+#[derive(Debug)]
+pub struct Spelled {
+    /// One for each dialect that was asked for.
+    pub spellings: Vec<Spelling>,
+    /// Which socket it is and how it was found, for a person.
+    pub socket: String,
+}
+
+/// What is wanted of an address.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// Dialects, by name or language; `all` names every one.
+    pub dialects: &'a [String],
+    /// The socket that was named.
+    pub socket: Option<&'a Path>,
+    /// Whether the password is shown.
+    pub shows_password: bool,
+}
+
+/// Spells the address for the dialects that are wanted.
+pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
+    let own = dialects_of(address.protocol.kind(), wanted.dialects)?;
+    let near = survey(None).servers;
+    let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
+    let options = options(address.options.as_ref(), false);
+    let fields = Fields {
+        options: options.kept,
+        ..socket.fields(address, revealed(address.password.as_ref()))
+    };
+    let takes = |it: &Dialect| it.takes(address);
+    Ok(Spelled {
+        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
+        socket: socket.words,
+    })
+}
+
+/// The same for a server that looptax does not talk to.
+pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
+    let own = dialects_of(address.kind, wanted.dialects)?;
+    let near = survey(None).servers;
+    let socket = unspoken::find(address, wanted.socket, Near::us(&near))?;
+    let password = revealed(address.password.as_ref());
+    let options = options(address.options.as_ref(), address.is_one_of_several);
+    let fields = Fields {
+        options: options.kept,
+        ..unspoken::fields(&socket, address, password)
+    };
+    let takes = |it: &Dialect| match address.socket {
+        Some(_) => Takes::Unix,
+        None => it.takes_host(address.host.as_deref()),
+    };
+    Ok(Spelled {
+        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
+        socket: socket.words,
+    })
+}
+
+fn revealed(password: Option<&Secret>) -> Option<String> {
+    password.map(|it| it.reveal().to_owned())
+}
+
+/// `MongoDB`'s; a URL of any other kind has none.
+fn options(written: Option<&Secret>, is_one_of_several: bool) -> MongodbOptions {
+    MongodbOptions::on_a_socket(
+        written.map(Secret::reveal).unwrap_or_default(),
+        is_one_of_several,
+    )
+}
+
+/// Options with what is secret among them hidden.
+fn options_shown(options: &str) -> String {
+    let shown = masked(&format!("?{options}"));
+    shown.trim_start_matches('?').to_owned()
+}
+
+/// `traps` are those of the address, which every dialect has.
+fn spellings(
+    own: &[&'static Dialect],
+    takes: &dyn Fn(&Dialect) -> Takes,
+    (fields, traps): (&Fields, &[String]),
+    wanted: Wanted<'_>,
+) -> Vec<Spelling> {
+    let shown = Fields {
+        password: match &fields.password {
+            Some(_) if !wanted.shows_password => Some(MASK.to_owned()),
+            password => password.clone(),
+        },
+        options: match &fields.options {
+            Some(options) if !wanted.shows_password => Some(options_shown(options)),
+            options => options.clone(),
+        },
+        ..fields.clone()
+    };
+    let spellings = own.iter().map(|it| {
+        let mut spelling = spelling(it, takes(it), fields, &shown);
+        spelling.traps.splice(0..0, traps.iter().cloned());
+        spelling
+    });
+    spellings.collect()
+}
+
+/// The URL's host where it is another machine.
+pub fn other_machine(host: Option<&str>) -> Option<&str> {
+    let host = host.filter(|host| *host != "localhost")?;
+    own_address(host).is_none().then_some(host)
+}
+
+/// The dialects that were asked for, of this product alone.
+fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
+    let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
+    if wanted.iter().any(|word| word == "all") {
+        return Ok(fitting);
+    }
+    let is_known = |word: &&String| fitting.iter().any(|it| it.is_called(word));
+    if let Some(unknown) = wanted.iter().find(|word| !is_known(word)) {
+        let names: Vec<&str> = fitting.iter().map(|it| &*it.name).collect();
+        let mut languages: Vec<&str> = fitting.iter().map(|it| &*it.language).collect();
+        languages.sort_unstable();
+        languages.dedup();
+        return Err(Failure::usage(
+            format!("nothing called `{unknown}` is known for {kind}"),
+            format!(
+                "languages: {}; by name: {}",
+                languages.join(", "),
+                names.join(", ")
+            ),
+        ));
+    }
+    let is_wanted = |it: &&Dialect| wanted.iter().any(|word| it.is_called(word));
+    Ok(fitting.into_iter().filter(is_wanted).collect())
+}
+
+/// What cannot be written follows from the real password, which `shown` may hide.
+fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
+    let text = dialect.text(shown);
+    Spelling {
+        name: dialect.name.clone(),
+        language: dialect.language.clone(),
+        place: dialect.place.clone(),
+        // The stars are shown as they are, also where a password would be written as %XX.
+        text: text.replace("%2A%2A%2A%2A", MASK),
+        takes_now,
+        localhost: dialect.localhost,
+        why: dialect.why.clone(),
+        traps: dialect.traps_of(&text).cloned().collect(),
+        cannot: dialect
+            .cannot(fields)
+            .into_iter()
+            .map(str::to_owned)
+            .collect(),
+        proved: dialect.proof().map(|it| Proved {
+            driver: it.driver.clone(),
+            language: it.language.clone(),
+            date: it.date.clone(),
+        }),
+    }
+}

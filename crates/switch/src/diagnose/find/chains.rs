@@ -1,0 +1,212 @@
+//! What is said of chains of hops: what a page goes through, and what that costs.
+//!
+//! Which hops belong to a chain, `paths` knows.
+
+use std::collections::BTreeSet;
+
+use looptax_host::discover::{Closed, Link, Survey};
+use looptax_model::record::{CostSource, FoundChain, FoundHop, Way};
+
+use super::missing::may_miss;
+use super::paths::{Graph, Path};
+use super::rates::{Asked, Rates, cost, source_of, sum};
+use super::shares::{Shares, charged, rate_of};
+
+/// The chains of a look; a database's clients that nothing else is connected to are none.
+pub(super) fn chains(
+    survey: &Survey,
+    rates: Option<&Rates<'_>>,
+    sources: &[CostSource],
+) -> Vec<FoundChain> {
+    let graph = Graph::new(survey);
+    let view = View {
+        survey,
+        rates,
+        sources,
+    };
+    let paths = graph.paths();
+    let links = survey.stack.links.iter();
+    let shares = Shares {
+        stack: &survey.stack,
+        paths: &paths,
+        rates: links.map(|it| rate_of(&view.hop(it))).collect(),
+    };
+    paths.iter().map(|it| view.chain(it, &shares)).collect()
+}
+
+/// What is said of the links of a path.
+struct View<'a> {
+    survey: &'a Survey,
+    rates: Option<&'a Rates<'a>>,
+    sources: &'a [CostSource],
+}
+
+impl View<'_> {
+    fn chain(&self, path: &Path, shares: &Shares<'_>) -> FoundChain {
+        let stack = &self.survey.stack;
+        let first = &stack.services[path.first];
+        let unseen = self.unseen(path.first);
+        // Any server but a web server is asked by somebody.
+        let begins_here = first.is_web_server || first.server_idx.is_none();
+        let links = path.links.iter().map(|idx| {
+            let is_shared = shares.is_shared(*idx);
+            FoundHop {
+                is_shared,
+                share: shares.of(path, *idx).filter(|_| is_shared),
+                ..self.hop(&stack.links[*idx])
+            }
+        });
+        let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
+        let without = |is_per_connection: bool| {
+            let hops = hops.iter().filter(|it| it.way.is_tcp());
+            let open = hops.filter(|it| self.is_without_cost(it, is_per_connection));
+            let kinds = open.map(|it| it.kind.clone().unwrap_or_else(|| it.server.clone()));
+            kinds.collect::<BTreeSet<String>>().into_iter().collect()
+        };
+        FoundChain {
+            cpu_ms_per_s: sum(hops.iter().filter_map(charged)),
+            kinds_without_cost: without(false),
+            kinds_without_connection_cost: without(true),
+            may_miss: may_miss(self.survey, path),
+            begins_here,
+            hops,
+        }
+    }
+
+    /// Whether a part of its requests has no figure, whatever their rate.
+    fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
+        let mut parts = parts(hop).into_iter();
+        parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
+    }
+
+    /// The place of what prices requests over it.
+    fn source(&self, hop: &FoundHop, is_per_connection: bool) -> Option<usize> {
+        let servers = &self.survey.servers;
+        let client = { servers.iter() }.find(|it| Some(it.process.pid) == hop.client_pid);
+        let asked = Asked {
+            kind: hop.kind.as_deref().unwrap_or_default(),
+            client_kind: client.map(|it| it.kind.name()),
+            is_per_connection,
+        };
+        source_of(asked, self.sources)
+    }
+
+    fn hop(&self, link: &Link) -> FoundHop {
+        let client = link.client.map(|idx| &self.survey.stack.services[idx]);
+        let rate = |it: &Rates<'_>| it.requests_per_s(link.way, &link.connections);
+        let closed_per_s = if link.n_passing > 0 && self.is_only_passing(link) {
+            self.closed_per_s(link.server, link.way)
+        } else {
+            None
+        };
+        self.with_cost(FoundHop {
+            client_pid: client.map(|it| it.process.pid),
+            client: client.map(|it| it.name.clone()),
+            n_processes: link.processes.len() as u64,
+            n_connections: link.connections.len() as u64,
+            n_passing: link.n_passing as u64,
+            requests_per_s: self.rates.and_then(rate),
+            closed_per_s,
+            ..self.empty(link.server, link.way)
+        })
+    }
+
+    /// Whether nobody else was seen to connect to that server for a moment: then what was closed was this one's.
+    fn is_only_passing(&self, link: &Link) -> bool {
+        let mut links = self.survey.stack.links.iter();
+        !links.any(|it| {
+            let is_same = (it.server, it.way) == (link.server, link.way);
+            is_same && it.client != link.client && it.n_passing > 0
+        })
+    }
+
+    /// Connections to a server that nobody is seen to ask: those that came and went, and others' whose process is
+    /// not seen.
+    fn unseen(&self, service: usize) -> Vec<FoundHop> {
+        let Some(idx) = self.survey.stack.services[service].server_idx else {
+            return Vec::new();
+        };
+        let closed = self.survey.others[idx].closed.iter();
+        let mut ways: BTreeSet<Way> = closed.filter_map(Closed::way).collect();
+        let links = self.survey.stack.links.iter();
+        let hidden = links.filter(|it| it.client.is_none() && it.server == service);
+        let mut hops = Vec::new();
+        for link in hidden {
+            ways.remove(&link.way);
+            let closed_per_s = self.closed_per_s(service, link.way);
+            hops.push(self.with_cost(FoundHop {
+                closed_per_s,
+                ..self.hop(link)
+            }));
+        }
+        hops.extend(ways.into_iter().map(|way| {
+            self.with_cost(FoundHop {
+                closed_per_s: self.closed_per_s(service, way),
+                ..self.empty(service, way)
+            })
+        }));
+        hops
+    }
+
+    fn closed_per_s(&self, service: usize, way: Way) -> Option<f64> {
+        let idx = self.survey.stack.services[service].server_idx?;
+        self.rates?.closed_per_s(self.survey, idx, way)
+    }
+
+    fn empty(&self, server: usize, way: Way) -> FoundHop {
+        let server = &self.survey.stack.services[server];
+        let kind = server.server_idx.map(|idx| self.survey.servers[idx].kind);
+        FoundHop {
+            client_pid: None,
+            client: None,
+            n_processes: 0,
+            server_pid: server.process.pid,
+            server: server.name.clone(),
+            kind: kind.map(|it| it.name().to_owned()),
+            way,
+            n_connections: 0,
+            n_passing: 0,
+            requests_per_s: None,
+            closed_per_s: None,
+            is_shared: false,
+            share: None,
+            cpu_ms_per_s: None,
+            cost_from: Vec::new(),
+        }
+    }
+
+    fn with_cost(&self, hop: FoundHop) -> FoundHop {
+        let mut costs = Vec::new();
+        let mut cost_from = Vec::new();
+        for (rate, is_per_connection) in parts(&hop) {
+            let source = rate.and_then(|_| self.source(&hop, is_per_connection));
+            costs.extend(
+                rate.zip(source)
+                    .and_then(|(rate, idx)| cost(rate, &self.sources[idx])),
+            );
+            cost_from.extend(source);
+        }
+        FoundHop {
+            cpu_ms_per_s: sum(costs.into_iter()),
+            cost_from,
+            ..hop
+        }
+    }
+}
+
+/// The rates of its requests, and whether each of them has a connection of its own. A connection that was closed
+/// counts as one request; where there are more of those than requests over the open ones, these are alike.
+fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
+    let open = hop.requests_per_s.filter(|_| hop.n_connections > 0);
+    match (open, hop.closed_per_s.filter(|it| *it > 0.0)) {
+        (None, None) => vec![(None, hop.n_connections == 0)],
+        (Some(open), None) => vec![(Some(open), false)],
+        (open, Some(closed)) if closed > open.unwrap_or(0.0) => {
+            vec![(Some(open.unwrap_or(0.0) + closed), true)]
+        }
+        (open, closed) => vec![(open, false), (closed, true)],
+    }
+}
+
+#[cfg(test)]
+mod tests;

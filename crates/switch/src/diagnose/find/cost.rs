@@ -1,0 +1,217 @@
+//! What a request over TCP costs more than over the socket, on this machine, in CPU time.
+//!
+//! From records of `compare`: one connection, both ends on one core, the server's own kind. A figure
+//! of another kind of server is not used: how much of a request is the transport differs little, but
+//! nobody has measured that it does not.
+
+use std::path::{Path, PathBuf};
+
+use looptax_host::read;
+use looptax_model::analysis::judge_again;
+use looptax_model::dsn::{Arm, Kind};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
+use looptax_store::{StoreError, load};
+
+/// Records that are read at most, the newest first.
+pub const MOST_RECORDS: u32 = 20;
+/// Larger ones are passed over: they are of long runs, and reading them takes longer than the look.
+const MOST_RECORD_BYTES: u64 = 32 << 20;
+
+/// The costs of one record, an entry per kind of server.
+pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
+    let record = judged(path)?;
+    let sources = cost_sources(&record, &path.display().to_string());
+    if sources.is_empty() {
+        let kind = record.comparisons.first().map(|it| &*it.target.kind);
+        let target = match kind {
+            None | Some("echo") => "echo".to_owned(),
+            Some(kind) => format!("private:{kind}"),
+        };
+        return Err(Failure::usage(
+            format!(
+                "`{}` says nothing of what a request costs: {}",
+                path.display(),
+                why_none(&record)
+            ),
+            format!("make one: looptax compare {target} -c 1 --placement same"),
+        ));
+    }
+    Ok(sources)
+}
+
+/// The record at `path`, of which what a cost may come from is judged again from its raw counts: its own summary may say
+/// what they do not. CPU time needs no latencies.
+fn judged(path: &Path) -> Result<Record, StoreError> {
+    let mut record = load(path)?;
+    for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
+        judge_again(comparison, &mut |_| Vec::new());
+    }
+    Ok(record)
+}
+
+/// Why no cost can be taken from a record.
+pub fn why_none(record: &Record) -> String {
+    let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
+        return "it holds no requests over tcp and unix at one connection with both ends on one core"
+            .to_owned();
+    };
+    let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());
+    match tax {
+        None => "tcp and unix were not both measured".to_owned(),
+        Some(tax) if tax.verdict == Verdict::Invalid => {
+            let why = record.problems.first();
+            why.map_or_else(
+                || "its measurement was invalid".to_owned(),
+                |why| format!("its measurement was invalid: {why}"),
+            )
+        }
+        Some(_) => "too few epochs were measured for an estimate of CPU time".to_owned(),
+    }
+}
+
+/// The newest cost of each kind of server among these records, the newest first; one of a run that did not decide
+/// where there is no other. One that is gone, or too large to be worth the time, is passed over.
+pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
+    let mut found: Vec<CostSource> = Vec::new();
+    let is_small = |path: &&PathBuf| {
+        let found = read::look(path).ok().flatten();
+        found.is_some_and(|it| it.st_size.cast_unsigned() <= MOST_RECORD_BYTES)
+    };
+    for path in records.iter().filter(is_small) {
+        let Ok(record) = judged(path) else { continue };
+        for source in cost_sources(&record, &format!("run {}", record.id)) {
+            match found.iter_mut().find(|it| is_same(it, &source)) {
+                Some(known) if known.is_undecided && !source.is_undecided => *known = source,
+                Some(_) => {}
+                None => found.push(source),
+            }
+        }
+    }
+    found
+}
+
+/// The costs in a record; of several comparisons of the same, the first of one connection counts.
+pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
+    let mut found: Vec<CostSource> = Vec::new();
+    for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {
+        for tax in &comparison.tax {
+            let is_valid = tax.verdict != Verdict::Invalid && tax.cpu_us.both.known().is_some();
+            let Some((kind, client_kind)) = asked_in(comparison, tax).filter(|_| is_valid) else {
+                continue;
+            };
+            let is_decided = tax.verdict != Verdict::Inconclusive;
+            let cost = CostSource {
+                kind,
+                client_kind,
+                is_per_connection: comparison.load.reconnect_every == Some(1),
+                cpu_us_per_request: tax.cpu_us.both.clone(),
+                source: format!("{source}, {}", minute(&record.started_at)),
+                is_size_uncertain: tax.uncertain_size.is_some(),
+                is_undecided: !is_decided && tax.uncertain_size.is_none(),
+            };
+            if !found.iter().any(|it| is_same(it, &cost)) {
+                found.push(cost);
+            }
+        }
+    }
+    found
+}
+
+/// Whether both are of the same requests.
+fn is_same(one: &CostSource, other: &CostSource) -> bool {
+    let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
+    is_of_kind && one.is_per_connection == other.is_per_connection
+}
+
+fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<(Option<String>, Option<String>)> {
+    asked(&comparison.target, &tax.baseline, &tax.arm)
+}
+
+/// The kinds of who is asked and of the pooler that asks, where there is one, in requests that are over TCP in one
+/// arm and over the socket in the other, all else alike; `None` for another pair of arms.
+fn asked(target: &Target, baseline: &str, arm: &str) -> Option<(Option<String>, Option<String>)> {
+    let kind = kind_of(target);
+    let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
+    let is_first = match (socket.second_hop(), tcp.second_hop()) {
+        (None, None) => (socket, tcp) == (Arm::Unix, Arm::Tcp),
+        (one, other) => one == other && socket.is_unix() && !tcp.is_unix(),
+    };
+    if is_first {
+        return Some((kind, None));
+    }
+    let hops = (socket.second_hop()?, tcp.second_hop()?);
+    let is_second = hops == (Arm::Unix, Arm::Tcp) && socket.is_unix() == tcp.is_unix();
+    let is_bouncer = kind.as_deref() == Some(Kind::Pgbouncer.name());
+    (is_second && is_bouncer).then(|| (Some(Kind::Postgres.name().to_owned()), kind))
+}
+
+/// A time of a record, to the minute and in this machine's zone.
+fn minute(at: &str) -> String {
+    let parsed = at.parse::<jiff::Timestamp>();
+    parsed.map_or_else(
+        |_| at.to_owned(),
+        |at| {
+            let here = at.to_zoned(jiff::tz::TimeZone::system());
+            here.strftime("%Y-%m-%d %H:%M").to_string()
+        },
+    )
+}
+
+/// The echo server stands for every server: it is the transport alone.
+fn kind_of(target: &Target) -> Option<String> {
+    let kind = &target.kind;
+    (kind != "echo").then(|| kind.clone())
+}
+
+/// One request at a time, both ends on one core: what a request costs, without the scheduler.
+fn is_fit(comparison: &Comparison) -> bool {
+    comparison.connections == 1
+        && !comparison.is_of_program()
+        && comparison.placement.asked == Placement::Same
+        && matches!(comparison.load.reconnect_every, None | Some(1))
+        && !matches!(&*comparison.workload.name, "connect" | "dump" | "stream")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A comparison of a kind that a record may hold, and what its arms are held against.
+    #[track_caller]
+    fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
+        let target = Target {
+            kind: kind.to_owned(),
+            ..Target::default()
+        };
+        let found = asked(&target, baseline, arm);
+        let found = found
+            .as_ref()
+            .map(|(kind, client)| (kind.as_deref(), client.as_deref()));
+        let expected = expected.map(|(kind, client)| (Some(kind), client));
+        assert_eq!(found, expected, "{arm} over {baseline}");
+    }
+
+    #[test]
+    fn r25_arms_of_two_hops_cost_the_pooler_and_what_it_asks() {
+        check(
+            "pgbouncer",
+            "unix+unix",
+            "tcp+unix",
+            Some(("pgbouncer", None)),
+        );
+        check(
+            "pgbouncer",
+            "unix+tcp",
+            "tcp+tcp",
+            Some(("pgbouncer", None)),
+        );
+        let behind = Some(("postgres", Some("pgbouncer")));
+        check("pgbouncer", "unix+unix", "unix+tcp", behind);
+        check("pgbouncer", "tcp+unix", "tcp+tcp", behind);
+        check("pgbouncer", "unix+unix", "tcp+tcp", None);
+        check("mariadb", "unix", "tcp", Some(("mariadb", None)));
+        check("mariadb", "unix", "abstract", None);
+        check("mariadb", "tcp", "tls", None);
+    }
+}

@@ -1,0 +1,238 @@
+//! What was seen, as it is shown and saved.
+
+use looptax_host::discover::{
+    Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
+    SocketFile, Survey, asks_by_its_files, known_as,
+};
+use looptax_model::record::{
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
+    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
+};
+
+use super::chains::chains;
+use super::names::Names;
+use super::notes::notes;
+use super::rates::{Asked, Rates, cost, source_of};
+
+/// The later look, with rates where there was an earlier one, and costs where rates and a source are.
+pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]) -> Found {
+    let names = Names::new();
+    let rates = earlier.map(|earlier| Rates::between(earlier, survey));
+    let rate = |peer: &Peer| { rates.as_ref() }?.requests_per_s(peer.way, &peer.connections);
+    let clients = survey.clients.iter().map(|client| {
+        let rate = rate(&client.peer);
+        found_client(client, survey, rate, sources, &names)
+    });
+    Found {
+        schema_version: FOUND_SCHEMA_VERSION,
+        looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
+        at: jiff::Zoned::now()
+            .strftime("%Y-%m-%dT%H:%M:%S%:z")
+            .to_string(),
+        rates_over_s: rates.as_ref().map(Rates::seconds),
+        cost_sources: sources.to_vec(),
+        sees_all: !{ survey.problems.iter() }.any(|it| {
+            matches!(
+                it,
+                Problem::HiddenProcesses { .. } | Problem::UnlistedProcesses
+            )
+        }),
+        servers: survey
+            .servers
+            .iter()
+            .zip(&survey.others)
+            .map(|(server, others)| FoundServer {
+                network: network(server, survey),
+                ..found_server(server, others, &names)
+            })
+            .collect(),
+        clients: clients.collect(),
+        chains: chains(survey, rates.as_ref(), sources),
+        listeners: { survey.listeners.iter() }
+            .map(|it| {
+                let clients =
+                    { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
+                found_listener(it, clients.collect(), survey, &names)
+            })
+            .collect(),
+        notes: notes(survey),
+    }
+}
+
+fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> FoundServer {
+    FoundServer {
+        kind: server.kind.name().to_owned(),
+        version: server.version.clone(),
+        pid: server.process.pid,
+        program: server.name(),
+        user: names.user_of(&server.process),
+        home: home(&server.process.home),
+        is_hidden: server.is_hidden,
+        endpoints: server
+            .endpoints
+            .iter()
+            .map(|it| found_endpoint(it, &server.process.home, names))
+            .collect(),
+        network: None,
+        n_remote: others.n_remote as u64,
+        n_closed_last_minute: others.closed.len() as u64,
+    }
+}
+
+/// Set where it listens in another network namespace than ours.
+fn network(server: &Server, survey: &Survey) -> Option<String> {
+    let tcp = server
+        .endpoints
+        .iter()
+        .find(|it| matches!(it.place, Place::Tcp(_)))?;
+    (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
+}
+
+fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoint {
+    let (transport, address) = shown(&endpoint.place);
+    FoundEndpoint {
+        transport,
+        address,
+        file: match &endpoint.place {
+            Place::Path { file, .. } => Some(file_words(*file, at, names)),
+            Place::Tcp(_) | Place::Abstract(_) => None,
+        },
+        n_waiting: endpoint.queue.waiting,
+        backlog: endpoint.queue.backlog,
+        known: endpoint.known,
+    }
+}
+
+fn shown(place: &Place) -> (EndpointTransport, String) {
+    match place {
+        Place::Tcp(address) => (EndpointTransport::Tcp, address.to_string()),
+        Place::Abstract(name) => (
+            EndpointTransport::Abstract,
+            name.to_string_lossy().into_owned(),
+        ),
+        Place::Path { path, .. } => (EndpointTransport::Unix, path.to_string_lossy().into_owned()),
+    }
+}
+
+fn found_listener(
+    listener: &Listener,
+    clients: Vec<FoundPeer>,
+    survey: &Survey,
+    names: &Names,
+) -> FoundListener {
+    let (transport, address) = shown(&listener.endpoint.place);
+    let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
+    let program_of = |it: &Process| format!("{} {}", it.program_name(), it.pid);
+    FoundListener {
+        transport,
+        address,
+        user: listener.uid.map(|uid| names.user(uid, &Home::Elsewhere)),
+        likely: listener.likely.map(str::to_owned),
+        server_pids: listener.servers.iter().map(pid_of).collect(),
+        web_servers: listener.web_servers.iter().map(program_of).collect(),
+        n_connections: clients.iter().map(|it| it.n_connections).sum(),
+        clients,
+        n_closed_last_minute: listener.n_closed as u64,
+    }
+}
+
+fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundPeer {
+    let process = peer.process.as_ref();
+    FoundPeer {
+        pid: process.map(|it| it.pid),
+        program: process.map(known_as),
+        user: process.map_or_else(
+            || Some(names.user(peer.uid?, &Home::Elsewhere)),
+            |it| Some(names.user_of(it)),
+        ),
+        home: process.and_then(|it| home(&it.home)),
+        asks_by_its_files: process.is_some_and(asks_by_its_files),
+        way: peer.way,
+        n_connections: peer.connections.len() as u64,
+        requests_per_s,
+    }
+}
+
+fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
+    match file {
+        SocketFile::Present { uid, gid, mode } => {
+            format!(
+                "{}:{} {mode:04o}",
+                names.user(uid, at),
+                names.group(gid, at)
+            )
+        }
+        SocketFile::Replaced => FILE_REPLACED.to_owned(),
+        SocketFile::Missing => FILE_GONE.to_owned(),
+        SocketFile::Unknown => FILE_UNSEEN.to_owned(),
+    }
+}
+
+fn home(home: &Home) -> Option<String> {
+    match home {
+        Home::Container { runtime, name } => Some(format!("{runtime} {name}")),
+        Home::Unit(name) => Some(name.clone()),
+        Home::Elsewhere => None,
+    }
+}
+
+fn found_client(
+    client: &Client,
+    survey: &Survey,
+    requests_per_s: Option<f64>,
+    sources: &[CostSource],
+    names: &Names,
+) -> FoundClient {
+    let server = &survey.servers[client.server_idx];
+    let asked = Asked {
+        kind: server.kind.name(),
+        client_kind: client_kind(&client.peer, survey),
+        is_per_connection: false,
+    };
+    let source = requests_per_s.and_then(|_| source_of(asked, sources));
+    let priced = source.zip(requests_per_s);
+    FoundClient {
+        peer: found_peer(&client.peer, requests_per_s, names),
+        server_pid: server.process.pid,
+        via: client.via.as_ref().map(|hop| {
+            let shared = if hop.leads_elsewhere {
+                " (which leads to other servers too)"
+            } else {
+                ""
+            };
+            let onward = match hop.onward {
+                Way::Unix => ", on by unix",
+                _ => "",
+            };
+            format!("{} {}{onward}{shared}", hop.program, hop.pid)
+        }),
+        onward: onward(server, survey),
+        cpu_ms_per_s: priced.and_then(|(idx, rate)| cost(rate, &sources[idx])),
+        cost_from: source.into_iter().collect(),
+    }
+}
+
+/// The kind of a client that is a server itself.
+fn client_kind(peer: &Peer, survey: &Survey) -> Option<&'static str> {
+    let own = survey
+        .servers
+        .iter()
+        .find(|it| peer.is_of(it.process.pid))?;
+    Some(own.kind.name())
+}
+
+/// Where a pooler's own connections lead: what its clients reach in the end.
+fn onward(server: &Server, survey: &Survey) -> Option<String> {
+    if !server.kind.is_pooler() {
+        return None;
+    }
+    let is_own = |it: &&Client| it.peer.is_of(server.process.pid);
+    let own = survey.clients.iter().find(is_own)?;
+    let end = &survey.servers[own.server_idx];
+    Some(format!(
+        "{} {} by {}",
+        end.name(),
+        end.process.pid,
+        own.peer.way
+    ))
+}

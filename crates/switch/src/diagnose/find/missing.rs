@@ -1,0 +1,44 @@
+//! Servers that a chain may go on to without being seen to: somebody's connections to them came and went.
+//!
+//! A closed connection has no owner. Called where chains are put together.
+
+use looptax_host::discover::{Service, Survey};
+
+use super::paths::{Path, is_application};
+
+/// Servers, by their process, to which connections were closed that nobody was seen to hold, and that an application
+/// of this chain may have asked.
+pub(super) fn may_miss(survey: &Survey, path: &Path) -> Vec<u32> {
+    let applications = applications(survey, path);
+    let links = &survey.stack.links;
+    let is_in = |server: usize| path.links.iter().any(|it| links[*it].server == server);
+    let is_explained = |server: usize| {
+        let mut links = links.iter().filter(|it| it.server == server);
+        links.any(|it| it.n_passing > 0)
+    };
+    let is_near = |server: usize| {
+        let mut closed = { survey.others[server].closed.iter() }.filter(|it| it.way().is_some());
+        closed.any(|closed| {
+            let mut networks = applications.iter().map(|it| it.process.network);
+            networks.any(|it| it.is_none_or(|it| it == closed.network))
+        })
+    };
+    let servers = survey.servers.iter().enumerate();
+    let open = servers.filter(|(idx, server)| {
+        let may_be_asked = !is_application(server.kind) && !is_in(*idx);
+        may_be_asked && !is_explained(*idx) && is_near(*idx)
+    });
+    open.map(|(_, it)| it.process.pid).collect()
+}
+
+/// What runs pages on a chain.
+fn applications<'a>(survey: &'a Survey, path: &Path) -> Vec<&'a Service> {
+    let stack = &survey.stack;
+    let servers = path.links.iter().map(|it| stack.links[*it].server);
+    let all = std::iter::once(path.first).chain(servers);
+    let services = all.map(|it| &stack.services[it]);
+    let is_one = |it: &&Service| {
+        { it.server_idx }.is_some_and(|idx| is_application(survey.servers[idx].kind))
+    };
+    services.filter(is_one).collect()
+}

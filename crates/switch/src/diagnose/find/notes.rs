@@ -1,0 +1,197 @@
+//! What stands in the way, in words, with the next step.
+
+use std::path::Path;
+
+use looptax_host::discover::{Hiding, Listener, Place, Problem, Server, Survey, known_as};
+use looptax_model::record::{Note, NoteCode};
+
+use super::spelled;
+
+/// The notes of a survey, in its order.
+pub(super) fn notes(survey: &Survey) -> Vec<Note> {
+    let notes = survey.problems.iter().map(|it| note(it, survey));
+    notes.collect()
+}
+
+fn note(problem: &Problem, survey: &Survey) -> Note {
+    let (code, what, next) = match problem {
+        Problem::HiddenProcesses { n } => (
+            NoteCode::ProcessesHidden,
+            format!(
+                "{n} processes of other users cannot be looked into: their sockets are seen with port, path and user, whose they are is inferred where it says so, or left open"
+            ),
+            Some(more_rights()),
+        ),
+        Problem::ContainedProcesses => (
+            NoteCode::ProcessesHidden,
+            "only processes of this container (or process namespace) are listed here: those of the machine are not seen".to_owned(),
+            Some("start the container with `--pid=host --net=host`, or looptax outside of it".to_owned()),
+        ),
+        Problem::UnlistedProcesses => (
+            NoteCode::ProcessesHidden,
+            "processes of other users are not listed here (/proc hides them): their sockets are seen with port, path and user, which programs they are is not"
+                .to_owned(),
+            Some("run it as root".to_owned()),
+        ),
+        Problem::ClosedNamespaces { n, why } => (
+            NoteCode::NamespacesClosed,
+            format!("{n} other network namespaces (containers) cannot be looked into ({why})"),
+            Some("run it as root".to_owned()),
+        ),
+        Problem::UnreadSockets { n } => (
+            NoteCode::SocketsUnread,
+            format!(
+                "{n} sockets were listed by the kernel in a form that is not understood, and are left out"
+            ),
+            None,
+        ),
+        Problem::NoSocket { server_idx } => {
+            let server = &survey.servers[*server_idx];
+            (
+                NoteCode::SocketMissing,
+                format!("{} listens on TCP alone", named(server)),
+                Some(spelled::how(*server_idx, survey)),
+            )
+        }
+        Problem::ShortLived { server_idx, n } => {
+            short_lived(*n, &named(&survey.servers[*server_idx]))
+        }
+        Problem::ShortLivedUnseen { listener_idx, n } => {
+            short_lived(*n, &unseen(&survey.listeners[*listener_idx], survey))
+        }
+        Problem::LostSocket {
+            server_idx,
+            path,
+            is_replaced,
+        } => lost(&survey.servers[*server_idx], path, *is_replaced),
+        Problem::DesertedSocket { path, is_certain } => deserted(path, *is_certain),
+        Problem::HiddenSocket {
+            client_idx,
+            path,
+            why,
+        } => hidden(*client_idx, path, *why, survey),
+    };
+    Note { code, what, next }
+}
+
+/// How to look into processes of others; the root of a container has not every right.
+fn more_rights() -> String {
+    if rustix::process::geteuid().is_root() {
+        "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
+    } else {
+        "run it as root".to_owned()
+    }
+}
+
+fn short_lived(n: usize, server: &str) -> (NoteCode, String, Option<String>) {
+    (
+        NoteCode::ConnectionsShortLived,
+        format!(
+            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
+            n as f64 / 60.0
+        ),
+        Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
+    )
+}
+
+fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
+    let (code, state) = if is_replaced {
+        (NoteCode::SocketReplaced, "was replaced")
+    } else {
+        (NoteCode::SocketLost, "is gone")
+    };
+    let what = format!(
+        "the socket {} of {} {state} while the server runs: nobody reaches it that way",
+        path.display(),
+        named(server)
+    );
+    let next = "restart the server; keep cleaners of temporary files away from that folder";
+    (code, what, Some(next.to_owned()))
+}
+
+fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>) {
+    let path = path.display();
+    let (what, next) = if is_certain {
+        (
+            format!("nobody listens on {path}: a server that ended left it"),
+            "start the server, or delete the file",
+        )
+    } else {
+        (
+            format!(
+                "nobody that is seen listens on {path}: a server that ended left it, or one in a container listens"
+            ),
+            "run it as root",
+        )
+    };
+    (NoteCode::SocketDeserted, what, Some(next.to_owned()))
+}
+
+fn hidden(
+    client_idx: usize,
+    path: &Path,
+    why: Hiding,
+    survey: &Survey,
+) -> (NoteCode, String, Option<String>) {
+    let client = &survey.clients[client_idx];
+    let server = &survey.servers[client.server_idx];
+    let process = client.peer.process.as_ref();
+    let name = process.map_or_else(String::new, |process| {
+        format!("{} {}", known_as(process), process.pid)
+    });
+    let folder = path.parent().unwrap_or(path).display();
+    let (reason, next) = match why {
+        Hiding::Chroot => (
+            "it runs in a folder tree of its own (chroot)",
+            format!("mount {folder} into that tree"),
+        ),
+        Hiding::PrivateTmp => (
+            "it has a /tmp of its own (PrivateTmp)",
+            format!("move the socket out of {folder}, to /run"),
+        ),
+        Hiding::Container => (
+            "one of the two is in a container that the other is not in",
+            format!("share the folder {folder}, not the socket's file, between them"),
+        ),
+        Hiding::Mounts => (
+            "its file systems are mounted otherwise",
+            format!("make {folder} visible to it (BindPaths= in a unit)"),
+        ),
+        Hiding::Missing => ("it is not there for it", format!("look at {folder}")),
+    };
+    (
+        NoteCode::SocketNotVisible,
+        format!(
+            "{name} does not see the socket {} of {}: {reason}",
+            path.display(),
+            named(server)
+        ),
+        Some(next),
+    )
+}
+
+fn named(server: &Server) -> String {
+    format!("{} {}", server.name(), server.process.pid)
+}
+
+/// `127.0.0.1:17306 (may be mariadbd 27901)`.
+fn unseen(listener: &Listener, survey: &Survey) -> String {
+    let place = match &listener.endpoint.place {
+        Place::Tcp(address) => address.to_string(),
+        Place::Path { path, .. } | Place::Abstract(path) => path.display().to_string(),
+    };
+    format!("{place} (may be {})", may_be(listener, survey))
+}
+
+/// `mariadbd 27901 or mariadbd 27902`; what is usual there where no server fits.
+pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
+    let servers = listener.servers.iter();
+    let servers = servers.map(|idx| named(&survey.servers[*idx]));
+    let web = listener.web_servers.iter();
+    let web = web.map(|it| format!("{} {}", it.program_name(), it.pid));
+    let servers: Vec<String> = servers.chain(web).collect();
+    match listener.likely {
+        Some(likely) if servers.is_empty() => likely.to_owned(),
+        _ => servers.join(" or "),
+    }
+}

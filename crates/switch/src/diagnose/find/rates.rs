@@ -1,0 +1,157 @@
+//! Requests per second between two looks, and the CPU time that they cost.
+//!
+//! Called for clients and for chains alike, so that both say the same of a connection.
+
+use std::collections::HashMap;
+use std::net::SocketAddr;
+
+use looptax_host::discover::{Connection, NamespaceId, Survey, Traffic};
+use looptax_model::record::{CostSource, Estimate, Figure, Way};
+
+/// What went over each TCP connection, by its ends.
+type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
+
+/// What the later of two looks is held against.
+pub(super) struct Rates<'a> {
+    earlier: &'a Survey,
+    before: TrafficOf,
+    seconds: f64,
+}
+
+impl<'a> Rates<'a> {
+    pub(super) fn between(earlier: &'a Survey, later: &Survey) -> Self {
+        Self {
+            before: traffic_of(earlier),
+            seconds: later.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9,
+            earlier,
+        }
+    }
+
+    /// The time between the two, in seconds.
+    pub(super) fn seconds(&self) -> f64 {
+        self.seconds
+    }
+
+    /// Requests per second over TCP connections that were there at both looks. One that is
+    /// new counts from nothing; `None` for a socket, whose requests nobody counts.
+    pub(super) fn requests_per_s(&self, way: Way, connections: &[Connection]) -> Option<f64> {
+        if !way.is_tcp() || self.seconds <= 0.0 {
+            return None;
+        }
+        let mut n_requests = 0;
+        for connection in connections {
+            let now = connection.traffic?;
+            let was = connection.tcp.and_then(|ends| self.before.get(&ends));
+            let (was_in, was_out) =
+                was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
+            // A request and its answer are one segment each way; a large one of either kind is more, so
+            // the smaller number counts.
+            let n_in = now.data_segments_in.wrapping_sub(was_in);
+            let n_out = now.data_segments_out.wrapping_sub(was_out);
+            n_requests += u64::from(n_in.min(n_out));
+        }
+        Some(n_requests as f64 / self.seconds)
+    }
+
+    /// Connections to a server that were closed per second between the looks, of one way; `None` where that leaves
+    /// no trace that is counted. One of the earlier look is not counted again.
+    pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
+        // A socket leaves nothing, and between two namespaces it is not told which is this machine's.
+        if self.seconds <= 0.0 || matches!(way, Way::Unix | Way::Bridge) {
+            return None;
+        }
+        let pid = later.servers[server_idx].process.pid;
+        let was = { self.earlier.servers.iter() }.position(|it| it.process.pid == pid);
+        let was = was.map(|idx| &self.earlier.others[idx].closed);
+        let now = later.others[server_idx].closed.iter();
+        let new = now.filter(|it| it.way() == Some(way) && was.is_none_or(|was| !was.contains(it)));
+        Some(new.count() as f64 / self.seconds)
+    }
+}
+
+fn traffic_of(survey: &Survey) -> TrafficOf {
+    let of_servers = survey.clients.iter().flat_map(|it| &it.peer.connections);
+    let unseen = survey.listeners.iter().flat_map(|it| &it.clients);
+    let of_unseen = unseen.flat_map(|it| &it.connections);
+    let of_links = survey.stack.links.iter().flat_map(|it| &it.connections);
+    { of_servers.chain(of_unseen).chain(of_links) }
+        .filter_map(|it| it.tcp.zip(it.traffic))
+        .collect()
+}
+
+/// Who asks whom, of which a cost may be known.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Asked<'a> {
+    /// The server's kind; empty for what only hands on.
+    pub(super) kind: &'a str,
+    /// The kind of who asks, where it is a server itself.
+    pub(super) client_kind: Option<&'a str>,
+    /// Whether each request has a connection of its own.
+    pub(super) is_per_connection: bool,
+}
+
+/// The place of the cost of such requests: as this client's, else as anybody's, else of every server. Connections
+/// that are kept and those of one request are never priced by each other's.
+pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
+    let of = |kind: Option<&str>, client_kind: Option<&str>| {
+        let is_it = |it: &CostSource| {
+            let is_of_kind = (it.kind.as_deref(), it.client_kind.as_deref()) == (kind, client_kind);
+            is_of_kind && it.is_per_connection == asked.is_per_connection
+        };
+        sources.iter().position(is_it)
+    };
+    let kind = Some(asked.kind);
+    let own = asked.client_kind.and_then(|it| of(kind, Some(it)));
+    own.or_else(|| of(kind, None)).or_else(|| of(None, None))
+}
+
+/// The CPU time that so many requests cost by a source; ms per second.
+pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
+    let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
+    let ms_per_s = |us: f64| us * requests_per_s / 1e3;
+    let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);
+    Some(Figure::new(
+        ms_per_s(value),
+        end(lo, f64::NEG_INFINITY),
+        end(hi, f64::INFINITY),
+        n,
+    ))
+}
+
+/// What several hops cost together: the ends of the intervals are added, as if all were off the same way.
+pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
+    let known = costs.filter_map(|it| it.known().copied());
+    known.fold(None, |sum: Option<Figure>, next| {
+        let Some(before) = sum.as_ref().and_then(Figure::known).copied() else {
+            return Some(Figure::Known(next));
+        };
+        let end = |one: Option<f64>, other: Option<f64>, open: f64| {
+            one.zip(other).map_or(open, |(one, other)| one + other)
+        };
+        Some(Figure::new(
+            before.value + next.value,
+            end(before.lo, next.lo, f64::NEG_INFINITY),
+            end(before.hi, next.hi, f64::INFINITY),
+            before.n.min(next.n),
+        ))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn costs_are_added_with_the_ends_of_their_intervals_and_open_ends_stay_open() {
+        let (one, other) = (
+            Figure::new(1.0, 0.5, 1.5, 20),
+            Figure::new(2.0, 1.0, 4.0, 12),
+        );
+        let both = sum([one.clone(), other].into_iter());
+        assert_eq!(both, Some(Figure::new(3.0, 1.5, 5.5, 12)));
+        let open = Figure::new(2.0, 1.0, f64::INFINITY, 12);
+        let both = sum([one, open].into_iter());
+        assert_eq!(both, Some(Figure::new(3.0, 1.5, f64::INFINITY, 12)));
+        assert_eq!(sum(std::iter::empty()), None);
+    }
+}

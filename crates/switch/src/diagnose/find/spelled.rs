@@ -1,0 +1,145 @@
+//! The command that spells a socket for what runs pages, and for the web server before it.
+//!
+//! A database's own setting says enough; of these, two files have to change together.
+
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+
+use looptax_host::discover::{Place, Survey, how_to_add_a_socket};
+use looptax_model::dsn::Kind;
+
+/// How a server that listens on TCP alone gets a socket.
+pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
+    let server = &survey.servers[server_idx];
+    let at = server.endpoints.iter().find_map(|it| match it.place {
+        Place::Tcp(address) => Some(reached(address)),
+        Place::Path { .. } | Place::Abstract(_) => None,
+    });
+    let before = before(server_idx, survey);
+    let own = how_to_add_a_socket(server.kind);
+    let spelled = at.and_then(|at| spelled(server.kind, &server.name, at, before));
+    spelled.map_or_else(|| own.to_owned(), |it| format!("{own}; {it}"))
+}
+
+/// The commands for a server of that kind and name at an address; `None` for what runs no pages.
+fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Option<String> {
+    let (scheme, folder, page) = match kind {
+        Kind::PhpFpm => ("fastcgi", "php", ""),
+        Kind::Uwsgi => ("uwsgi", "uwsgi", ""),
+        Kind::Http => ("http", "site", "/"),
+        _ => return None,
+    };
+    let names: Vec<&str> = before.into_iter().chain(own_side(kind, name)).collect();
+    let names = if names.is_empty() {
+        String::new()
+    } else {
+        format!(" --for {}", names.join(","))
+    };
+    let own = own_side(kind, name).filter(|_| before.is_some());
+    let switch = match own {
+        Some("php-fpm") => ", and `looptax switch SITE POOL --url PAGE` moves both files together",
+        Some("gunicorn" | "uwsgi" | "puma") => {
+            ", and `looptax switch SITE OWN --url PAGE` moves both files together"
+        }
+        _ => "",
+    };
+    Some(format!(
+        "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` spells it{switch}"
+    ))
+}
+
+/// Where a client of this machine reaches what listens there.
+fn reached(mut address: SocketAddr) -> SocketAddr {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => IpAddr::V4(Ipv4Addr::LOCALHOST),
+            SocketAddr::V6(_) => IpAddr::V6(Ipv6Addr::LOCALHOST),
+        });
+    }
+    address
+}
+
+/// The server's own side, as `dsn` calls it.
+fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
+    match kind {
+        Kind::PhpFpm => Some("php-fpm"),
+        Kind::Uwsgi => Some("uwsgi"),
+        _ => {
+            let known = ["gunicorn", "uvicorn", "puma", "node"];
+            known.into_iter().find(|it| *it == name)
+        }
+    }
+}
+
+/// The web server that is seen to ask it, as `dsn` calls it; else the only sort that runs here.
+fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
+    let stack = &survey.stack;
+    let links = stack.links.iter().filter(|it| it.server == server_idx);
+    let mut clients = links.filter_map(|it| Some(&stack.services[it.client?]));
+    let kind = survey.servers[server_idx].kind;
+    let of = |name: &str| web_server(name, kind);
+    if let Some(seen) = clients.find_map(|it| of(&it.name)) {
+        return Some(seen);
+    }
+    let mut all: Vec<&str> = stack
+        .services
+        .iter()
+        .filter_map(|it| of(&it.name))
+        .collect();
+    all.sort_unstable();
+    all.dedup();
+    match all[..] {
+        [alone] => of(alone),
+        _ => None,
+    }
+}
+
+fn web_server(program: &str, kind: Kind) -> Option<&'static str> {
+    match program {
+        "nginx" | "openresty" | "angie" => Some("nginx"),
+        "apache" | "apache2" | "httpd" => Some("apache"),
+        "caddy" if kind != Kind::Uwsgi => Some("caddy"),
+        "haproxy" if kind != Kind::Uwsgi => Some("haproxy"),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: Kind, name: &str, before: Option<&str>, expected: Option<&str>) {
+        let at = reached("0.0.0.0:9000".parse().unwrap());
+        assert_eq!(spelled(kind, name, at, before).as_deref(), expected);
+    }
+
+    #[test]
+    fn r25_the_command_names_the_server_and_the_web_server_before_it() {
+        let nginx = Some("nginx");
+        check(
+            Kind::PhpFpm,
+            "php-fpm8.2",
+            nginx,
+            Some(
+                "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` spells it, \
+                 and `looptax switch SITE POOL --url PAGE` moves both files together",
+            ),
+        );
+        check(
+            Kind::Http,
+            "gunicorn",
+            nginx,
+            Some(
+                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` spells it, \
+                 and `looptax switch SITE OWN --url PAGE` moves both files together",
+            ),
+        );
+        check(
+            Kind::Http,
+            "python3.11",
+            None,
+            Some("`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock` spells it"),
+        );
+        check(Kind::Mariadb, "mariadbd", nginx, None);
+    }
+}

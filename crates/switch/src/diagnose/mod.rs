@@ -1,0 +1,15 @@
+//! What is here, who pays for TCP, and whether the switch to the socket would work: find, check, dsn, and what
+//! `run` would move.
+//!
+//! Reads only: it looks at the machine, logs in where it is asked to, and changes nothing.
+
+pub mod check;
+pub mod dsn;
+pub mod find;
+mod listener;
+mod local;
+pub mod moving;
+pub mod socket_of;
+mod unspoken;
+
+pub use local::own_address;

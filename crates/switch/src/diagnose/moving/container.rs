@@ -1,0 +1,74 @@
+//! The socket of a server in a container, for the port that the container publishes.
+//!
+//! It counts only where it lies in a folder that we see too, and is the very file that the server listens
+//! on. Everything else leaves the port on TCP.
+
+use looptax_host::discover::{NamespaceId, Place, Published, Server, SocketFile};
+use looptax_redirect::SocketName;
+
+use super::candidate::Candidate;
+use super::pairs::{Socket, loopback, port_of, short_name, socket_for, tcp, usable};
+use super::shared::path_here;
+
+/// The published port with the server's socket; a server without one is none.
+pub(super) fn published_candidate(
+    published: &Published,
+    server: &Server,
+    network: Option<NamespaceId>,
+) -> Option<Candidate> {
+    let port = published.endpoints.iter().find_map(port_of)?;
+    let near = published.endpoints.iter();
+    let near = near.filter(|it| network.is_none_or(|own| own == it.network));
+    let addresses = near.filter_map(tcp).filter(|it| it.port() == port);
+    let from = loopback(addresses, port);
+    let sockets = sockets(server);
+    let first = sockets.first()?;
+    if from.is_empty() {
+        return None;
+    }
+    let mut ports: Vec<u16> = server.seen_endpoints().filter_map(port_of).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let found = socket_for(published.server_port, &ports, &sockets);
+    let socket = found.unwrap_or(first);
+    let several = "it listens on several ports and sockets; --map says which belong together";
+    let stays = match found {
+        Some(socket) => socket.objection.clone(),
+        None => Some(several.to_owned()),
+    };
+    let name = format!(
+        "{} through {}",
+        server.name(),
+        published.proxy.program_name()
+    );
+    Some(Candidate {
+        server: Some((name, server.process.pid)),
+        owner: Some(socket.owner(server)),
+        stays,
+        ..Candidate::new(from, socket.name.clone())
+    })
+}
+
+/// The sockets with a path; an abstract one belongs to the container's own network.
+fn sockets(server: &Server) -> Vec<Socket> {
+    let places = server.seen_endpoints().filter_map(|it| match &it.place {
+        Place::Path { path, file } => Some((path, *file)),
+        Place::Tcp(_) | Place::Abstract(_) => None,
+    });
+    places
+        .map(|(path, file)| {
+            let is_there = matches!(file, SocketFile::Present { .. });
+            let here = path_here(&server.process, path).filter(|_| is_there);
+            let hidden = || {
+                let shown = path.display();
+                format!("its socket {shown} lies in no folder that is shared with us")
+            };
+            Socket {
+                objection: here.as_deref().map_or_else(|| Some(hidden()), usable),
+                bound: SocketName::Path(path.clone()),
+                name: SocketName::Path(here.unwrap_or_else(|| path.clone())),
+                short: short_name(path),
+            }
+        })
+        .collect()
+}

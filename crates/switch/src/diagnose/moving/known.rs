@@ -1,0 +1,249 @@
+//! Connections that the program is known to make: tried over either transport before it runs.
+//!
+//! Known is what `--check` says, and what the program's arguments and environment spell as a URL with a
+//! user. What is done with one is what `looptax check` does.
+
+use looptax_host::discover::Server;
+use looptax_model::dsn::{Address, Protocol};
+use looptax_model::failure::Failure;
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+use looptax_redirect::SocketName;
+
+use super::candidate::Candidate;
+use super::wanted::Wanted;
+use crate::diagnose::check::{Client, Question, points};
+use crate::diagnose::local::own_address;
+use crate::diagnose::socket_of::Near;
+
+/// What is known of a port's connections.
+pub(super) enum Verdict {
+    /// All that are known would work.
+    Works {
+        /// A sentence for each.
+        words: Vec<String>,
+        /// Whether somebody said that one of them is the program's, instead of its being found in words.
+        is_told: bool,
+    },
+    /// One of them would not, and why.
+    Fails(String),
+    /// None is known.
+    Unknown,
+}
+
+/// A full queue is waited for, and what is lost is no failure of the login.
+const HARMLESS: [Topic; 1] = [Topic::Backlog];
+
+/// Whoever demands TLS over both: a driver may do without it on a socket.
+const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
+
+/// Whom TCP refuses gets in over the socket, or has more rights there: good news for `check`, and nothing that a program may be given unasked.
+const MORE: [PointCode; 5] = [
+    PointCode::AccountSocketOnly,
+    PointCode::AccountGetsMore,
+    PointCode::LoginFailsOverTcp,
+    // Whoever has to do TLS keeps what it has.
+    PointCode::TlsOnSocket,
+    PointCode::TlsNotOnSocket,
+];
+
+/// What tells of the login itself.
+const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
+
+/// What is added to a refusal where it was tried without a password.
+const NO_PASSWORD: &str =
+    "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
+
+/// Tries the connections that are known of this port.
+pub(super) fn verdict(
+    pair: &Candidate,
+    args: &Wanted<'_>,
+    servers: &[Server],
+) -> Result<Verdict, Failure> {
+    let mut words = Vec::new();
+    let mut is_told = false;
+    let addresses = addresses(args)?;
+    let known = addresses.iter().enumerate();
+    for (idx, address) in known.filter(|(_, it)| is_for(it, pair)) {
+        if let Some(demand) = &address.tls {
+            return Ok(Verdict::Fails(demanded(demand, address.protocol)));
+        }
+        let user = address.user.as_deref();
+        let client = Client::find(None, None)?;
+        let points = points(Question {
+            address,
+            client: &client,
+            near: Near::us(servers),
+            // A container's server is behind no port of our own network, so that it would not be found.
+            socket: match &pair.to {
+                SocketName::Path(path) => Some(path),
+                SocketName::Abstract(_) => None,
+            },
+            n_connections: 1,
+            no_login: None,
+        })?;
+        let fails = |it: &&Point| {
+            it.outcome == Outcome::Fail && !HARMLESS.contains(&it.topic)
+                || MORE.contains(&it.code)
+                || it.code == OF_DRIVERS
+        };
+        let who = user.map_or_else(String::new, |user| format!("`{user}`: "));
+        if let Some(point) = points.iter().find(fails) {
+            return Ok(Verdict::Fails(format!("{who}{}", point.what)));
+        }
+        let login = points.iter().find(|it| LOGINS.contains(&it.topic));
+        match login {
+            Some(login) if login.outcome != Outcome::Unknown => {}
+            Some(login) if has_password(address) => {
+                return Ok(Verdict::Fails(format!("{who}{}", login.what)));
+            }
+            // Who asks has to hear that there is no answer.
+            Some(login) if idx < args.check.len() => {
+                return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
+            }
+            // With a password that nobody knows here a refusal means nothing.
+            _ => continue,
+        }
+        let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
+        is_told |= idx < args.check.len();
+        let said = format!("the login{whose} works over the socket, too");
+        if !words.contains(&said) {
+            words.push(said);
+        }
+    }
+    Ok(if words.is_empty() {
+        Verdict::Unknown
+    } else {
+        Verdict::Works { words, is_told }
+    })
+}
+
+/// Why a connection that demands TLS is left alone. MySQL and MariaDB have TLS on their sockets as well,
+/// but whoever demands it has a reason that we do not know.
+fn demanded(demand: &str, protocol: Protocol) -> String {
+    match protocol {
+        Protocol::Postgres => {
+            format!("a connection says `{demand}`, and PostgreSQL has no TLS on its socket")
+        }
+        _ => {
+            format!("a connection says `{demand}`, and whoever demands TLS keeps what it has")
+        }
+    }
+}
+
+/// Whether the trial used the connection's own password.
+fn has_password(address: &Address) -> bool {
+    address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
+}
+
+/// What `--check` names.
+pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
+    let wrong = |error| {
+        Failure::usage(
+            format!("--check: {error}"),
+            "it is a connection's address, for example --check mysql://user@127.0.0.1:3306/db",
+        )
+    };
+    let parsed = args.check.iter().map(|text| Address::parse_login(text));
+    parsed.map(|it| it.map_err(wrong)).collect()
+}
+
+/// What is said of each `--check` that is about none of these ports.
+pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
+    let told = told(args)?;
+    let unfitting = told
+        .iter()
+        .filter(|address| !candidates.iter().any(|it| is_for(address, it)));
+    let words = unfitting.map(|address| {
+        let host = address.host.as_deref().unwrap_or("localhost");
+        let port = address.port;
+        format!("--check names {host}:{port}, which nothing here is moved for")
+    });
+    Ok(words.collect())
+}
+
+/// The connections that are known, whatever their port.
+fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
+    let mut found = told(args)?;
+    if !args.no_check {
+        let arguments = args
+            .command
+            .iter()
+            .map(|it| it.to_string_lossy().into_owned());
+        let environment = std::env::vars_os()
+            .filter(|(name, _)| name != "LOOPTAX_PASSWORD")
+            .map(|(_, value)| value.to_string_lossy().into_owned());
+        found.extend(arguments.chain(environment).filter_map(|it| spelled(&it)));
+    }
+    Ok(found)
+}
+
+/// The address in a word that is a URL, or holds one behind an equals sign, if it says whose it is.
+fn spelled(word: &str) -> Option<Address> {
+    let scheme_end = word.find("://")?;
+    let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);
+    let start = word[..scheme_end]
+        .rfind(|c| !is_scheme(c))
+        .map_or(0, |at| at + 1);
+    let url = word[start..].trim_end_matches(['"', '\'', ')', ';']);
+    let url = url.strip_prefix("jdbc:").unwrap_or(url);
+    let address = Address::parse_login(url).ok()?;
+    (address.user.is_some() && address.socket.is_none()).then_some(address)
+}
+
+fn is_for(address: &Address, pair: &Candidate) -> bool {
+    let host = address.host.as_deref().unwrap_or("localhost");
+    let ip = own_address(host);
+    let mut from = pair.from.iter();
+    from.any(|own| {
+        own.port() == address.port && ip.is_some_and(|ip| ip == own.ip() || host == "localhost")
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(word: &str, expected: Option<(&str, u16, &str)>) {
+        let found = spelled(word);
+        let found = found.as_ref().map(|address| {
+            let host = address.host.as_deref().unwrap_or_default();
+            (
+                host,
+                address.port,
+                address.user.as_deref().unwrap_or_default(),
+            )
+        });
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn urls_are_found_in_words_of_any_kind() {
+        check(
+            "mysql://u:p@127.0.0.1:3307/d",
+            Some(("127.0.0.1", 3307, "u")),
+        );
+        check(
+            "--spring.datasource.url=jdbc:mariadb://127.0.0.1:3306/d?user=u&password=p",
+            Some(("127.0.0.1", 3306, "u")),
+        );
+        check(
+            "jdbc:postgresql://localhost/d?user=u",
+            Some(("localhost", 5432, "u")),
+        );
+    }
+
+    #[test]
+    fn what_names_nobody_or_no_server_is_passed_over() {
+        for word in [
+            "https://u:p@example.org/",
+            "mysql://127.0.0.1/d",
+            "://",
+            "mysql:u@h",
+            "--",
+            "",
+        ] {
+            check(word, None);
+        }
+    }
+}

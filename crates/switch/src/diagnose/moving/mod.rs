@@ -1,0 +1,140 @@
+//! `run`: which addresses are moved to which sockets, and which stay on TCP and why.
+//!
+//! `pairs` finds a server's socket for each of its ports, `container` for a port that a container publishes
+//! (`shared` where its folder is ours), `obstacles` says what speaks against moving without
+//! knowing who logs in, `known` finds the connections that the program's arguments and environment name and
+//! tries them. The result is plain data for `looptax_redirect`; `words` is what a person sees of it.
+
+mod bouncer;
+mod candidate;
+mod container;
+mod given;
+mod known;
+mod obstacles;
+mod pairs;
+mod shared;
+mod wanted;
+pub mod words;
+
+use std::net::SocketAddr;
+
+use looptax_host::discover::{Server, survey};
+use looptax_model::dsn::Kind;
+use looptax_model::failure::Failure;
+
+pub use candidate::{Candidate, mapping, shown};
+use known::Verdict;
+pub use known::unfitting;
+use obstacles::Logins;
+pub use wanted::Wanted;
+
+/// What `run` moves: as given by `--map`; else what is found, and what `--also` gives.
+pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
+    known::told(args)?;
+    if !args.map.is_empty() {
+        return given::parse_all("--map", args.map);
+    }
+    let given = given::parse_all("--also", args.also)?;
+    let mut all = found(args, &given)?;
+    all.extend(given);
+    Ok(all)
+}
+
+/// What a look at this machine finds, without the addresses that were given.
+fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failure> {
+    let survey = survey(None);
+    let own = survey.own_network;
+    let direct = survey.servers.iter().flat_map(|server| {
+        let pairs = pairs::pairs_of(server, own).into_iter();
+        pairs.map(move |pair| (pair, server, true))
+    });
+    let published = survey.published.iter().filter_map(|published| {
+        let server = &survey.servers[published.server_idx];
+        Some((
+            container::published_candidate(published, server, own)?,
+            server,
+            false,
+        ))
+    });
+    let mut found = Vec::new();
+    for (mut pair, server, is_direct) in direct.chain(published) {
+        let is_given = |it: &SocketAddr| given.iter().any(|given| given.from.contains(it));
+        let is_wanted = |it: &SocketAddr| args.only.is_empty() || args.only.contains(&it.port());
+        pair.from.retain(|it| is_wanted(it) && !is_given(it));
+        if pair.from.is_empty() {
+            continue;
+        }
+        if is_of_web(server.kind) && pair.stays.is_none() {
+            pair.stays = Some(of_web(&pair));
+        }
+        if pair.stays.is_some() {
+            found.push(pair);
+            continue;
+        }
+        let known = known::verdict(&pair, args, &survey.servers)?;
+        settle(&mut pair, server, is_direct, known, args.require_check);
+        found.push(pair);
+    }
+    Ok(found)
+}
+
+/// What runs an application behind a web server, and whose requests and logins looptax cannot try.
+fn is_of_web(kind: Kind) -> bool {
+    matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
+}
+
+/// Why such a pair is moved only by whoever says so.
+fn of_web(pair: &Candidate) -> String {
+    let also: Vec<String> = { pair.from.iter() }
+        .map(|from| format!("--also {from}={}", shown(&pair.to)))
+        .collect();
+    format!(
+        "whether both lead to the same pages cannot be seen from outside, and over a socket they are told no address of \
+         the web server; {} moves it",
+        also.join(" ")
+    )
+}
+
+/// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but
+/// one that works says nothing of others, which a server's rules may treat otherwise: one that somebody named counts
+/// where the socket lets nobody in whom TCP refuses, one that was only found not at all.
+fn settle(
+    pair: &mut Candidate,
+    server: &Server,
+    is_direct: bool,
+    known: Verdict,
+    require_check: bool,
+) {
+    pair.demands = obstacles::demands(server.kind);
+    let is_named = matches!(known, Verdict::Works { is_told: true, .. });
+    match known {
+        Verdict::Fails(why) => {
+            pair.stays = Some(why);
+            return;
+        }
+        Verdict::Works { words, .. } => pair.checked = words,
+        Verdict::Unknown => {}
+    }
+    pair.stays = obstacles::of_port(pair, server);
+    let has_rules = matches!(server.kind, Kind::Postgres | Kind::Pgbouncer);
+    if pair.stays.is_some() || !(has_rules || pair.checked.is_empty()) {
+        return;
+    }
+    match obstacles::of_logins(pair, server, is_direct) {
+        Logins::Same(warning) => pair.warnings.extend(warning),
+        Logins::Differ {
+            why,
+            gets_more: false,
+        } if is_named => pair.warnings.push(format!(
+            "the login that --check names works over the socket, others may not: {why}"
+        )),
+        Logins::Differ { why, .. } => pair.stays = Some(why),
+        Logins::Open if require_check => {
+            pair.stays = Some(
+                "nobody said which account logs in, and --require-check wants to know; --check DSN says it"
+                    .to_owned(),
+            );
+        }
+        Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),
+    }
+}

@@ -1,0 +1,262 @@
+//! What speaks against moving, by server: its port's protocol, and logins that would differ.
+//!
+//! The program logs in as over TCP and does not know that it is on a socket. Where that may end otherwise
+//! and nobody knows which account it has, its connections stay on TCP.
+
+use std::io::{Read, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
+use std::path::Path;
+use std::time::Duration;
+
+use looptax_advise::check::{Hba, Origin};
+use looptax_host::discover::Server;
+use looptax_model::dsn::Kind;
+use looptax_redirect::Demand;
+
+use super::bouncer;
+use super::candidate::Candidate;
+use crate::diagnose::check::hba_file;
+
+/// More than a list of hosts has.
+const MOST_HOSTS_BYTES: u64 = 1 << 20;
+
+/// A server on this machine answers at once; one that does not is left alone.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+/// What a program says that demands TLS, each as letters and digits alone with what may follow it there
+/// without demanding any: PostgreSQL refuses TLS on its socket, and elsewhere whoever demands it has a reason that
+/// we do not know.
+type Said = (&'static str, &'static [&'static str]);
+
+const FALSE: &[&str] = &["false", "off", "no", "0"];
+
+/// Of libpq and those that take its words (`PGSSLMODE` ends so, too), of pgjdbc, asyncpg and node-postgres.
+const OF_POSTGRES: &[Said] = &[
+    ("sslmode", &["disable", "allow", "prefer"]),
+    ("requiressl", FALSE),
+    ("sslnegotiation", &["postgres"]),
+    ("sslrootcertsystem", &[]),
+    ("channelbinding", &["disable", "prefer"]),
+    ("gssencmode", &["disable", "prefer"]),
+    ("ssltrue", &[]),
+    ("sslrequire", &[]),
+    ("sslverify", &[]),
+    ("sslrejectunauthorized", &[]),
+];
+
+/// Of Connector/J, MariaDB's driver, the command lines with their shortened options, and go-sql-driver, whose
+/// `tls` is too short a word to stand alone.
+const OF_MYSQL: &[Said] = &[
+    ("sslmode", &["disable", "prefer"]),
+    ("sslmrequire", &[]),
+    ("sslmorequire", &[]),
+    ("sslmodrequire", &[]),
+    ("sslmverify", &[]),
+    ("sslmoverify", &[]),
+    ("sslmodverify", &[]),
+    ("usessl", FALSE),
+    ("requiressl", FALSE),
+    ("sslverifyservercert", FALSE),
+    ("?tls", &["false", "preferred", "version"]),
+    ("&tls", &["false", "preferred", "version"]),
+];
+
+/// What keeps a process with such arguments or such an environment on TCP.
+pub(super) fn demands(kind: Kind) -> Vec<Demand> {
+    let all = match kind {
+        Kind::Postgres | Kind::Pgbouncer => OF_POSTGRES,
+        Kind::Mysql | Kind::Mariadb | Kind::Percona | Kind::Proxysql => OF_MYSQL,
+        _ => &[],
+    };
+    let demand = |(words, harmless): &Said| Demand {
+        words: (*words).to_owned(),
+        harmless: harmless.iter().map(|it| (*it).to_owned()).collect(),
+    };
+    all.iter().map(demand).collect()
+}
+
+/// Whether the port speaks what the socket speaks.
+pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
+    let is_redis = matches!(
+        server.kind,
+        Kind::Redis | Kind::Valkey | Kind::Keydb | Kind::Dragonfly
+    );
+    let first = *pair.from.first()?;
+    if !is_redis {
+        return None;
+    }
+    match first_answer(first).as_ref() {
+        // To whom this is said through a proxy, the socket would say more.
+        Ok(b"-DENIED") => {
+            Some("the port refuses whoever is on another machine, as a proxy is".to_owned())
+        }
+        // A server that wants a password first says so in an error.
+        Ok([b'+' | b'-', ..]) => None,
+        _ => {
+            Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned())
+        }
+    }
+}
+
+/// How the answer to a PING in Redis's own protocol begins.
+fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
+    let mut stream = TcpStream::connect_timeout(&address, PATIENCE)?;
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.write_all(b"PING\r\n")?;
+    let mut first = [0; 7];
+    stream.read_exact(&mut first)?;
+    Ok(first)
+}
+
+/// What is known of logins over the socket by reading alone.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Logins {
+    /// They end as over TCP; with what may be otherwise since.
+    Same(Option<String>),
+    /// They may end otherwise: why, and whether somebody may get in over the socket whom TCP refuses.
+    Differ { why: String, gets_more: bool },
+    /// Only who has an account can know.
+    Open,
+}
+
+const UNKNOWN: &str = "--check DSN tries the login, --map moves it whatever happens";
+/// Where a login that works says nothing of others.
+const ONLY_MAP: &str = "--map moves it whatever happens";
+
+/// Whether every login ends over the socket as over TCP. `is_direct` says that connections to the port reach the
+/// server itself.
+pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
+    match server.kind {
+        Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
+            why: format!(
+                "over the socket MySQL 8 and later take a password only in clear once its cache has lost it, which no client does that believes in TCP and has no TLS; {UNKNOWN}"
+            ),
+            gets_more: false,
+        },
+        Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
+        Kind::Postgres => rules(pair, server, is_direct),
+        Kind::Pgbouncer => match bouncer::difference(&server.process) {
+            Some(why) => gets_more(why),
+            None => Logins::Same(None),
+        },
+        // Whom these let in does not depend on where somebody comes from.
+        _ => Logins::Same(None),
+    }
+}
+
+/// What is said at the start of a port whose logins are open.
+pub(super) const OPEN: &str = "nobody said which account logs in: on the socket it is user@localhost instead of user@127.0.0.1, which may be refused, let in without a password, or have other rights; --check DSN tries it, --require-check leaves it on TCP";
+
+/// What nobody can rule out counts as if it were so.
+fn gets_more(why: impl std::fmt::Display) -> Logins {
+    Logins::Differ {
+        why: format!("{why}; {ONLY_MAP}"),
+        gets_more: true,
+    }
+}
+
+fn is_before_version_8(server: &Server) -> bool {
+    let version = server.version.as_deref().unwrap_or_default();
+    let major = version
+        .split('.')
+        .next()
+        .and_then(|it| it.parse::<u32>().ok());
+    major.is_some_and(|major| major < 8)
+}
+
+fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
+    let Some(file) = hba_file(server) else {
+        return gets_more("its pg_hba.conf, which may treat sockets otherwise, cannot be read");
+    };
+    let origins: Vec<Origin> = if is_direct {
+        let known = |from: &SocketAddr| Origin::Known {
+            ip: from.ip(),
+            is_localhost: is_localhost(server, from.ip()),
+        };
+        pair.from.iter().map(known).collect()
+    } else {
+        vec![Origin::Unknown]
+    };
+    let hba = Hba::parse(&file.text);
+    let difference = hba.difference(&origins);
+    match (hba.surplus(&origins), difference) {
+        (Some(surplus), _) => gets_more(surplus.words(&file.path)),
+        (None, Some(difference)) => Logins::Differ {
+            why: format!("{}; {UNKNOWN}", difference.words(&file.path)),
+            gets_more: false,
+        },
+        (None, None) => Logins::Same(file.is_changed.then(|| {
+            format!(
+                "{} was changed after the server started: what it says counts only if the server was reloaded since, and took it (its log says so; pg_hba_file_rules, from PostgreSQL 10 on, has the lines that it refuses)",
+                file.path
+            )
+        })),
+    }
+}
+
+/// Whether the server's machine calls this address `localhost`: its first name there counts.
+///
+/// # Source
+/// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.
+fn is_localhost(server: &Server, ip: IpAddr) -> bool {
+    let view = server.process.view();
+    let hosts = view.and_then(|it| it.read(Path::new("/etc/hosts"), MOST_HOSTS_BYTES));
+    let hosts = hosts.unwrap_or_default();
+    let hosts = String::from_utf8_lossy(&hosts);
+    let mut lines = hosts.lines().filter_map(|line| {
+        let line = line.split('#').next()?;
+        let (address, names) = line.trim().split_once([' ', '\t'])?;
+        (address.parse() == Ok(ip)).then(|| names.split_ascii_whitespace().next())
+    });
+    let first = lines.next().flatten();
+    first.is_some_and(|name| name.eq_ignore_ascii_case("localhost"))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpListener;
+    use std::thread;
+
+    use looptax_redirect::SocketName;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(answer: &'static str, expected: Option<&str>) {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let server = thread::spawn(move || {
+            let (mut client, _) = listener.accept().unwrap();
+            client.read_exact(&mut [0; 6]).unwrap();
+            client.write_all(answer.as_bytes()).unwrap();
+        });
+        let pair = Candidate::new(vec![address], SocketName::Path("/nowhere".into()));
+        let server_of = Server {
+            kind: Kind::Redis,
+            version: None,
+            name: "redis-server".to_owned(),
+            process: looptax_host::discover::process(std::process::id()).unwrap(),
+            is_hidden: false,
+            endpoints: Vec::new(),
+        };
+        let found = of_port(&pair, &server_of);
+        server.join().unwrap();
+        let is_so = match (&found, expected) {
+            (Some(found), Some(words)) => found.contains(words),
+            (found, expected) => found.is_none() && expected.is_none(),
+        };
+        assert!(is_so, "{answer:?}: {found:?}");
+    }
+
+    #[test]
+    fn r18_a_redis_that_refuses_the_port_to_strangers_is_not_moved_to_its_socket() {
+        check("+PONG\r\n", None);
+        check("-NOAUTH Authentication required.\r\n", None);
+        check(
+            "-DENIED Redis is running in protected mode\r\n",
+            Some("refuses"),
+        );
+        check("\x15\x03\x01\0\x02\x02\x0a", Some("speaks TLS"));
+        check("", Some("speaks TLS"));
+    }
+}

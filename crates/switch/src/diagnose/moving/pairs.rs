@@ -1,0 +1,277 @@
+//! The socket of a server that leads where its port leads.
+//!
+//! Both have to belong to the same process. A server with several of either has them for several
+//! protocols (MySQL's X, an administrator's port): only names that say so pair them then, else the user.
+
+use std::io;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::path::Path;
+
+use looptax_host::discover::{Endpoint, NamespaceId, Place, Server, SocketFile};
+use looptax_host::{FileId, read};
+use looptax_redirect::{Owner, SocketName};
+
+use super::candidate::{Candidate, named};
+use crate::diagnose::listener::listening;
+
+/// A socket of a server, or why it cannot be used.
+pub(super) struct Socket {
+    pub name: SocketName,
+    /// How the server names it.
+    pub bound: SocketName,
+    /// Its file's name, or the abstract name.
+    pub short: String,
+    pub objection: Option<String>,
+}
+
+impl Socket {
+    pub(super) fn owner(&self, server: &Server) -> Owner {
+        Owner {
+            uid: server.process.uid,
+            bound: self.bound.clone(),
+        }
+    }
+}
+
+/// The pairs of a server in our network; a port without a socket is none.
+pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
+    let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
+    let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
+    let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let sockets: Vec<Socket> = server
+        .seen_endpoints()
+        .filter_map(|it| socket(server, it))
+        .collect();
+    let mut found = Vec::new();
+    for port in &ports {
+        let addresses = near
+            .iter()
+            .filter_map(|it| tcp(it))
+            .filter(|it| it.port() == *port);
+        let from = loopback(addresses, *port);
+        if from.is_empty() || sockets.is_empty() {
+            continue;
+        }
+        found.push(match socket_for(*port, &ports, &sockets) {
+            Some(socket) => candidate(server, from, socket, socket.objection.clone()),
+            None => candidate(
+                server,
+                from,
+                &sockets[0],
+                Some(
+                    "it listens on several ports and sockets; --map says which belong together"
+                        .to_owned(),
+                ),
+            ),
+        });
+    }
+    found
+}
+
+fn candidate(
+    server: &Server,
+    from: Vec<SocketAddr>,
+    to: &Socket,
+    stays: Option<String>,
+) -> Candidate {
+    Candidate {
+        server: Some((server.name(), server.process.pid)),
+        owner: Some(to.owner(server)),
+        stays,
+        ..Candidate::new(from, to.name.clone())
+    }
+}
+
+pub(super) fn short_name(path: &Path) -> String {
+    let name = path.file_name().unwrap_or_default();
+    name.to_string_lossy().into_owned()
+}
+
+/// The port of a TCP endpoint.
+pub(super) fn port_of(endpoint: &Endpoint) -> Option<u16> {
+    tcp(endpoint).map(|it| it.port())
+}
+
+pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
+    match endpoint.place {
+        Place::Tcp(address) => Some(address),
+        Place::Path { .. } | Place::Abstract(_) => None,
+    }
+}
+
+/// MySQL's second protocol, with a port and a socket of its own.
+const X_PORT: u16 = 33_060;
+const X_NAME: &str = "mysqlx";
+
+pub(super) fn socket_for<'a>(
+    port: u16,
+    ports: &[u16],
+    sockets: &'a [Socket],
+) -> Option<&'a Socket> {
+    let named_for = |socket: &&Socket| {
+        let name = &socket.short;
+        name == &format!(".s.PGSQL.{port}") || name == &format!("mongodb-{port}.sock")
+    };
+    let is_x = |socket: &&Socket| socket.short.contains(X_NAME);
+    if let Some(socket) = sockets.iter().find(named_for) {
+        return Some(socket);
+    }
+    let ports: Vec<u16> = ports
+        .iter()
+        .copied()
+        .filter(|it| (*it == X_PORT) == (port == X_PORT))
+        .collect();
+    let mut fitting = sockets.iter().filter(|it| is_x(it) == (port == X_PORT));
+    match (&*ports, fitting.next(), fitting.next()) {
+        ([_], Some(socket), None) => Some(socket),
+        _ => None,
+    }
+}
+
+fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
+    match &endpoint.place {
+        Place::Tcp(_) => None,
+        Place::Abstract(name) => {
+            let name = name.to_string_lossy();
+            Some(Socket {
+                name: named(&name),
+                bound: named(&name),
+                short: name.into_owned(),
+                objection: None,
+            })
+        }
+        Place::Path { path, file } => Some(Socket {
+            name: SocketName::Path(path.clone()),
+            bound: SocketName::Path(path.clone()),
+            short: short_name(path),
+            objection: objection(server, path, *file),
+        }),
+    }
+}
+
+/// Why a socket's file cannot be used by us; the program may have fewer rights still, which its own
+/// connections show.
+fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
+    let shown = path.display();
+    match file {
+        SocketFile::Missing => return Some(format!("its socket {shown} was deleted")),
+        SocketFile::Replaced => {
+            return Some(format!("another file lies at its socket's place, {shown}"));
+        }
+        SocketFile::Present { .. } | SocketFile::Unknown => {}
+    }
+    let own = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
+    let own = match own {
+        Ok(own) => own,
+        Err(error) => {
+            return Some(format!(
+                "its socket {shown} cannot be reached from here: {error}"
+            ));
+        }
+    };
+    // In another view of the folders the same path may be another server's.
+    let its = server.process.view().and_then(|it| it.look(path));
+    if let Ok(Some(its)) = its
+        && FileId::from(&its) != FileId::from(&own)
+    {
+        return Some(format!("{shown} is another file here than for the server"));
+    }
+    usable(path)
+}
+
+/// Why we may not connect to a socket, by its file's rights.
+pub(super) fn usable(path: &Path) -> Option<String> {
+    let shown = path.display();
+    let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
+    may_write
+        .err()
+        .map(|error| format!("its socket {shown} may not be used: {error}"))
+}
+
+/// The loopback addresses among these, and those that mean loopback, too.
+pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
+    let (v4, v6) = (
+        IpAddr::V4(Ipv4Addr::LOCALHOST),
+        IpAddr::V6(Ipv6Addr::LOCALHOST),
+    );
+    let mut found = Vec::new();
+    for address in addresses {
+        match address.ip() {
+            ip if ip == v4 || ip == v6 => found.push(ip),
+            IpAddr::V4(ip) if ip.is_unspecified() => found.push(v4),
+            IpAddr::V6(ip) if ip.is_unspecified() => {
+                found.push(v6);
+                // It takes IPv4 as well, unless somebody else does.
+                if listening("tcp", port).is_empty() {
+                    found.push(v4);
+                }
+            }
+            _ => {}
+        }
+    }
+    found.sort();
+    found.dedup();
+    found
+        .into_iter()
+        .map(|ip| SocketAddr::new(ip, port))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sockets(names: &[&str]) -> Vec<Socket> {
+        let socket = |name: &&str| Socket {
+            name: named(name),
+            bound: named(name),
+            short: (*name).to_owned(),
+            objection: None,
+        };
+        names.iter().map(socket).collect()
+    }
+
+    #[track_caller]
+    fn check(port: u16, ports: &[u16], names: &[&str], expected: Option<&str>) {
+        let sockets = sockets(names);
+        let found = socket_for(port, ports, &sockets);
+        assert_eq!(found.map(|it| &*it.short), expected);
+    }
+
+    #[test]
+    fn one_port_and_one_socket_belong_together() {
+        check(3306, &[3306], &["mysqld.sock"], Some("mysqld.sock"));
+        check(6379, &[6379, 6380], &["redis.sock"], None);
+        check(3306, &[3306], &["a.sock", "b.sock"], None);
+    }
+
+    #[test]
+    fn names_tell_several_apart() {
+        let mysql = ["mysqld.sock", "mysqlx.sock"];
+        check(3306, &[3306, 33_060], &mysql, Some("mysqld.sock"));
+        check(33_060, &[3306, 33_060], &mysql, Some("mysqlx.sock"));
+        check(33_060, &[3306, 33_060], &mysql[..1], None);
+        check(
+            5433,
+            &[5433],
+            &[".s.PGSQL.5432", ".s.PGSQL.5433"],
+            Some(".s.PGSQL.5433"),
+        );
+        check(6432, &[6432], &[".s.PGSQL.6432"], Some(".s.PGSQL.6432"));
+    }
+
+    #[test]
+    fn every_address_that_means_loopback_counts() {
+        let found = |text: &str| {
+            let address = text.parse().unwrap();
+            let found = loopback([address].into_iter(), address.port());
+            found.iter().map(ToString::to_string).collect::<Vec<_>>()
+        };
+        assert_eq!(found("127.0.0.1:3306"), ["127.0.0.1:3306"]);
+        assert_eq!(found("0.0.0.0:3306"), ["127.0.0.1:3306"]);
+        assert_eq!(found("192.0.2.1:3306"), [""; 0]);
+        assert!(found("[::]:3306").contains(&"[::1]:3306".to_owned()));
+    }
+}

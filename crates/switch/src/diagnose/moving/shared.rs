@@ -1,0 +1,128 @@
+//! Where a file of another process lies for us: in a folder that both see, at whatever path.
+//!
+//! A container's folder is often one of the host's, mounted there (a volume). The tables of mounts say
+//! which; that it is the same file has to be seen at the file itself.
+
+use std::ffi::OsString;
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+
+use looptax_host::discover::Process;
+use looptax_host::{FileId, kernel, read};
+
+/// A line of `mountinfo`.
+///
+/// # Source
+/// `proc_pid_mountinfo(5)`: the third column is the device, the fourth the folder of the file system that
+/// is mounted, the fifth where.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Mount {
+    device: String,
+    root: PathBuf,
+    at: PathBuf,
+}
+
+/// Our path of a process's file; `None` where no folder of ours holds it.
+pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
+    let wanted = process.view().ok()?.look(path).ok()??;
+    let is_same = |it: &PathBuf| {
+        let found = read::look(it).ok().flatten();
+        found.is_some_and(|it| FileId::from(&it) == FileId::from(&wanted))
+    };
+    let theirs = mounts(&kernel::read(process.file("mountinfo")).ok()?);
+    let ours = mounts(&kernel::read("/proc/self/mountinfo").ok()?);
+    let same_path = std::iter::once(path.to_owned());
+    same_path.chain(paths(&theirs, &ours, path)).find(is_same)
+}
+
+/// The paths of `ours` at which a file of `theirs` may lie.
+fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
+    // Of several at the same place the last one is seen.
+    let around = theirs.iter().filter(|it| path.starts_with(&it.at));
+    let Some(mount) = around.max_by_key(|it| it.at.as_os_str().len()) else {
+        return Vec::new();
+    };
+    let Some(inner) = moved(path, &mount.at, &mount.root) else {
+        return Vec::new();
+    };
+    let same_device = ours.iter().filter(|it| it.device == mount.device);
+    same_device
+        .filter_map(|it| moved(&inner, &it.root, &it.at))
+        .collect()
+}
+
+/// The path with one beginning instead of another.
+fn moved(path: &Path, from: &Path, to: &Path) -> Option<PathBuf> {
+    path.strip_prefix(from).ok().map(|rest| to.join(rest))
+}
+
+fn mounts(table: &[u8]) -> Vec<Mount> {
+    let lines = table.split(|byte| *byte == b'\n');
+    let parsed = lines.filter_map(|line| {
+        let mut words = line.split(|byte| *byte == b' ').skip(2);
+        Some(Mount {
+            device: String::from_utf8(words.next()?.to_vec()).ok()?,
+            root: unescaped(words.next()?),
+            at: unescaped(words.next()?),
+        })
+    });
+    parsed.collect()
+}
+
+/// The kernel writes blanks, tabs, line ends and backslashes as three octal digits.
+fn unescaped(word: &[u8]) -> PathBuf {
+    let mut bytes = Vec::with_capacity(word.len());
+    let mut rest = word;
+    while let Some((first, behind)) = rest.split_first() {
+        let digits = behind.get(..3).filter(|_| *first == b'\\');
+        let number = digits
+            .and_then(|it| std::str::from_utf8(it).ok())
+            .and_then(|it| u8::from_str_radix(it, 8).ok());
+        bytes.push(number.unwrap_or(*first));
+        rest = if number.is_some() {
+            &behind[3..]
+        } else {
+            behind
+        };
+    }
+    PathBuf::from(OsString::from_vec(bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::ffi::OsStrExt;
+
+    use super::*;
+
+    const THEIRS: &[u8] = b"1 0 0:50 / / rw - overlay overlay rw\n\
+        2 1 254:1 /srv/my\\040db/run /run/mysqld rw - ext4 /dev/vda1 rw\n";
+    const OURS: &[u8] = b"1 0 254:1 / / rw - ext4 /dev/vda1 rw\n\
+        2 1 254:1 /srv /data rw - ext4 /dev/vda1 rw\n3 1 0:20 / /run rw - tmpfs tmpfs rw\n";
+
+    #[track_caller]
+    fn check(path: &str, expected: &[&str]) {
+        let found = paths(&mounts(THEIRS), &mounts(OURS), Path::new(path));
+        let found: Vec<_> = found.iter().map(|it| it.as_os_str().as_bytes()).collect();
+        let expected: Vec<_> = expected.iter().map(|it| it.as_bytes()).collect();
+        assert_eq!(found, expected);
+    }
+
+    #[test]
+    fn a_shared_folder_is_found_at_our_own_paths() {
+        check(
+            "/run/mysqld/mysqld.sock",
+            &["/srv/my db/run/mysqld.sock", "/data/my db/run/mysqld.sock"],
+        );
+    }
+
+    #[test]
+    fn what_the_container_keeps_to_itself_is_nowhere() {
+        check("/var/lib/mysql/mysql.sock", &[]);
+        check("/run/mysqldump.sock", &[]);
+    }
+
+    #[test]
+    fn a_table_that_is_none_is_empty() {
+        assert_eq!(mounts(b"\nx y\n1 2 3 4"), []);
+    }
+}

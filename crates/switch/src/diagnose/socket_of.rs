@@ -1,0 +1,233 @@
+//! The socket that stands for an address: the one that was given, the running server's, or the usual
+//! one.
+//!
+//! Looks at the machine; connects to nothing.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+
+use looptax_advise::Fields;
+use looptax_host::discover::{
+    Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside,
+};
+use looptax_model::dsn::{Address, Kind, Protocol};
+use looptax_model::failure::Failure;
+use looptax_model::record::HowKnown;
+
+use crate::diagnose::local::own_address;
+
+/// A server's socket.
+#[derive(Debug)]
+pub struct SocketOf {
+    /// Its file.
+    pub file: String,
+    /// The folder it lies in: what PostgreSQL's clients want.
+    pub folder: String,
+    /// How it was found, for a person.
+    pub words: String,
+    /// Whether it is only where the packages usually put it: nobody has seen it.
+    pub is_guess: bool,
+    /// Whether nobody has seen whose it is: it counts as far as a login shows that the server on the port is behind it.
+    pub is_candidate: bool,
+}
+
+impl SocketOf {
+    /// What a dialect is filled in with; `password` is what is shown in the password's place.
+    pub fn fields(&self, address: &Address, password: Option<String>) -> Fields {
+        Fields {
+            user: address.user.clone(),
+            password,
+            database: address.database.clone(),
+            socket: self.file.clone(),
+            folder: self.folder.clone(),
+            port: address.port,
+            options: None,
+            page: address.page.clone().filter(|it| it != "/"),
+        }
+    }
+}
+
+/// What runs here, as somebody in one network namespace sees it.
+#[derive(Debug, Clone, Copy)]
+pub struct Near<'a> {
+    /// The servers.
+    pub servers: &'a [Server],
+    /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
+    pub network: Option<NamespaceId>,
+}
+
+impl<'a> Near<'a> {
+    /// For ourselves.
+    pub fn us(servers: &'a [Server]) -> Self {
+        Self {
+            servers,
+            network: looptax_host::discover::process(std::process::id())
+                .and_then(|own| own.network),
+        }
+    }
+
+    /// Where nobody is asked for.
+    pub fn nobody() -> Self {
+        Self {
+            servers: &[],
+            network: None,
+        }
+    }
+
+    /// The server behind the address.
+    pub fn server(self, address: &Address) -> Option<&'a Server> {
+        let mut servers = self.servers.iter();
+        servers.find(|it| {
+            it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network)
+        })
+    }
+
+    /// The server there, of whatever kind.
+    pub fn listener(self, address: &Address) -> Option<&'a Server> {
+        let mut servers = self.servers.iter();
+        servers.find(|it| listens_for(it, address, self.network))
+    }
+}
+
+/// Finds it.
+pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
+    if let Some(path) = given {
+        let named = socket_named(path, address.protocol, address.port);
+        let path = named.map_err(|n| {
+            Failure::usage(
+                format!("{n} sockets lie in the folder {}", path.display()),
+                "name the socket's file: --socket FILE",
+            )
+        })?;
+        return Ok(socket_at(address, &path, "as given"));
+    }
+    if let Some(path) = &address.socket {
+        return Ok(socket_at(address, path, "the URL's own"));
+    }
+    let Some(server) = near.server(address) else {
+        if let Some(found) = candidate(address, near) {
+            return Ok(found);
+        }
+        let words = unseen(address.host.as_deref(), address.port);
+        return Ok(SocketOf {
+            is_guess: true,
+            ..socket_at(address, &usual(address), &words)
+        });
+    };
+    let named = format!("{}, pid {}", server.name(), server.process.pid);
+    match server.socket() {
+        Some((path, HowKnown::Seen)) => Ok(socket_at(address, path, &format!("of {named}"))),
+        Some((path, known)) => {
+            let by = known.inferred_by().unwrap_or_default();
+            Ok(SocketOf {
+                is_candidate: true,
+                ..socket_at(address, path, &format!("{by}, of {named}"))
+            })
+        }
+        None if server.is_hidden => Ok(candidate(address, near).unwrap_or_else(|| SocketOf {
+            is_guess: true,
+            ..socket_at(
+                address,
+                &usual(address),
+                &format!("the usual one: whether {named} listens there is seen by root only"),
+            )
+        })),
+        None if server.lacks_socket() && is_made_by_lines(server.kind) => {
+            let words = format!(
+                "the usual path: {named} listens on port {} and has no socket yet; the lines of its own side make it",
+                address.port
+            );
+            Ok(SocketOf {
+                is_guess: true,
+                ..socket_at(address, &usual(address), &words)
+            })
+        }
+        None => Err(Failure::usage(
+            format!("{named} listens on port {} and has no socket", address.port),
+            looptax_host::discover::how_to_add_a_socket(server.kind),
+        )),
+    }
+}
+
+/// Why the usual socket is taken: what is seen of the port where no server is.
+pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
+    let ip = own_address(host.unwrap_or("localhost"));
+    let own = looptax_host::discover::process(std::process::id());
+    let listens = ip.zip(own).is_some_and(|(ip, own)| {
+        looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own)
+    });
+    let why = if !listens {
+        "no server with a socket was seen on that port here"
+    } else if rustix::process::geteuid().is_root() {
+        "what listens on that port is no server of this kind that is known"
+    } else {
+        "what listens on that port is seen by root only"
+    };
+    format!("the usual one: {why}, so look whether it is right")
+}
+
+/// Whether `dsn` spells the server's own side too, so that the socket need not be there yet.
+pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
+    matches!(kind, Kind::PhpFpm | Kind::Http)
+}
+
+/// The one socket of the user whose listener is on the port, where the process behind it is not to be seen.
+fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
+    let here = Near::us(&[]).network;
+    let ip = own_address(address.host.as_deref().unwrap_or("localhost"));
+    let ip = ip.filter(|_| near.network.is_some() && near.network == here)?;
+    let mut found = sockets_beside(address.protocol, SocketAddr::new(ip, address.port));
+    found.retain(|it| it.by != FoundBy::UsualPlace);
+    let [only] = &*found else { return None };
+    let words = "the only one of the user whose listener is on that port";
+    Some(SocketOf {
+        is_candidate: true,
+        ..socket_at(address, &only.path, words)
+    })
+}
+
+/// PostgreSQL's path may be given as the folder or as the file.
+fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
+    let address = Address {
+        socket: Some(path.to_owned()),
+        ..address.clone()
+    };
+    let file = address.socket_file().unwrap_or_default();
+    let folder = file.parent().unwrap_or(&file).to_owned();
+    SocketOf {
+        words: format!("{} over {} ({words})", address.protocol, file.display()),
+        file: file.to_string_lossy().into_owned(),
+        folder: folder.to_string_lossy().into_owned(),
+        is_guess: false,
+        is_candidate: false,
+    }
+}
+
+/// Where Debian's packages put it.
+fn usual(address: &Address) -> PathBuf {
+    PathBuf::from(match address.protocol {
+        Protocol::Mongodb => return PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
+        Protocol::Mysql => "/run/mysqld/mysqld.sock",
+        Protocol::Postgres => "/run/postgresql",
+        Protocol::Redis => "/run/redis/redis-server.sock",
+        Protocol::Memcached => "/run/memcached/memcached.sock",
+        Protocol::Fastcgi => "/run/php/php-fpm.sock",
+        Protocol::Http => "/run/app.sock",
+        Protocol::Echo => "/run",
+    })
+}
+
+/// Whether this server listens at the address.
+fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>) -> bool {
+    let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
+        return false;
+    };
+    // Every namespace has a loopback of its own.
+    let is_near = |endpoint: &Endpoint| {
+        !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network)
+    };
+    server
+        .endpoints
+        .iter()
+        .any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
+}
