@@ -20,7 +20,6 @@ pub(crate) struct Arm<'a> {
 }
 
 impl<'a> Arm<'a> {
-    /// The one of this name.
     pub(crate) fn find(comparison: &'a Comparison, name: &str) -> Result<Self> {
         let mut arms = (0..).zip(&comparison.arms);
         let found = arms.find(|(_, arm)| arm.name == name && arm.verified);
@@ -62,7 +61,6 @@ impl Cpu {
     }
 }
 
-/// The slices of an arm.
 pub(crate) fn slices_of(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Slice> {
     let epochs = comparison.raw.epochs.iter();
     let slices = epochs.flat_map(|epoch| &epoch.slices);

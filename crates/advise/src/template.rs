@@ -9,11 +9,9 @@ use crate::escape::Escape;
 /// What a template can be filled with.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
-    /// User.
     pub user: Option<String>,
     /// Password, or what is shown in its place.
     pub password: Option<String>,
-    /// Database.
     pub database: Option<String>,
     /// The socket's file.
     pub socket: String,
@@ -79,7 +77,6 @@ impl Section {
     }
 }
 
-/// Fills a template in.
 pub(crate) fn filled(template: &str, fields: &Fields) -> Result<String, TemplateError> {
     let mut open = vec![Section::default()];
     let mut rest = template;

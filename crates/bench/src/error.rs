@@ -55,37 +55,25 @@ pub enum LoadError {
     Io {
         /// `send`, `receive`, `wait`.
         action: &'static str,
-        /// Why.
         source: io::Error,
     },
-    /// The server closed the connection.
     #[error("the server closed the connection")]
     Closed,
     /// No answer within the limit.
     #[error("no answer within {limit:?}")]
-    Timeout {
-        /// The limit.
-        limit: Duration,
-    },
+    Timeout { limit: Duration },
     /// A connection that was to be opened, used and closed.
     #[error("a connection failed between its opening and its end")]
-    OneShot {
-        /// Why.
-        source: Failure,
-    },
+    OneShot { source: Failure },
     /// The client thread panicked: a bug of ours.
     #[error("the client thread panicked")]
     Panicked,
     /// The answer is an error, or not an answer.
     #[error("the answer is not the one expected")]
-    Answer {
-        /// Why.
-        source: WireError,
-    },
+    Answer { source: WireError },
     /// The answer holds less data than a right one must.
     #[error("the answer to key {key} holds {found} bytes of data, at least {least} were expected")]
     Empty {
-        /// The key asked for.
         key: u64,
         /// Bytes found.
         found: usize,
@@ -101,20 +89,13 @@ impl Explain for LoadError {}
 pub enum CommandError {
     /// It could not be started.
     #[error("cannot start it")]
-    Start {
-        /// Why.
-        source: io::Error,
-    },
+    Start { source: io::Error },
     /// It could not be waited for.
     #[error("cannot wait for its end")]
-    Wait {
-        /// Why.
-        source: io::Error,
-    },
+    Wait { source: io::Error },
     /// It ended with another exit code than 0.
     #[error("it ended with exit code {code}{}", words_after(.said))]
     Code {
-        /// The exit code.
         code: i32,
         /// The end of what it wrote to stderr.
         said: String,
@@ -122,7 +103,6 @@ pub enum CommandError {
     /// A signal ended it.
     #[error("it was ended by signal {signal}{}", words_after(.said))]
     Signal {
-        /// The signal.
         signal: i32,
         /// The end of what it wrote to stderr.
         said: String,
@@ -130,7 +110,6 @@ pub enum CommandError {
     /// It took too long and was ended, with all that it had started.
     #[error("it did not end within {limit:?} and was stopped{}", words_after(.said))]
     Timeout {
-        /// The limit.
         limit: Duration,
         /// The end of what it wrote to stderr.
         said: String,
@@ -143,10 +122,7 @@ pub enum CommandError {
     },
     /// It used another transport than its arm's.
     #[error("{found}")]
-    WrongTransport {
-        /// What was seen.
-        found: String,
-    },
+    WrongTransport { found: String },
 }
 
 /// The end of a command's stderr, for a sentence.
@@ -163,12 +139,7 @@ fn words_after(said: &str) -> String {
 pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
-    Connect {
-        /// The contrast.
-        contrast: String,
-        /// Why.
-        source: Failure,
-    },
+    Connect { contrast: String, source: Failure },
     /// The server refuses what the connections are to ask, which is no trouble with connecting.
     #[error(transparent)]
     Refused(Failure),
@@ -178,25 +149,19 @@ pub enum BenchError {
     /// A request failed: no result of this run can be trusted.
     #[error("a request failed in {stage} (`{contrast}`, {side} side)")]
     Request {
-        /// The contrast.
         contrast: String,
         /// `baseline` or `other`.
         side: &'static str,
-        /// Where in the epoch.
         stage: Stage,
-        /// Why.
         source: LoadError,
     },
     /// A whole command failed: no result of this run can be trusted.
     #[error("the command of `{arm}` failed in {run}: {line}")]
     Command {
-        /// The arm.
         arm: String,
-        /// Which run of it.
         run: RunName,
         /// The command, as it may be shown.
         line: String,
-        /// Why.
         source: CommandError,
     },
     /// Answers take so long that no epoch fits into the time that was promised.
@@ -206,15 +171,12 @@ pub enum BenchError {
     TooSlow {
         /// What an epoch of each contrast takes.
         epoch: Duration,
-        /// The time of the plan.
         planned: Duration,
     },
     /// A client thread could not be started or pinned.
     #[error("cannot {action}")]
     Machine {
-        /// What was tried.
         action: &'static str,
-        /// Why.
         source: io::Error,
     },
 }

@@ -11,7 +11,6 @@ use std::thread;
 
 use crate::clock::now_ns;
 
-/// Bytes of a message.
 pub const MESSAGE_BYTES: usize = 8;
 /// A block lasts at least so long, and has at least [`LEAST_EXCHANGES`].
 const BLOCK_NS: u64 = 50_000_000;

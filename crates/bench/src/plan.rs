@@ -102,7 +102,6 @@ pub struct Contrast {
     pub name: String,
     /// The arms' indexes among those of the comparison, for the raw data.
     pub pair: [u32; 2],
-    /// The sides.
     pub sides: [SidePlan; 2],
 }
 

@@ -29,7 +29,6 @@ pub struct Progress<'a> {
     pub phase: Phase,
     /// Epochs done by this contrast.
     pub n_epochs: usize,
-    /// Epochs it has at most.
     pub n_epochs_at_most: usize,
     /// The epoch that just ended; `None` before the first run of a command. Its latencies are empty
     /// beyond the plan's cap.
@@ -46,7 +45,6 @@ pub struct Progress<'a> {
 
 /// Told after each epoch, in the gap where nothing is measured.
 pub trait Observer {
-    /// An epoch has ended.
     fn epoch_ended(&mut self, progress: &Progress<'_>);
 
     /// The warm-up has shown that the plan does not hold.

@@ -22,7 +22,6 @@ const ADAPTING_ROUNDS: u64 = 2;
 /// What the experiment gave.
 #[derive(Debug)]
 pub struct Outcome {
-    /// By contrast.
     pub contrasts: Vec<ContrastRun>,
     /// Slices as they were after the warm-up.
     pub shape: Shape,

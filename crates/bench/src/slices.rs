@@ -46,7 +46,6 @@ pub struct SlicesPlan {
 /// The slice that is to be filled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceOrder {
-    /// The contrast.
     pub contrast_idx: usize,
     /// The arm of it.
     pub side: Side,
@@ -83,7 +82,6 @@ pub trait SliceSource {
 /// What the experiment gave.
 #[derive(Debug)]
 pub struct SlicesOutcome {
-    /// By contrast.
     pub contrasts: Vec<ContrastRun>,
     /// Warm-up epochs of each contrast.
     pub n_warm_up_epochs: usize,

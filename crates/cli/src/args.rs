@@ -29,6 +29,7 @@ use std::path::PathBuf;
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Args, CommandFactory, FromArgMatches, Parser, Subcommand, ValueEnum};
+use looptax_experiment::spec::typed;
 
 pub(crate) use begin::{BeginArgs, TurnArgs};
 pub(crate) use check::{CheckArgs, ReachArgs};
@@ -560,32 +561,7 @@ fn label(typed: &str) -> Result<String, String> {
 
 /// `100000`, `500k` or `10M`.
 fn rows(typed: &str) -> Result<u32, String> {
-    let (digits, factor) = match typed.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1_000),
-        None => typed
-            .strip_suffix('M')
-            .map_or((typed, 1), |digits| (digits, 1_000_000)),
-    };
-    let rows = digits
-        .parse::<u32>()
-        .ok()
-        .and_then(|n| n.checked_mul(factor));
+    let rows = typed::count(typed);
     rows.filter(|rows| *rows > 0)
         .ok_or_else(|| "a number of rows as 100000, 500k or 10M".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_numbers_with_or_without_a_unit() {
-        let check = |typed, expected| assert_eq!(rows(typed).ok(), expected, "{typed}");
-        check("100000", Some(100_000));
-        check("500k", Some(500_000));
-        check("10M", Some(10_000_000));
-        for typed in ["0", "", "M", "5000M", "-1", "1.5M"] {
-            check(typed, None);
-        }
-    }
 }

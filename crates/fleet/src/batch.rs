@@ -33,7 +33,6 @@ pub struct Batch {
 pub struct Seen<'a> {
     /// The machine's name.
     pub name: &'a str,
-    /// The machine.
     pub machine: &'a Host,
     /// What `find` saw.
     pub found: &'a Found,
@@ -65,7 +64,6 @@ impl Batch {
         }
     }
 
-    /// Each table with its rows.
     pub fn tables(&self) -> impl Iterator<Item = (&'static Table, &[Row])> {
         TABLES.into_iter().zip(self.rows.iter().map(Vec::as_slice))
     }

@@ -10,36 +10,18 @@ use looptax_model::failure::Explain;
 pub enum FleetError {
     /// The spool's folder could not be made or looked into.
     #[error("cannot use the spool `{}`", path.display())]
-    Spool {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Spool { path: PathBuf, source: io::Error },
     /// A report could not be written to the spool.
     #[error("cannot keep a report in `{}`", path.display())]
-    Keep {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Keep { path: PathBuf, source: io::Error },
     /// A report in the spool could not be read or removed.
     #[error("cannot take the report `{}`", path.display())]
-    Take {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Take { path: PathBuf, source: io::Error },
     /// The spool holds as much as it may.
     #[error("the spool `{}` holds {n_bytes} bytes already, and no more than {limit} may wait", path.display())]
     Full {
-        /// The folder.
         path: PathBuf,
-        /// What it holds.
         n_bytes: u64,
-        /// What it may.
         limit: u64,
     },
     /// Lines that are no report, or one of another version.
@@ -47,7 +29,6 @@ pub enum FleetError {
     NoReport {
         /// From 1.
         line: usize,
-        /// What is wrong with it.
         what: String,
     },
     /// An address that is no collector's.
@@ -58,53 +39,30 @@ pub enum FleetError {
     },
     /// Nobody is known whose certificates could be believed.
     #[error("no authority can be read from `{}`: {what}", path.display())]
-    Authority {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        what: String,
-    },
+    Authority { path: PathBuf, what: String },
     /// The collector does not answer, or cannot be trusted.
     #[error("the collector at {to} cannot be reached: {what}")]
-    Away {
-        /// Host and port.
-        to: String,
-        /// Why.
-        what: String,
-    },
+    Away { to: String, what: String },
     /// Something else answers than the engine.
     #[error("what answers at {to} is no collector: {what}")]
-    Answer {
-        /// Host and port.
-        to: String,
-        /// What it did.
-        what: String,
-    },
+    Answer { to: String, what: String },
     /// The engine says no.
     #[error("the collector at {to} says: {what}")]
     Refused {
-        /// Host and port.
         to: String,
-        /// Its words, cleaned and cut.
         what: String,
         /// What for, as far as its code tells.
         refusal: Refusal,
     },
     /// No view or column has this name.
     #[error("no view has a column `{name}`, or none is called so")]
-    NoView {
-        /// The name.
-        name: String,
-    },
+    NoView { name: String },
     /// A folder or standard output, where an engine is needed.
     #[error("files have no tables: this needs clickhouse://… or postgres://…")]
     NoEngine,
     /// Standard output does not take the report.
     #[error("cannot write the report to standard output")]
-    Output {
-        /// Why.
-        source: io::Error,
-    },
+    Output { source: io::Error },
 }
 
 /// What an engine says no for.
@@ -112,7 +70,6 @@ pub enum FleetError {
 pub enum Refusal {
     /// Tables or views are missing: nobody has made them.
     NoTables,
-    /// No database has this name.
     NoDatabase,
     /// User or password are wrong, or the account may not come from here.
     Login,
@@ -120,7 +77,6 @@ pub enum Refusal {
     Rights,
     /// A row breaks a rule of the tables.
     Row,
-    /// Something else.
     Other,
 }
 

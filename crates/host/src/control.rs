@@ -18,7 +18,6 @@ const OVERFLOW: u32 = 65534;
 pub struct Stranger {
     /// The folder.
     pub path: PathBuf,
-    /// Its owner.
     pub owner: u32,
     /// Its permission bits.
     pub mode: u32,

@@ -37,7 +37,6 @@ enum Kind {
 pub enum Existing {
     /// Leave it alone and give an error.
     Keep,
-    /// Replace it.
     Replace,
 }
 

@@ -33,7 +33,6 @@ pub enum Links {
     All,
     /// Those that only root or the caller can have put there.
     Trusted,
-    /// None.
     None,
 }
 

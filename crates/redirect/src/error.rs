@@ -14,49 +14,29 @@ use crate::Obstacle;
 pub enum RedirectError {
     /// A socket's path is longer than an address can hold.
     #[error("`{}` has {n_bytes} bytes, and a socket's path at most {}", path.display(), crate::mapping::MAX_PATH_BYTES)]
-    PathTooLong {
-        /// The path.
-        path: PathBuf,
-        /// Its length.
-        n_bytes: usize,
-    },
+    PathTooLong { path: PathBuf, n_bytes: usize },
     /// An argument or name holds a zero byte.
     #[error("`{}` holds a zero byte", text.display())]
-    ZeroByte {
-        /// The text.
-        text: OsString,
-    },
+    ZeroByte { text: OsString },
     /// More routes than there are counters for.
     #[error("{n} addresses are to be moved, at most {at_most} can be")]
-    TooManyRoutes {
-        /// How many.
-        n: usize,
-        /// How many can be.
-        at_most: usize,
-    },
+    TooManyRoutes { n: usize, at_most: usize },
     /// The process has threads, and a forked one would have only the one that forks.
     #[error("{n} threads run already; a supervisor can only be started from one")]
-    Threads {
-        /// How many.
-        n: usize,
-    },
+    Threads { n: usize },
     /// The kernel, or whoever confines us, forbids it, and the caller wants to know.
     #[error("connections cannot be moved here")]
     Forbidden(#[source] Obstacle),
     /// A step of the start failed.
     #[error("cannot {action}")]
     Start {
-        /// What was tried.
         action: Cow<'static, str>,
-        /// Why.
         source: io::Error,
     },
     /// The program cannot be executed.
     #[error("cannot run `{}`", program.display())]
     Exec {
-        /// Its name, as given.
         program: OsString,
-        /// Why.
         source: io::Error,
     },
 }

@@ -101,7 +101,6 @@ impl FallbackReason {
         }
     }
 
-    /// From its number.
     pub(crate) fn from_number(number: u8) -> Option<Self> {
         Self::ALL.get(usize::from(number)).copied()
     }

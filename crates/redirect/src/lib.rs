@@ -11,6 +11,38 @@
 //! the kernel allows. The caller gives a plain [`Mapping`]. This room reads `/proc` of the
 //! program alone, decides nothing about databases, prints
 //! nothing, and needs no root.
+//!
+//! # How it works
+//!
+//! `looptax run` is four processes: the watchdog, which is the one that the user started, its child the supervisor,
+//! the supervisor's child the program, and the guard, a second child of the watchdog.
+//! The guard sleeps until the watchdog is gone; where that was killed it ends the program, unless `--keep-running`
+//! was said, and answers calls in its place.
+//! Both are ancestors of the program, as Yama wants of whoever looks into a process.
+//! The program puts a seccomp filter over itself, hands the filter's listener to both, and executes; its input and
+//! output, terminal, process group and signals are those that it would have had.
+//! The filter stops `connect`, the two names, options of TCP and IP, receiving with flags that a Unix socket does
+//! not know, the making of event queues and rings, and what gives a process other rights; everything else runs
+//! untouched.
+//! For a `connect` to a mapped address the supervisor connects a Unix socket as the program's own user, groups and
+//! rights, copies what the program had set, and puts it under the program's descriptor number; event queues that
+//! watch the old socket are made to watch the new one first, while there is a way back.
+//! From there on the program has a native socket, and nobody stands in its data path.
+//! The new socket's abstract name says what the program believes its two ends to be, so there is no table that
+//! could be lost or grow.
+//! Whatever is in doubt, the program's own `connect` goes on over TCP, and the reason is counted.
+//! The kernel writes each call into memory that supervisor and watchdog share; when the supervisor dies, the
+//! watchdog finishes those calls and goes on in its place.
+//!
+//! What it cannot do, and says so:
+//!
+//! - Between the last look at a descriptor and its exchange another thread of the program has less than a
+//!   microsecond to close the number and open something else; no kernel offers both at once.
+//! - `recvfrom` and `sendto` with an address on a moved socket behave as on a Unix socket; trapping them would cost
+//!   every request.
+//! - A thread that already waits in `poll` on a socket while another connects it goes on waiting on the old one.
+//! - A copy that was made of a descriptor before `connect` is found near its number, or not at all.
+//! - `connect` through `io_uring` is not seen, and stays on TCP.
 #![cfg_attr(
     test,
     allow(

@@ -35,7 +35,6 @@ pub enum DieAt {
     Received,
     /// The program's descriptor is the new socket, the call has no answer.
     Replaced,
-    /// It has its answer.
     Answered,
 }
 

@@ -21,7 +21,6 @@ use crate::{Features, Mapping, RedirectError, Steering, Switches, descendants, g
 /// What is to be run, and how.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The program.
     pub program: Program,
     /// Which addresses are moved.
     pub mapping: Mapping,
@@ -80,7 +79,6 @@ pub struct Ended {
 pub enum Exit {
     /// With this exit code.
     Code(i32),
-    /// By this signal.
     Signal(i32),
 }
 

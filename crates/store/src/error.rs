@@ -11,127 +11,66 @@ use looptax_model::record::SCHEMA_VERSION;
 pub enum StoreError {
     /// There is a file already, and it was not to be replaced.
     #[error("`{}` exists already", path.display())]
-    AlreadyExists {
-        /// The file.
-        path: PathBuf,
-    },
+    AlreadyExists { path: PathBuf },
     /// A file could not be made.
     #[error("cannot create `{}`", path.display())]
-    CreateFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    CreateFile { path: PathBuf, source: io::Error },
     /// A file could not be written, or its contents not be brought to disk.
     #[error("cannot write `{}`", path.display())]
-    WriteFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    WriteFile { path: PathBuf, source: io::Error },
     /// The finished file could not be put in its place.
     #[error("cannot move the finished record to `{}`", path.display())]
-    RenameFile {
-        /// The place.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    RenameFile { path: PathBuf, source: io::Error },
     /// A file could not be read.
     #[error("cannot read `{}`", path.display())]
-    ReadFile {
-        /// The file.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    ReadFile { path: PathBuf, source: io::Error },
     /// The file is JSON of another kind, or none.
     #[error("`{}` is no looptax record: it states no schema version", path.display())]
-    NotARecord {
-        /// The file.
-        path: PathBuf,
-    },
+    NotARecord { path: PathBuf },
     /// The record was saved by another generation of looptax.
     #[error("`{}` has schema version {found}; this looptax reads version {SCHEMA_VERSION}", path.display())]
-    SchemaVersion {
-        /// The file.
-        path: PathBuf,
-        /// The version that it states.
-        found: u64,
-    },
+    SchemaVersion { path: PathBuf, found: u64 },
     /// The record is broken off, or a field of it is not what it should be.
     #[error("`{}` is broken at `{field}`", path.display())]
     Broken {
-        /// The file.
         path: PathBuf,
         /// Where: `comparisons[0].tax[0].verdict`.
         field: String,
-        /// What is wrong there.
         source: serde_json::Error,
     },
     /// Latencies in a record are not in the form that looptax gives them.
     #[error("{count} latencies in the record cannot be read")]
-    BrokenSamples {
-        /// Samples that should be there.
-        count: u64,
-    },
+    BrokenSamples { count: u64 },
     /// Call chains in a record are not in the form that looptax gives them.
     #[error("the call chains in the record cannot be read")]
     BrokenStacks,
     /// A folder could not be made.
     #[error("cannot make the folder `{}`", path.display())]
-    CreateFolder {
-        /// The folder.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    CreateFolder { path: PathBuf, source: io::Error },
     /// The folder of a run could not be removed.
     #[error("cannot remove `{}`", path.display())]
-    RemoveRun {
-        /// Its record.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    RemoveRun { path: PathBuf, source: io::Error },
     /// The history could not be read or written.
     #[error("cannot use the history `{}`", path.display())]
     History {
-        /// Its file.
         path: PathBuf,
-        /// Why.
         source: rusqlite::Error,
     },
     /// The history was made by a newer looptax.
     #[error("the history `{}` has form {found}, which this looptax does not know", path.display())]
-    HistoryVersion {
-        /// Its file.
-        path: PathBuf,
-        /// The form that it states.
-        found: i64,
-    },
+    HistoryVersion { path: PathBuf, found: i64 },
     /// What is remembered of a run is broken.
     #[error("what the history holds of run `{id}` is broken")]
     HistoryEntry {
-        /// The run.
         id: String,
-        /// What is wrong.
         source: serde_json::Error,
     },
     /// The history knows no such run.
     #[error("no run in the history begins with `{id}`, or has that label")]
-    NoSuchRun {
-        /// What was asked for.
-        id: String,
-    },
+    NoSuchRun { id: String },
     /// Several runs begin so.
     #[error("several runs in the history begin with `{start}`")]
-    SeveralRuns {
-        /// What was asked for.
-        start: String,
-    },
+    SeveralRuns { start: String },
 }
 
 impl StoreError {

@@ -10,108 +10,59 @@ use looptax_model::failure::Explain;
 pub enum SwitchError {
     /// The file cannot be read, or is no file.
     #[error("cannot read {path}")]
-    Read {
-        /// Whose.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Read { path: PathBuf, source: io::Error },
     /// It is no ordinary file.
     #[error("{path} is no ordinary file")]
-    NoFile {
-        /// Which.
-        path: PathBuf,
-    },
+    NoFile { path: PathBuf },
     /// Its neighbour, which is to take its place, cannot be made as it is.
     #[error("cannot write a new {path}: {what}")]
     Stage {
-        /// Whose.
         path: PathBuf,
         /// What could not be done.
         what: &'static str,
-        /// What the system says.
         source: io::Error,
     },
     /// The new file cannot take the place of the old one.
     #[error("cannot put the new {path} in the old one's place")]
-    Exchange {
-        /// Whose.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Exchange { path: PathBuf, source: io::Error },
     /// Somebody wrote the file since it was read; what they wrote stays.
     #[error("{path} was changed meanwhile, and stays as it is now")]
-    Changed {
-        /// Which.
-        path: PathBuf,
-    },
+    Changed { path: PathBuf },
     /// What is there now is not what the switch wrote; it stays.
     #[error("{path} is not the file that the switch wrote: {found}")]
-    Foreign {
-        /// Which.
-        path: PathBuf,
-        /// What is there now.
-        found: String,
-    },
+    Foreign { path: PathBuf, found: String },
     /// It was to be made, and is there.
     #[error("there is {path} already, and it stays")]
-    Exists {
-        /// Which.
-        path: PathBuf,
-    },
+    Exists { path: PathBuf },
     /// Somebody wrote the very lines that a switch had written; what they wrote stays.
     #[error("{path} was changed meanwhile where the switch had written, and stays as it is now")]
     Rewritten {
-        /// Which.
         path: PathBuf,
         /// What it held before the switch.
         kept: PathBuf,
     },
     /// The journal, or what is kept beside it, cannot be written.
     #[error("cannot write the journal in {path}")]
-    Journal {
-        /// Its folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Journal { path: PathBuf, source: io::Error },
     /// The old files are back, and the journal cannot say so.
     #[error("the old files are back, and the journal in {path} cannot say so")]
-    Unnoted {
-        /// Its folder.
-        path: PathBuf,
-        /// What the system says.
-        source: io::Error,
-    },
+    Unnoted { path: PathBuf, source: io::Error },
     /// The journal cannot be read, or is none.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable {
-        /// Its folder.
         path: PathBuf,
         /// Why not.
         why: String,
     },
     /// Another looptax is at work on it.
     #[error("another looptax is at work on {id}")]
-    Busy {
-        /// The switch.
-        id: String,
-    },
+    Busy { id: String },
     /// It changed a server, by more than files.
     #[error("{id} mended something of {server}, and is taken back there or not at all")]
-    OnServer {
-        /// The switch.
-        id: String,
-        /// Where the server is.
-        server: String,
-    },
+    OnServer { id: String, server: String },
     /// There is none of this name.
     #[error("there is no switch {id}")]
-    Unknown {
-        /// The name.
-        id: String,
-    },
+    Unknown { id: String },
 }
 
 impl SwitchError {

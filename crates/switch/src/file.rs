@@ -29,12 +29,7 @@ pub struct Original {
 pub(crate) enum State {
     /// It is, and it and the folder that it lies in are held open, so that a path that leads elsewhere meanwhile changes
     /// nothing.
-    There {
-        /// The folder.
-        folder: Folder,
-        /// The file.
-        file: File,
-    },
+    There { folder: Folder, file: File },
     /// It is to be made.
     Absent {
         /// Its folder, or the one that its folder is to be made in.

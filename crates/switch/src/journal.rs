@@ -91,24 +91,17 @@ pub enum Step {
         state: Digest,
     },
     /// The statements are about to be taken back.
-    Unfixing {
-        /// Why.
-        why: String,
-    },
+    Unfixing { why: String },
     /// The accounts are as they were.
     Unfixed,
     /// What showed that the switch is done, or that it is not.
     Proof {
         /// Whether it is.
         holds: bool,
-        /// In words.
         words: String,
     },
     /// Nothing more is to be done; the last line of a switch that was not undone.
-    Ended {
-        /// How.
-        how: End,
-    },
+    Ended { how: End },
 }
 
 /// A connection as it was before a switch: whoever is found there again has fallen back.

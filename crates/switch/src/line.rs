@@ -34,7 +34,6 @@ impl Line {
         &self.text
     }
 
-    /// The question that it is.
     pub(crate) fn question(&self) -> Option<&Question> {
         self.question.as_ref()
     }
@@ -52,13 +51,10 @@ impl From<Question> for Line {
 /// A question for the program of a process, which is asked as the owner of the process.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
-    /// The process.
     pub(crate) process: Process,
     /// What the program is called by; its path where nothing else is wanted.
     pub(crate) name: Option<String>,
-    /// Its words.
     pub(crate) words: Vec<String>,
-    /// Its variables.
     pub(crate) variables: Variables,
 }
 

@@ -24,7 +24,6 @@ pub struct About<'a> {
 
 /// A plan with the watches that will prove it.
 pub struct Subject {
-    /// The plan.
     pub plan: Plan,
     /// One for each connection that moves.
     pub watches: Vec<Watch>,

@@ -75,7 +75,6 @@ pub struct File {
 /// How somebody connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
-    /// The socket.
     Socket,
     /// TCP from 127.0.0.1 or from `::1`.
     Tcp {

@@ -316,9 +316,7 @@ pub fn send(pid: u32, signal: Signal) {
 pub struct Finished {
     /// How it ended.
     pub status: ExitStatus,
-    /// All of stdout.
     pub stdout: String,
-    /// All of stderr.
     pub stderr: String,
     tree: String,
     shown: String,

@@ -13,31 +13,23 @@ pub enum WireError {
     Io {
         /// What was being done, as an infinitive: `read the greeting`.
         action: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// No byte came (or could be sent) within the stream's time limit.
     #[error("no answer within {after:?} (tried to {action})")]
     Timeout {
-        /// What was being done.
         action: &'static str,
-        /// The limit that passed.
         after: Duration,
     },
     /// The peer closed the connection in the middle of something.
     #[error("the server closed the connection (tried to {action})")]
-    Closed {
-        /// What was being done.
-        action: &'static str,
-    },
+    Closed { action: &'static str },
     /// The bytes are not what this protocol sends at this point.
     #[error("not a {protocol} answer (tried to {action}): expected {expected}, found {found}")]
     Malformed {
         /// `MySQL`, `PostgreSQL`, `Redis`, `memcached`, `MongoDB`, `echo`, `FastCGI` or `HTTP`.
         protocol: &'static str,
-        /// What was being done.
         action: &'static str,
-        /// What the protocol allows here.
         expected: &'static str,
         /// What came; escaped and cut short.
         found: String,
@@ -47,7 +39,6 @@ pub enum WireError {
         "the server announced {stated} bytes (tried to {action}); at most {limit} are accepted"
     )]
     TooLong {
-        /// What was being done.
         action: &'static str,
         /// The announced length in bytes.
         stated: u64,
@@ -79,24 +70,17 @@ pub enum WireError {
     /// The server answered, without error, something that the statement cannot have done.
     #[error("`{statement}` should have given {expected} {what}, the server says {found}")]
     Unexpected {
-        /// The statement's text.
         statement: String,
         /// `rows` or `changed rows`.
         what: &'static str,
-        /// What a right answer has.
         expected: u64,
-        /// What this one has.
         found: u64,
     },
-    /// TLS was asked for.
     #[error("the server offers no TLS")]
     NoTls,
     /// An HTTP server closes each connection behind its answer.
     #[error("the server ends the connection with its answer (tried to {action})")]
-    EndsConnection {
-        /// What was being done.
-        action: &'static str,
-    },
+    EndsConnection { action: &'static str },
     /// The server asks for the password as it is, by MySQL's plugin for that.
     #[error(
         "the server asks for the password in clear (`mysql_clear_password`), which nobody has enabled"
@@ -104,10 +88,7 @@ pub enum WireError {
     ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
-    Unsupported {
-        /// The method, plugin or feature.
-        what: String,
-    },
+    Unsupported { what: String },
 }
 
 /// What is asked for where a password would not stay a secret.

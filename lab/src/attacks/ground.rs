@@ -81,7 +81,6 @@ impl Ground {
         self.at("programs").join(name)
     }
 
-    /// A victim.
     pub(super) fn victim(&self, name: &str) -> PathBuf {
         self.at("victims").join(name)
     }
@@ -132,7 +131,6 @@ impl Ground {
         self.file_of_hers(path, text.as_bytes(), 0o755)
     }
 
-    /// A command as her.
     pub(super) fn her(&self, program: impl AsRef<Path>) -> Command {
         let mut command = Command::new(self.program("lab"));
         command

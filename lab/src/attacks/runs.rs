@@ -18,7 +18,6 @@ const LIMIT: Duration = Duration::from_secs(20);
 /// Most of what it printed that is kept.
 const MOST_BYTES: u64 = 64 << 10;
 
-/// A run to be.
 pub(super) struct Run<'a> {
     ground: &'a Ground,
     words: Vec<OsString>,
@@ -61,7 +60,6 @@ impl Run<'_> {
         self
     }
 
-    /// In this folder.
     pub(super) fn within(mut self, folder: &Path) -> Self {
         folder.clone_into(&mut self.folder);
         self

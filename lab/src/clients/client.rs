@@ -55,7 +55,6 @@ pub(crate) struct Loop {
 }
 
 impl Loop {
-    /// Connects one to a server.
     pub(crate) fn connect(name: &str, address: &Address, server: &Server) -> Result<Self> {
         let [program, arguments @ ..] = arguments(name, address)?;
         let mut command = Command::new(program);

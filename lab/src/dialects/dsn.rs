@@ -39,7 +39,6 @@ pub(crate) fn entries(looptax: &Path, url: &str, socket: &Path) -> Result<Vec<En
     serde_json::from_slice(&output.stdout).context("looptax dsn prints no JSON")
 }
 
-/// The one of this name.
 pub(crate) fn named<'a>(entries: &'a [Entry], name: &str) -> Result<&'a Entry> {
     let found = entries.iter().find(|it| it.name == name);
     found.with_context(|| format!("looptax dsn knows no {name}"))

@@ -28,7 +28,6 @@ struct Planned<'a> {
 enum Writing<'a> {
     /// In place of this setting.
     Replace(&'a Setting, String),
-    /// Beside it.
     Beside(&'a Setting, String),
     Remove(&'a Setting),
     /// Where this variable of the environment is set.

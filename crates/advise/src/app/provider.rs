@@ -19,11 +19,9 @@ pub enum Provider {
 /// A variable that is set.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assigned {
-    /// Its name.
     pub name: String,
     /// Its value; `None` where another variable or an expression is in it.
     pub value: Option<String>,
-    /// The line.
     pub line: usize,
 }
 

@@ -101,7 +101,6 @@ fn plain(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Reads a source.
 pub fn read(source: &Source<'_>) -> Reading {
     if source.bytes.len() > MOST_BYTES {
         let what =

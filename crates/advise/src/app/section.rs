@@ -17,7 +17,6 @@ pub struct Section<'a> {
 }
 
 impl<'a> Section<'a> {
-    /// The one of that name.
     pub fn find(text: &'a str, named: &str) -> Option<Self> {
         let mut start = None;
         let mut at = 0;

@@ -13,7 +13,6 @@ pub(crate) enum Value {
     Text(String),
     /// A variable of the environment, and what counts without it.
     Variable {
-        /// Its name.
         name: String,
         /// The file's own default.
         fallback: Option<String>,
@@ -22,12 +21,10 @@ pub(crate) enum Value {
     Hidden,
 }
 
-/// A setting.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Setting {
     /// Its name, part by part: `databases`, `default`, `default`, `host`.
     pub(crate) path: Vec<String>,
-    /// Its value.
     pub(crate) value: Value,
     /// Why it may not be what counts, behind "it is": `set under a condition`.
     pub(crate) doubt: Option<String>,

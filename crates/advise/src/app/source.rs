@@ -12,7 +12,6 @@ pub(super) const MOST_BYTES: usize = 1 << 20;
 pub struct Source<'a> {
     /// Its path; `None` for a process' environment, as `NAME=value` lines.
     pub path: Option<&'a str>,
-    /// Its bytes.
     pub bytes: &'a [u8],
     /// Names of files that lie beside it: they tell whose `.env` it is.
     pub neighbours: &'a [String],

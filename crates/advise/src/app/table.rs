@@ -125,12 +125,10 @@ pub(crate) enum SocketRule {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PathPort {
-    /// Any.
     #[default]
     Any,
     /// 0, which has to be written.
     Zero,
-    /// 0 or none.
     ZeroOrNone,
 }
 

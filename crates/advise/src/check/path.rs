@@ -10,7 +10,6 @@ pub struct Step {
     pub path: String,
     /// Its owner: a name, or a number.
     pub owner: String,
-    /// Its group.
     pub group: String,
     /// Its permission bits.
     pub mode: u32,

@@ -20,7 +20,6 @@ pub enum Confinement {
     None,
     /// Nothing, and nobody else: the kernel has no module for it.
     Absent,
-    /// This label.
     Label(String),
     /// It cannot be seen.
     Unknown,

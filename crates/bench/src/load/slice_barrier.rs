@@ -41,10 +41,8 @@ pub(crate) enum Command {
     Prime {
         /// Whose connections.
         side: Side,
-        /// Requests on each.
         n_requests: u64,
     },
-    /// A slice.
     Slice(SliceSpec),
     /// The epoch is over.
     Leave,

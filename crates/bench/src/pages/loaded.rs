@@ -37,7 +37,6 @@ pub enum FailureKind {
 /// Pages that failed in the same way.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedPages {
-    /// Which page.
     pub page_idx: usize,
     /// How.
     pub kind: FailureKind,
@@ -75,7 +74,6 @@ pub struct PagesLoaded {
     pub latencies_ns: Vec<u64>,
     /// 99 % of requests were sent so soon after they were due; `None` in a closed loop.
     pub lag_p99_ns: Option<u64>,
-    /// By page.
     pub facts: Vec<PageFacts>,
     /// What went wrong, by page and kind.
     pub failures: Vec<FailedPages>,

@@ -34,7 +34,6 @@ pub struct Page {
 /// What a right answer looks like.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ExpectedPage {
-    /// Its status.
     pub status: u16,
     /// How long its body may be.
     pub body_bytes: RangeInclusive<u64>,

@@ -21,33 +21,23 @@ pub enum PathError {
     /// The path does not fit the kernel's structure.
     #[error("socket path has {bytes} bytes, the kernel takes {MAX_SOCKET_PATH_BYTES}: `{path}`")]
     TooLong {
-        /// The path.
         path: PathBuf,
         /// Its length in bytes.
         bytes: usize,
     },
     /// The Unix socket could not be connected.
     #[error("cannot connect to the socket `{path}`")]
-    ConnectUnix {
-        /// The path.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    ConnectUnix { path: PathBuf, source: io::Error },
     /// The TCP address could not be connected.
     #[error("cannot connect to {address} over TCP")]
     ConnectTcp {
-        /// The address.
         address: SocketAddr,
-        /// Why.
         source: io::Error,
     },
     /// A property of an open connection could not be read or set.
     #[error("cannot {action} on a new connection")]
     Option {
-        /// What was tried.
         action: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// The server did not speak its protocol, or refused us.
@@ -55,23 +45,15 @@ pub enum PathError {
     Protocol {
         /// What was tried: `log in`, `prepare the query`.
         action: &'static str,
-        /// Where.
         endpoint: String,
-        /// Why.
         source: WireError,
     },
     /// The server refuses a statement that somebody wrote.
     #[error("the server refuses the statement at {place}")]
-    Refused {
-        /// Its file, line and column.
-        place: String,
-        /// Why.
-        source: WireError,
-    },
+    Refused { place: String, source: WireError },
     /// Nobody logs in, since nothing proves that the server is at the other end.
     #[error("nobody was logged in over {endpoint}: {why}")]
     Stranger {
-        /// Where.
         endpoint: String,
         /// Whose it is, as far as that is seen.
         why: String,
@@ -79,41 +61,28 @@ pub enum PathError {
     /// A connection is not what its arm says.
     #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
     Unproved {
-        /// The arm.
         arm: &'static str,
         /// The server's number for the connection.
         connection_id: u64,
-        /// What was seen instead.
         found: String,
     },
     /// Nobody tells whose processes hold the server's ends of our connections.
     #[error(
         "the kernel does not tell whose process holds the other end of connections over {endpoint}"
     )]
-    Unseen {
-        /// Where.
-        endpoint: String,
-    },
+    Unseen { endpoint: String },
     /// None of the server's threads is known to serve connections.
     #[error(
         "process {pid} has no thread that is known to serve connections, so none can be pinned"
     )]
-    NoWorker {
-        /// The server's process.
-        pid: u32,
-    },
+    NoWorker { pid: u32 },
     /// The two arms lead to different servers.
     #[error("the arms lead to different servers: {detail}")]
-    DifferentServers {
-        /// What differs.
-        detail: String,
-    },
+    DifferentServers { detail: String },
     /// The workload does not exist for this protocol.
     #[error("workload `{workload}` does not exist for {protocol}")]
     NoSuchWorkload {
-        /// The workload.
         workload: String,
-        /// The protocol.
         protocol: &'static str,
     },
 }
@@ -259,7 +228,6 @@ impl Explain for PathError {
 /// What to do where nothing proves who is there.
 pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show who listens; --trust-peer logs in all the same, and whoever is there may have the password";
 
-/// What a login is called.
 pub(crate) const LOG_IN: &str = "log in";
 
 /// What any other question is called.

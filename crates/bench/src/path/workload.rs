@@ -32,12 +32,7 @@ pub enum Workload {
     /// A page of an application behind a web server (PHP-FPM, HTTP).
     Page(SitePage),
     /// All rows of a table, as one answer.
-    Dump {
-        /// The table.
-        table: String,
-        /// Its rows.
-        rows: u64,
-    },
+    Dump { table: String, rows: u64 },
     /// Redis GETs of many large values, one after the other, as one request.
     DumpValues {
         /// Start of every key; they end in 1 to `n_keys`.
@@ -130,7 +125,6 @@ pub enum Workload {
 pub struct Collection {
     /// The database; `None` for that of the login.
     pub database: Option<String>,
-    /// Its name.
     pub name: String,
 }
 

@@ -36,7 +36,6 @@ pub struct RunError {
 /// Scripts, weights or definitions do not make a set.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum SetError {
-    /// One of the scripts.
     #[error(transparent)]
     Script(ScriptError),
     /// Nothing to choose from.
@@ -44,26 +43,19 @@ pub enum SetError {
     NothingToRun,
     /// A file's name is missing in `a.sql@3,b.sql`.
     #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]
-    NoFile {
-        /// The whole list.
-        spec: String,
-    },
+    NoFile { spec: String },
     /// What follows `@` is no weight.
     #[error("`{found}` is no weight for `{file}`: expected a whole number, as in `{file}@3`")]
     Weight {
         /// The file before `@`.
         file: String,
-        /// What followed.
         found: String,
     },
     /// A definition is not `name=value`.
     #[error(
         "cannot define `{found}`: expected `name=value`, the name of letters, digits and underscores"
     )]
-    Definition {
-        /// What was given.
-        found: String,
-    },
+    Definition { found: String },
 }
 
 impl SetError {

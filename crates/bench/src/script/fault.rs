@@ -56,7 +56,6 @@ pub enum ParseFault {
     /// Too many or too few arguments.
     #[error("`{function}` takes {wanted}, found {found}")]
     Arguments {
-        /// The function.
         function: &'static str,
         /// In words: `2 arguments`.
         wanted: String,
@@ -96,7 +95,6 @@ pub enum ParseFault {
     TooMuch {
         /// `the statement uses more variables`.
         what: &'static str,
-        /// The limit.
         limit: usize,
     },
     /// A script that sends nothing measures nothing.
@@ -196,7 +194,6 @@ pub enum RunFault {
     /// A distribution's parameter is outside of what the manual allows.
     #[error("the parameter of `{function}` has to be {allowed}, not {found}")]
     Parameter {
-        /// The function.
         function: &'static str,
         /// In words.
         allowed: &'static str,
@@ -211,7 +208,6 @@ pub enum RunFault {
         /// What it is.
         found: f64,
     },
-    /// A pipeline in a pipeline.
     #[error("a pipeline is open already")]
     PipelineOpen,
     /// The end of a pipeline that was not started.

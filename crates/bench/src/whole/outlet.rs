@@ -10,7 +10,6 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 
 /// Bytes that are kept: some screens of text.
 const KEPT_BYTES: usize = 8 * 1024;
-/// Lines that are shown.
 const SHOWN_LINES: usize = 6;
 
 /// A command's stderr.

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
+use looptax_experiment::spec::typed;
 
 use super::JsonArgs;
 
@@ -105,25 +106,7 @@ pub(crate) struct FormatArgs {
 
 /// `20%` or `20`.
 fn percent(typed: &str) -> Result<f64, String> {
-    let number = typed.strip_suffix('%').unwrap_or(typed).trim();
-    let number = number.parse::<f64>().ok().filter(|it| it.is_finite());
-    number
+    typed::percent(typed)
         .filter(|it| (-100.0..=100.0).contains(it))
         .ok_or_else(|| "a percentage of throughput, as 20%".to_owned())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn percentages_are_read_with_and_without_their_sign() {
-        let check = |typed, expected| assert_eq!(percent(typed).ok(), expected, "{typed}");
-        check("20%", Some(20.0));
-        check("0.5", Some(0.5));
-        check("-3 %", Some(-3.0));
-        for typed in ["", "%", "200%", "NaN", "inf", "x"] {
-            check(typed, None);
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use looptax_experiment::spec::typed;
 
 use super::JsonArgs;
 
@@ -79,25 +80,9 @@ const MOST_SHARE: f64 = 4.0;
 
 /// `0.05`, `1`.
 fn share(typed: &str) -> Result<f64, String> {
-    let number = typed.parse::<f64>().ok();
-    number
+    typed::share(typed)
         .filter(|it| *it > 0.0 && *it <= MOST_SHARE)
         .ok_or_else(|| {
-            format!("a share of the published amounts, as 0.05, or 1 for all of them; {MOST_SHARE} at most")
+            format!("a share of the published amounts, as 0.05 or 5%, or 1 for all of them; {MOST_SHARE} at most")
         })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_share_is_a_positive_number() {
-        let check = |typed, expected| assert_eq!(share(typed).ok(), expected, "{typed}");
-        check("0.05", Some(0.05));
-        check("1", Some(1.0));
-        for typed in ["0", "-1", "5", "NaN", "inf", "x", ""] {
-            check(typed, None);
-        }
-    }
 }

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use looptax_experiment::spec::typed;
 use looptax_report::terminal::Beside;
 
 use super::{FormatArgs, JsonArgs, label};
@@ -60,12 +61,7 @@ impl DetailArgs {
 
 /// Requests per second: `800/s`, `800`, `1.5k/s`.
 fn at_rate(typed: &str) -> Result<f64, String> {
-    let number = typed.strip_suffix("/s").unwrap_or(typed);
-    let (number, factor) = match number.strip_suffix(['k', 'K']) {
-        Some(thousands) => (thousands, 1e3),
-        None => (number, 1.0),
-    };
-    let rate = number.parse::<f64>().ok().map(|it| it * factor);
+    let rate = typed::rate(typed);
     rate.filter(|it| (0.001..=1e8).contains(it))
         .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }

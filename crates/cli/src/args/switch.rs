@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::Args;
+use looptax_experiment::spec::typed;
 
 use super::{JsonArgs, PeerArgs};
 
@@ -107,44 +108,9 @@ fn number(typed: &str) -> Result<usize, &'static str> {
     parsed.ok_or("a number of the plan, as 1 or 1,3")
 }
 
-/// `60s`, `5m`, `90`.
+/// `60s`, `5m`.
 fn duration(typed: &str) -> Result<Duration, &'static str> {
-    let (digits, unit_s) = match typed.strip_suffix('m') {
-        Some(digits) => (digits, 60),
-        None => (typed.strip_suffix('s').unwrap_or(typed), 1),
-    };
-    let parsed = digits.parse::<u64>().ok();
-    let parsed = parsed.filter(|it| (1..=86_400).contains(it));
-    parsed
-        .map(|it| Duration::from_secs(it * unit_s))
+    typed::time(typed)
+        .filter(|it| (Duration::from_secs(1)..=Duration::from_secs(86_400)).contains(it))
         .ok_or("a time as 60s or 5m, a second at least and a day at most")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn times_are_seconds_or_minutes() {
-        let check = |typed, expected: Option<u64>| {
-            let parsed = duration(typed).ok().map(|it| it.as_secs());
-            assert_eq!(parsed, expected, "{typed}");
-        };
-        check("60s", Some(60));
-        check("90", Some(90));
-        check("5m", Some(300));
-        for typed in [
-            "",
-            "0",
-            "0s",
-            "-1s",
-            "s",
-            "m",
-            "1h",
-            "99999999999999999999s",
-            "1.5s",
-        ] {
-            check(typed, None);
-        }
-    }
 }

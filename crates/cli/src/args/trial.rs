@@ -4,6 +4,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::Args;
+use looptax_experiment::spec::typed;
 
 use super::{MovingArgs, ResultArgs, TurnArgs};
 
@@ -119,7 +120,6 @@ pub(crate) struct TrialArgs {
 }
 
 fn rate(typed: &str) -> Result<f64, &'static str> {
-    let parsed = typed.parse::<f64>().ok();
-    let parsed = parsed.filter(|it| (0.01..=1e6).contains(it));
-    parsed.ok_or("pages per second, as 50 or 0.5")
+    let parsed = typed::rate(typed).filter(|it| (0.01..=1e6).contains(it));
+    parsed.ok_or("pages per second, as 50, 1.5k or 0.5")
 }

@@ -11,7 +11,6 @@ use crate::commands::documents;
 use crate::failure::Exit;
 use crate::terminal;
 
-/// Runs an internal command.
 pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
     match command {
         InternalCommand::Reaper => Ok(if reaper::child_main() == 0 {

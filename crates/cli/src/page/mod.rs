@@ -16,7 +16,6 @@ use latency::Latencies;
 
 /// A record on its way to a page.
 pub(crate) struct Source<'a> {
-    /// The record.
     pub(crate) record: &'a Record,
     /// Where it lies; `None` for a run that was not saved.
     pub(crate) path: Option<&'a Path>,

@@ -8,7 +8,7 @@ use std::time::Duration;
 use looptax_bench::path::Resolve;
 use looptax_experiment::spec::target::{self, TargetSpec};
 use looptax_experiment::spec::tool::without_passwords;
-use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, time};
+use looptax_experiment::spec::{Effort, effort, exec, new_seed, seed, typed};
 use looptax_experiment::trial::pages::{Page, from_list, from_log};
 use looptax_experiment::trial::{Account, Ask, Load, Server, Way};
 use looptax_host::read;
@@ -159,7 +159,7 @@ fn how_long(args: &TrialArgs) -> Result<Effort, Failure> {
 }
 
 fn limit(option: &str, typed: &str) -> Result<Duration, Failure> {
-    let parsed = time::parse(typed).filter(|it| !it.is_zero());
+    let parsed = typed::time(typed).filter(|it| !it.is_zero());
     parsed.ok_or_else(|| {
         Failure::usage(
             format!("{option} `{typed}` is no time"),

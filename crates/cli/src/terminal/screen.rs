@@ -21,7 +21,6 @@ pub(crate) struct Screen {
 }
 
 impl Screen {
-    /// Opens it.
     pub(crate) fn open() -> io::Result<Self> {
         let is_terminal = io::stdout().is_terminal();
         if is_terminal {

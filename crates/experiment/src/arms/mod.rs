@@ -3,6 +3,18 @@
 //! [`Machine`] is made once, while the process has one thread; [`choose`] says for each target which arms it has
 //! and why not the others; [`target_arms::TargetArms`] are a target's own: threads in other namespaces, port proxies,
 //! TLS. Called by `compare`, `measure::plan`, `target` and `connector`.
+//!
+//! Whatever a run's arms need of the machine is made once, while there is one thread: network namespaces, the
+//! supervisor of `redirect`, a cgroup.
+//! For `bridge`, `nat` and `proxy` looptax itself moves into the namespace that plays the container, so that
+//! private servers start there and loopback is the container's.
+//! The host's side is another namespace; a thread that has moved there opens the arm's connections, and the client
+//! threads start from it where requests open their own.
+//! A connection stays in the namespace that it was opened in, whoever uses it afterwards, so the load engine knows
+//! nothing of all this.
+//! What was made has no name and no file: it ends with the last process in it.
+//! TLS is begun by the protocol's own rules during the login; under load the connection hands each message to the
+//! records' state before it sends and after it receives.
 
 mod arm_thread;
 pub(crate) mod redirect;

@@ -9,7 +9,6 @@ pub enum Part {
     Percona,
     /// Kravtchuk, 2018.
     Dimitri,
-    /// Moonen, 2008.
     Moonen,
     /// Pages of WordPress, 2019.
     WordPress,

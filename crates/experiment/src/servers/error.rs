@@ -18,7 +18,6 @@ pub enum ServerError {
     /// The port proxy does not work.
     #[error("the port proxy {how}; the end of the log:\n{log_tail}")]
     Proxy {
-        /// What became of it.
         how: String,
         /// The log of the server and its companions.
         log_tail: String,
@@ -34,7 +33,6 @@ pub enum ServerError {
     /// PHP's processes do not come to answer.
     #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
     Pool {
-        /// What became of it.
         how: String,
         /// The log of the server and its companions.
         log_tail: String,
@@ -44,7 +42,6 @@ pub enum ServerError {
     PageRequest {
         /// The script's file name.
         script: &'static str,
-        /// Why.
         source: WireError,
     },
     /// A page is not what it should be.
@@ -52,71 +49,46 @@ pub enum ServerError {
     Page {
         /// The script's file name.
         script: &'static str,
-        /// What is wrong with it.
         how: String,
         /// The log of the server and its companions.
         log_tail: String,
     },
     /// PostgreSQL does not say by what the pooler before it is to know the password.
     #[error("cannot ask postgres by what pgbouncer is to know the password")]
-    Verifier {
-        /// Why.
-        source: WireError,
-    },
+    Verifier { source: WireError },
     /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
-    Certificate {
-        /// Why.
-        source: rcgen::Error,
-    },
+    Certificate { source: rcgen::Error },
     /// The word names no kind of server.
     #[error(
         "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached, pgbouncer, php-fpm, http or echo"
     )]
-    UnknownKind {
-        /// The word.
-        given: String,
-    },
+    UnknownKind { given: String },
     /// The server's program was not found.
     #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
     BinaryMissing {
-        /// What was to be started.
         kind: Kind,
         /// File names, joined by `or`.
         looked_for: String,
-        /// Folders, joined by commas.
         looked_in: String,
     },
     /// A program is not started as root.
     #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
-    PassedOver {
-        /// The program.
-        path: PathBuf,
-        /// What others can change.
-        why: Distrust,
-    },
+    PassedOver { path: PathBuf, why: Distrust },
     /// A program with the server's name could not be run, so that nobody knows what it is.
     #[error("cannot run `{} --version`", path.display())]
-    BinaryNotAsked {
-        /// The program.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    BinaryNotAsked { path: PathBuf, source: io::Error },
     /// A file or folder of the scratch folder could not be handled.
     #[error("cannot {action} `{}`", path.display())]
     Scratch {
         /// What was being done, as an infinitive: `create`.
         action: &'static str,
-        /// To what.
         path: PathBuf,
-        /// Why.
         source: io::Error,
     },
     /// The socket's path does not fit into a socket address.
     #[error("the socket path `{}` has {bytes} bytes; at most {limit} fit", path.display())]
     PathTooLong {
-        /// The path.
         path: PathBuf,
         /// Its length in bytes.
         bytes: usize,
@@ -125,44 +97,26 @@ pub enum ServerError {
     },
     /// The scratch root holds a character that some server's configuration cannot carry.
     #[error("the scratch root `{}` holds {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
-    PathCharacter {
-        /// The scratch root.
-        path: PathBuf,
-        /// The character.
-        character: char,
-    },
+    PathCharacter { path: PathBuf, character: char },
     /// No TCP port could be had from the kernel.
     #[error("cannot get a free port of 127.0.0.1")]
-    Port {
-        /// Why.
-        source: io::Error,
-    },
+    Port { source: io::Error },
     /// No unprivileged account exists to run the server as.
     #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
     AccountMissing {
-        /// What was to be started.
         kind: Kind,
         /// Names, joined by `or`.
         looked_for: String,
     },
     /// No random password or folder name could be made.
     #[error("the kernel gives no random bytes")]
-    Random {
-        /// Why.
-        source: io::Error,
-    },
+    Random { source: io::Error },
     /// A program could not be started.
     #[error("cannot start `{}`", program.display())]
-    Spawn {
-        /// The program.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Spawn { program: PathBuf, source: io::Error },
     /// Filling the data folder failed.
     #[error("preparing {kind}'s data folder failed ({status}); the end of its log:\n{log_tail}")]
     Initialise {
-        /// What was to be started.
         kind: Kind,
         /// How the program ended, or that it took too long.
         status: String,
@@ -174,9 +128,7 @@ pub enum ServerError {
         "{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}"
     )]
     NotReady {
-        /// What was started.
         kind: Kind,
-        /// The limit that passed.
         after: Duration,
         /// The log's last lines.
         log_tail: String,
@@ -184,9 +136,7 @@ pub enum ServerError {
     /// The server ended before it was ready.
     #[error("{kind} ended before it was ready ({status}); the end of its log:\n{log_tail}")]
     Exited {
-        /// What was started.
         kind: Kind,
-        /// How it ended.
         status: String,
         /// The log's last lines.
         log_tail: String,
@@ -196,34 +146,19 @@ pub enum ServerError {
     Stopped,
     /// The server outlived SIGKILL.
     #[error("{kind} (pid {pid}) is still there after SIGKILL")]
-    Immortal {
-        /// What was started.
-        kind: Kind,
-        /// Its process id.
-        pid: u32,
-    },
+    Immortal { kind: Kind, pid: u32 },
     /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
-    ReaperStart {
-        /// looptax itself.
-        program: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    ReaperStart { program: PathBuf, source: io::Error },
     /// The reaper is gone, so that nobody would stop the server after us.
     #[error("cannot tell the reaper about a server or folder")]
-    ReaperLost {
-        /// Why.
-        source: io::Error,
-    },
+    ReaperLost { source: io::Error },
     /// The echo server could not do its work.
     #[error("the echo server cannot {action} `{object}`")]
     Echo {
         /// What was being done, as an infinitive.
         action: &'static str,
-        /// The path or address.
         object: String,
-        /// Why.
         source: io::Error,
     },
     /// A statement of the data set failed.
@@ -231,7 +166,6 @@ pub enum ServerError {
     Fill {
         /// What was being done, as an infinitive: `insert rows 1 to 900`.
         action: String,
-        /// Why.
         source: WireError,
     },
 }

@@ -18,7 +18,6 @@ const GRACE: Duration = Duration::from_secs(2);
 /// A scratch folder that nobody held any more.
 #[derive(Debug)]
 pub struct Leftover {
-    /// The folder.
     pub folder: PathBuf,
     /// Servers of it that still ran and were ended.
     pub ended_pids: Vec<u32>,

@@ -59,7 +59,6 @@ pub enum PoolMode {
     /// As long as it is connected.
     #[default]
     Session,
-    /// For a transaction.
     Transaction,
     /// For a statement; no transaction has two.
     Statement,

@@ -7,7 +7,6 @@ use looptax_model::failure::Failure;
 const LEAST_BYTES: u64 = 8;
 /// Most bytes of a message or a write.
 const MOST_BYTES: u64 = 1 << 20;
-/// Most bytes of a stream.
 const MOST_STREAM_BYTES: u64 = 1 << 32;
 /// A stream where nothing is said: a millisecond or so, of which its answer's way is a small part.
 const STREAM_BYTES: u64 = 4 << 20;

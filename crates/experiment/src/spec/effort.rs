@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use looptax_model::failure::Failure;
 
-use super::time;
+use super::typed;
 
 /// Fewer give no interval.
 const LEAST_EPOCHS: usize = 6;
@@ -47,7 +47,7 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
             format!("--fixed {bound}, or a time such as --fixed 10s"),
         ));
     }
-    match time::parse(typed) {
+    match typed::time(typed) {
         Some(length) if (SHORTEST..=LONGEST).contains(&length) => Ok(Effort::Time(length)),
         _ => Err(Failure::usage(
             format!("`--fixed {typed}` is neither a time nor a number of epochs"),
@@ -58,7 +58,7 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
 
 /// `0s`, `5s`, `2m`.
 pub fn warm_up(typed: &str) -> Result<Duration, Failure> {
-    time::parse(typed)
+    typed::time(typed)
         .filter(|length| *length <= LONGEST_WARM_UP)
         .ok_or_else(|| {
             Failure::usage(

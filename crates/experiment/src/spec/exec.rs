@@ -41,7 +41,6 @@ pub enum Given {
 /// A line with [`TRANSPORT`] in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Template {
-    /// All words.
     pub words: Vec<String>,
     /// Which of them is the program.
     pub program_idx: usize,
@@ -168,7 +167,7 @@ pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 
 /// `90s`, `10m`.
 fn timeout(typed: &str) -> Result<Duration, Failure> {
-    match super::time::parse(typed) {
+    match super::typed::time(typed) {
         Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),
         _ => Err(Failure::usage(
             format!("`--exec-timeout {typed}` is no time"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use looptax_bench::Arrivals;
 use looptax_model::failure::Failure;
 
-use super::time;
+use super::typed;
 
 /// Shares of the capacity that a rate sweep goes through, in percent.
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
@@ -90,28 +90,17 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
             "requests per second as in --rate 50k, or a share of the slower arm's capacity, 100% at most, as in --rate 40%,80%",
         )
     };
-    let number = |text: &str| -> Option<f64> { text.parse().ok().filter(|it| *it > 0.0) };
-    if let Some(percent) = typed.strip_suffix('%') {
-        return match number(percent) {
-            Some(percent) if percent <= 100.0 => Ok(Rate::OfCapacity(percent)),
-            _ => Err(wrong()),
-        };
+    if typed.ends_with('%') {
+        let percent = typed::percent(typed).filter(|it| *it > 0.0 && *it <= 100.0);
+        return percent.map(Rate::OfCapacity).ok_or_else(wrong);
     }
-    let (digits, factor) = match typed.strip_suffix(['k', 'K']) {
-        Some(digits) => (digits, 1e3),
-        None => typed
-            .strip_suffix('M')
-            .map_or((typed, 1.0), |digits| (digits, 1e6)),
-    };
-    match number(digits).map(|number| number * factor) {
-        Some(per_s) if (1.0..=MOST_PER_S).contains(&per_s) => Ok(Rate::PerSecond(per_s)),
-        _ => Err(wrong()),
-    }
+    let per_s = typed::rate(typed).filter(|it| (1.0..=MOST_PER_S).contains(it));
+    per_s.map(Rate::PerSecond).ok_or_else(wrong)
 }
 
 /// `200us`, `5ms` or `1s`.
 fn think(typed: &str) -> Result<Duration, Failure> {
-    time::parse(typed)
+    typed::time(typed)
         .filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE)
         .ok_or_else(|| {
             Failure::usage(

@@ -12,8 +12,8 @@ pub mod load;
 pub mod remedies;
 pub mod requests;
 pub mod target;
-pub mod time;
 pub mod tool;
+pub mod typed;
 pub mod waits;
 
 use std::path::PathBuf;

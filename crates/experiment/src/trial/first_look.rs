@@ -44,7 +44,6 @@ pub(crate) struct FirstLook {
     pub(crate) body_bytes: Vec<[u64; 2]>,
     /// How the arms can take turns.
     pub(crate) design: TrialDesign,
-    /// Why.
     pub(crate) why: String,
     /// How long a page takes.
     pub(crate) page: Duration,

@@ -13,7 +13,6 @@ pub(crate) const MEAN_PERIOD_NS: u64 = 1_000_000;
 /// How far an epoch's period may be from it, to either side.
 const SPREAD_NS: u64 = 200_000;
 
-/// The period of an epoch.
 pub(crate) fn period_ns(seed: u64, epoch: u64) -> u64 {
     MEAN_PERIOD_NS - SPREAD_NS + scramble(!seed ^ epoch) % (2 * SPREAD_NS)
 }

@@ -12,7 +12,6 @@ pub struct Access {
     pub password: Option<Secret>,
     /// A PEM of authorities that are believed in place of the system's.
     pub ca_file: Option<PathBuf>,
-    /// For connecting.
     pub connect_limit: Duration,
     /// For an answer as a whole.
     pub answer_limit: Duration,

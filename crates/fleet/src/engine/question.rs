@@ -17,7 +17,6 @@ pub struct Question<'a> {
     pub columns: &'a [&'a str],
     /// Rows with this value alone.
     pub only: Option<Only<'a>>,
-    /// In this order.
     pub order: &'a [Order<'a>],
     /// So many rows at most; 0 means a million.
     pub limit: u32,
@@ -26,7 +25,6 @@ pub struct Question<'a> {
 /// The rows whose column, one of texts, has this value.
 #[derive(Debug, Clone, Copy)]
 pub struct Only<'a> {
-    /// The column.
     pub column: &'a str,
     /// The value.
     pub is: &'a str,

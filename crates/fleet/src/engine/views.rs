@@ -5,10 +5,8 @@ use crate::sent::findings::FINDINGS;
 use crate::sent::reports::REPORTS;
 use crate::sent::verdicts::VERDICTS;
 
-/// A view.
 #[derive(Debug, Clone, Copy)]
 pub struct View {
-    /// Its name.
     pub name: &'static str,
     /// What a row is.
     pub doc: &'static str,
@@ -19,7 +17,6 @@ pub struct View {
 }
 
 impl View {
-    /// All columns.
     pub fn columns(&self) -> impl Iterator<Item = Column> {
         let of_table = self.table.map(|it| it.columns).unwrap_or_default();
         of_table.iter().chain(self.more).copied()
@@ -53,7 +50,6 @@ const TCP_REQUESTS: Column = column(
     "Requests per second that pay for TCP.",
 );
 
-/// All views.
 pub const VIEWS: [View; 10] = [
     View {
         name: "latest_reports",

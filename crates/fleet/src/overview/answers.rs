@@ -42,7 +42,6 @@ pub struct Payer {
     pub client: String,
     /// The server's kind.
     pub server: String,
-    /// Connections.
     pub connections: u64,
     /// Requests per second.
     pub requests_per_s: f64,
@@ -63,11 +62,9 @@ pub struct Measured {
     pub host: String,
     /// The server's kind.
     pub server: String,
-    /// Its version.
     pub server_version: String,
     /// Kernel release.
     pub kernel: String,
-    /// CPU model.
     pub cpu_model: String,
     /// `yes`, `no`, or empty.
     pub virtualised: String,
@@ -82,7 +79,6 @@ pub struct Measured {
 pub struct Machines {
     /// Kernel release.
     pub kernel: String,
-    /// CPU model.
     pub cpu_model: String,
     /// `yes`, `no`, or empty.
     pub virtualised: String,

@@ -6,7 +6,6 @@ use crate::engine::Rows;
 /// Rows, and whether there are more.
 #[derive(Debug)]
 pub struct Listed<T> {
-    /// The rows.
     pub rows: Vec<T>,
     /// Whether there are more.
     pub is_cut: bool,

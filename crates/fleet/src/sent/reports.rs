@@ -98,9 +98,7 @@ pub const REPORTS: Table = Table {
 /// How many rows go with the report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Extent {
-    /// Of findings.
     pub findings: usize,
-    /// Of verdicts.
     pub verdicts: usize,
     /// Findings that are left out.
     pub left_out: usize,

@@ -10,17 +10,11 @@ pub enum DiscoverError {
     SockDiag {
         /// Which sockets: `TCP`, `Unix`.
         family: &'static str,
-        /// Why.
         source: io::Error,
     },
     /// A network namespace could not be entered.
     #[error("cannot enter the network namespace of process {pid}")]
-    Namespace {
-        /// A process in it.
-        pid: u32,
-        /// Why.
-        source: io::Error,
-    },
+    Namespace { pid: u32, source: io::Error },
 }
 
 impl DiscoverError {

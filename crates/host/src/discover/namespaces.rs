@@ -18,7 +18,6 @@ use crate::discover::sock_diag::{self, Sockets};
 /// What was seen of the network namespaces.
 #[derive(Debug, Default)]
 pub(crate) struct Networks {
-    /// The sockets of each.
     pub(crate) sockets: BTreeMap<NamespaceId, Sockets>,
     /// Namespaces that could not be looked into, with the reason.
     pub(crate) closed: Vec<(NamespaceId, DiscoverError)>,

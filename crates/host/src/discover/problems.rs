@@ -78,7 +78,6 @@ pub enum Problem {
         client_idx: usize,
         /// The socket, as the server sees it.
         path: PathBuf,
-        /// What hides it.
         why: Hiding,
     },
 }

@@ -17,7 +17,6 @@ const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
 /// Longest list of control groups.
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
 
-/// A process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
     /// Its number.
@@ -34,9 +33,7 @@ pub struct Process {
     pub gid: u32,
     /// Its further groups.
     pub groups: Vec<u32>,
-    /// Its network namespace.
     pub network: Option<NamespaceId>,
-    /// Its mount namespace.
     pub mounts: Option<NamespaceId>,
     /// The container or unit it belongs to.
     pub home: Home,

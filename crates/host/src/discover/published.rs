@@ -19,7 +19,6 @@ const PROXY: &str = "docker-proxy";
 /// A port that leads to a server in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
-    /// The proxy.
     pub proxy: Process,
     /// Where it listens.
     pub endpoints: Vec<Endpoint>,

@@ -55,7 +55,6 @@ pub enum Place {
     Tcp(SocketAddr),
     /// A socket with a path, as the server sees it.
     Path {
-        /// The path.
         path: PathBuf,
         /// The file there now.
         file: SocketFile,

@@ -32,7 +32,6 @@ const OURS: [(&str, &str); 2] = [
 /// Which variables of the process's own environment its program gets besides ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
-    /// None.
     None,
     /// All of them, if the process is not root's: its owner set them, and the program has no more rights than its
     /// owner. Of a process of root, those whose names begin so (`APACHE_`): no loader or interpreter reads such.
@@ -44,9 +43,7 @@ pub enum Variables {
 pub struct Ask<'a> {
     /// What the program is called by: some look at it.
     pub name: Option<OsString>,
-    /// Its words.
     pub words: Vec<OsString>,
-    /// Its variables.
     pub variables: Variables,
     /// How long it may take.
     pub within: Duration,
@@ -59,9 +56,7 @@ pub struct Ask<'a> {
 pub struct Answer {
     /// Its exit code; `None` if a signal ended it.
     pub code: Option<i32>,
-    /// Its output.
     pub output: String,
-    /// Its errors.
     pub errors: String,
 }
 

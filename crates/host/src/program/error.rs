@@ -12,49 +12,30 @@ use crate::user;
 pub enum ProgramError {
     /// The process has ended, or executes another program now.
     #[error("process {pid} has ended, or runs another program now")]
-    Ended {
-        /// The process.
-        pid: u32,
-    },
+    Ended { pid: u32 },
     /// The process has the rights of more than one user or group.
     #[error(
         "process {pid} has the rights of more than one user or group, so another user may have chosen its words: its program is not asked"
     )]
-    SeveralUsers {
-        /// The process.
-        pid: u32,
-    },
+    SeveralUsers { pid: u32 },
     /// The process is in a container.
     #[error(
         "process {pid} has its own users or process numbers, as a container has: its program is not asked from outside"
     )]
-    Elsewhere {
-        /// The process.
-        pid: u32,
-    },
+    Elsewhere { pid: u32 },
     /// The file that the process runs cannot be opened.
     #[error("the program of process {pid} cannot be looked at: it is another user's")]
-    Hidden {
-        /// The process.
-        pid: u32,
-    },
+    Hidden { pid: u32 },
     /// The process belongs to a user whom this process cannot act as.
     #[error(
         "process {pid} belongs to {}, and only root or that user may have its program asked",
         user::shown(*uid)
     )]
-    NotOurs {
-        /// The process.
-        pid: u32,
-        /// Its user.
-        uid: u32,
-    },
+    NotOurs { pid: u32, uid: u32 },
     /// The program was replaced, and what is at its path is not only root's to change.
     #[error("{} was replaced after process {pid} had started it{}", path.display(), because(why.as_ref()))]
     Replaced {
-        /// The process.
         pid: u32,
-        /// Where it was.
         path: PathBuf,
         /// What others than root can change; `None` if nothing is there.
         why: Option<Distrust>,
@@ -62,9 +43,7 @@ pub enum ProgramError {
     /// A process of root runs a program that others than root can change.
     #[error("{} is not asked as root: {}", path.display(), at_fault(why.as_ref()))]
     Untrusted {
-        /// The process.
         pid: u32,
-        /// Its program.
         path: PathBuf,
         /// What others than root can change; `None` if the file there is another one.
         why: Option<Distrust>,
@@ -72,49 +51,25 @@ pub enum ProgramError {
     /// The configuration of a program of root's takes in a file that others than root can change.
     #[error("{} is not asked as root: its configuration takes in {why}", path.display())]
     Foreign {
-        /// The program.
         path: PathBuf,
         /// The first such file.
         why: Distrust,
     },
     /// The kernel cannot supervise a program.
     #[error("{} is not asked as root: this kernel cannot supervise it ({source})", path.display())]
-    Unsupervised {
-        /// The program.
-        path: PathBuf,
-        /// What it answered.
-        source: io::Error,
-    },
+    Unsupervised { path: PathBuf, source: io::Error },
     /// The program could not be started.
     #[error("cannot start {}", path.display())]
-    Start {
-        /// The program.
-        path: PathBuf,
-        /// Why.
-        source: io::Error,
-    },
+    Start { path: PathBuf, source: io::Error },
     /// The program did not end in time, and was ended.
     #[error("{} did not end within {} s", path.display(), limit.as_secs())]
-    TooLong {
-        /// The program.
-        path: PathBuf,
-        /// The time that it had.
-        limit: Duration,
-    },
+    TooLong { path: PathBuf, limit: Duration },
     /// The program printed more than is read.
     #[error("{} printed more than {} MB", path.display(), limit_bytes >> 20)]
-    TooMuch {
-        /// The program.
-        path: PathBuf,
-        /// The limit.
-        limit_bytes: usize,
-    },
+    TooMuch { path: PathBuf, limit_bytes: usize },
     /// Somebody wanted to end.
     #[error("stopped while {} ran", path.display())]
-    Stopped {
-        /// The program.
-        path: PathBuf,
-    },
+    Stopped { path: PathBuf },
 }
 
 fn because(why: Option<&Distrust>) -> String {

@@ -25,7 +25,6 @@ pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
 /// What the reasons for absent percentiles are made of.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
-    /// Epochs there are.
     pub n_epochs: usize,
     /// How long one took, in seconds.
     pub epoch_s: f64,

@@ -20,9 +20,7 @@ pub struct Address {
     pub host: Option<String>,
     /// Port, written or usual.
     pub port: u16,
-    /// User.
     pub user: Option<String>,
-    /// Password.
     pub password: Option<Secret>,
     /// Database, or Redis' number.
     pub database: Option<String>,
@@ -98,19 +96,13 @@ pub enum AddressError {
     },
     /// Its scheme belongs to nothing that is known.
     #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
-    Scheme {
-        /// The scheme.
-        scheme: String,
-    },
+    Scheme { scheme: String },
     /// Its port is no number of a port.
     #[error("the URL's `port=` is no port")]
     Port,
     /// Some part of it is not UTF-8 when decoded.
     #[error("the URL's {part} is not UTF-8 once its %XX are decoded")]
-    Encoding {
-        /// Which part.
-        part: &'static str,
-    },
+    Encoding { part: &'static str },
 }
 
 impl Address {

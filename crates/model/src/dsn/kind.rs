@@ -34,7 +34,6 @@ const PHP_FPM: &str = "php-fpm";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
-    /// MariaDB.
     Mariadb,
     /// MySQL of Oracle.
     Mysql,
@@ -42,15 +41,11 @@ pub enum Kind {
     Percona,
     /// PostgreSQL.
     Postgres,
-    /// Redis.
     Redis,
-    /// Valkey.
     Valkey,
     /// `KeyDB`.
     Keydb,
-    /// Dragonfly.
     Dragonfly,
-    /// memcached.
     Memcached,
     /// `MongoDB`.
     Mongodb,
@@ -150,7 +145,6 @@ pub enum Protocol {
     Postgres,
     /// Redis, Valkey, `KeyDB`, Dragonfly.
     Redis,
-    /// memcached.
     Memcached,
     /// `MongoDB`, `FerretDB`.
     Mongodb,

@@ -10,17 +10,13 @@ use crate::dsn::{AddressError, Kind, Query, Secret};
 /// Where such a server is, and who we are there.
 #[derive(Debug, Clone)]
 pub struct Unspoken {
-    /// Of which kind it is.
     pub kind: Kind,
     /// Host as it was written, of several the first; `None` where there was none, or a socket.
     pub host: Option<String>,
     /// Port, written or usual.
     pub port: u16,
-    /// User.
     pub user: Option<String>,
-    /// Password.
     pub password: Option<Secret>,
-    /// Database.
     pub database: Option<String>,
     /// Socket, where the URL names one.
     pub socket: Option<PathBuf>,

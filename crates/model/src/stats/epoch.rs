@@ -58,7 +58,6 @@ pub struct Slice {
 /// The response times of a slice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Response {
-    /// Their median.
     pub median_ns: u32,
     /// Their sum over the slice's completions.
     pub sum_ns: u64,

@@ -157,7 +157,6 @@ pub(crate) fn cookie(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-/// Sets an option.
 pub(crate) fn set_option(
     socket: BorrowedFd<'_>,
     level: c_int,

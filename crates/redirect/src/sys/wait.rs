@@ -5,7 +5,6 @@ use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 
 use super::{checked, new_fd};
 
-/// A set of signals.
 #[derive(Clone, Copy)]
 pub(crate) struct SignalSet(libc::sigset_t);
 

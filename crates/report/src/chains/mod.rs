@@ -14,7 +14,6 @@ pub struct Chain {
     pub target: String,
     /// The workload's name.
     pub workload: String,
-    /// Connections.
     pub connections: u32,
     /// The arm's name.
     pub arm: String,

@@ -23,7 +23,6 @@ pub(super) fn close_picture(out: &mut Markup) {
     out.close("svg").close("div");
 }
 
-/// A line.
 pub(super) fn line([from, to]: [(f64, f64); 2], colour: &str, out: &mut Markup) {
     let [x1, y1, x2, y2] = [from.0, from.1, to.0, to.1].map(|at| format!("{at:.1}"));
     let drawn = [

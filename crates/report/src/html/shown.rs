@@ -7,7 +7,6 @@ use looptax_model::record::Record;
 /// A record and what was made of its raw data.
 #[derive(Debug)]
 pub struct Shown<'a> {
-    /// The record.
     pub record: &'a Record,
     /// The name of its file.
     pub name: &'a str,

@@ -119,7 +119,6 @@ fn judged(tax: &Tax) -> Vec<(f64, Estimate)> {
     known.collect()
 }
 
-/// The point of a percentile.
 pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShown> {
     points.iter().find(|it| is_same(it.pct, pct))
 }

@@ -18,7 +18,6 @@ pub(super) enum Paint {
     Strong,
     /// No loss.
     Good,
-    /// A loss.
     Loss,
     /// No answer.
     Unsure,

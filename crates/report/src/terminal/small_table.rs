@@ -6,7 +6,6 @@ use crate::words::small_table::SmallTable;
 const INDENT: usize = 4;
 const GAP: usize = 3;
 
-/// Writes one.
 pub(super) fn write(table: &SmallTable, lines: &mut Lines) {
     lines.item(2, &table.title);
     let header = &table.header;

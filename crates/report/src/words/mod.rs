@@ -88,7 +88,6 @@ pub(crate) struct GroupStory {
 /// The figures of a group.
 #[derive(Debug)]
 pub(crate) enum Body {
-    /// Of requests.
     Requests {
         client: String,
         table: Table,

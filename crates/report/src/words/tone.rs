@@ -5,7 +5,6 @@
 pub(crate) enum Tone {
     /// No loss.
     Good,
-    /// A loss.
     Loss,
     /// No answer.
     Unsure,

@@ -19,7 +19,6 @@ use crate::diagnose::local::own_address;
 /// A server's socket.
 #[derive(Debug)]
 pub struct SocketOf {
-    /// Its file.
     pub file: String,
     /// The folder it lies in: what PostgreSQL's clients want.
     pub folder: String,
@@ -50,7 +49,6 @@ impl SocketOf {
 /// What runs here, as somebody in one network namespace sees it.
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
-    /// The servers.
     pub servers: &'a [Server],
     /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
     pub network: Option<NamespaceId>,
@@ -89,7 +87,6 @@ impl<'a> Near<'a> {
     }
 }
 
-/// Finds it.
 pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     if let Some(path) = given {
         let named = socket_named(path, address.protocol, address.port);

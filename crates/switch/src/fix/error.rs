@@ -25,26 +25,13 @@ pub enum FixError {
     },
     /// An administrator is needed.
     #[error("an administrator of {server} is needed for that")]
-    NoAdmin {
-        /// Where.
-        server: String,
-    },
+    NoAdmin { server: String },
     /// The administrator was logged in to another server than the application.
     #[error("{server} is not known to be the server of the application: {why}")]
-    OtherServer {
-        /// Where the administrator was.
-        server: String,
-        /// What differs.
-        why: String,
-    },
+    OtherServer { server: String, why: String },
     /// The server does not tell what has to be known before.
     #[error("the server does not tell {what}: {why}")]
-    Untold {
-        /// What was asked.
-        what: &'static str,
-        /// Its words.
-        why: String,
-    },
+    Untold { what: &'static str, why: String },
     /// A statement was refused; those before it are taken back.
     #[error("the server refused `{statement}`: {why}")]
     Refused {
@@ -55,49 +42,30 @@ pub enum FixError {
     },
     /// Somebody changed an account since.
     #[error("{account} was changed meanwhile, and stays as it is now")]
-    AccountChanged {
-        /// Whose.
-        account: String,
-    },
+    AccountChanged { account: String },
     /// The statements were taken back, and yet the account is another one.
     #[error("{account} is not as it was: {why}")]
-    NotAsBefore {
-        /// Whose.
-        account: String,
-        /// What went wrong.
-        why: String,
-    },
+    NotAsBefore { account: String, why: String },
     /// The password cannot be said in a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
-    Password {
-        /// What is in it.
-        why: &'static str,
-    },
+    Password { why: &'static str },
     /// It is a file that cannot be written from here.
     #[error("cannot write {path}: {why}")]
     Elsewhere {
-        /// As the server has it.
         path: PathBuf,
         /// Why not.
         why: &'static str,
     },
     /// The rules have an error already, or would have.
     #[error("{path} has an error: {why}")]
-    BadRules {
-        /// The file.
-        path: PathBuf,
-        /// Where, and what.
-        why: String,
-    },
+    BadRules { path: PathBuf, why: String },
     /// The server did not read its rules anew.
     #[error("the server did not read {path} anew: {why}")]
     Reload {
         /// The file, or the folder of the server.
         path: PathBuf,
-        /// Why.
         why: String,
     },
-    /// A file or the journal.
     #[error(transparent)]
     Switch(SwitchError),
 }

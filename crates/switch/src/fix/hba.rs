@@ -55,7 +55,6 @@ pub struct HbaWish<'a> {
 /// A line to be written, and the server that is to read it.
 #[derive(Debug)]
 pub struct HbaFix {
-    /// The line.
     pub line: String,
     /// The number of the line above which it is written; `None` at the end.
     pub above: Option<u32>,

@@ -26,7 +26,6 @@ pub use self::script::{Answer, Script, Speaks};
 /// A fake that listens.
 #[derive(Debug)]
 pub struct Fake {
-    /// Its socket.
     pub socket: PathBuf,
     /// Its port.
     pub tcp: SocketAddr,

@@ -9,7 +9,6 @@ pub enum Speaks {
     Mysql,
     /// PostgreSQL's.
     Postgres,
-    /// Redis'.
     Redis,
     /// memcached's.
     Memcached,
@@ -52,7 +51,6 @@ pub enum Answer {
     Wide,
     /// With one row whose every cell is this text.
     Cells(&'static str),
-    /// With an error.
     Error,
 }
 
@@ -84,9 +82,7 @@ impl Answer {
 /// What a fake does.
 #[derive(Debug, Clone, Copy)]
 pub struct Script {
-    /// What it speaks.
     pub speaks: Speaks,
-    /// What it answers.
     pub answer: Answer,
     /// Whether it wants the password in clear before it lets anybody in.
     pub wants_password: bool,

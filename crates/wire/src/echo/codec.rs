@@ -5,7 +5,6 @@ use std::collections::VecDeque;
 use super::fault::malformed;
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Bytes of a key.
 pub(super) const KEY_BYTES: usize = 8;
 pub(super) const READ_REPLY: &str = "read the echo of a request";
 

@@ -25,7 +25,6 @@ const READ_BYTES: usize = 16 << 10;
 pub struct Asked<'a> {
     /// The script's path, as PHP sees it.
     pub script: &'a str,
-    /// Its query.
     pub query: &'a str,
     /// Bytes of a body that is sent along, by POST.
     pub upload_bytes: Option<usize>,

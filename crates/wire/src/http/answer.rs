@@ -14,7 +14,6 @@ const BODY_LIMIT: u64 = 64 << 20;
 /// An answer that came whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
-    /// Its status.
     pub status: u16,
     /// Length of its body, without chunks' heads.
     pub body_bytes: u64,

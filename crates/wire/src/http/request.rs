@@ -71,7 +71,6 @@ impl Request {
         })
     }
 
-    /// Its method.
     pub fn method(&self) -> &str {
         self.method.as_str()
     }

@@ -36,7 +36,6 @@ pub(super) fn stored(id: &[u8; ID_BYTES], value: &str) -> Document {
 pub struct Ping(Command);
 
 impl Ping {
-    /// In this database.
     pub fn new(database: &str) -> Self {
         Self(Command::new(
             Document::new().int("ping", 1).text("$db", database),

@@ -12,7 +12,6 @@ use crate::error::READABLE;
 use crate::mysql::{fault, rsa};
 use crate::{Channel, WireError};
 
-/// Bytes of the salt.
 const SALT_BYTES: usize = 20;
 
 /// What the server says of its cache.

@@ -61,11 +61,9 @@ pub struct Fetch {
 /// What of an answer comes next.
 #[derive(Debug, Clone, Copy)]
 enum Body {
-    /// Its head.
     Head,
     /// So many bytes.
     Bytes(u64),
-    /// Chunks.
     Chunked(Chunks),
 }
 

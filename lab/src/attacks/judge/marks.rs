@@ -2,7 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-/// One mark.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mark {
     who: String,

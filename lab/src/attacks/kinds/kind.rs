@@ -19,7 +19,6 @@ pub(in crate::attacks) enum Readiness<'a> {
     Skipped(String),
 }
 
-/// A kind.
 pub(in crate::attacks) struct Kind {
     pub(in crate::attacks) name: &'static str,
     pub(in crate::attacks) about: &'static str,

@@ -17,7 +17,6 @@ const LOOP: &str = "set in a loop";
 const SETTINGS: &str = "set as the default of a variable of the environment";
 const FUNCTION: &str = "set in a function, if that is called";
 
-/// All of a text.
 pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Vec<Condition> {
     let program = Program::new(text, tokens);
     let mut found = match language {

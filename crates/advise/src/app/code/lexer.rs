@@ -15,7 +15,6 @@ pub(super) enum Kind {
     Sign,
 }
 
-/// A token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Token {
     pub(super) kind: Kind,

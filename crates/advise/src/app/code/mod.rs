@@ -19,11 +19,8 @@ pub(crate) use include::{files, read};
 pub(crate) enum Language {
     /// PHP, between `<?php` and `?>`.
     Php,
-    /// Perl.
     Perl,
-    /// Python.
     Python,
-    /// Ruby.
     Ruby,
     /// JavaScript, TypeScript and JSON.
     Script,

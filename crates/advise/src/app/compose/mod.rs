@@ -39,7 +39,6 @@ const ANYBODYS: &str = "mysql_env";
 pub struct Share {
     /// The server's service.
     pub server: String,
-    /// Its image.
     pub image: String,
     /// The folder of the socket, in both.
     pub folder: &'static str,

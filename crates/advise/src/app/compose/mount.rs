@@ -13,7 +13,6 @@ pub(super) type Lines = (Vec<Rewrite>, Edit);
 /// What a service has at a folder.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
-    /// Nothing.
     Nothing,
     /// A named volume.
     Volume(&'a str),
@@ -21,7 +20,6 @@ pub(super) enum Mounted<'a> {
     Other,
 }
 
-/// What a service has there.
 pub(super) fn at_folder<'a>(service: &'a Node, folder: &str) -> Mounted<'a> {
     let mut found = Mounted::Nothing;
     for key in ["volumes", "tmpfs"] {

@@ -28,16 +28,20 @@ pub(super) struct Node {
 #[derive(Debug)]
 pub(super) enum Shape {
     /// A text; not `is_simple` where it is a block of lines, or goes over several.
-    Text { text: String, is_simple: bool },
-    /// Nothing at all.
+    Text {
+        text: String,
+        is_simple: bool,
+    },
     Nothing,
     /// Keys and values.
     Map {
         entries: Vec<(Node, Node)>,
         is_flow: bool,
     },
-    /// Items.
-    List { items: Vec<Node>, is_flow: bool },
+    List {
+        items: Vec<Node>,
+        is_flow: bool,
+    },
     /// What another place has.
     Alias,
 }

@@ -44,7 +44,6 @@ pub struct Refusal {
 pub struct MysqlAccount {
     /// Its host part.
     pub host: String,
-    /// Its plugin.
     pub plugin: String,
     /// `ANY`, `X509`, `SPECIFIED`; empty where TLS is not demanded.
     pub ssl_type: String,

@@ -59,7 +59,6 @@ pub(super) fn twin(user: &str, tcp: &MysqlLogin, row: SocketRow) -> Vec<String> 
     lines
 }
 
-/// Grants for an account.
 pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     let line = |grant: &String| grant.replace(ACCOUNT, account) + ";";
     grants.iter().map(line).collect()

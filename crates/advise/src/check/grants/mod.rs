@@ -21,7 +21,6 @@ pub enum Server {
     /// MySQL, and Percona's.
     #[default]
     Mysql,
-    /// MariaDB.
     Mariadb,
 }
 
@@ -103,7 +102,6 @@ const SCHEMA_RIGHTS: [&str; 21] = [
     "DELETE VERSIONING ROWS",
     "SHOW CREATE ROUTINE",
 ];
-/// The rights on a table.
 const TABLE_RIGHTS: [&str; 13] = [
     "SELECT",
     "INSERT",
@@ -119,7 +117,6 @@ const TABLE_RIGHTS: [&str; 13] = [
     "TRIGGER",
     "DELETE HISTORY",
 ];
-/// The rights on a routine.
 const ROUTINE_RIGHTS: [&str; 3] = ["EXECUTE", "ALTER ROUTINE", "SHOW CREATE ROUTINE"];
 
 impl Level {

@@ -26,8 +26,10 @@ pub(super) enum Address {
     All,
     /// `samehost` and `samenet`: a loopback address is always in them.
     Same(&'static str),
-    /// A network with its mask.
-    Network { network: IpAddr, mask: IpAddr },
+    Network {
+        network: IpAddr,
+        mask: IpAddr,
+    },
     /// A host's name.
     Host(String),
 }

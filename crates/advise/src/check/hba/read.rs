@@ -104,7 +104,6 @@ fn address(words: &[Word]) -> Option<(Address, usize)> {
     Some((Address::of_word(first)?, 1))
 }
 
-/// A word of one name.
 fn one(word: &Word) -> Option<&Name> {
     match &word[..] {
         [name] => Some(name),

@@ -8,7 +8,6 @@ use super::name::Name;
 pub struct Known<'a> {
     /// The role.
     pub user: &'a str,
-    /// The database.
     pub database: &'a str,
     /// The role itself, and those that it is a member of, directly or not; being a superuser makes no member.
     pub roles: &'a [String],

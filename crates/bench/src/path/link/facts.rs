@@ -8,7 +8,6 @@ use crate::path::{Family, TlsFacts};
 /// How long the kernel may keep us waiting on one connection.
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
-    /// For connecting.
     pub connect: Duration,
     /// For one receive or send.
     pub io: Duration,

@@ -24,12 +24,14 @@ pub(super) struct Found {
 
 #[derive(Debug)]
 enum By {
-    /// Nothing.
     Nothing,
     /// The process that listens on a Unix socket, where it is seen from here.
     Pid(Option<u32>),
     /// Sockets of the account.
-    Sockets { uid: u32, inodes: Vec<u64> },
+    Sockets {
+        uid: u32,
+        inodes: Vec<u64>,
+    },
     /// It is the account that a listener of root's runs its work as.
     Root,
 }
@@ -42,7 +44,6 @@ impl Found {
         }
     }
 
-    /// Which process it is.
     pub(super) fn process(&self, protocol: Protocol) -> Process {
         match &self.by {
             By::Nothing => Process::Unseen,

@@ -52,7 +52,6 @@ pub(super) struct Accounts {
 pub(super) struct Lent {
     /// To whom.
     pub(super) to: u32,
-    /// The first.
     pub(super) first: u32,
     /// How many.
     pub(super) n: u32,

@@ -12,7 +12,6 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, Link, PathError};
 
-/// What a server counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerCounts {
     /// Connections of anybody since it started; PostgreSQL: sessions of the database. `None` where it does not tell.

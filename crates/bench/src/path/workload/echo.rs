@@ -9,7 +9,6 @@ const PING_BYTES: u32 = 64;
 /// A conversation with the echo server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Echo {
-    /// What requests are.
     pub request: EchoRequest,
     /// Whether both ends send small packets at once over TCP; a Unix socket has no such choice.
     pub is_nodelay: bool,
@@ -20,9 +19,7 @@ pub struct Echo {
 pub enum EchoRequest {
     /// A message there and one back.
     Ping {
-        /// Bytes of the request.
         request_bytes: u32,
-        /// Bytes of the reply.
         reply_bytes: u32,
     },
     /// Bytes there, and eight back when the last one is in.

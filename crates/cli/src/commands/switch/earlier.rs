@@ -13,7 +13,6 @@ use crate::outputs;
 use crate::signals;
 use crate::terminal::{self, Terminal};
 
-/// Lists them.
 pub(super) fn list(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (all, unread) = looptax_switch::list(&kept()?)?;
     for error in unread {

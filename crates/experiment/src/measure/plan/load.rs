@@ -6,7 +6,6 @@ use looptax_bench::{Arrivals, OpenLoop, Pacing, Placement};
 
 use crate::spec::load::{Load, Rate};
 
-/// The load of a case.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CaseLoad {
     /// Answers, after a pause.

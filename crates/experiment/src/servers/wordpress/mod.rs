@@ -92,7 +92,6 @@ impl Transport {
 /// A running site; stops and leaves nothing when dropped.
 #[derive(Debug)]
 pub struct WordPress {
-    /// What is installed here.
     pub installed: Installed,
     /// WordPress's version: `6.1.9`.
     pub version: String,

@@ -8,7 +8,6 @@ use crate::batch::TABLES;
 use crate::column::{Column, Kind, Table};
 use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 
-/// The views.
 const VIEWS: &str = include_str!("../../../sql/clickhouse/views.sql");
 /// The table that knows which version the others are of.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
@@ -31,7 +30,6 @@ impl Site<'_> {
             .unwrap_or_default()
     }
 
-    /// The database.
     pub(super) fn database(&self) -> String {
         format!(
             "CREATE DATABASE IF NOT EXISTS {}{}",

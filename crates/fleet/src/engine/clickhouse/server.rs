@@ -9,7 +9,6 @@ use crate::FleetError;
 /// Most bytes of an answer that is no question's.
 pub(super) const FEW_BYTES: u64 = 64 << 10;
 
-/// The server.
 pub(super) struct Server {
     pub(super) http: Http,
     pub(super) at: ClickHouseAt,

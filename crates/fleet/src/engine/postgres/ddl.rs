@@ -9,7 +9,6 @@ use crate::column::{Column, Kind, Table};
 use crate::lines::{MOST_COUNT, MOST_NUMBER, MOST_ROWS};
 use crate::text::MOST_CHARS;
 
-/// The views.
 const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
 /// What keeps the newest report of each machine.
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");

@@ -17,7 +17,6 @@ enum Goal {
     Notify,
     /// It returns 0, and nothing happens.
     Done,
-    /// It is refused.
     Refuse,
     /// The kernel does not have it.
     Missing,

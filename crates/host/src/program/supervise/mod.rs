@@ -228,7 +228,6 @@ struct Answering<'a> {
     has_executed: bool,
 }
 
-/// What an opening is.
 struct Opening {
     path: PathBuf,
     flags: OFlags,

@@ -14,7 +14,6 @@ use crate::stats::{hodges_lehmann, signed_rank};
 pub struct CpuTax {
     /// The client's threads.
     pub client: Option<Estimate>,
-    /// The server.
     pub server: Option<Estimate>,
     /// Both together.
     pub both: Option<Estimate>,
@@ -48,7 +47,6 @@ pub enum Metric {
 /// A secondary metric with its p-value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Secondary {
-    /// Which metric.
     pub metric: Metric,
     /// Two-sided signed-rank p-value of "no difference".
     pub p_value: f64,

@@ -32,7 +32,6 @@ pub enum Warning {
     TotalsDisagree {
         /// θ of the typical throughput.
         theta: Estimate,
-        /// θ of the totals.
         totals: Estimate,
     },
     /// Slices whose last answers took more than half a slice.

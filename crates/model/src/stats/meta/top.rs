@@ -18,7 +18,6 @@ pub struct Candidate {
     pub requests_per_s: f64,
     /// Its effect, as for [`cores_lost`](crate::stats::meta::cores_lost).
     pub value: f64,
-    /// The variance of that.
     pub variance: f64,
 }
 

@@ -41,7 +41,6 @@ impl Files<'_> {
         }
     }
 
-    /// The names in a folder.
     pub(super) fn names(self, folder: &Path) -> Vec<String> {
         let folder = if folder.as_os_str().is_empty() {
             Path::new(".")

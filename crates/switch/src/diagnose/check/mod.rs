@@ -48,7 +48,6 @@ const PATIENCE: Duration = Duration::from_secs(3);
 pub struct Question<'a> {
     /// The connection as it is now.
     pub address: &'a Address,
-    /// The client.
     pub client: &'a Client,
     /// What runs here, as the client sees it.
     pub near: Near<'a>,

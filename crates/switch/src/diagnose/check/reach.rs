@@ -75,7 +75,6 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
 /// Whose way a child goes, and where to.
 #[derive(Debug, Clone)]
 pub struct ReachRequest {
-    /// The socket.
     pub socket: PathBuf,
     /// The process whose folders count.
     pub view: Option<u32>,

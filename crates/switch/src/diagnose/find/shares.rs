@@ -59,7 +59,6 @@ impl Shares<'_> {
         }
     }
 
-    /// The links to a service.
     fn into(&self, service: usize) -> impl Iterator<Item = (usize, &Link)> {
         let links = self.stack.links.iter().enumerate();
         links.filter(move |(_, it)| it.server == service)

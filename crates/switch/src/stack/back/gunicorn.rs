@@ -26,7 +26,6 @@ const OPTIONS: [(&str, &str, &str); 5] = [
     ("-g", "--group", "group"),
 ];
 
-/// Gunicorn.
 #[derive(Debug)]
 pub(super) struct Gunicorn;
 

@@ -10,7 +10,6 @@ use super::known::{BackProgram, Closed, Own, Wanted};
 /// Whatever its umask is, unless its `bind` says another.
 const MODE: u32 = 0o777;
 
-/// Puma.
 #[derive(Debug)]
 pub(super) struct Puma;
 

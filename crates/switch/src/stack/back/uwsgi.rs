@@ -24,7 +24,6 @@ const OPEN_MODE: u32 = 0o666;
 /// What lets owner and group in.
 const SHARED_MODE: u32 = 0o660;
 
-/// uWSGI.
 #[derive(Debug)]
 pub(super) struct Uwsgi;
 

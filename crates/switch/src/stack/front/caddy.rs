@@ -18,7 +18,6 @@ const ADAPTER: [&str; 2] = ["--adapter", "-a"];
 /// Deepest imports that are followed.
 const MOST_DEPTH: usize = 16;
 
-/// Caddy.
 #[derive(Debug)]
 pub(super) struct Caddy;
 

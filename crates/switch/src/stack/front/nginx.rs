@@ -15,7 +15,6 @@ const HEAD: &str = "# configuration file ";
 /// Its options that have a word behind them and say which files it reads.
 const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
 
-/// nginx.
 #[derive(Debug)]
 pub(super) struct Nginx;
 
