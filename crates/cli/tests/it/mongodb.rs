@@ -196,12 +196,12 @@ fn has_php_driver() -> bool {
 
 #[test]
 fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
-    if !has_php_driver() {
-        return;
-    }
     let Some(server) = Server::start(Kind::Ferretdb) else {
         return;
     };
+    if !has_php_driver() {
+        return;
+    }
     let scratch = Scratch::new();
     let url = server.url();
     let (login, accounts) = url.rsplit_once('/').unwrap();
