@@ -129,13 +129,14 @@ impl PrivateServer {
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
+        let engine = engine::of(protocol);
         // A pooler is started beside the server that it pools.
         let is_pooled = kind == Kind::Pgbouncer;
         let behind = if is_pooled { Kind::Postgres } else { kind };
         let (binary, version) = program_of(config, behind)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
         let login = Login {
-            database: engine::place(&scratch, protocol),
+            database: (engine.place)(&scratch),
             ..new_login(protocol)?
         };
         let site = Site {
@@ -155,13 +156,13 @@ impl PrivateServer {
         let authority = { site.listening.has_tls }
             .then(|| certificate::write(&scratch))
             .transpose()?;
-        for program in engine::prepare(&site)? {
+        for program in (engine.prepare)(&site)? {
             run_to_end(&site, &program)?;
         }
-        let launched: Vec<Running> = (0..engine::n_instances(protocol))
+        let launched: Vec<Running> = (0..engine.n_instances)
             .map(|idx| launch_on_a_free_port(&site, idx))
             .collect::<Result<_, _>>()?;
-        for name in engine::spent_files(protocol) {
+        for name in engine.spent_files {
             scratch.remove_file(name)?;
         }
         let instances: Vec<Instance> = launched.iter().map(Running::instance).collect();
@@ -343,11 +344,11 @@ fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerEr
 
 fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
     let mut login = Login {
-        user: engine::user(protocol).to_owned(),
+        user: engine::of(protocol).user.to_owned(),
         is_for_own_server: true,
         ..Login::default()
     };
-    if engine::has_password(protocol) {
+    if engine::of(protocol).has_password {
         login.password = account::random_secret()?;
     }
     Ok(login)
@@ -360,7 +361,8 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         status,
         log_tail: site.scratch.log_tail(),
     };
-    let mut guard = ChildGuard::spawn(program, engine::stop_signal(site.protocol), site.scratch)?;
+    let mut guard =
+        ChildGuard::spawn(program, engine::of(site.protocol).stop_signal, site.scratch)?;
     match guard.wait(PREPARE_LIMIT, |_| false) {
         Ok(Waited::Ended(status)) if status.success() => Ok(()),
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
@@ -397,13 +399,13 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
 /// Launches one process and asks it until it is ready, has ended, or the time is up.
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
-    let launch = engine::launch(site, idx, ports)?;
+    let launch = (engine::of(site.protocol).launch)(site, idx, ports)?;
     let mut guard = ChildGuard::spawn(
         &launch.program,
-        engine::stop_signal(site.protocol),
+        engine::of(site.protocol).stop_signal,
         site.scratch,
     )?;
-    let limit = engine::ready_limit(site.protocol);
+    let limit = engine::of(site.protocol).ready_limit;
     let waited = guard.wait(limit, |pid| {
         let (socket, tcp) = (launch.socket.as_deref(), launch.tcp);
         ready::is_ready(site.protocol, &site.login, socket, tcp, pid)

@@ -2,19 +2,13 @@
 
 use std::net::SocketAddr;
 
-use super::{Launch, Site};
+use super::recipe::{Engine, Launch, Site};
 use crate::servers::ServerError;
 use crate::servers::echo::{MOST_THREADS, ONE_THREAD};
 use crate::servers::spawn::Program;
 
-/// Nothing has to be prepared.
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "every family has the same two members"
-)]
-pub(super) fn prepare(_site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
-    Ok(Vec::new())
-}
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine::bare(|site, _, ports| launch(site, ports.plain));
 
 /// Here the binary is looptax.
 pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {

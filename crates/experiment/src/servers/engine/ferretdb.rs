@@ -6,7 +6,7 @@
 
 use std::net::SocketAddr;
 
-use super::{Launch, Site, owned};
+use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
@@ -15,14 +15,20 @@ const PASSWORD: &str = "FERRETDB_SETUP_PASSWORD";
 /// The folder with a file for each database.
 const DATA: &str = "data";
 
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    prepare,
+    ..Engine::database(|site, _, ports| launch(site, ports.plain))
+};
+
 /// Makes the folder; nothing has to be run.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(DATA)?;
     Ok(Vec::new())
 }
 
 /// Its account and the database are made on the way.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
     let settings = settings(site);
     let told = settings

@@ -2,17 +2,20 @@
 
 use std::net::SocketAddr;
 
-use super::{Launch, Site, echo};
-use crate::servers::ServerError;
-use crate::servers::spawn::Program;
+use looptax_wire::site;
 
-/// Nothing has to be prepared.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
-    echo::prepare(site)
-}
+use super::echo;
+use super::recipe::{Engine, Launch, Site};
+use crate::servers::ServerError;
+
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    place: |_| Some(format!("/{}", site::WHO)),
+    ..Engine::bare(|site, _, ports| launch(site, ports.plain))
+};
 
 /// As the echo server, with a thread for each connection.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let mut launch = echo::launch(site, tcp)?;
     launch.program.args.push("--http".to_owned());
     Ok(launch)

@@ -7,29 +7,26 @@
 
 use std::net::SocketAddr;
 
-use super::{Launch, Site, owned};
+use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
 /// Two with a socket, two with a port, in turns.
-pub(super) const N_INSTANCES: usize = 4;
+const N_INSTANCES: usize = 4;
 
 /// A key of 20 bytes and a value of 64 take 152 in their slab; more room for other values.
 const BYTES_PER_ROW: u64 = 256;
 /// Least memory for items, in MiB.
 const LEAST_MIB: u64 = 256;
 
-/// Nothing has to be prepared.
-#[allow(
-    clippy::unnecessary_wraps,
-    reason = "every family has the same two members"
-)]
-pub(super) fn prepare(_site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
-    Ok(Vec::new())
-}
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    n_instances: N_INSTANCES,
+    ..Engine::bare(|site, idx, ports| launch(site, idx, ports.plain))
+};
 
 /// The process number `idx`: with a socket when even, with a port when odd.
-pub(super) fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let mut args: Vec<String> = settings
         .iter()

@@ -10,20 +10,27 @@ use std::path::PathBuf;
 use looptax_host::read;
 use looptax_model::dsn::Kind;
 
-use super::{Launch, Site, owned};
+use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
 /// Creates the account at start; removed once the server is ready.
-pub(super) const INIT_FILE: &str = "init.sql";
+const INIT_FILE: &str = "init.sql";
 const CONFIG_FILE: &str = "my.cnf";
 
 /// A row of `sbtest1` with its two index entries takes about 250 bytes; pages are half to
 /// nine-tenths full after ordered inserts.
 const BYTES_PER_ROW: u64 = 512;
 
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    prepare,
+    spent_files: &[INIT_FILE],
+    ..Engine::database(|site, _, ports| launch(site, ports.plain))
+};
+
 /// Writes configuration and init file; MariaDB has a script of its own for the data folder.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder("tmp")?;
     site.scratch.write(INIT_FILE, &init_sql(site))?;
     let mut text = String::from("[mysqld]\n");
@@ -41,7 +48,7 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 }
 
 /// The port comes as an argument, because it changes from try to try.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let program = Program {
         path: site.binary.clone(),
         args: vec![

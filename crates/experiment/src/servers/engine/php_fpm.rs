@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 
 use looptax_wire::site;
 
-use super::{Launch, Site, owned};
+use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::ServerError;
 use crate::servers::spawn::Program;
 
@@ -23,8 +23,15 @@ const SCRIPTS: [(&str, &str); 4] = [
     (site::UPLOAD, include_str!("site/upload.php")),
 ];
 
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    prepare,
+    place: |scratch| Some(scratch.path(SITE_FOLDER).display().to_string()),
+    ..Engine::bare(|site, _, ports| launch(site, ports.plain))
+};
+
 /// Lays the scripts out; nothing has to be run.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.create_folder(SITE_FOLDER)?;
     for (name, text) in SCRIPTS {
         site.scratch.write(&site::script(SITE_FOLDER, name), text)?;
@@ -33,10 +40,10 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 }
 
 /// Where the scripts are, in the scratch folder.
-pub(super) const SITE_FOLDER: &str = "site";
+const SITE_FOLDER: &str = "site";
 
 /// The master with all its pools.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
     let mut listens = vec![socket.display().to_string(), tcp.to_string()];
     for address in &site.listening.addresses {

@@ -3,12 +3,13 @@
 
 use std::net::SocketAddr;
 
-use super::{Launch, Site, owned};
+use super::recipe::{Engine, Launch, Site, owned};
+use crate::servers::process::StopSignal;
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
 /// Read by initdb; removed once the server is ready.
-pub(super) const PASSWORD_FILE: &str = "password";
+const PASSWORD_FILE: &str = "password";
 
 /// Who may log in how, where the server can be reached from further than initdb's own file allows.
 const LOGINS_FILE: &str = "pg_hba.conf";
@@ -18,8 +19,16 @@ const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-25
 /// A row of `sbtest1` with its two index entries takes about 270 bytes.
 const BYTES_PER_ROW: u64 = 512;
 
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    prepare,
+    spent_files: &[PASSWORD_FILE],
+    stop_signal: StopSignal::Quit,
+    ..Engine::database(|site, _, ports| launch(site, ports.plain))
+};
+
 /// initdb, then the server in single-user mode to create the database.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     site.scratch.write(
         PASSWORD_FILE,
         &format!("{}\n", site.login.password.reveal()),
@@ -56,7 +65,7 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 }
 
 /// All settings are arguments, where anybody may see them.
-pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
     let mut args = vec![
         "-D".to_owned(),

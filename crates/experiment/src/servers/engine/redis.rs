@@ -4,15 +4,23 @@
 
 use std::fmt::Write as _;
 
-use super::{Launch, Ports, Site, owned};
+use super::recipe::{Engine, Launch, Ports, Site, owned};
 use crate::servers::spawn::Program;
 use crate::servers::{ServerError, certificate};
 
 /// Holds the password; removed once the server is ready.
-pub(super) const CONFIG_FILE: &str = "redis.conf";
+const CONFIG_FILE: &str = "redis.conf";
+
+/// Its recipe.
+pub(super) const ENGINE: Engine = Engine {
+    prepare,
+    spent_files: &[CONFIG_FILE],
+    has_password: true,
+    ..Engine::bare(|site, _, ports| launch(site, ports))
+};
 
 /// Writes the configuration; nothing has to be run.
-pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
+fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     let mut text = String::new();
     for (name, value) in settings(site) {
         writeln!(text, "{name} {value}").expect("writing to a String cannot fail");
@@ -24,7 +32,7 @@ pub(super) fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 }
 
 /// The port comes as an argument, because it changes from try to try.
-pub(super) fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
+fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
     let mut args = vec![
         site.path_text(CONFIG_FILE),
         "--port".to_owned(),

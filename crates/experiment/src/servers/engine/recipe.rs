@@ -1,0 +1,150 @@
+//! What a family of servers is to whoever starts one: its recipe, and what goes in and comes out.
+//!
+//! A file beside this one holds each; nothing is started here.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use looptax_model::dsn::{Kind, Protocol};
+use looptax_wire::Login;
+
+use crate::servers::ServerError;
+use crate::servers::process::StopSignal;
+use crate::servers::scratch::Scratch;
+use crate::servers::server::Listening;
+use crate::servers::spawn::Program;
+
+type Start = fn(&Site<'_>, usize, Ports) -> Result<Launch, ServerError>;
+
+/// How the servers of a family are started and reached.
+pub(crate) struct Engine {
+    /// Writes configuration and secrets; returns the programs to run, in order, before the server.
+    pub(crate) prepare: fn(&Site<'_>) -> Result<Vec<Program>, ServerError>,
+    /// What to start as process number `idx`, with these ports.
+    pub(crate) launch: Start,
+    /// How many processes make the server: each listens on a socket, on TCP, or on both.
+    pub(crate) n_instances: usize,
+    /// Files with secrets that a running server no longer needs.
+    pub(crate) spent_files: &'static [&'static str],
+    /// How long it may take to get ready. Those that keep nothing on disk have nothing to recover or create.
+    pub(crate) ready_limit: Duration,
+    /// How to ask it to end.
+    pub(crate) stop_signal: StopSignal,
+    /// The name under which clients log in; empty where there are none. The password is added by the caller.
+    pub(crate) user: &'static str,
+    /// Whether clients have to know a password.
+    pub(crate) has_password: bool,
+    /// What clients name as database: see [`Login::database`].
+    pub(crate) place: fn(&Scratch) -> Option<String>,
+}
+
+impl Engine {
+    /// One without files, accounts or databases.
+    pub(super) const fn bare(launch: Start) -> Self {
+        Self {
+            prepare: |_| Ok(Vec::new()),
+            launch,
+            n_instances: 1,
+            spent_files: &[],
+            ready_limit: Duration::from_secs(30),
+            stop_signal: StopSignal::Term,
+            user: "",
+            has_password: false,
+            place: |_| None,
+        }
+    }
+
+    /// One that keeps data, with an account and a database of its own.
+    pub(super) const fn database(launch: Start) -> Self {
+        Self {
+            ready_limit: Duration::from_secs(60),
+            user: "looptax",
+            has_password: true,
+            place: |_| Some("looptax".to_owned()),
+            ..Self::bare(launch)
+        }
+    }
+}
+
+/// What is known before a server is launched.
+pub(crate) struct Site<'a> {
+    /// What to start.
+    pub(crate) kind: Kind,
+    /// What it speaks.
+    pub(crate) protocol: Protocol,
+    /// Its program.
+    pub(crate) binary: PathBuf,
+    /// Where.
+    pub(crate) scratch: &'a Scratch,
+    /// The account that clients will use.
+    pub(crate) login: Login,
+    /// Connections that it must take, ours for control included.
+    pub(crate) n_connections: u32,
+    /// Rows that it will hold.
+    pub(crate) n_rows: u32,
+    /// Further ways to it.
+    pub(crate) listening: Listening,
+}
+
+/// Addresses of 127.0.0.1 that were free a moment ago.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Ports {
+    /// For the server.
+    pub(crate) plain: SocketAddr,
+    /// For its TLS, where that has a port of its own.
+    pub(crate) tls: SocketAddr,
+}
+
+impl Site<'_> {
+    /// Memory for `bytes_per_row`, at least 128 MiB, in MiB.
+    pub(super) fn cache_mib(&self, bytes_per_row: u64) -> u64 {
+        (u64::from(self.n_rows) * bytes_per_row)
+            .div_ceil(1 << 20)
+            .max(128)
+    }
+
+    pub(super) fn path_text(&self, name: &str) -> String {
+        self.scratch.path(name).display().to_string()
+    }
+
+    /// All addresses that it listens on, with something between them.
+    pub(super) fn addresses(&self, separator: &str) -> String {
+        let further = self.listening.addresses.iter().map(ToString::to_string);
+        let all: Vec<String> = ["127.0.0.1".to_owned()]
+            .into_iter()
+            .chain(further)
+            .collect();
+        all.join(separator)
+    }
+
+    /// The abstract socket's name, where it is to have one: that of its folder, which nobody else has.
+    pub(super) fn abstract_name(&self) -> Option<String> {
+        let folder = self.scratch.folder().file_name()?.to_str()?.to_owned();
+        self.listening.has_abstract.then_some(folder)
+    }
+}
+
+/// A server ready to be started.
+pub(crate) struct Launch {
+    /// What to run.
+    pub(crate) program: Program,
+    /// The socket that it will listen on, if it does.
+    pub(crate) socket: Option<PathBuf>,
+    /// The address that it will listen on, if it does.
+    pub(crate) tcp: Option<SocketAddr>,
+    /// Where it will speak TLS, if it does.
+    pub(crate) tls: Option<SocketAddr>,
+    /// Its abstract socket, if it has one.
+    pub(crate) abstract_name: Option<Vec<u8>>,
+    /// What it was told, for the record.
+    pub(crate) settings: Vec<(String, String)>,
+}
+
+/// Names and values as owned text.
+pub(super) fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
+    settings
+        .iter()
+        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+        .collect()
+}
