@@ -1,7 +1,7 @@
-//! Children that act as somebody else: who that is may stop them, and have what they wait for never come.
+//! Children that act as another user, who may stop them or make them wait for ever.
 //!
-//! Each is waited for until a limit, then killed, and left to itself where it does not even end of that: in the kernel it
-//! may wait for a file system of theirs.
+//! A child is given a time limit, then killed. If it does not end even then, because it waits in the kernel for a file
+//! system of that user, it is abandoned. Called by `program`, and by `check` for the way to a socket.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -10,57 +10,63 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-use rustix::event::{PollFd, PollFlags, Timespec, poll};
-use rustix::io::Errno;
 use rustix::pipe::{PipeFlags, pipe_with};
-use rustix::process::{Pid, PidfdFlags, Signal, kill_process, pidfd_open};
+use rustix::process::{Pid, Signal, kill_process};
 
 use crate::waiting;
 
-/// How long the end of one may take that was killed.
+/// Pause between two looks at a child.
+const STEP: Duration = Duration::from_millis(5);
+/// How long a killed child may take to end.
 const DYING: Duration = Duration::from_secs(1);
 
-/// Runs a command of looptax's own to its end. It prints no more than a pipe holds (64 KiB).
+/// Runs one of looptax's own subcommands to its end. Its output must fit into a pipe (64 KiB).
 ///
 /// # Errors
-/// That it could not be started, took longer than `within`, or that a signal ended the wait.
+/// The child could not be started, took longer than `within` (`TimedOut`), or a signal ended the wait.
 pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped());
     let mut child = command.spawn()?;
-    let has_ended = pid_of(&child)
-        .and_then(|pid| Ok(pidfd_open(pid, PidfdFlags::empty())?))
-        .and_then(|process| waiting::until_ready(process, PollFlags::IN, Some(within)));
-    match has_ended {
-        Ok(true) => child.wait_with_output(),
-        late => {
-            // It may have ended by itself meanwhile.
-            child.kill().ok();
-            ended(&mut child)?;
-            late?;
-            let limit = format!("it did not end within {} s", within.as_secs());
-            Err(io::Error::new(io::ErrorKind::TimedOut, limit))
+    for _ in 0..n_steps(within) {
+        if child.try_wait()?.is_some() {
+            return child.wait_with_output();
+        }
+        if !waiting::pause(STEP) {
+            break;
         }
     }
+    // It may have ended by itself meanwhile.
+    child.kill().ok();
+    ended(&mut child)?;
+    waiting::goes_on()?;
+    let limit = format!("it did not end within {} s", within.as_secs());
+    Err(io::Error::new(io::ErrorKind::TimedOut, limit))
 }
 
-/// How one ended that was killed; `None` where it has not, and is left to itself.
+/// The exit status of a killed child; `None` if it does not end, and is abandoned.
 pub(crate) fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
-    let process = pidfd_open(pid_of(child)?, PidfdFlags::empty())?;
-    let limit = Timespec::try_from(DYING).map_err(io::Error::other)?;
-    let mut fds = [PollFd::new(&process, PollFlags::IN)];
-    // Also after a signal, which ends other waits.
-    while poll(&mut fds, Some(&limit)) == Err(Errno::INTR) {}
-    child.try_wait()
+    for _ in 0..n_steps(DYING) {
+        if let Some(status) = child.try_wait()? {
+            return Ok(Some(status));
+        }
+        // Also after a signal, which ends other waits.
+        thread::sleep(STEP);
+    }
+    Ok(None)
 }
 
-/// Starts a command whose child becomes somebody else before it executes the program: whoever stops it there would stop
-/// us, who wait for that.
+fn n_steps(time: Duration) -> u128 {
+    time.as_micros().div_ceil(STEP.as_micros())
+}
+
+/// Starts a command whose child becomes another user before it executes the program. That user may stop it there, and
+/// starting waits for the execution: after `within` the child is killed.
 ///
 /// # Errors
-/// Those of starting it.
+/// The command could not be started.
 pub(crate) fn start(
     command: impl FnOnce(OwnedFd) -> Command,
     within: Duration,
@@ -74,7 +80,7 @@ pub(crate) fn start(
                 let mut number = [0; 4];
                 let told = rustix::io::read(&reader, &mut number);
                 let pid = Pid::from_raw(i32::from_ne_bytes(number)).filter(|_| told == Ok(4));
-                // Not collected before we know of its start, so that the number is its own.
+                // It is not reaped before `spawn` returns, so the number still belongs to it.
                 pid.map(|pid| kill_process(pid, Signal::KILL));
             }
         });
@@ -84,15 +90,10 @@ pub(crate) fn start(
     })
 }
 
-/// In the child: says who is to be ended. It calls the kernel and makes no memory.
+/// In the child: writes its process id, for the kill. It only calls the kernel and allocates nothing.
 pub(crate) fn tell(to: &impl AsFd) -> io::Result<()> {
     let number = Pid::as_raw(Some(rustix::process::getpid())).to_ne_bytes();
     Ok(rustix::io::write(to, &number).map(drop)?)
-}
-
-fn pid_of(child: &Child) -> io::Result<Pid> {
-    let pid = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    pid.ok_or_else(|| io::ErrorKind::NotFound.into())
 }
 
 #[cfg(test)]
