@@ -1,6 +1,6 @@
-//! What is known and what follows from it: addresses, errors, records, statistics, verdicts.
+//! Addresses, errors, records, statistics and verdicts.
 //!
-//! Pure: no I/O, no clock, no randomness. Each module is a room of its own on the map in ARCHITECTURE.md.
+//! Pure: no I/O, no clock, no randomness. Each module is a room on the map in ARCHITECTURE.md.
 #![cfg_attr(
     test,
     allow(

@@ -10,7 +10,7 @@ pub enum FallbackReason {
     Refused,
     /// The caller may not use the socket.
     Denied,
-    /// Another user than the server's listens at the socket, or another server.
+    /// Another user or another server listens at the socket.
     Stranger,
     /// The socket's queue is full, and the caller cannot wait or has waited long enough.
     Full,

@@ -30,19 +30,19 @@ pub struct Route {
     pub from: SocketAddr,
     /// What it gets.
     pub to: SocketName,
-    /// Who alone gets connections. `None`: whoever listens at the socket.
+    /// The only server that gets connections. `None`: any process that listens at the socket.
     pub owner: Option<Owner>,
     /// What keeps a process on TCP.
     pub demands: Vec<Demand>,
 }
 
-/// Who listens at a socket. A name leads to another socket once somebody may write to one of its folders; that which
-/// was bound stays with the one that listens.
+/// How a listening socket is recognised. A path can lead to another socket if another user can write to one of its
+/// folders; the user and the bound name of a listening socket cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
     /// The user that the server acts as; root may listen in its place.
     pub uid: u32,
-    /// What the server bound, in its own view of the folders.
+    /// The name that the server bound, as the server sees the folders.
     pub bound: SocketName,
 }
 

@@ -323,7 +323,7 @@ pub struct Finished {
 }
 
 impl Finished {
-    /// What it printed, without its lines: where they end depends on how long the names of folders are.
+    /// Stdout as one line: line breaks depend on the length of folder names.
     pub fn words(&self) -> String {
         let words: Vec<_> = self.stdout.split_whitespace().collect();
         words.join(" ")

@@ -1,13 +1,14 @@
-//! Signals that whoever started the tests ignores: `nohup`, or a shell that has them in its background.
+//! Signals that are ignored because the tests run under `nohup` or in a shell's background.
 //!
-//! What is ignored stays so over `exec`, and a program under test would not hear Ctrl-C; what is caught is not.
+//! An ignored signal stays ignored after `exec`, so the program under test would not see Ctrl-C; a caught signal is reset.
+//! Called by `Scratch`.
 
 use std::fs;
 use std::sync::Once;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
-/// What is ignored here is no longer so in programs that are started from now on; this one goes on ignoring it.
+/// Programs that are started from now on have the default action. This process goes on ignoring the signals.
 pub(crate) fn are_heard_by_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -31,7 +31,7 @@ pub(crate) const SHORT: [&str; 11] = [
     "0s",
 ];
 
-/// For what a test does on a server to prepare: beside other tests it may take six times as long as alone.
+/// For a test's preparations on a server: on a busy machine they take several times as long.
 const PATIENT: Limits = Limits {
     connect: Duration::from_secs(30),
     io: Duration::from_secs(60),

@@ -1,10 +1,11 @@
-//! Times, rates, counts and shares as people type them: one way for every option.
+//! Parses times, rates, counts and shares for every option.
 //!
-//! Each is `None` for anything else; what an option allows of them, and the words about it, are the option's.
+//! Each function returns `None` for other text. The option checks the range and words the error. Called by `spec` and by
+//! the argument types of the command line.
 
 use std::time::Duration;
 
-/// `200us`, `5ms`, `1.5s`, `2m` or `1h`: a time has its unit, since 90 may be anything.
+/// Parses `200us`, `5ms`, `1.5s`, `2m` or `1h`. The unit is required.
 pub fn time(typed: &str) -> Option<Duration> {
     let (number, unit) = split(typed);
     let seconds = match unit {
@@ -16,22 +17,22 @@ pub fn time(typed: &str) -> Option<Duration> {
         _ => return None,
     };
     let ns = (parsed(number)? * seconds * 1e9).round();
-    // Longer than a century is no time of this program's.
+    // A century and more is a typing error, and would overflow.
     (ns < 3.2e18).then(|| Duration::from_nanos(ns as u64))
 }
 
-/// `2000`, `50k` or `1.5M`, with or without `/s`: so many per second.
+/// Parses `2000`, `50k` or `1.5M`, with or without `/s`. Unit: per second.
 pub fn rate(typed: &str) -> Option<f64> {
     number(typed.strip_suffix("/s").unwrap_or(typed))
 }
 
-/// `100000`, `500k` or `1.5M`: a whole number.
+/// Parses the whole numbers `100000`, `500k` or `1.5M`.
 pub fn count(typed: &str) -> Option<u32> {
     let number = number(typed)?;
     (number.fract() == 0.0 && number <= f64::from(u32::MAX)).then_some(number as u32)
 }
 
-/// `20%` or `20`: percent.
+/// Parses `20%` or `20`. Unit: percent.
 pub fn percent(typed: &str) -> Option<f64> {
     let digits = typed.strip_suffix('%').unwrap_or(typed).trim_end();
     match digits.strip_prefix('-') {
@@ -40,7 +41,7 @@ pub fn percent(typed: &str) -> Option<f64> {
     }
 }
 
-/// `0.05` or `5%`: a share of one.
+/// Parses `0.05` or `5%`. Unit: a fraction of 1.
 pub fn share(typed: &str) -> Option<f64> {
     if typed.ends_with('%') {
         return percent(typed).map(|it| it / 100.0);
@@ -64,7 +65,7 @@ fn split(typed: &str) -> (&str, &str) {
     (&typed[..typed.len() - unit.len()], unit)
 }
 
-/// Digits, with or without a point: no sign, exponent or word that is a number elsewhere.
+/// Parses digits with at most one point: no sign, no exponent, no `inf`.
 fn parsed(digits: &str) -> Option<f64> {
     let are_digits = digits.bytes().all(|it| it.is_ascii_digit() || it == b'.');
     let number = digits.parse::<f64>().ok().filter(|_| are_digits)?;

@@ -39,7 +39,7 @@ impl Asked<'_> {
                 connected = socket::connect_patiently(new.as_fd(), to, patience_ms);
             }
             connected.map_err(|it| refusal(&it))?;
-            // A name that was the server's may be somebody else's by now.
+            // The path may lead to another user's socket by now.
             if let Some(wanted) = owner {
                 let found = socket::owner(new.as_fd());
                 let found = found.map_err(failed(FallbackReason::Failed))?;

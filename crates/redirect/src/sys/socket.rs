@@ -77,7 +77,7 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
     checked(result.into()).map(drop)
 }
 
-/// Who listens at the other end of a connected Unix socket: who called `listen`, and what was bound.
+/// The user that called `listen` at the other end of a connected Unix socket, and the name that was bound.
 ///
 /// # Source
 /// unix(7): `SO_PEERCRED`, and `getpeername` of an abstract name and of a path, which ends with a zero.

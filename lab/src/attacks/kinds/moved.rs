@@ -1,4 +1,6 @@
-//! Programs of root's that say a password to a server of root's, moved to a socket by `run` and `trial`: to whose?
+//! Root's programs send a password to root's server while `run` and `trial` move them to a socket.
+//!
+//! Finds moves to a socket of hers: her server writes down what it reads.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::net::TcpListener;

@@ -1,4 +1,6 @@
-//! Whatever runs as her is stopped by her while root goes the way of one of her processes: does root wait for ever?
+//! She stops every process with her rights while root's `check --pid` acts as her.
+//!
+//! Finds runs that wait for a stopped child for ever; such a run is ended by its limit.
 
 use std::path::PathBuf;
 

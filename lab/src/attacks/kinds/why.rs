@@ -1,4 +1,6 @@
-//! A server of hers whose program and maps root reads while it looks where the CPU time goes.
+//! Root's `why` reads the program and the symbol map of her server while she changes both.
+//!
+//! Finds files of root's that are read through her links, and runs that crash or hang.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;

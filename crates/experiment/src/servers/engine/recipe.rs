@@ -1,6 +1,6 @@
-//! What a family of servers is to whoever starts one: its recipe, and what goes in and comes out.
+//! The recipe of a family of servers, its input and its output.
 //!
-//! A file beside this one holds each; nothing is started here.
+//! The recipes are in the files beside this one. Nothing is started here; `server` runs the result.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -17,7 +17,7 @@ use crate::servers::spawn::Program;
 
 type Start = fn(&Site<'_>, usize, Ports) -> Result<Launch, ServerError>;
 
-/// How the servers of a family are started and reached.
+/// Starting and reaching the servers of a family.
 pub(crate) struct Engine {
     /// Writes configuration and secrets; returns the programs to run, in order, before the server.
     pub(crate) prepare: fn(&Site<'_>) -> Result<Vec<Program>, ServerError>,
@@ -27,7 +27,7 @@ pub(crate) struct Engine {
     pub(crate) n_instances: usize,
     /// Files with secrets that a running server no longer needs.
     pub(crate) spent_files: &'static [&'static str],
-    /// How long it may take to get ready. Those that keep nothing on disk have nothing to recover or create.
+    /// Longest time until it is ready. A server without files on disk has nothing to recover or create.
     pub(crate) ready_limit: Duration,
     /// How to ask it to end.
     pub(crate) stop_signal: StopSignal,

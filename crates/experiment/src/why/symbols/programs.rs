@@ -25,7 +25,7 @@ use crate::why::spaces::VDSO;
 /// Where the packages of the distributions put debug files.
 const DEBUG_FILES: &str = "/usr/lib/debug/.build-id";
 
-/// Largest program of somebody else's that has names.
+/// Largest program of another user whose symbols are read.
 const MOST_COPIED: u64 = 1 << 30;
 
 /// A file with code that can be read.
@@ -128,8 +128,8 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     }
 }
 
-/// The file itself where it is root's alone, else a copy: symbols are read from memory that is the file's, and whoever
-/// makes that shorter meanwhile would end us.
+/// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and a file that is
+/// truncated meanwhile would end this process with SIGBUS.
 fn unchanging(file: File) -> io::Result<File> {
     let found = file.metadata()?;
     if found.uid() == 0 && found.mode() & 0o022 == 0 {

@@ -24,7 +24,7 @@ use super::rights::Rights;
 /// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
 const MOST_PATH_BYTES: usize = 107;
 
-/// How long the way may take: all of it is looking at names.
+/// Longest time for the whole way; it only looks up names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Sends a child that way.
@@ -61,7 +61,7 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
             command.args(["--groups", &groups.join(",")]);
         }
     }
-    // Whose rights it has may stop it, and hang it in a file system of theirs.
+    // The user whose rights it has can stop it, or make it wait for a file system.
     let output = children::output(&mut command, PATIENCE)?;
     if output.status.success() {
         Ok(output.stdout)
