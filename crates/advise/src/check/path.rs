@@ -123,7 +123,8 @@ fn way(
             format!("the permissions allow it, and yet {client} was denied: SELinux or AppArmor"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
-        End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}")),
+        End::Failed { why } => point(PointCode::PathNotTried, Outcome::Unknown, format!("the way to `{socket}` could not be tried: {why}"))
+            .with_next("try `test -w` on the socket as the client's user, inside its container if it has one"),
     }
 }
 
@@ -365,6 +366,16 @@ mod tests {
         let failed = End::Failed {
             why: "ENXIO".to_owned(),
         };
-        check(vec![], failed, Outcome::Unknown, &["ENXIO"]);
+        let point = reached(
+            &Reach {
+                steps: vec![],
+                end: failed,
+            },
+            "/run/r.sock",
+            Protocol::Redis,
+        );
+        assert_eq!(point.outcome, Outcome::Unknown);
+        assert!(point.what.contains("ENXIO"));
+        assert!(point.next.unwrap().contains("test -w"));
     }
 }
