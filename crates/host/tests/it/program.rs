@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables, Why, trusted_program};
 use looptax_testkit::skips::skip;
+use rustix::process::{Pid, Signal, kill_process_group};
 
 /// A user without an account and a group without a name.
 pub(crate) const MALLORY: u32 = 61_234;
@@ -19,7 +20,9 @@ pub(crate) struct Alive(pub(crate) Child);
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        self.0.kill().ok();
+        // With its workers: of a killed PHP-FPM they stay.
+        let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
+        group.map(|it| kill_process_group(it, Signal::KILL));
         self.0.wait().ok();
     }
 }
@@ -36,6 +39,7 @@ pub(crate) fn is_root() -> bool {
 pub(crate) fn waiting(program: &Path, prepare: impl FnOnce(&mut Command)) -> Alive {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
+    command.process_group(0);
     prepare(&mut command);
     let alive = Alive(command.spawn().unwrap());
     // Before it executes, it is this test.
