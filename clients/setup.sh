@@ -62,7 +62,7 @@ python() {
 # Static, as most people ship theirs.
 go_() { (cd go && CGO_ENABLED=0 go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./dialects); }
 
-rust() { cargo build --quiet --locked --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
+rust() { cargo build --quiet --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
 
 java() {
   mvn -q -B -f java/pom.xml dependency:copy-dependencies -DoutputDirectory="$out/jars"
@@ -70,9 +70,9 @@ java() {
 }
 
 node() {
-  cp node/*.js dialects/drive.js node/package.json node/package-lock.json "$out/node/"
+  cp node/*.js dialects/drive.js node/package.json "$out/node/"
   # From within: with --prefix it loses its way where the folder is reached by a symbolic link.
-  (cd "$out/node" && npm ci --loglevel=error)
+  (cd "$out/node" && npm install --no-package-lock --loglevel=error)
 }
 
 debian

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Writes the two dashboards, one for each engine, from one list of panels; or checks that they are what it would write.
+"""Prints the dashboard of an engine, as Grafana imports it.
 
-usage: dashboards.py [--check | --queries ENGINE]
-    --queries  prints each query of an engine's dashboard in a line, for whoever runs them
+usage: dashboards.py [--queries] postgresql|clickhouse
+    --queries  prints each query of the dashboard on a line instead
 
 Every panel but the last asks a view that `looptax fleet init` makes, so that the page, people and Grafana see the same numbers.
 No view has reports of the past, which the last one counts by hour. The views have their windows built in: the time that is
@@ -10,10 +10,8 @@ chosen above a dashboard changes none of them.
 """
 
 import json
-import pathlib
 import sys
 
-FOLDER = pathlib.Path(__file__).parent
 ENGINES = {
     "postgresql": {
         "title": "looptax: a fleet, by PostgreSQL",
@@ -103,22 +101,15 @@ def dashboard(name):
 
 
 def main(words):
-    if words[:1] == ["--queries"]:
-        for panel in dashboard(words[1])["panels"]:
+    name = words[-1] if words else ""
+    if name not in ENGINES or words[:-1] not in ([], ["--queries"]):
+        sys.exit(__doc__)
+    if words[0] == "--queries":
+        for panel in dashboard(name)["panels"]:
             print(panel["targets"][0]["rawSql"])
-        return 0
-    stale = []
-    for name in ENGINES:
-        path = FOLDER / f"looptax-{name}.json"
-        text = json.dumps(dashboard(name), indent=1, ensure_ascii=False) + "\n"
-        if "--check" not in words:
-            path.write_text(text)
-        elif not path.is_file() or path.read_text() != text:
-            stale.append(f"{path.name} is stale: run {pathlib.Path(__file__).name}")
-    for line in stale:
-        print(line, file=sys.stderr)
-    return 1 if stale else 0
+    else:
+        print(json.dumps(dashboard(name), indent=1, ensure_ascii=False))
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    main(sys.argv[1:])

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Tries the dashboards: they are what dashboards.py writes, and every query of them is answered by a collector that looptax
+# Tries the dashboards: each is JSON, and every query of them is answered by a collector that looptax
 # has made and reported to, a PostgreSQL and a ClickHouse of the test's own.
 #
 # usage: packaging/grafana/test.sh LOOPTAX
@@ -81,7 +81,6 @@ ask_clickhouse() {
   curl --silent --show-error --fail-with-body --data-binary "$1" "http://127.0.0.1:$port/?database=looptax&default_format=TSV"
 }
 
-./dashboards.py --check || stop "a dashboard is stale"
 export HOME=$scratch XDG_DATA_HOME=$scratch/data
 "$looptax" compare echo -c 1 --placement same --fixed 2s --yes --quiet >/dev/null || stop "no record to report"
 for engine in postgresql clickhouse; do
@@ -89,6 +88,7 @@ for engine in postgresql clickhouse; do
     postgresql) start_postgres ;;
     clickhouse) start_clickhouse ;;
   esac
+  ./dashboards.py "$engine" | python3 -m json.tool >/dev/null || stop "$engine: the dashboard is not JSON"
   "$looptax" fleet init "$destination" >/dev/null || stop "$engine: fleet init"
   "let_ask_$engine" || stop "$engine: who asks"
   "$looptax" report-to "$destination" --dry-run --records all >"$scratch/report" || stop "$engine: report-to"
