@@ -5,7 +5,6 @@ use rand_xoshiro::SplitMix64;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Random numbers from a seed.
 pub(crate) struct Coin {
     pub(crate) seed: u64,
     random: SplitMix64,
@@ -21,7 +20,6 @@ impl Coin {
         Ok(Self { seed, random })
     }
 
-    /// A seed for somebody else.
     pub(crate) fn number(&mut self) -> u64 {
         self.random.next_u64()
     }

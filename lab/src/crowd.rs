@@ -35,12 +35,10 @@ pub(crate) struct Options {
 
 /// Connections of one server and one process at most: machines allow 20,000 open files and more.
 const MOST_PER_SERVER: u32 = 10_000;
-/// What a process opens besides.
 const SPARE_FILES: u32 = 100;
 /// Connections between two pauses that let the server accept what waits.
 const BATCH: usize = 64;
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     raise_open_files(options.connections.min(MOST_PER_SERVER) + SPARE_FILES)?;
     if let Some(address) = options.hold {

@@ -30,7 +30,6 @@ pub(crate) struct Options {
     findings: u32,
 }
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let python = python_with_chdb()?;
     let folder = tempfile::tempdir().context("cannot make a folder")?;

@@ -23,7 +23,6 @@ pub(crate) struct Options {
     looks: u32,
 }
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::looptax()?;
     let folder = tempfile::tempdir().context("cannot make a folder")?;

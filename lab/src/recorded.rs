@@ -11,7 +11,6 @@ pub(crate) fn comparison(printed: &str) -> Result<Comparison> {
     Ok(comparison)
 }
 
-/// A proved arm.
 pub(crate) struct Arm<'a> {
     pub(crate) idx: u32,
     pub(crate) seen: &'a looptax_model::record::Arm,

@@ -83,7 +83,6 @@ fn usual_targets() -> Vec<String> {
     all.map(str::to_owned).to_vec()
 }
 
-/// Runs it.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     let looptax = workspace::looptax()?;
     match chore {

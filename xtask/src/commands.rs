@@ -33,10 +33,8 @@ const PROGRAMS: [&str; 10] = [
     "sha256sum",
     "sudo",
 ];
-/// Ends what hangs.
 const LIMIT: &str = "30m";
 
-/// How a block is tried.
 #[derive(Clone, Debug, PartialEq)]
 enum Mark {
     /// Run, and these are the codes that it may end with.

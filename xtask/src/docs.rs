@@ -36,7 +36,6 @@ pub(crate) fn is_made(path: &str) -> bool {
     })
 }
 
-/// Makes all of it anew.
 pub(crate) fn run(looptax: &Path) -> Result<()> {
     let docs = root()?.join("docs");
     for folder in ["man", "completions"].map(|it| docs.join(it)) {

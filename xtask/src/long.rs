@@ -23,7 +23,6 @@ struct Long {
     instead: String,
 }
 
-/// Their names.
 pub(crate) fn list() -> Result<Vec<String>> {
     read(&fs::read_to_string(root()?.join("tests/long.toml"))?)
 }

@@ -23,7 +23,6 @@ const PAGE: &str = "crates/report/assets/page.";
 /// How many of the largest are listed.
 const N_LARGEST: usize = 10;
 
-/// Lines by what they are.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
 struct Lines {
     code: usize,

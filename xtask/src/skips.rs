@@ -19,7 +19,6 @@ pub(crate) const FILE_VARIABLE: &str = "LOOPTAX_SKIPPED_TESTS";
 /// Tests that have passed in this process, to be told beside those that were skipped.
 static N_PASSED: AtomicUsize = AtomicUsize::new(0);
 
-/// Counts tests that have passed.
 pub(crate) fn note_passed(n: usize) {
     N_PASSED.fetch_add(n, Ordering::Relaxed);
 }

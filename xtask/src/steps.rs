@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 
 use crate::workspace::run_cargo;
 
-/// One thing to do.
 #[derive(Clone, Copy)]
 pub(crate) struct Step {
     /// What the line on the terminal says.
@@ -18,7 +17,6 @@ pub(crate) struct Step {
     pub(crate) work: Work,
 }
 
-/// How a step is done.
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
     /// By the words of `repeat`, which begin with `cargo`.

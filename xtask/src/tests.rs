@@ -22,7 +22,6 @@ use tempfile::TempDir;
 use crate::workspace::{cargo, fail_on, run_cargo};
 use crate::{long, skips};
 
-/// How many run at once.
 const AT_ONCE: usize = 2;
 /// Threads of each: a test that starts servers waits now and then. With three the long one took 854 s, with four 784
 /// (2026-11-25); both cores are busy for 86 % of that.
@@ -33,7 +32,6 @@ const LEAST_ROOM: u64 = 8 << 30;
 /// A file system in memory, as statfs(2) has it.
 const TMPFS_MAGIC: u64 = 0x0102_1994;
 
-/// A program that holds tests.
 struct Program {
     /// Folder and target: `wire (it)`.
     name: String,
@@ -43,7 +41,6 @@ struct Program {
     is_integration: bool,
 }
 
-/// Which of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Which {
     /// All but those that tests/long.toml leaves to `make test-all`.

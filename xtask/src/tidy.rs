@@ -11,7 +11,6 @@ use anyhow::{Context, Result};
 
 use crate::{links, workspace};
 
-/// Largest Rust file, in lines.
 const MAX_FILE_LINES: usize = 600;
 /// Longest line of prose, in characters: a sentence has a line of its own, and this is a long one.
 const MAX_PROSE_CHARS: usize = 400;

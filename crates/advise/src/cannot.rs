@@ -11,12 +11,10 @@ pub(crate) struct Cannot {
     part: Part,
     /// Any of these characters; any value at all where nothing is said.
     with: Option<String>,
-    /// Any character beyond these.
     beyond: Option<Beyond>,
     why: String,
 }
 
-/// A part of the connection.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Part {
@@ -27,19 +25,16 @@ enum Part {
     Page,
 }
 
-/// A set of characters.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "lowercase")]
 enum Beyond {
     Ascii,
     /// What UTF-16 has one unit for: no emoji.
     Bmp,
-    /// All but capital letters.
     Lowercase,
 }
 
 impl Cannot {
-    /// Whether these fields have it.
     pub(crate) fn applies(&self, fields: &Fields) -> bool {
         let value = match self.part {
             Part::User => fields.user.as_deref(),
@@ -63,7 +58,6 @@ impl Cannot {
         }
     }
 
-    /// For a person.
     pub(crate) fn why(&self) -> &str {
         &self.why
     }

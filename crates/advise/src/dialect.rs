@@ -19,9 +19,7 @@ const TABLE: &[u8] = packed!("dialects");
 pub struct Dialect {
     /// Its name: `mysqli`, `go-redis`, `wordpress`.
     pub name: String,
-    /// The language it belongs to.
     pub language: String,
-    /// What it talks to.
     pub kind: Kind,
     /// Where the text goes.
     pub place: String,
@@ -30,9 +28,7 @@ pub struct Dialect {
     pub localhost: Takes,
     nowhere: Option<Takes>,
     loopback: Option<Takes>,
-    /// Why that is so.
     pub why: String,
-    /// What goes wrong with it.
     #[serde(default)]
     traps: Vec<String>,
     /// What its text has no way to hold.

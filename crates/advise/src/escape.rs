@@ -22,10 +22,8 @@ const QUERY: &AsciiSet = &PATH
     .remove(b',')
     .remove(b';');
 
-/// A way to escape.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
-    /// As it is.
     Raw,
     /// Percent-encoded.
     Url,
@@ -37,15 +35,12 @@ pub(crate) enum Escape {
     Json,
     /// In single quotes: PHP, Ruby. Only the quote and the backslash are special.
     Single,
-    /// In single quotes: Python.
     Python,
     /// A whole literal: Python, for a driver that takes text for Latin-1.
     PythonBytes,
     /// A whole literal: Python, the text whose Latin-1 is the right bytes, for one that takes no bytes.
     PythonLatin,
-    /// In single quotes: libpq's keywords.
     Conninfo,
-    /// In single quotes: a shell.
     Shell,
     /// In double quotes: an option file of MySQL.
     OptionFile,

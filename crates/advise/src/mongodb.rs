@@ -10,7 +10,6 @@ const DIRECT: &str = "directConnection=true";
 pub struct MongodbOptions {
     /// As a query, in the order and with the `%XX` of the URL; `None` where there is none.
     pub kept: Option<String>,
-    /// Sentences for a person.
     pub traps: Vec<String>,
 }
 

@@ -14,7 +14,6 @@ macro_rules! packed {
 
 pub(crate) use packed;
 
-/// Reads a packed table.
 pub(crate) fn unpack<T: DeserializeOwned>(bytes: &[u8]) -> T {
     let mut text = Vec::new();
     let read = DeflateDecoder::new(bytes).read_to_end(&mut text);

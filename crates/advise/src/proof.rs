@@ -19,15 +19,12 @@ const TABLE: &[u8] = packed!("proved");
 pub struct Proof {
     /// The driver with its version: `PyMySQL 1.2.4`.
     pub driver: String,
-    /// Its language with the version.
     pub language: String,
-    /// The servers with their versions.
     pub servers: Vec<String>,
     /// The day: `2026-11-21`.
     pub date: String,
     /// How many awkward URLs were tried.
     pub urls: u32,
-    /// How many of them connected.
     pub connected: u32,
     /// How many of them cannot be written, as the dialect itself says.
     pub refused: u32,

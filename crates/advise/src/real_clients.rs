@@ -26,7 +26,6 @@ pub struct RealClient {
     pub like: Vec<String>,
     /// Kinds of server that it talks to.
     pub servers: Vec<String>,
-    /// How it waits.
     pub model: ClosestModel,
     /// What it does that the model does not; may be empty.
     #[serde(default)]
@@ -36,9 +35,7 @@ pub struct RealClient {
 /// The client model that comes closest to a real client, by transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 pub struct ClosestModel {
-    /// Over a Unix socket.
     pub unix: Client,
-    /// Over everything else.
     pub tcp: Client,
 }
 
@@ -47,7 +44,6 @@ struct Table {
     client: Vec<RealClient>,
 }
 
-/// All clients that were traced.
 pub fn real_clients() -> &'static [RealClient] {
     static CLIENTS: LazyLock<Vec<RealClient>> = LazyLock::new(|| {
         let table: Table = unpack(TABLE);
@@ -57,7 +53,6 @@ pub fn real_clients() -> &'static [RealClient] {
 }
 
 impl RealClient {
-    /// Whether the word means it.
     pub fn is_called(&self, word: &str) -> bool {
         self.name == word || self.like.iter().any(|other| other == word)
     }

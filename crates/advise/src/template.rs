@@ -13,9 +13,7 @@ pub struct Fields {
     /// Password, or what is shown in its place.
     pub password: Option<String>,
     pub database: Option<String>,
-    /// The socket's file.
     pub socket: String,
-    /// PostgreSQL's folder of sockets.
     pub folder: String,
     /// Port: part of the socket's name for PostgreSQL.
     pub port: u16,
@@ -45,10 +43,8 @@ impl Fields {
 /// A template that is wrong in itself: a mistake in the table, which a test finds.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TemplateError {
-    /// No such field.
     #[error("there is no field `{0}`")]
     Field(String),
-    /// No such way to escape.
     #[error("there is no way to escape called `{0}`")]
     Escape(String),
     /// Brackets do not match.
@@ -67,7 +63,6 @@ struct Section {
 }
 
 impl Section {
-    /// What stands in its place.
     fn chosen(self) -> String {
         match self.first {
             Some(first) if !first.is_lacking => first.text,

@@ -15,7 +15,6 @@ const MUCH_PCT: f64 = 10.0;
 pub struct Weighed {
     /// Percent of one core.
     pub core_pct: Estimate,
-    /// What to think of it.
     pub worth: Worth,
 }
 

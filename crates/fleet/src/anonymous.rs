@@ -13,7 +13,6 @@ use crate::text::cleaned;
 /// Hexadecimal digits of a hash: two names of a fleet of a million have the same with a chance of one in five hundred.
 const DIGITS: usize = 12;
 
-/// What becomes of names.
 #[derive(Clone, Default)]
 pub struct Names {
     key: Option<Hmac<Sha256>>,
@@ -63,7 +62,6 @@ impl Names {
     }
 }
 
-/// Lower-case hexadecimal digits.
 pub(crate) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |mut digits, byte| {
         // Writing to memory does not fail.

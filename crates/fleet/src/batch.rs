@@ -9,29 +9,24 @@ use crate::sent::findings::{self, FINDINGS};
 use crate::sent::reports::{self, Extent, REPORTS};
 use crate::sent::verdicts::{self, VERDICTS};
 
-/// The version of the tables.
 pub const SCHEMA_VERSION: u32 = 1;
 
 /// All tables, in the order in which a report's rows are sent: the report itself comes last, so that whoever sees it sees all
 /// of it.
 pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
 
-/// Most verdicts of a report.
 const MOST_VERDICTS: usize = 1_000;
 
 /// A report's rows, a list for each of [`TABLES`].
 #[derive(Debug, Clone, PartialEq)]
 pub struct Batch {
-    /// The report's own number.
     pub report_id: String,
-    /// The rows, by table.
     pub rows: [Vec<Row>; 3],
 }
 
 /// What a report is made of.
 #[derive(Debug, Clone, Copy)]
 pub struct Seen<'a> {
-    /// The machine's name.
     pub name: &'a str,
     pub machine: &'a Host,
     /// What `find` saw.

@@ -7,7 +7,6 @@
 pub struct Table {
     /// Its name: lower-case letters and `_`.
     pub name: &'static str,
-    /// What a row is.
     pub doc: &'static str,
     /// Its columns, in the order of a row's values.
     pub columns: &'static [Column],
@@ -15,35 +14,29 @@ pub struct Table {
     pub key: &'static [&'static str],
 }
 
-/// A column of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Column {
     /// Its name: lower-case letters, digits and `_`, units at its end.
     pub name: &'static str,
-    /// What its values are.
     pub kind: Kind,
     /// What it says, units and source.
     pub doc: &'static str,
 }
 
-/// What a column's values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
     /// A text of which there are few: a kind of server, a kernel. Never absent; unknown is empty.
     Word,
     /// A text of which there may be many. Never absent; unknown is empty.
     Text,
-    /// A number that counts something.
     Count,
     /// A measured number; may be absent.
     Number,
-    /// Yes or no.
     Flag,
     /// A time, to the millisecond, UTC.
     Time,
 }
 
-/// A value of a row.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Value {
     /// Of a [`Kind::Word`] or [`Kind::Text`].

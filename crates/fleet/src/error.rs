@@ -46,7 +46,6 @@ pub enum FleetError {
     /// Something else answers than the engine.
     #[error("what answers at {to} is no collector: {what}")]
     Answer { to: String, what: String },
-    /// The engine says no.
     #[error("the collector at {to} says: {what}")]
     Refused {
         to: String,

@@ -7,7 +7,6 @@ use crate::anonymous::hex;
 
 /// What the machine's own number is hashed with; another program's hash of it is another one.
 const APPLICATION: &[u8] = b"looptax fleet host 1";
-/// Hexadecimal digits of it.
 const DIGITS: usize = 32;
 
 /// The machine's number as it is sent, from the text of `/etc/machine-id`; `None` where that holds none.

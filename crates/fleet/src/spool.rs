@@ -30,7 +30,6 @@ const REFUSED: &str = "refused";
 /// The file that lists the records which reports have told of.
 const TOLD: &str = "told-records";
 
-/// A folder of reports.
 #[derive(Debug)]
 pub struct Spool {
     folder: PathBuf,
@@ -39,12 +38,9 @@ pub struct Spool {
     most_bytes: u64,
 }
 
-/// A report that waits.
 #[derive(Debug)]
 pub struct Waiting {
-    /// Its file.
     pub path: PathBuf,
-    /// What it says.
     pub batch: Batch,
 }
 

@@ -14,7 +14,6 @@ use crate::sys::{process, wait};
 /// Between two looks at processes that are about to be gone.
 const PAUSE_MS: i32 = 1;
 
-/// A process that was seen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Seen {
     pid: i32,

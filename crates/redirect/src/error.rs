@@ -33,7 +33,6 @@ pub enum RedirectError {
         action: Cow<'static, str>,
         source: io::Error,
     },
-    /// The program cannot be executed.
     #[error("cannot run `{}`", program.display())]
     Exec {
         program: OsString,

@@ -6,7 +6,6 @@
 pub enum FallbackReason {
     /// Nothing is at the socket's path.
     NoSocket,
-    /// Nobody listens on the socket.
     Refused,
     /// The caller may not use the socket.
     Denied,

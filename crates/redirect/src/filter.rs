@@ -56,7 +56,6 @@ enum Goal {
     Notify,
 }
 
-/// The whole program.
 pub(crate) fn program() -> Vec<sock_filter> {
     let mut steps = vec![
         Step::Load(AT_ARCH),

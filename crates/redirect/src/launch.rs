@@ -27,7 +27,6 @@ use crate::watchdog::{Config, FORWARDED};
 use looptax_host::kernel;
 use looptax_host::seccomp::Listener;
 
-/// What is to be run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Program {
     /// Its name, looked for on `PATH`, and its arguments.
@@ -45,14 +44,11 @@ pub struct Surroundings {
     pub folder: Option<PathBuf>,
 }
 
-/// A user with its groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct User {
-    /// Its number.
     pub uid: u32,
     /// Its first group.
     pub gid: u32,
-    /// Its other groups.
     pub groups: Vec<u32>,
 }
 
@@ -120,7 +116,6 @@ pub fn exec(program: &Program) -> RedirectError {
     program.not_executed(errno(&fork::exec(&args)))
 }
 
-/// Starts supervisor and program.
 pub(crate) fn start(
     config: &Config,
     page: &'static Page,
@@ -254,7 +249,6 @@ fn program(
     fork::end(EXIT_NOT_EXECUTED)
 }
 
-/// The supervisor's process.
 fn supervise(
     config: &Config,
     page: &'static Page,

@@ -16,7 +16,6 @@ use crate::page::MAX_ROUTES;
 /// unix(7): `sun_path` has 108 bytes.
 pub(crate) const MAX_PATH_BYTES: usize = 107;
 
-/// All routes of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
     /// One per address.
@@ -26,9 +25,7 @@ pub struct Mapping {
 /// One address and the socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// What the program connects to.
     pub from: SocketAddr,
-    /// What it gets.
     pub to: SocketName,
     /// The only server that gets connections. `None`: any process that listens at the socket.
     pub owner: Option<Owner>,
@@ -56,10 +53,8 @@ pub struct Demand {
     pub harmless: Vec<String>,
 }
 
-/// A socket to connect to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SocketName {
-    /// By its file; absolute.
     Path(PathBuf),
     /// By its abstract name, without the zero byte before it.
     Abstract(Vec<u8>),

@@ -2,7 +2,6 @@
 
 use crate::FallbackReason;
 
-/// Counts of a run.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stats {
     /// Connections that were moved, by route.
@@ -26,20 +25,15 @@ impl Stats {
 /// Something that a person may want to see at once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// A connection was moved.
     Moved {
         /// The route's place in the mapping.
         route_idx: usize,
-        /// The process.
         pid: u32,
     },
-    /// A connection stayed on TCP.
     Left {
         /// The route's place in the mapping.
         route_idx: usize,
-        /// The process.
         pid: u32,
-        /// Why.
         reason: FallbackReason,
         /// The error's number, where a step failed; else zero.
         errno: i32,

@@ -23,7 +23,6 @@ pub(crate) const N_SLOTS: usize = 256;
 /// Room for a call, also where a later kernel tells more of it.
 const CALL_BYTES: usize = 256;
 
-/// How far a call is.
 pub(crate) mod stage {
     /// Nothing has happened.
     pub(crate) const SEEN: u32 = 0;
@@ -50,7 +49,6 @@ pub(crate) struct Slot {
 // only when that worker's process is dead; the kernel's death notice orders the accesses.
 unsafe impl Sync for Slot {}
 
-/// All of it.
 #[repr(C)]
 pub(crate) struct Page {
     slots: [Slot; N_SLOTS],
@@ -141,12 +139,10 @@ impl Page {
         self.has_left.store(true, Ordering::SeqCst);
     }
 
-    /// Whether it was.
     pub(crate) fn has_left(&self) -> bool {
         self.has_left.load(Ordering::SeqCst)
     }
 
-    /// Notes how the program ended.
     pub(crate) fn set_ended(&self, wait_status: i32) {
         let value = 1 << 32 | u64::from(wait_status as u32);
         self.ended.store(value, Ordering::Release);

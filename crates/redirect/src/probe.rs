@@ -24,15 +24,12 @@ pub struct Features {
     pub has_sync_wake_up: bool,
     /// Once a call is seen, only a deadly signal ends it.
     pub has_wait_killable: bool,
-    /// Threads have descriptors.
     pub has_thread_pidfd: bool,
     /// A descriptor tells its thread's user.
     pub has_pidfd_info: bool,
     /// Processes have numbers that are never used again.
     pub has_pidfs: bool,
-    /// Network namespaces have cookies.
     pub has_netns_cookie: bool,
-    /// Open files can be compared.
     pub has_kcmp: bool,
     /// The program cannot gain rights by execution (sudo): the price of a filter without root.
     pub needs_no_new_privileges: bool,
@@ -46,7 +43,6 @@ pub enum Obstacle {
         "the kernel does not let one process answer another's system calls (seccomp user notification)"
     )]
     NoNotification(#[source] io::Error),
-    /// Somebody does that already.
     #[error(
         "somebody answers this process's system calls already: a container runtime, or looptax itself"
     )]
@@ -54,17 +50,14 @@ pub enum Obstacle {
     /// A call that the supervisor needs.
     #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]
     Forbidden {
-        /// Its name.
         call: &'static str,
         /// What the kernel said.
         source: io::Error,
     },
-    /// The trial itself failed.
     #[error("the trial failed at {step}")]
     Trial {
         /// Where.
         step: &'static str,
-        /// Why.
         source: io::Error,
     },
 }

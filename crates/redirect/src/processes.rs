@@ -25,7 +25,6 @@ const SETTLING_NS: u64 = 10_000_000;
 /// How long a look is good for.
 const FRESH_NS: u64 = 5_000_000_000;
 
-/// The memory.
 #[derive(Debug, Default)]
 pub(crate) struct Processes {
     known: Mutex<HashMap<i32, Known>>,
@@ -34,7 +33,6 @@ pub(crate) struct Processes {
 /// Descriptors through which a process hears of its sockets, or uses them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Descriptors {
-    /// Its event queues.
     pub(crate) queues: Vec<i32>,
     /// Its rings of requests (`io_uring`).
     pub(crate) rings: Vec<i32>,

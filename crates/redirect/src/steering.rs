@@ -42,7 +42,6 @@ pub struct SliceCounts {
 /// What became of a slice's connections to one address.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct RouteCounts {
-    /// Those that were moved.
     pub n_moved: u64,
     /// Those that stayed on TCP since the route is not moved in this slice.
     pub n_left: u64,
@@ -57,7 +56,6 @@ pub(crate) struct Decision {
     pub(crate) is_moved: bool,
 }
 
-/// What became of one connection.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Fate {
     Moved,

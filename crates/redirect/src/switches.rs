@@ -14,13 +14,11 @@ pub struct Switches {
     pub no_sync_wake_up: bool,
     /// Calls that a signal does not end once they are seen.
     pub no_wait_killable: bool,
-    /// Descriptors of threads.
     pub no_thread_pidfd: bool,
     /// What descriptors of threads tell of their users.
     pub no_pidfd_info: bool,
     /// Numbers of processes that are never used again.
     pub no_pidfs: bool,
-    /// Cookies of network namespaces.
     pub no_netns_cookie: bool,
     /// `kcmp`.
     pub no_kcmp: bool,

@@ -21,7 +21,6 @@ const DIGITS: &[u8; 64] = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnop
 const FIRST_PORT: u64 = 32_768;
 const N_PORTS: u64 = 28_232;
 
-/// What the program believes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Tag {
     /// What it connected to, in the family in which it asked.

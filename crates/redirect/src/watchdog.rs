@@ -22,13 +22,10 @@ use crate::{Features, Mapping, RedirectError, Steering, Switches, descendants, g
 #[derive(Debug, Clone)]
 pub struct Config {
     pub program: Program,
-    /// Which addresses are moved.
     pub mapping: Mapping,
     /// What [`crate::probe()`] found.
     pub features: Features,
-    /// What is switched off.
     pub switches: Switches,
-    /// Whether every connection is told.
     pub wants_events: bool,
     /// Whether the program goes on when the process that started it is killed.
     pub keeps_running: bool,
@@ -55,7 +52,6 @@ impl Config {
     }
 }
 
-/// Whom a run belongs to.
 pub(crate) struct Place<'a> {
     /// What its processes share.
     pub(crate) page: &'static Page,
@@ -65,19 +61,14 @@ pub(crate) struct Place<'a> {
     pub(crate) on_start: &'a mut dyn FnMut(),
 }
 
-/// How it went.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Ended {
-    /// How the program ended.
     pub exit: Exit,
-    /// What became of its connections.
     pub stats: Stats,
 }
 
-/// How a program ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Exit {
-    /// With this exit code.
     Code(i32),
     Signal(i32),
 }
@@ -234,7 +225,6 @@ impl Watchdog<'_> {
         }
     }
 
-    /// The supervisor's messages.
     fn hear(&self, on_event: &mut dyn FnMut(Event)) {
         let mut message = [0; MESSAGE_BYTES];
         while let Ok(MESSAGE_BYTES) = pass::read(self.started.messages.as_fd(), &mut message) {
@@ -332,7 +322,6 @@ impl Watchdog<'_> {
     }
 }
 
-/// Serves in this process.
 fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<()> {
     let supervisor = Supervisor::new(Parts {
         listener: Arc::clone(&started.listener),

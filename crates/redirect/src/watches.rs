@@ -13,7 +13,6 @@ use looptax_host::kernel;
 use crate::caller::Caller;
 use crate::sys::{epoll, fork, process};
 
-/// The thread needs little.
 const STACK_BYTES: usize = 64 * 1024;
 
 /// A watch of an event queue.
@@ -21,9 +20,7 @@ const STACK_BYTES: usize = 64 * 1024;
 pub(crate) struct Watch {
     /// The queue's descriptor in the program.
     pub(crate) queue: i32,
-    /// The watched descriptor.
     pub(crate) fd: i32,
-    /// What is watched for.
     pub(crate) events: u32,
     /// What the program gets with an event.
     pub(crate) data: u64,

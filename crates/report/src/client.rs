@@ -27,7 +27,6 @@ pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
     }
 }
 
-/// The pattern itself, in words.
 pub(crate) fn pattern(client: Client) -> &'static str {
     match client {
         Client::Poll => "tries to receive, polls, receives",

@@ -257,7 +257,6 @@ fn three_digits(value: f64) -> String {
     fixed(value, three_decimals(value))
 }
 
-/// Decimals that make three digits.
 fn three_decimals(value: f64) -> usize {
     match value.abs() {
         size if size < 9.995 => 2,

@@ -47,7 +47,6 @@ pub fn markdown(record: &Record) -> String {
     text
 }
 
-/// A paragraph.
 fn line(text: &mut String, words: &str) {
     // Writing to a string cannot fail.
     let _ = write!(text, "{words}\n\n");

@@ -17,7 +17,6 @@ const OTHERS: &str = "(others)";
 /// Cores in a millisecond per second.
 const CORES: f64 = 1e-3;
 
-/// Server, client and way.
 type Pair<'a> = (&'a str, &'a str, String);
 
 /// What the connections of a pair come to.
@@ -28,7 +27,6 @@ struct Sum {
     cores: Option<[f64; 3]>,
 }
 
-/// A gauge of each pair.
 struct Family {
     name: &'static str,
     help: &'static str,

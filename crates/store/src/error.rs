@@ -68,7 +68,6 @@ pub enum StoreError {
     /// The history knows no such run.
     #[error("no run in the history begins with `{id}`, or has that label")]
     NoSuchRun { id: String },
-    /// Several runs begin so.
     #[error("several runs in the history begin with `{start}`")]
     SeveralRuns { start: String },
 }

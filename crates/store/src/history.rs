@@ -25,7 +25,6 @@ const TABLES: &str = "
     CREATE INDEX IF NOT EXISTS run_by_time ON run (started_at);
 ";
 
-/// An open history.
 #[derive(Debug)]
 pub struct History {
     path: PathBuf,

@@ -49,7 +49,6 @@ impl Place {
         })
     }
 
-    /// The path, links resolved.
     pub(crate) fn path(&self) -> &Path {
         &self.path
     }

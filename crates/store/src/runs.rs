@@ -15,7 +15,6 @@ const RECORD: &str = "record.json";
 /// So many runs may want one name at once.
 const MOST_OF_A_NAME: u32 = 1_000;
 
-/// The folder of all runs.
 #[derive(Debug, Clone)]
 pub struct Runs {
     folder: PathBuf,

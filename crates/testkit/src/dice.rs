@@ -3,7 +3,6 @@
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Drawn numbers.
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
@@ -17,7 +16,6 @@ impl Dice {
         (self.0.next_u64() % n as u64) as usize
     }
 
-    /// One of these.
     pub fn one<T: Copy>(&mut self, of: &[T]) -> T {
         of[self.below(of.len())]
     }

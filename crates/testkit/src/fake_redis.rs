@@ -30,9 +30,7 @@ pub struct Script {
 /// A fake server. Goes on until its listeners are dropped by the script or the test program ends.
 #[derive(Debug)]
 pub struct FakeRedis {
-    /// The socket it listens on.
     pub socket: PathBuf,
-    /// The address it listens on.
     pub tcp: SocketAddr,
 }
 

@@ -45,7 +45,6 @@ const ADDRESSES: [(&str, Option<[bool; 2]>); 16] = [
     ("\"all\"", None),
 ];
 
-/// A name in a list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Item {
     Keyword(&'static str),
@@ -72,7 +71,6 @@ pub struct File {
     pub text: String,
 }
 
-/// How somebody connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Transport {
     Socket,
@@ -94,12 +92,10 @@ pub enum Wrap {
     Gss,
 }
 
-/// Who logs in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Login<'a> {
     /// `None` for physical replication.
     pub database: Option<&'a str>,
-    /// The role.
     pub user: &'a str,
 }
 
@@ -112,7 +108,6 @@ pub enum Answer {
     Asked(&'static str, &'static str),
 }
 
-/// What is to be drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Language {
     /// All that may stand in a file.
@@ -124,7 +119,6 @@ pub enum Language {
     Live,
 }
 
-/// Draws files.
 #[derive(Debug)]
 pub struct Files {
     random: Xoshiro256PlusPlus,

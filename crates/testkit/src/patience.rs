@@ -6,7 +6,6 @@
 use std::thread;
 use std::time::Duration;
 
-/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 
 /// Looks until `look` gives something.

@@ -9,7 +9,6 @@ use std::io::{self, Read, Write};
 /// What comes after the last recorded byte.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum End {
-    /// The peer closes the connection.
     Closed,
     /// The peer says nothing more: reading gives `WouldBlock`, as on a socket with a time limit.
     Silent,

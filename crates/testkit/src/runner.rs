@@ -28,7 +28,6 @@ const PATIENCE: Duration = Duration::from_secs(5 * 60);
 /// Wide enough for a whole line of progress.
 const COLUMNS: u16 = 250;
 
-/// A command to run.
 #[derive(Debug, Clone)]
 pub struct Looptax<'a> {
     scratch: &'a Scratch,
@@ -80,7 +79,6 @@ impl<'a> Looptax<'a> {
         self
     }
 
-    /// Runs it to its end.
     #[track_caller]
     pub fn run(self) -> Finished {
         self.spawn().wait()
@@ -206,7 +204,6 @@ pub struct Running<'a> {
 }
 
 impl Running<'_> {
-    /// Its process id.
     pub fn pid(&self) -> u32 {
         self.child.id()
     }
@@ -314,7 +311,6 @@ pub fn send(pid: u32, signal: Signal) {
 /// How it ended, and what it said.
 #[derive(Debug)]
 pub struct Finished {
-    /// How it ended.
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,

@@ -61,7 +61,6 @@ impl Scratch {
         self.folder.path().join("w")
     }
 
-    /// What it has as TMPDIR.
     pub fn tmp(&self) -> PathBuf {
         self.folder.path().join("t")
     }

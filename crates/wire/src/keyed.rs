@@ -9,7 +9,6 @@ use crate::{KeyForm, Renewal, Reply, WireError};
 
 /// Most bytes of a value in a reply.
 pub(crate) const VALUE_LIMIT: u64 = 16 << 20;
-/// What is stored, repeated.
 const FILLER: u8 = b'x';
 
 /// A command with a key in it.
@@ -45,7 +44,6 @@ pub(crate) fn key_zero(prefix: &str) -> String {
     format!("{prefix}{:0KEY_DIGITS$}", 0)
 }
 
-/// A value of this size.
 pub(crate) fn filler(n_bytes: usize) -> Vec<u8> {
     vec![FILLER; n_bytes]
 }

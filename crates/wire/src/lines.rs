@@ -23,7 +23,6 @@ const READ_BYTES: usize = 4 << 10;
 #[derive(Debug)]
 pub(crate) struct Lines<S> {
     stream: S,
-    /// The protocol's name in errors.
     protocol: &'static str,
     timeout_hint: Duration,
     buffer: Vec<u8>,
@@ -43,7 +42,6 @@ impl<S: Stream> Lines<S> {
         }
     }
 
-    /// Writes whole commands.
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), WireError> {
         write_all(&mut self.stream, request, SEND, self.timeout_hint)
     }

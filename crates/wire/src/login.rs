@@ -46,12 +46,10 @@ pub enum Channel {
     PlainTcp,
     /// TCP without TLS, to another machine: anybody may answer.
     Foreign,
-    /// TLS, over whatever transport.
     Tls,
 }
 
 impl Channel {
-    /// Whether nobody can listen in.
     pub(crate) fn is_private(self) -> bool {
         matches!(self, Self::Local | Self::Tls)
     }

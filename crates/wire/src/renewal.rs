@@ -19,19 +19,16 @@ pub enum Renewal {
     Key {
         /// Where it begins.
         at: u16,
-        /// How it is written.
         form: KeyForm,
     },
 }
 
-/// A key in a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyForm {
     /// Its low 32 bits, the highest byte first.
     Int4,
     /// The highest byte first.
     Int8,
-    /// Its lowest twelve decimal digits.
     Digits,
 }
 

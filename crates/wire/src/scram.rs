@@ -17,7 +17,6 @@ use sha2::{Digest, Sha256};
 
 use crate::random;
 
-/// The mechanism's name.
 pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 
 /// Most rounds that a server may ask for: it states the number before we know whose it is, and each costs time.
@@ -28,7 +27,6 @@ const NONCE_BYTES: usize = 24;
 /// What stands before the first message: no channel binding, nobody else's rights.
 const HEADER: &str = "n,,";
 
-/// An exchange that has begun.
 pub(crate) struct Exchange {
     password: Vec<u8>,
     nonce: String,
@@ -38,7 +36,6 @@ pub(crate) struct Exchange {
 
 /// Our answer to a challenge, and what its server has to say then.
 pub(crate) struct Answer {
-    /// What is sent.
     pub(crate) message: String,
     salted: [u8; 32],
     signed: String,

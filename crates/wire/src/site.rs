@@ -2,7 +2,6 @@
 //!
 //! Data only. Private HTTP servers have them below `/`, private PHP-FPMs as scripts in a folder.
 
-/// Says who serves the connection.
 pub const WHO: &str = "who";
 /// Prints [`HELLO_BYTES`] bytes.
 pub const HELLO: &str = "hello";

@@ -24,21 +24,17 @@ pub struct Transaction {
     pub steps: Vec<Step>,
 }
 
-/// One statement of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// The text, with `?` for each value.
     pub sql: String,
-    /// What goes into it.
     pub values: Vec<Value>,
-    /// What a right answer is.
     pub expects: Expected,
 }
 
 /// A number that a request draws.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draw {
-    /// A key of the connection.
     Key,
     /// Evenly from the first to the last of these.
     Between(i64, i64),
@@ -50,47 +46,31 @@ pub enum Draw {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Value {
     /// The drawn number plus a constant.
-    Number {
-        /// Position among the draws.
-        draw: usize,
-        /// Added to it.
-        plus: i64,
-    },
+    Number { draw: usize, plus: i64 },
     /// Groups of eleven digits with a dash between, made of drawn bits (sysbench's `c` and `pad`).
-    Digits {
-        /// Position among the draws.
-        draw: usize,
-        /// Number of groups.
-        n_groups: usize,
-    },
+    Digits { draw: usize, n_groups: usize },
 }
 
 /// What the answer to a statement has to be.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Expected {
-    /// No error.
     Done,
     /// At least one row.
     Row,
-    /// So many rows changed.
     Changed(u64),
 }
 
-/// How statements go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
     /// Prepared once per connection, then by name with their values.
     Prepared,
-    /// Whole, as text, each time.
     Text,
 }
 
-/// What a statement's answer said.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Where it lies.
     pub reply: Reply,
-    /// Whether a row came.
     pub has_row: bool,
     /// Rows that the statement changed, as the server counts them.
     pub n_changed: u64,
@@ -108,13 +88,11 @@ pub trait Statement: Send {
     fn answer(&mut self, received: &[u8]) -> Result<Option<Answer>, WireError>;
 }
 
-/// A transaction on one connection.
 #[derive(Debug)]
 pub struct Running<S> {
     transaction: Arc<Transaction>,
     /// Equal texts share one statement.
     statements: Vec<S>,
-    /// Which statement each step runs.
     statement_of: Vec<usize>,
     drawn: Vec<i64>,
     values: Values,

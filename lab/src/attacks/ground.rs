@@ -32,7 +32,6 @@ pub(super) struct Ground {
 }
 
 impl Ground {
-    /// Lays it out. Takes root.
     pub(super) fn make(looptax: &Path, coin: &mut Coin) -> Result<Self> {
         if !rustix::process::geteuid().is_root() {
             bail!("attacks on root's looptax take root: run me as root");
@@ -66,12 +65,10 @@ impl Ground {
         Ok(ground)
     }
 
-    /// A place on it.
     pub(super) fn at(&self, name: &str) -> PathBuf {
         self.scratch.path().join(name)
     }
 
-    /// Her folder.
     pub(super) fn hers(&self) -> PathBuf {
         self.at("hers")
     }
@@ -170,7 +167,6 @@ impl Ground {
         Ours::start(self.part(&["pounce"]).arg(folder))
     }
 
-    /// Ends whatever runs as her.
     pub(super) fn end_hers(&self) {
         const MOST_SWEEPS: u32 = 100;
         for _ in 0..MOST_SWEEPS {

@@ -30,7 +30,6 @@ use kinds::KINDS;
 use kinds::kind::{Attack, Kind, Readiness};
 use table::{Tally, table};
 
-/// Rounds of a default run.
 const ROUNDS: u64 = 10_000;
 /// Most rounds of a short one, and the longest that it plays in all, beside what preparing takes.
 const SHORT_ROUNDS: u64 = 600;
@@ -69,7 +68,6 @@ pub(crate) struct Options {
     verbose: bool,
 }
 
-/// Attacks, and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
         for kind in KINDS {
@@ -143,7 +141,6 @@ fn chosen(only: &[String]) -> Result<Vec<&'static Kind>> {
     only.iter().map(find).collect()
 }
 
-/// How much of each kind.
 struct Plan {
     rounds: u64,
     all_shares: u64,
@@ -171,7 +168,6 @@ impl Plan {
     }
 }
 
-/// Plays one kind.
 fn play(
     kind: &'static Kind,
     plan: &Plan,

@@ -25,12 +25,10 @@ pub(super) struct Run<'a> {
     folder: PathBuf,
 }
 
-/// How one ended.
 #[derive(Debug, Clone)]
 pub(super) struct Ran {
     /// Its exit code; `None` where its limit or a signal ended it.
     pub(super) code: Option<i32>,
-    /// Whether the limit did.
     pub(super) is_late: bool,
     /// What it printed, on both ways.
     pub(super) said: String,
@@ -47,7 +45,6 @@ impl Ground {
         }
     }
 
-    /// Root's data folder.
     pub(super) fn data(&self) -> PathBuf {
         self.at("ours").join("data")
     }

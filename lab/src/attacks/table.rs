@@ -5,7 +5,6 @@ use std::collections::BTreeMap;
 use super::judge::Hit;
 use super::runs::Ran;
 
-/// What came of one kind.
 #[derive(Debug, Default)]
 pub(super) struct Tally {
     pub(super) name: &'static str,
@@ -20,7 +19,6 @@ pub(super) struct Tally {
     pub(super) seconds: f64,
     /// The first hit, and its round.
     pub(super) first: Option<(u64, String)>,
-    /// Why it was left out.
     pub(super) skipped: Option<String>,
 }
 
@@ -32,7 +30,6 @@ impl Tally {
         }
     }
 
-    /// Adds a round.
     pub(super) fn add(&mut self, ran: &Ran, hits: &[Hit]) {
         self.n_rounds += 1;
         self.n_late += u64::from(ran.is_late);
@@ -77,7 +74,6 @@ impl Tally {
     }
 }
 
-/// All kinds, and their sum.
 pub(super) fn table(tallies: &[Tally]) -> String {
     let head = format!(
         "{:<20} {:>6} {:>8} {:>7} {:>9} {:>4} {:>7} {:>7}  {:<16} first hit",

@@ -44,7 +44,6 @@ pub(crate) struct Answer {
     pub(crate) cpu_seconds: f64,
 }
 
-/// A loop that is connected.
 pub(crate) struct Loop {
     name: String,
     child: Child,
@@ -88,7 +87,6 @@ impl Loop {
         self.child.id()
     }
 
-    /// Does so many requests.
     pub(crate) fn ask(&mut self, n_requests: usize) -> Result<Answer> {
         let input = self.input.as_mut().expect("closed by `end` alone");
         writeln!(input, "{n_requests}").with_context(|| format!("{} has ended", self.name))?;

@@ -65,11 +65,9 @@ struct Known {
 pub(crate) struct Trace {
     /// The day, `2026-11-21`.
     pub(crate) date: String,
-    /// What repeats it.
     pub(crate) command: String,
     /// Library and language with their versions, as the loop says.
     pub(crate) versions: String,
-    /// The server with its version.
     pub(crate) server: String,
     /// By arm, `unix` and `tcp`.
     pub(crate) arm: BTreeMap<String, Reduced>,

@@ -31,7 +31,6 @@ pub(crate) enum Chore {
     Run(moved::Options),
 }
 
-/// Does one of them.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Trace(options) => trace::run(options),

@@ -59,7 +59,6 @@ impl Call {
     }
 }
 
-/// All calls of a file.
 pub(crate) fn calls(text: &str) -> Vec<Call> {
     let mut calls = Vec::new();
     let mut pending = HashMap::new();

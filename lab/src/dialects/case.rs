@@ -3,10 +3,8 @@
 //! Pure. Each is a URL for `looptax dsn`, an account of that name and a socket in that folder.
 use looptax_model::dsn::Kind;
 
-/// An awkward connection.
 #[derive(Debug)]
 pub(crate) struct Case {
-    /// What is awkward about it.
     pub(crate) name: &'static str,
     pub(crate) user: &'static str,
     pub(crate) password: Option<&'static str>,
@@ -47,7 +45,6 @@ const fn at(name: &'static str, user: &'static str, folder: &'static str) -> Cas
     }
 }
 
-/// All of them.
 pub(crate) const CASES: &[Case] = &[
     Case {
         port: Some(6543),
@@ -148,7 +145,6 @@ impl Case {
         }
     }
 
-    /// Redis has numbers.
     pub(crate) fn database(&self, kind: Kind) -> Option<&'static str> {
         match kind {
             Kind::Memcached => None,
@@ -159,7 +155,6 @@ impl Case {
         }
     }
 
-    /// What a person has today.
     pub(crate) fn url(&self, kind: Kind) -> String {
         let scheme = match kind {
             Kind::Mariadb => "mysql",

@@ -18,12 +18,10 @@ pub(crate) struct Versions {
     pub(crate) language: String,
 }
 
-/// What came of a text.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Answer {
     /// What the server said of the connection.
     Seen(String),
-    /// What the driver said instead.
     Error(String),
 }

@@ -28,7 +28,6 @@ pub(crate) fn query(kind: Kind) -> &'static str {
     }
 }
 
-/// The ordinary account.
 pub(crate) struct Login {
     pub(crate) user: String,
     pub(crate) password: String,
@@ -45,7 +44,6 @@ pub(crate) fn plain_login(server: &Server) -> Login {
     }
 }
 
-/// What the server says.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Connection {
     user: String,

@@ -28,7 +28,6 @@ struct Proof {
     sample: String,
 }
 
-/// By kind, then by name.
 type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
 
 /// Puts what was tried beside the rest; what has failed is taken out.
@@ -73,7 +72,6 @@ fn proof(trial: &Trial, date: &str) -> Proof {
     }
 }
 
-/// In Markdown.
 pub(crate) fn table(trials: &[Trial]) -> String {
     let mut text = String::from(
         "| dialect | driver | server | connected | refused with a warning | of |\n|---|---|---|---|---|---|\n",

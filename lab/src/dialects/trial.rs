@@ -24,7 +24,6 @@ pub(crate) struct Printed {
     /// For each host, `None` where there is none: what is claimed.
     hosts: Vec<(Option<&'static str>, Vec<Entry>)>,
     samples: Vec<Entry>,
-    /// With a wrong password.
     wrong: Vec<Entry>,
 }
 
@@ -56,7 +55,6 @@ impl Printed {
     }
 }
 
-/// What came of it.
 pub(crate) struct Trial {
     pub(crate) kind: String,
     pub(crate) name: String,

@@ -30,7 +30,6 @@ pub(crate) enum Chore {
     },
 }
 
-/// Does it.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Simulate(options) => simulate::run(options),

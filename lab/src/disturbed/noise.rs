@@ -12,7 +12,6 @@ use looptax_model::record::Raw;
 use looptax_model::stats::{Slice, ln_cost, mean, noise_shares};
 use looptax_store::load;
 
-/// Slices of an epoch.
 pub(crate) const SLICES: usize = 8;
 /// Before each slice, where it is pinned and short.
 const GUARD_NS: u64 = 10_000_000;

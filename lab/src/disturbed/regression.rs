@@ -11,7 +11,6 @@ use looptax_model::stats::{hodges_lehmann, median};
 use super::noise::{SLICES, Seen};
 use super::scene::{Dice, ORDER};
 
-/// Numbers of epochs.
 const EPOCHS: [usize; 3] = [10, 20, 40];
 const ALPHA: f64 = 0.05;
 

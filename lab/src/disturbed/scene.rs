@@ -33,7 +33,6 @@ pub(crate) enum When {
     SecondHalf,
 }
 
-/// Who takes it.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Who {
     Hypervisor,
@@ -53,7 +52,6 @@ pub(crate) struct Scene {
     pub(crate) one_sided: f64,
 }
 
-/// Random numbers of a run.
 pub(crate) struct Dice(SplitMix64);
 
 impl Dice {

@@ -25,7 +25,6 @@ pub(crate) struct Options {
 
 const DELTA: f64 = 0.01;
 
-/// Prints all tables.
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("{} runs per cell, seed {}\n", options.runs, options.seed);
     for (title, cases) in [
@@ -158,7 +157,6 @@ fn table(options: &Options, cases: &[Case]) -> Result<()> {
     Ok(())
 }
 
-/// What many runs came to.
 #[derive(Default)]
 struct Tally {
     /// Runs that say that the other arm is slower, be it negligibly.

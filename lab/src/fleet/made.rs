@@ -48,7 +48,6 @@ pub(super) struct Shape {
     pub(super) seed: u64,
 }
 
-/// The fleet.
 pub(super) struct Made {
     shape: Shape,
     hosts: Vec<Host>,
@@ -81,7 +80,6 @@ enum Way {
     Falls,
 }
 
-/// What is true.
 pub(super) struct Truth {
     pub(super) n_hosts: u64,
     pub(super) n_over_tcp: u64,
@@ -99,7 +97,6 @@ impl Truth {
     }
 }
 
-/// A report's lines.
 pub(super) struct Lines {
     pub(super) text: String,
     pub(super) n_findings: u32,
@@ -196,7 +193,6 @@ impl Made {
 }
 
 impl Host {
-    /// Over TCP, now.
     fn requests_per_s(&self) -> f64 {
         let paying = self.pairs.iter().filter(|it| it.way.pays_now());
         paying.map(|it| it.requests_per_s).sum()

@@ -44,7 +44,6 @@ pub(crate) struct Options {
     loaded: bool,
 }
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = match &options.looptax {
         Some(path) => path.clone(),

@@ -137,7 +137,6 @@ impl Live {
         first.with_context(|| format!("`{sql}` gave nothing"))
     }
 
-    /// Puts rules into force.
     pub(super) fn rule(&mut self, rules: &str) -> Result<()> {
         fs::write(self.folder.path().join("data/pg_hba.conf"), rules)?;
         let loaded = "SELECT pg_conf_load_time()::text";

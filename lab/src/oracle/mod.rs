@@ -17,7 +17,6 @@ pub(crate) enum Chore {
     Programs(programs::Options),
 }
 
-/// Does one of them.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     match chore {
         Chore::Accounts(options) => accounts::run(options),

@@ -9,13 +9,10 @@ use super::tool::Tool;
 use super::tools;
 use super::work::Work;
 
-/// One row of the table.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Case {
-    /// What to type.
     pub(crate) name: String,
-    /// The peer.
     #[serde(deserialize_with = "tools::named")]
     pub(crate) tool: &'static Tool,
     pub(crate) work: Work,
@@ -39,7 +36,6 @@ pub(crate) enum Place {
     OneCore,
     /// The server on one core, the load generator on another.
     Split,
-    /// Wherever the scheduler puts them.
     Free,
 }
 
@@ -75,7 +71,6 @@ impl Case {
         self.tool.arms
     }
 
-    /// looptax's options, one by one.
     pub(crate) fn options(&self) -> impl Iterator<Item = &str> {
         self.looptax.split(' ')
     }

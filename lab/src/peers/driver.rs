@@ -15,16 +15,13 @@ use crate::process::{self, Used};
 /// Requests of the run that tells the rate of a peer whose length is a number of requests.
 const TRIAL_REQUESTS: u64 = 200_000;
 
-/// How a run is done.
 pub(crate) struct Manner<'a> {
     pub(crate) looptax: &'a Path,
     pub(crate) cores: &'a Cores,
     pub(crate) n_rounds: u32,
-    /// Of each arm.
     pub(crate) seconds: u32,
 }
 
-/// A measured case.
 pub(crate) struct Measured<'a> {
     pub(crate) case: &'a Case,
     /// Name and version of the peer.
@@ -37,7 +34,6 @@ pub(crate) struct Measured<'a> {
 /// What both found in one round.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
-    /// By arm of the case.
     pub(crate) peer: Vec<PeerRun>,
     pub(crate) looptax: LooptaxRun,
     /// Requests of looptax's whole run, by the server's own count.

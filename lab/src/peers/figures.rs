@@ -15,9 +15,7 @@ use super::counts::miscounts;
 use super::driver::{Measured, PeerRun, Round};
 use crate::process::Used;
 
-/// Level of the intervals.
 const ALPHA: f64 = 0.05;
-/// looptax over the peer.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     pub(crate) median: f64,
@@ -41,7 +39,6 @@ pub(crate) enum Bound {
     AtMost(f64),
 }
 
-/// One arm of a case.
 pub(crate) struct Row {
     /// In the order of the table's columns: throughput, user CPU, memory, median latency.
     pub(crate) held: [Held; 4],

@@ -17,7 +17,6 @@ use crate::recorded::{self, Arm};
 
 /// Shortest slice that has a rate over a second.
 const SECOND_NS: u64 = 1_000_000_000;
-/// Fewest epochs that looptax measures.
 const LEAST_EPOCHS: u32 = 6;
 
 /// What looptax found on both arms.

@@ -21,7 +21,6 @@ pub(crate) struct Unmeasured<'a> {
     pub(crate) reason: String,
 }
 
-/// Everything.
 pub(crate) fn render(
     head: &str,
     measured: &[Measured<'_>],
@@ -47,7 +46,6 @@ pub(crate) fn render(
     text
 }
 
-/// What each case is.
 fn who(measured: &[Measured<'_>]) -> String {
     let mut text = String::from(
         "| case | peer | work | connections | placement | server | looptax's options | rounds |\n\

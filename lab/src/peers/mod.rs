@@ -87,7 +87,6 @@ impl Options {
     }
 }
 
-/// Measures the cases, and prints.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if options.list {
         for case in CASES.iter() {

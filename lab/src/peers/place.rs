@@ -18,7 +18,6 @@ pub(crate) struct Cores {
     last: usize,
 }
 
-/// A process that is placed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Server,

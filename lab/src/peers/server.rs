@@ -22,7 +22,6 @@ use crate::servers::{self, Ours};
 /// Connections beside those of looptax's two arms: for questions.
 const SPARE_CONNECTIONS: u32 = 16;
 
-/// A server that answers.
 pub(crate) struct Server {
     pub(crate) at: Address,
     /// What it is, for the head of the table.
@@ -32,7 +31,6 @@ pub(crate) struct Server {
 
 enum Process {
     Private(Box<Private>),
-    /// A peer's own.
     Own(Ours),
 }
 
@@ -95,7 +93,6 @@ impl Server {
         })
     }
 
-    /// Its process.
     pub(crate) fn pid(&self) -> u32 {
         match &self.process {
             Process::Private(private) => private.server.pid,

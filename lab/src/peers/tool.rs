@@ -10,21 +10,17 @@ use looptax_model::dsn::Arm;
 
 use super::work::Work;
 
-/// What most of them know.
 pub(crate) const BOTH: &[Arm] = &[Arm::Unix, Arm::Tcp];
 
 /// A load generator other than looptax.
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
-    /// What brings it.
     pub(crate) install: &'static str,
     /// Name and version in its own words.
     pub(crate) version: fn() -> Result<String>,
     /// The command that does as asked.
     pub(crate) command: fn(&Ask<'_>) -> Result<Command>,
-    /// What it printed.
     pub(crate) read: fn(&str, &Ask<'_>) -> Result<Report>,
-    /// How its length is given.
     pub(crate) length: Length,
     /// Ways to the server that it knows.
     pub(crate) arms: &'static [Arm],
@@ -51,7 +47,6 @@ pub(crate) struct Address {
     pub(crate) database: String,
 }
 
-/// One run of a tool.
 pub(crate) struct Ask<'a> {
     pub(crate) at: &'a Address,
     pub(crate) work: Work,
@@ -63,11 +58,9 @@ pub(crate) struct Ask<'a> {
     pub(crate) seed: u32,
 }
 
-/// How long a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Effort {
     Seconds(u32),
-    /// All connections together.
     Requests(u64),
 }
 

@@ -19,16 +19,21 @@ pub(crate) enum Work {
     ReadWrite,
     /// pgbench's `-S`, prepared, keys drawn evenly.
     SelectOnly,
-    /// The same through a pooler.
     PooledSelectOnly,
     /// A page of 200 bytes, on connections that stay open.
     Hello,
     /// GET of looptax's keys, drawn evenly.
-    Get { pipeline: u32 },
+    Get {
+        pipeline: u32,
+    },
     /// A message of so many bytes, and one back.
-    PingPong { bytes: u32 },
+    PingPong {
+        bytes: u32,
+    },
     /// Bytes in one direction, so many per write.
-    Stream { write_bytes: u32 },
+    Stream {
+        write_bytes: u32,
+    },
 }
 
 impl Work {
@@ -44,7 +49,6 @@ impl Work {
         }
     }
 
-    /// What a rate counts.
     pub(crate) fn unit(self) -> &'static str {
         match self {
             Self::PointSelect | Self::SelectOnly | Self::PooledSelectOnly => "queries",

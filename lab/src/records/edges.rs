@@ -10,9 +10,7 @@ use serde_json::{Map, Value, json};
 use super::originals::Original;
 use crate::coin::Coin;
 
-/// A record with one change.
 pub(super) struct Mutant {
-    /// Of which record, as index.
     pub(super) original: usize,
     /// What was changed, for a person.
     pub(super) change: String,

@@ -49,10 +49,8 @@ pub(crate) struct Options {
 
 /// Mutants between two words of how far it is.
 const SAID_EVERY: usize = 250;
-/// Mutants of the short form.
 const SHORT: usize = 60;
 
-/// Runs it.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = match &options.looptax {
         Some(path) => path.clone(),

@@ -34,12 +34,10 @@ const MADE: [(&str, &str); 6] = [
     ("a private server", "compare private:redis --fixed 6"),
 ];
 
-/// A record that is whole.
 pub(super) struct Original {
     pub(super) name: String,
     pub(super) text: String,
     pub(super) json: Value,
-    /// Name of its run.
     pub(super) id: String,
     /// Whether it holds samples of `why`.
     pub(super) is_of_why: bool,
@@ -63,7 +61,6 @@ impl Original {
     }
 }
 
-/// Those that are kept.
 pub(super) fn kept() -> Result<Vec<Original>> {
     let kept = KEPT.iter();
     kept.map(|(name, text)| Original::new(name, (*text).to_owned()))

@@ -24,7 +24,6 @@ const MOST_MEMORY_KIB: u64 = 4 << 20;
 /// How a panic ends a program.
 const PANIC: i32 = 101;
 
-/// How a command ended.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ended {
     Code(i32),
@@ -54,7 +53,6 @@ impl Ended {
     }
 }
 
-/// What became of a mutant.
 pub(super) struct Fate {
     pub(super) ended: Vec<(&'static str, Ended)>,
     /// What should not have been, a line each.
@@ -67,7 +65,6 @@ impl Fate {
     }
 }
 
-/// The program that reads records.
 pub(super) struct Reader {
     looptax: PathBuf,
 }

@@ -19,7 +19,6 @@ pub(crate) struct Options {
     epochs: u32,
 }
 
-/// Runs it.
 pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     let clients = workspace::root()?.join("target/clients");
     if !clients.join("classes").is_dir() {

@@ -44,7 +44,6 @@ pub(crate) struct Series {
     epochs: u32,
 }
 
-/// Runs it.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
     let looptax = workspace::looptax()?;
     if matches!(chore, Chore::Native(_)) {

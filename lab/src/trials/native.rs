@@ -57,7 +57,6 @@ pub(crate) struct Options {
     map: Option<String>,
 }
 
-/// Runs it.
 pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     let mut thetas = Vec::new();
     for start in 0..options.starts {
@@ -179,7 +178,6 @@ fn plan(epochs: usize, seed: u64) -> SlicesPlan {
     }
 }
 
-/// Loads of the two instances.
 struct Pair([PageLoad; 2]);
 
 impl SliceSource for Pair {

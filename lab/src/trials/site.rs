@@ -89,12 +89,10 @@ impl Site {
     }
 }
 
-/// An address that nobody has.
 pub(super) fn free_address() -> Result<SocketAddr> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?)
 }
 
-/// An estimate with its interval.
 pub(super) fn shown(estimate: Option<&Estimate>) -> String {
     let end = |end: Option<f64>| end.map_or_else(|| "open".to_owned(), |end| format!("{end:.2}"));
     match estimate {

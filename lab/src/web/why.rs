@@ -47,7 +47,6 @@ const FRAMES: [&str; 24] = [
     "__local_bh_enable_ip",
     "[mariadbd]",
 ];
-/// Requests of either arm.
 const REQUESTS: [u64; 2] = [120_000, 90_000];
 /// CPU time of the dearest chain.
 const DEAREST_NS: usize = 600_000_000;

@@ -27,11 +27,9 @@ pub(super) struct Place {
     pub(super) epoch: String,
     /// Cargo's output for the target and the profile of releases.
     pub(super) built: PathBuf,
-    /// What is published.
     pub(super) artefacts: PathBuf,
     /// What the packages are filled from; the packagers' settings name it, so it is always below the root.
     pub(super) tree: PathBuf,
-    /// What packages want compressed.
     pub(super) gzipped: PathBuf,
     /// Where the container image is put together.
     pub(super) image: PathBuf,

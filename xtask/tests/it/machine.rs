@@ -65,7 +65,6 @@ printf '#!/bin/sh\n' >"$LOOPTAX_SETUP_ROOT/bin/$program"
 chmod 755 "$LOOPTAX_SETUP_ROOT/bin/$program"
 "#;
 
-/// How a script ended.
 pub(crate) struct Ran {
     pub(crate) status: i32,
     pub(crate) stderr: String,

@@ -134,7 +134,6 @@ fn is_connection(app: &App, roles: &BTreeMap<Role, usize>) -> bool {
         || (app.nowhere == Some(Takes::Unix) && is_there(&Role::Database))
 }
 
-/// Whether an application applies.
 #[derive(Debug, PartialEq, Eq)]
 enum Applies {
     Yes,

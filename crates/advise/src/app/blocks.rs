@@ -9,7 +9,6 @@ use super::lines::{Lines, expanded};
 use super::quotes::{Bare, Dialect, Quotes};
 use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Read, Setting, Value, named};
 
-/// Deepest nesting that is followed.
 const MOST_DEPTH: usize = 64;
 
 /// The settings of such a text; `is_program`: a bare word is a variable of it.

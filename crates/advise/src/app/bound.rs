@@ -23,6 +23,5 @@ pub(crate) struct Bound {
     pub(super) is_kind_known: bool,
     /// Where it stands: its line, and of settings in one line which.
     pub(super) anchor: usize,
-    /// What its wildcards stand for.
     pub(super) label: String,
 }

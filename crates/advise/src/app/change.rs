@@ -24,9 +24,7 @@ struct Planned<'a> {
     writing: Writing<'a>,
 }
 
-/// How an edit is written.
 enum Writing<'a> {
-    /// In place of this setting.
     Replace(&'a Setting, String),
     Beside(&'a Setting, String),
     Remove(&'a Setting),
@@ -90,7 +88,6 @@ fn is_uncertain(bound: &Bound) -> bool {
     bound.doubt.is_some() || roles.iter().any(in_doubt)
 }
 
-/// The change for one application.
 pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let app = bound.app;
     let edits: Vec<Edit> = planned(bound, fields)

@@ -12,7 +12,6 @@ use super::setting::{Problem, Value};
 use super::table::{Role, Side};
 use crate::{Fields, Takes};
 
-/// What a source holds.
 #[derive(Debug, Default)]
 pub struct Reading {
     /// The connections, in the order of the file.
@@ -34,7 +33,6 @@ pub enum Credentials {
     Unknown(String),
 }
 
-/// A connection.
 #[derive(Debug)]
 pub struct Found {
     /// The applications that may be meant: `WordPress`. Several where the file does not tell.
@@ -53,9 +51,7 @@ pub struct Found {
     pub is_guessed: bool,
     /// The transport it takes now; `None` where it cannot be known.
     pub takes: Option<Takes>,
-    /// Why, for a person.
     pub why: String,
-    /// Whether one could log in.
     pub credentials: Credentials,
     /// The service of a Compose file whose environment names it, where services were told apart.
     pub service: Option<String>,

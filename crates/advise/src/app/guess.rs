@@ -123,7 +123,6 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
     sorted
 }
 
-/// The groups that are connections.
 fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     let own = groups
         .iter()

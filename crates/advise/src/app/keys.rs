@@ -4,7 +4,6 @@ use looptax_model::dsn::Kind;
 
 use super::table::Role;
 
-/// A name, taken apart.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Key {
     pub(super) role: Role,

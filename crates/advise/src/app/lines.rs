@@ -199,9 +199,7 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
 /// A value as it stands in its line.
 struct Literal {
     value: Value,
-    /// With its quotes.
     n_bytes: usize,
-    /// How another one is written.
     quotes: Quotes,
 }
 

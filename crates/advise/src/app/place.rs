@@ -14,7 +14,6 @@ pub(crate) struct Written<'a> {
     pub(crate) scheme: Option<&'a str>,
 }
 
-/// What it means.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Place {
     pub(crate) host: Option<String>,
@@ -22,7 +21,6 @@ pub(crate) struct Place {
     /// The socket, where one is named.
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
-    /// Why, for a person.
     pub(crate) why: String,
 }
 

@@ -5,7 +5,6 @@ use super::quotes::{Bare, Dialect, Quotes};
 use super::rewrite::{self, Rewrite, Variable, replaced};
 use super::setting::{Setting, Value};
 
-/// What sets variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Provider {
     /// `NAME=value`.
@@ -16,7 +15,6 @@ pub enum Provider {
     Pool,
 }
 
-/// A variable that is set.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Assigned {
     pub name: String,

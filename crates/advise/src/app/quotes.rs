@@ -16,9 +16,7 @@ pub(crate) enum Quotes {
 /// What a value is cut off by where nothing stands around it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Bare {
-    /// The end of its line.
     Line,
-    /// That, or a comment.
     Ini,
     /// A blank, and it knows quotes.
     Word,
@@ -26,7 +24,6 @@ pub(crate) enum Bare {
     Part,
 }
 
-/// Whose strings they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Dialect {
     /// A dollar begins a variable between double quotes.

@@ -13,7 +13,6 @@ use super::setting::{Joins, Setting};
 pub struct Rewrite {
     /// What goes; empty where something is added.
     pub at: Range<usize>,
-    /// What comes.
     pub text: String,
 }
 
@@ -25,7 +24,6 @@ impl fmt::Debug for Rewrite {
     }
 }
 
-/// What moves a connection.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub struct Moves {
     /// What is written into the file that was read.
@@ -34,7 +32,6 @@ pub struct Moves {
     pub variables: Vec<Variable>,
 }
 
-/// A variable and its value.
 pub type Variable = (String, String);
 
 impl fmt::Debug for Moves {

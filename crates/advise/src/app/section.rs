@@ -8,7 +8,6 @@ use looptax_model::record::Edit;
 
 use super::rewrite::Rewrite;
 
-/// A section of a text.
 #[derive(Debug)]
 pub struct Section<'a> {
     text: &'a str,

@@ -9,12 +9,10 @@ use super::quotes::{Bare, Quotes};
 /// A value, as far as the file tells it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Value {
-    /// It stands there.
     Text(String),
     /// A variable of the environment, and what counts without it.
     Variable {
         name: String,
-        /// The file's own default.
         fallback: Option<String>,
     },
     /// An expression that only the program itself can evaluate.
@@ -60,7 +58,6 @@ pub(crate) enum Joins {
 pub struct Problem {
     /// The line, counted from one; `None`: the file as a whole.
     pub line: Option<usize>,
-    /// What it is.
     pub what: String,
 }
 

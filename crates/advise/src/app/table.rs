@@ -16,7 +16,6 @@ pub(crate) const GUESSED: &str = "guessed";
 
 const TABLE: &[u8] = packed!("apps");
 
-/// How a file is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Format {
@@ -114,7 +113,6 @@ pub(crate) enum HostForm {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum SocketRule {
-    /// Always.
     #[default]
     Wins,
     /// Where the host is empty or `localhost`.
@@ -144,7 +142,6 @@ pub(crate) struct Decision {
     pub(crate) hint: bool,
 }
 
-/// A step of the change.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
@@ -158,11 +155,9 @@ pub(crate) struct Step {
     pub(crate) behind: bool,
     /// The role whose place it takes, where it has none of its own yet.
     pub(crate) instead_of: Option<Role>,
-    /// The role that goes away.
     pub(crate) drop: Option<Role>,
 }
 
-/// What a setting says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
@@ -189,7 +184,6 @@ impl Role {
     ];
 }
 
-/// How well it is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Evidence {
@@ -197,19 +191,15 @@ pub(crate) enum Evidence {
     Tried,
     /// Read in the program's source or manual.
     Read,
-    /// Seen in a distribution's package.
     Package,
-    /// From a public report.
     Report,
     /// Generally known, not read again.
     Known,
 }
 
-/// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Side {
-    /// A client's: whom it asks.
     #[default]
     Client,
     /// A server's own: where it listens.
@@ -290,7 +280,6 @@ pub(crate) struct App {
     pub(crate) restart: String,
     #[serde(default)]
     pub(crate) traps: Vec<String>,
-    /// How well it is known.
     pub(crate) evidence: Evidence,
     #[expect(dead_code, reason = "for those who mend the table")]
     source: String,
@@ -325,7 +314,6 @@ struct Table {
     app: Vec<App>,
 }
 
-/// All of them.
 pub(crate) fn apps() -> &'static [App] {
     static APPS: LazyLock<Vec<App>> = LazyLock::new(|| {
         let table: Table = unpack(TABLE);

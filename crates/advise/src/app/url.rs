@@ -4,7 +4,6 @@ use std::path::PathBuf;
 
 use looptax_model::dsn::{Address, Kind, Pair, Protocol, Query, Secret, Unspoken};
 
-/// What a URL says.
 #[derive(Debug)]
 pub(crate) enum Parsed {
     /// Of a server that looptax can talk to.
@@ -13,12 +12,10 @@ pub(crate) enum Parsed {
         /// Parts of the query that a changed URL keeps; they may hold secrets.
         rest: Vec<String>,
     },
-    /// Of another one.
     Unspoken(Unspoken),
 }
 
 impl Parsed {
-    /// The kind that is meant.
     pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Spoken { address, .. } => address.protocol.kind(),

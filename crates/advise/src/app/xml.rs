@@ -11,7 +11,6 @@ use super::setting::{
     Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
 };
 
-/// Deepest nesting that is followed.
 const MOST_DEPTH: usize = 64;
 
 /// The settings of an XML text; a broken text keeps what came before.

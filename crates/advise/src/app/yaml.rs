@@ -11,10 +11,8 @@ use super::setting::{
     Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
 };
 
-/// Deepest nesting that is followed.
 const MOST_DEPTH: usize = 64;
 
-/// Most aliases that are followed.
 const MOST_COPIES: usize = 1_000;
 
 /// The settings of a YAML text. Lines of ERB alone are left out; a broken text keeps what came before.
@@ -98,7 +96,6 @@ pub(super) fn quoted(raw: &str, quote: char) -> &str {
     raw
 }
 
-/// An open mapping or sequence.
 struct Frame {
     is_mapping: bool,
     /// The key that waits for its value, and where it stands.

@@ -6,26 +6,21 @@ use looptax_model::record::{Outcome, Point, PointCode, StepPlace, Topic};
 /// One component of a path, as the client meets it.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Step {
-    /// The path up to here.
     pub path: String,
     /// Its owner: a name, or a number.
     pub owner: String,
     pub group: String,
-    /// Its permission bits.
     pub mode: u32,
 }
 
-/// How the way ended.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub enum End {
-    /// The connection was made.
     Connected,
     /// The last step may not be passed: no search permission on a folder, no write permission on the
     /// socket.
     Denied,
     /// There is nothing of that name.
     Missing {
-        /// The path up to there.
         path: String,
     },
     /// What lies there is no socket.
@@ -36,7 +31,6 @@ pub enum End {
     Full,
     /// The path is longer than the kernel takes.
     TooLong {
-        /// Its length.
         bytes: usize,
         /// What the kernel takes.
         most: usize,
@@ -45,7 +39,6 @@ pub enum End {
     Confined,
     /// Something else, in the kernel's words.
     Failed {
-        /// They.
         why: String,
     },
 }
@@ -55,7 +48,6 @@ pub enum End {
 pub struct Reach {
     /// Each component that could be looked at, the last one where it ended.
     pub steps: Vec<Step>,
-    /// How it ended.
     pub end: End,
 }
 

@@ -13,7 +13,6 @@ pub struct Burst {
     pub somaxconn: Option<u32>,
 }
 
-/// What confines the client's process.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Confinement {
     /// Nothing: an unconfined label.
@@ -21,7 +20,6 @@ pub enum Confinement {
     /// Nothing, and nobody else: the kernel has no module for it.
     Absent,
     Label(String),
-    /// It cannot be seen.
     Unknown,
 }
 
@@ -87,7 +85,6 @@ pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
     })
 }
 
-/// What confines the client.
 pub fn confinement(confinement: &Confinement, client: &str) -> Point {
     const HOW: &str = "read /proc/PID/attr/current";
     let point =

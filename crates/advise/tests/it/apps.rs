@@ -28,7 +28,6 @@ pub(crate) struct Case {
     uds: String,
 }
 
-/// All of them.
 pub(crate) fn cases() -> Vec<Case> {
     let cases: Cases = toml::from_str(CASES).unwrap();
     cases.case

@@ -48,7 +48,6 @@ pub(super) const WSGI: &str = "import os\n\
         start('200 OK', [('Content-Length', str(len(body)))])\n    \
         return [body]\n";
 
-/// Two uWSGI, one at each.
 pub(super) fn uwsgi(place: &Place) -> Option<Backend> {
     let program = installed("uwsgi")?;
     let (port, socket) = (free_port(), place.file("uwsgi.sock"));

@@ -24,7 +24,6 @@ pub(super) fn ask_port(port: u16, page: &str) -> Option<String> {
     ask(stream, &request(page))
 }
 
-/// The same of a socket.
 pub(super) fn ask_socket(path: &Path, page: &str) -> Option<String> {
     let stream = UnixStream::connect(path).ok()?;
     stream.set_read_timeout(Some(PATIENCE)).ok()?;

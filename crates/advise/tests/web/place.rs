@@ -69,7 +69,6 @@ impl Place {
         format!("{}{}", read("log"), read("error.log"))
     }
 
-    /// Waits for an answer.
     #[track_caller]
     pub(super) fn answer(&self, what: &str, look: impl FnMut() -> Option<String>) -> String {
         let found = wait(PATIENCE, look);
@@ -83,7 +82,6 @@ pub(super) struct Running {
 }
 
 impl Running {
-    /// Sends it a signal.
     pub(super) fn signal(&self, name: &str) {
         let pid = self.child.id().to_string();
         let status = Command::new("kill").args([name, &pid]).status();

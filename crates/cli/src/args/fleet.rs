@@ -37,7 +37,6 @@ pub(crate) enum FleetCommand {
 }
 
 impl FleetCommand {
-    /// The collector.
     pub(crate) fn collector(&self) -> &CollectorArgs {
         match self {
             Self::Init(args) => &args.collector,

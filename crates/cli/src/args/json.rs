@@ -43,7 +43,6 @@ pub(super) fn file_behind(words: &[String]) -> Option<&str> {
     is_file.then_some(&**next)
 }
 
-/// What to type instead.
 pub(super) fn advice(file: &str) -> String {
     let instead = match file {
         STDOUT => "`--json` alone prints".to_owned(),

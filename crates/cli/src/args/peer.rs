@@ -14,7 +14,6 @@ pub(crate) struct PeerArgs {
 }
 
 impl Cli {
-    /// Whether it was typed.
     pub(crate) fn trusts_peer(&self) -> bool {
         let args = match &self.command {
             None => Some(&self.compare.peer),

@@ -13,7 +13,6 @@ use looptax_model::stats::order_statistic_ranks;
 use looptax_report::html::{Distribution, PercentileShown};
 use looptax_store::{StoreError, unpack};
 
-/// The digits that stay exact.
 const DIGITS: u8 = 4;
 /// Percentiles that are shown: dense in the tail, where arms differ.
 const PERCENTILES: [f64; 38] = [

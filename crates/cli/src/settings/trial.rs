@@ -282,7 +282,6 @@ fn moving_to(server: &Server) -> String {
     looptax_switch::diagnose::moving::shown(&server.to)
 }
 
-/// What to do now.
 pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     let Some(comparison) = record.comparisons.first() else {
         return String::new();

@@ -26,7 +26,6 @@ use crate::args::{ColorWhen, GlobalArgs};
 /// Columns where nobody says.
 const DEFAULT_WIDTH: usize = 120;
 
-/// How to print, decided once.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
     /// Whether words beside the result are wanted.
@@ -52,7 +51,6 @@ impl Terminal {
         }
     }
 
-    /// For the report.
     pub(crate) fn style(self) -> Style {
         Self::style_in(
             width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH),

@@ -37,7 +37,6 @@ impl Line {
         }
     }
 
-    /// Prints other words above it.
     pub(crate) fn above(&self, print: impl FnOnce()) {
         self.bar.suspend(print);
     }

@@ -15,7 +15,6 @@ const HOME: &str = "\u{1b}[H";
 const REST_OF_LINE: &str = "\u{1b}[K";
 const REST_OF_SCREEN: &str = "\u{1b}[J";
 
-/// An open screen.
 pub(crate) struct Screen {
     is_terminal: bool,
 }

@@ -25,7 +25,6 @@ pub(crate) enum Stage {
         terminal: Terminal,
         line: Option<Line>,
     },
-    /// On the whole terminal.
     Live(Box<Live>),
 }
 

@@ -249,7 +249,6 @@ impl Idle {
     }
 }
 
-/// Ends with its standard input.
 const WAIT: &str = "echo up; read -r _";
 
 #[test]

@@ -140,7 +140,6 @@ impl Server {
         Self::start_listening(kind, max_connections, Listening::default())
     }
 
-    /// One that listens elsewhere too.
     pub(crate) fn start_listening(
         kind: Kind,
         max_connections: u32,
@@ -157,7 +156,6 @@ impl Server {
         Self::start_changed(kind, Scratch::below(Path::new(folder)), |_| {})
     }
 
-    /// A pooler that pools so.
     pub(crate) fn start_pooling(mode: PoolMode) -> Option<Self> {
         Self::start_changed(Kind::Pgbouncer, Scratch::new(), |config| {
             config.pool_mode = mode;
@@ -198,7 +196,6 @@ impl Server {
         self.url_with(self.password())
     }
 
-    /// Its URL with another password.
     pub(crate) fn url_with(&self, password: &str) -> String {
         let scheme = match self.protocol() {
             Protocol::Mysql => "mysql",
@@ -232,7 +229,6 @@ impl Server {
         }
     }
 
-    /// A short run against it.
     pub(crate) fn compare<'a>(&self, scratch: &'a Scratch) -> Looptax<'a> {
         compare(scratch)
             .args([self.url(), "--yes".to_owned()])

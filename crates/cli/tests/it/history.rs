@@ -69,7 +69,6 @@ fn a_history_that_cannot_be_written_costs_no_record() {
     assert!(scratch.work().join("a.json").exists());
 }
 
-/// The record in a file.
 fn read(scratch: &Scratch, name: &str) -> Value {
     serde_json::from_slice(&fs::read(scratch.work().join(name)).unwrap()).unwrap()
 }

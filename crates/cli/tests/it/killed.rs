@@ -12,7 +12,6 @@ use rustix::process::Signal;
 
 use crate::fixture::{SHORT, compare, is_installed};
 
-/// Priming takes this many requests.
 const PRIMING: u64 = 20;
 
 #[track_caller]

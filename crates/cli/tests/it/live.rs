@@ -21,7 +21,6 @@ const OPEN: &str = "\u{1b}[?1049h";
 const MEASURING: &str = "loses)";
 const CLOSE: &str = "\u{1b}[?1049l";
 
-/// looptax on a terminal.
 struct OnTerminal {
     master: File,
     name: CString,

@@ -133,7 +133,6 @@ fn until_ended(compare: Looptax<'_>) -> Running<'_> {
         .spawn()
 }
 
-/// One on somebody's Redis.
 fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running<'a> {
     let run = compare(scratch)
         .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])

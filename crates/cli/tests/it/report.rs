@@ -24,7 +24,6 @@ fn measured() -> Scratch {
     scratch
 }
 
-/// What the script draws.
 #[track_caller]
 fn data(page: &str) -> Value {
     let (_, after) = page.split_once("id=\"data-0\">").unwrap();

@@ -43,7 +43,6 @@ impl Ruled {
         self.admin.execute(sql).unwrap();
     }
 
-    /// Puts rules into force.
     pub(crate) fn rule(&mut self, rules: &str) {
         fs::write(&self.hba, rules).unwrap();
         let loaded = "SELECT pg_conf_load_time()::text";

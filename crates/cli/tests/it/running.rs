@@ -79,7 +79,6 @@ fn what_write_writes_to_redis_is_gone_afterwards() {
     assert_eq!(server.redis(&["DBSIZE"]), "1");
 }
 
-/// How often anybody changed anything.
 fn mariadb_changes(server: &Server) -> Vec<String> {
     server.column(
         "SELECT CONCAT(VARIABLE_NAME, '=', VARIABLE_VALUE) FROM information_schema.GLOBAL_STATUS \

@@ -26,7 +26,6 @@ fn percent() -> String {
     encoded.collect()
 }
 
-/// As a keyword's value.
 fn quoted() -> String {
     format!("'{}'", SECRET.replace('\\', "\\\\").replace('\'', "\\'"))
 }

@@ -23,10 +23,8 @@ struct Words {
     answers: Vec<Vec<u8>>,
 }
 
-/// What came.
 #[derive(Default)]
 struct Heard {
-    /// Connections over TCP.
     over_tcp: AtomicUsize,
     /// Messages that no answer was given to.
     unanswered: AtomicUsize,

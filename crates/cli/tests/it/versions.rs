@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 use crate::fixture::{exe, saved};
 use crate::record::{analyze, check_against_schema};
 
-/// Commands that read a record.
 const READERS: [&[&str]; 5] = [
     &["analyze", "r.json"],
     &["analyze", "r.json", "--md", "-"],

@@ -22,25 +22,19 @@ const MOST_NAME_CHARS: usize = 64;
 /// A collector's address. `{}` shows it without its password.
 #[derive(Debug, Clone)]
 pub struct Destination {
-    /// What is there.
     pub place: Place,
     shown: String,
 }
 
-/// What is at a destination.
 #[derive(Debug, Clone)]
 pub enum Place {
-    /// A ClickHouse, over HTTP.
     ClickHouse(ClickHouseAt),
-    /// A PostgreSQL.
     Postgres(PostgresAt),
     /// A folder that gets a file per report.
     Folder(PathBuf),
-    /// Standard output.
     Output,
 }
 
-/// A ClickHouse's address.
 #[derive(Debug, Clone)]
 pub struct ClickHouseAt {
     /// Name or IP address; an IPv6 address in brackets.
@@ -53,7 +47,6 @@ pub struct ClickHouseAt {
     pub(crate) is_sealed: bool,
 }
 
-/// A PostgreSQL's address.
 #[derive(Debug, Clone)]
 pub struct PostgresAt {
     pub(crate) address: Address,

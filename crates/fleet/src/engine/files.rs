@@ -22,7 +22,6 @@ pub(super) struct Folder {
     path: PathBuf,
 }
 
-/// Standard output.
 #[derive(Debug)]
 pub(super) struct Printed;
 

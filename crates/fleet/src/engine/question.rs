@@ -5,13 +5,11 @@ use crate::column::{Column, Kind, Row};
 
 use super::views::{VIEWS, View};
 
-/// Most rows of one answer.
 pub(super) const MOST_ROWS: u32 = 1_000_000;
 
 /// A question to one of [`VIEWS`].
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Question<'a> {
-    /// The view's name.
     pub view: &'a str,
     /// Columns; all of them where none is named.
     pub columns: &'a [&'a str],
@@ -26,7 +24,6 @@ pub struct Question<'a> {
 #[derive(Debug, Clone, Copy)]
 pub struct Only<'a> {
     pub column: &'a str,
-    /// The value.
     pub is: &'a str,
 }
 
@@ -39,7 +36,6 @@ pub enum Order<'a> {
     Down(&'a str),
 }
 
-/// An answer.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Rows {
     /// The columns that were asked for.
@@ -105,7 +101,6 @@ impl Question<'_> {
         Ok((columns, sql))
     }
 
-    /// Most rows of the answer.
     pub(super) fn n_rows(&self) -> u32 {
         match self.limit {
             0 => MOST_ROWS,

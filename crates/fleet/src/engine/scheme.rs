@@ -6,7 +6,6 @@ use crate::FleetError;
 /// The version of tables and views together; a later one is reached by migrations.
 pub(super) const VERSION: u32 = 1;
 
-/// How tables are made.
 #[derive(Debug, Clone, Default)]
 pub struct InitOptions {
     /// ClickHouse's cluster over which tables are replicated and distributed.

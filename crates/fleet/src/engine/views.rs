@@ -8,11 +8,9 @@ use crate::sent::verdicts::VERDICTS;
 #[derive(Debug, Clone, Copy)]
 pub struct View {
     pub name: &'static str,
-    /// What a row is.
     pub doc: &'static str,
     /// The table whose columns come first, if there is one.
     pub table: Option<&'static Table>,
-    /// Its other columns.
     pub more: &'static [Column],
 }
 

@@ -10,7 +10,6 @@ use crate::batch::Batch;
 /// Most rows of one insert: an engine takes them as fast as it takes more, and less has to be sent again.
 const ROWS_AT_ONCE: usize = 10_000;
 
-/// What an engine does.
 pub(super) trait Engine {
     fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError>;
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError>;

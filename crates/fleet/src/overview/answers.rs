@@ -16,7 +16,6 @@ const MOST_LISTED: u32 = 10_000;
 /// Levels that an interval may have.
 const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 
-/// All that is asked.
 #[derive(Debug, Default)]
 pub struct Answers {
     /// Clients over TCP, the busiest first.
@@ -34,13 +33,9 @@ pub struct Answers {
 /// A client of a machine over TCP.
 #[derive(Debug, Clone)]
 pub struct Payer {
-    /// The machine's number.
     pub host_id: String,
-    /// Its name.
     pub host: String,
-    /// The client's program.
     pub client: String,
-    /// The server's kind.
     pub server: String,
     pub connections: u64,
     /// Requests per second.
@@ -56,11 +51,8 @@ pub struct Payer {
 /// What TCP adds to a request of a machine's server.
 #[derive(Debug, Clone)]
 pub struct Measured {
-    /// The machine's number.
     pub host_id: String,
-    /// Its name.
     pub host: String,
-    /// The server's kind.
     pub server: String,
     pub server_version: String,
     /// Kernel release.
@@ -70,11 +62,9 @@ pub struct Measured {
     pub virtualised: String,
     /// CPU time, in µs.
     pub cpu_us: Estimate,
-    /// The same with its variance.
     pub effect: Effect,
 }
 
-/// Machines alike.
 #[derive(Debug, Clone)]
 pub struct Machines {
     /// Kernel release.
@@ -82,7 +72,6 @@ pub struct Machines {
     pub cpu_model: String,
     /// `yes`, `no`, or empty.
     pub virtualised: String,
-    /// How many.
     pub hosts: u64,
     /// Their requests over TCP, per second.
     pub tcp_requests_per_s: f64,
@@ -105,7 +94,6 @@ impl Answers {
     }
 }
 
-/// What the newest reports say.
 fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
     let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
     let by_days = [Order::Down("days"), Order::Up("host")];

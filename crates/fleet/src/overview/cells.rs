@@ -7,7 +7,6 @@ use crate::engine::Rows;
 #[derive(Debug)]
 pub struct Listed<T> {
     pub rows: Vec<T>,
-    /// Whether there are more.
     pub is_cut: bool,
 }
 

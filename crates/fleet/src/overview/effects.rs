@@ -8,13 +8,11 @@ use looptax_model::stats::meta::{Effect, Pooled, Spread, benjamini_hochberg, gro
 use super::answers::Measured;
 use super::saved::{ALPHA, saved};
 
-/// Most groups of a condition.
 const MOST_GROUPS: usize = 12;
 
 /// What a machine is called in its group.
 type Label = fn(&Measured) -> String;
 
-/// What groups are made by.
 const CONDITIONS: [(&str, Label); 5] = [
     ("server", |it| it.server.clone()),
     ("server version", |it| {

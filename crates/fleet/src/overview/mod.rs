@@ -21,9 +21,7 @@ pub use machine::machines;
 /// How much of each list is kept.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// Pairs and clients worth moving.
     pub first: usize,
-    /// Rows of every other list.
     pub rows: usize,
 }
 

@@ -2,10 +2,8 @@
 
 use looptax_model::stats::Estimate;
 
-/// Level of all intervals.
 pub(super) const ALPHA: f64 = 0.05;
 
-/// The form that is saved.
 pub(super) fn saved(estimate: &Estimate) -> looptax_model::record::Estimate {
     let finite = |end: f64| Some(end).filter(|it| it.is_finite());
     looptax_model::record::Estimate {

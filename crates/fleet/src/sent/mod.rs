@@ -11,7 +11,6 @@ use crate::column::Value;
 /// What every row says of who sent it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Sender {
-    /// This report's own number.
     pub report_id: String,
     /// The machine's number, see [`crate::host_id`].
     pub host_id: String,

@@ -100,7 +100,6 @@ pub const REPORTS: Table = Table {
 pub struct Extent {
     pub findings: usize,
     pub verdicts: usize,
-    /// Findings that are left out.
     pub left_out: usize,
 }
 

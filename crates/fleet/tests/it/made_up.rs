@@ -110,7 +110,6 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
     }
 }
 
-/// A record with one verdict.
 pub(crate) fn record(id: &str, verdict: Verdict) -> Record {
     let target = Target {
         kind: "mariadb".to_owned(),
@@ -175,7 +174,6 @@ fn tax(verdict: Verdict) -> Tax {
     }
 }
 
-/// A whole report.
 pub(crate) fn batch(rng: &mut Xoshiro256PlusPlus, n: u64, names: &Names) -> Batch {
     let n_clients = rng.next_u32() as usize % 20;
     let seen = Seen {

@@ -38,20 +38,17 @@ pub enum Variables {
     Own(&'static [&'static str]),
 }
 
-/// A question for a program.
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
     /// What the program is called by: some look at it.
     pub name: Option<OsString>,
     pub words: Vec<OsString>,
     pub variables: Variables,
-    /// How long it may take.
     pub within: Duration,
     /// Set when somebody wants to end.
     pub stop: Option<&'a AtomicBool>,
 }
 
-/// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
     /// Its exit code; `None` if a signal ended it.

@@ -67,7 +67,6 @@ pub enum ProgramError {
     /// The program printed more than is read.
     #[error("{} printed more than {} MB", path.display(), limit_bytes >> 20)]
     TooMuch { path: PathBuf, limit_bytes: usize },
-    /// Somebody wanted to end.
     #[error("stopped while {} ran", path.display())]
     Stopped { path: PathBuf },
 }

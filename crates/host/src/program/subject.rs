@@ -22,18 +22,13 @@ const MOST_BYTES: u64 = 1 << 20;
 /// What the kernel writes behind the path of a file that was removed.
 const REMOVED: &str = " (deleted)";
 
-/// Whose a process is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
-    /// Its user.
     pub uid: u32,
-    /// Its group.
     pub gid: u32,
-    /// Its further groups.
     pub groups: Vec<u32>,
 }
 
-/// A process, held.
 #[derive(Debug)]
 pub struct Subject {
     pub(super) pid: u32,
@@ -80,12 +75,10 @@ impl Subject {
         })
     }
 
-    /// Whose it is.
     pub fn owner(&self) -> &Owner {
         &self.owner
     }
 
-    /// The path of its program.
     pub fn path(&self) -> &Path {
         &self.program.path
     }

@@ -48,13 +48,11 @@ impl From<io::Error> for Refused {
 pub(super) struct Held {
     /// Opened with `O_PATH`.
     pub(super) fd: OwnedFd,
-    /// As it was judged.
     pub(super) stat: Stat,
     /// Its path without links.
     pub(super) path: PathBuf,
 }
 
-/// The rules of a walk.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Whether root's files in a folder that everybody may write, and where only owners may delete, count as root's

@@ -7,15 +7,12 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// A word for it.
     pub name: String,
-    /// The figure.
     pub says: Says,
     /// As it was stated, or the figures that it is made of.
     pub words: String,
 }
 
-/// What a figure says.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum Says {
@@ -29,30 +26,22 @@ pub enum Says {
     UnixTimePct(f64),
     /// Percent of the whole, from and to: no matter of the transport.
     SharePct {
-        /// The least.
         lo: f64,
-        /// The most.
         hi: f64,
     },
     /// Time over TCP as so many times the socket's, to the last digit that was stated: 3.7 to 0.1.
     TcpTimes {
-        /// How many times.
         times: f64,
         /// What the last digit that was stated is worth.
         digit: f64,
     },
     /// Requests per second of each.
     Rates {
-        /// On the socket.
         unix: f64,
-        /// Over TCP.
         tcp: f64,
     },
-    /// How long each takes.
     Times {
-        /// On the socket.
         unix: f64,
-        /// Over TCP.
         tcp: f64,
     },
 }
@@ -60,11 +49,8 @@ pub enum Says {
 /// The other arm's cost over the baseline's: the least and the most that round to what was published.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ratios {
-    /// The least.
     pub lo: f64,
-    /// As it was stated.
     pub value: f64,
-    /// The most.
     pub hi: f64,
 }
 

@@ -12,7 +12,6 @@ use serde::Deserialize;
 
 use super::figures::plain;
 
-/// What a claim is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Effect {
@@ -27,12 +26,10 @@ pub enum Effect {
     Spread,
 }
 
-/// What was found.
 #[derive(Debug)]
 pub struct Found {
     /// Cost of the other arm over that of the baseline.
     pub ratio: Figure,
-    /// Each arm by itself.
     pub sides: [ReplaySide; 2],
 }
 

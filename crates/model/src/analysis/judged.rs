@@ -34,7 +34,6 @@ pub struct Question<'a> {
     pub invalid: Vec<String>,
     /// The look the run stopped at, from 0; `None` when it was broken off.
     pub look: Option<u32>,
-    /// Whether more looks were planned.
     pub stopped_early: bool,
 }
 
@@ -51,7 +50,6 @@ pub struct Judged {
     pub stalls: Vec<Stall>,
 }
 
-/// Judges one pair of arms.
 pub fn judge(question: &Question) -> Judged {
     let Question {
         raw,

@@ -17,7 +17,6 @@ pub struct Ending {
     pub invalid: Vec<String>,
     /// The interim analysis it stopped at, from 0; `None` when it was broken off.
     pub look: Option<u32>,
-    /// Two-sided level of every interval.
     pub alpha: f64,
     /// Whether more interim analyses were planned.
     pub stopped_early: bool,

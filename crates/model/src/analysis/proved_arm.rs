@@ -13,7 +13,6 @@ pub struct ProvedArm {
     pub endpoint: String,
     /// Whether every connection was proved; `false` makes the comparison invalid.
     pub verified: bool,
-    /// What the proof found.
     pub proof: Proof,
 }
 

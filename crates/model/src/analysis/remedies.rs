@@ -150,7 +150,6 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
     }
 }
 
-/// Which epochs are looked at.
 #[derive(Clone, Copy)]
 enum Epochs {
     All,

@@ -20,7 +20,6 @@ const MOST_UNATTRIBUTED: f64 = 0.03;
 const MOST_APART: f64 = 0.1;
 /// Fewer epochs give no interval: that of two reaches 13 standard errors to each side, and says nothing.
 const LEAST_EPOCHS: usize = 3;
-/// Two-sided level of every interval.
 const ALPHA: f64 = 0.05;
 
 /// Fills in the figures of everything that was sampled beside the comparison's own epochs.
@@ -131,7 +130,6 @@ fn ns_to_us(ns: Option<&u64>) -> f64 {
     ns.copied().unwrap_or_default() as f64 / 1e3
 }
 
-/// By side, epoch by epoch.
 type Amounts = [Vec<f64>; 2];
 
 fn amounts(epochs: &[SampledEpoch], amount: impl Fn(&SampledEpoch, usize) -> f64) -> Amounts {

@@ -203,7 +203,6 @@ impl Point {
         }
     }
 
-    /// Says what to do.
     #[must_use]
     pub fn with_next(mut self, next: impl Into<String>) -> Self {
         self.next = Some(next.into());

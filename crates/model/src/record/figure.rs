@@ -95,7 +95,6 @@ impl Figure {
         })
     }
 
-    /// No figure, for this reason.
     pub fn missing(reason: impl Into<String>) -> Self {
         Self::Missing(Missing { na: reason.into() })
     }

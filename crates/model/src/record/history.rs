@@ -8,25 +8,19 @@ use crate::record::{Client, Comparison, Direction, Estimate, Placement, Record, 
 /// A run, without its raw data.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PastRun {
-    /// The record's own name.
     pub id: String,
-    /// What its user called it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub label: Option<String>,
     /// Start, RFC 3339.
     pub started_at: String,
     /// Where the record was saved, as an absolute path; `None` where it was printed only.
     pub path: Option<String>,
-    /// looptax that measured.
     pub looptax_version: String,
-    /// Its method.
     #[serde(deserialize_with = "Version::read")]
     pub method_version: u32,
     /// The kernel.
     pub kernel: String,
-    /// The command line, passwords removed.
     pub command: Vec<String>,
-    /// Whether it was broken off.
     pub interrupted: bool,
     /// Its verdicts, in the record's order.
     pub verdicts: Vec<PastVerdict>,
@@ -35,28 +29,20 @@ pub struct PastRun {
 /// What one arm cost over the baseline.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct PastVerdict {
-    /// Kind of server.
     pub kind: String,
-    /// Its version.
     pub version: String,
     /// The workload's name; of an application the page that was asked for.
     pub workload: String,
     /// Connections per arm.
     #[serde(deserialize_with = "AtLeastOne::read")]
     pub connections: u32,
-    /// The placement asked for.
     pub placement: Placement,
-    /// How the load generator waited.
     pub client: Client,
-    /// The baseline.
     pub baseline: String,
-    /// The other arm.
     pub arm: String,
     /// Throughput lost, percent; `None` where there is no figure.
     pub throughput_pct: Option<Estimate>,
-    /// The verdict.
     pub verdict: Verdict,
-    /// Who loses.
     pub direction: Option<Direction>,
 }
 

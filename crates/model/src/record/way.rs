@@ -28,7 +28,6 @@ pub enum Way {
 }
 
 impl Way {
-    /// Whether it pays for TCP.
     pub const fn is_tcp(self) -> bool {
         !matches!(self, Self::Unix)
     }

@@ -30,13 +30,11 @@ impl Side {
 /// A short time in which exactly one arm ran.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Slice {
-    /// The arm that ran.
     pub side: Side,
     /// Requests answered in the active window.
     pub completions: u64,
     /// Of these, in its first 10 ms ([`crate::stats::EARLY_NS`]); 0 in all slices where not counted apart.
     pub early: u64,
-    /// Length of the active window.
     pub active_ns: u64,
     /// Requests in flight at its end, answered afterwards.
     pub drained: u64,
@@ -74,7 +72,6 @@ pub struct Noise {
     pub steal_ticks: f64,
     /// Soft interrupts: the loopback's own work is booked here.
     pub softirq_ticks: f64,
-    /// User, nice and system time.
     pub busy_ticks: f64,
     /// Our own share of the busy time; `None` where it could not be read.
     pub own_ticks: Option<f64>,

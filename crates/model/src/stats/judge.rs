@@ -28,7 +28,6 @@ use crate::stats::verdict::{Direction, Reason, UncertainSize, Verdict};
 /// Everything that is said about one comparison. Positive: the other arm loses.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Judgement {
-    /// The verdict on the throughput.
     pub verdict: Verdict,
     /// Who loses, when somebody is known to.
     pub direction: Option<Direction>,

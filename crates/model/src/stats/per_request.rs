@@ -10,7 +10,6 @@ use crate::stats::moments::{mean, variance};
 /// A difference, and how often there is such a one by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Difference {
-    /// Other less baseline.
     pub estimate: Estimate,
     /// Two-sided; `None` where it cannot be said.
     pub p: Option<f64>,

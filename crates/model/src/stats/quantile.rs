@@ -11,10 +11,8 @@ use statrs::function::beta::beta_reg;
 use crate::stats::epoch::{Epoch, Side};
 use crate::stats::estimate::Estimate;
 
-/// The quantiles that are reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantile {
-    /// The median.
     P50,
     /// 90 %.
     P90,
@@ -41,7 +39,6 @@ impl Quantile {
         }
     }
 
-    /// The quantile as a fraction.
     pub fn fraction(self) -> f64 {
         self.permille() as f64 / 1000.0
     }

@@ -23,7 +23,6 @@ struct Span {
     name: &'static str,
     lo: f64,
     hi: f64,
-    /// Whether the ends are outside.
     is_open: (bool, bool),
 }
 
@@ -67,7 +66,6 @@ impl fmt::Display for Span {
     }
 }
 
-/// Numbers in whatever holds them.
 trait Numbers {
     /// The first one that is so.
     fn find(&self, is_so: &dyn Fn(f64) -> bool) -> Option<String>;
@@ -173,7 +171,6 @@ ranges! {
     Percent: "number", "a share in percent", 0.0, 100.0, (false, false);
     /// A share that is neither nothing nor the whole.
     ProperPercent: "number", "a limit in percent", 0.0, 100.0, (true, true);
-    /// A correlation.
     Correlation: "number", "a correlation", -1.0, 1.0, (false, false);
     /// Any figure: a difference, a percentage of change, a logarithm.
     Real: "number", "a figure", -MOST, MOST, (false, false);
@@ -189,7 +186,6 @@ ranges! {
     AtLeastOne: "integer", "a number of connections, statements or commands", 1.0, 16_777_216.0, (false, false);
     /// A position in a list of the same record.
     Index: "integer", "a position in a list", 0.0, 16_777_216.0, (false, false);
-    /// The number of a core.
     Core: "integer", "the number of a core", 0.0, 65_535.0, (false, false);
     /// A process of this machine; 0 stands for one of another namespace.
     ///

@@ -25,11 +25,9 @@ const PRECISE_HALF_WIDTH: f64 = 0.01;
 pub struct InterimAnalysis {
     /// Position among the interim analyses, from 0.
     pub idx: usize,
-    /// Epochs there must be.
     pub n_epochs: usize,
     /// The two-sided level of every interval made at this interim analysis.
     pub alpha: f64,
-    /// Whether no interim analysis follows.
     pub is_last: bool,
 }
 
@@ -95,12 +93,10 @@ impl InterimAnalyses {
     }
 }
 
-/// Why a run stops.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum StopCause {
     /// The interval excludes zero.
     ExcludesZero,
-    /// The interval lies inside ±δ.
     InsideDelta,
     /// It was the last interim analysis.
     Last,
@@ -113,7 +109,6 @@ pub enum StopCause {
 pub enum Decision {
     /// Run on to the next interim analysis.
     Continue,
-    /// End here.
     Stop(StopCause),
 }
 

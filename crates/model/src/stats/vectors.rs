@@ -16,7 +16,6 @@ pub(crate) fn close(found: f64, expected: f64, tolerance: f64) {
     );
 }
 
-/// The whole file.
 pub(crate) fn load() -> Value {
     serde_json::from_str(include_str!("../../tests/stat_vectors.json")).unwrap()
 }

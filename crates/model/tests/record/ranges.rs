@@ -54,7 +54,6 @@ fn every_number_of_every_form_has_two_ends() {
     }
 }
 
-/// Pointers to all numbers.
 fn numbers(value: &Value, at: &str, found: &mut Vec<String>) {
     match value {
         Value::Number(_) => found.push(at.to_owned()),

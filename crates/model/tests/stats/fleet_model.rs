@@ -6,7 +6,6 @@ use looptax_model::stats::meta::Effect;
 use rand_distr::{ChiSquared, Distribution, StandardNormal, StudentT};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// The generator of all fleets.
 pub(crate) type Rng = Xoshiro256PlusPlus;
 
 /// How true effects lie around their mean.
@@ -30,7 +29,6 @@ pub(crate) struct Errors {
     pub(crate) freedom: f64,
 }
 
-/// Hosts of one kind.
 #[derive(Clone, Copy)]
 pub(crate) struct Kind {
     pub(crate) mean: f64,
@@ -39,7 +37,6 @@ pub(crate) struct Kind {
     pub(crate) errors: Errors,
 }
 
-/// A standard normal number.
 pub(crate) fn normal(rng: &mut Rng) -> f64 {
     StandardNormal.sample(rng)
 }

@@ -29,7 +29,6 @@ impl Rng {
         (self.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// About standard normal: twelve uniforms.
     fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.uniform()).sum::<f64>() - 6.0
     }
@@ -95,7 +94,6 @@ impl Model {
     }
 }
 
-/// A cloud machine.
 pub(crate) const CLOUD: Model = Model {
     theta: 0.0,
     drift_sd: 0.006,

@@ -7,7 +7,6 @@ use crate::supervisor::Supervisor;
 use crate::tag;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Answers either.
 pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     let Some((_, tag)) = moved(call, supervisor.features) else {
         return Answer::GoOn;

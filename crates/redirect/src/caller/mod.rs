@@ -51,10 +51,8 @@ struct Memory {
     world: World,
 }
 
-/// Who a thread is now.
 #[derive(Debug)]
 pub(crate) struct Person {
-    /// Its process.
     pub(crate) pid: i32,
     pub(crate) identity: Identity,
     pub(crate) world: World,

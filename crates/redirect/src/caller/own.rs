@@ -12,7 +12,6 @@ use crate::sys::root::{Root, is_same_file};
 use crate::sys::{own_pid, process, socket};
 use crate::{FallbackReason, Features, SocketName};
 
-/// Who we are, for comparison.
 #[derive(Debug, Clone)]
 pub(crate) struct Own {
     pub(crate) identity: Identity,
@@ -27,7 +26,6 @@ pub(crate) struct Own {
 /// Where a thread lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct World {
-    /// In our user namespace.
     has_our_users: bool,
     /// Under our root, among our mounts.
     has_our_root: bool,
@@ -47,7 +45,6 @@ impl World {
 }
 
 impl Own {
-    /// Looks at this process.
     pub(crate) fn look() -> io::Result<Self> {
         let pid = own_pid();
         let Status {

@@ -9,10 +9,8 @@ use crate::sys::identity::Identity;
 /// What `/proc` says of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
-    /// Its process.
     pub(crate) pid: i32,
     pub(crate) identity: Identity,
-    /// Threads of its process.
     pub(crate) n_threads: u32,
     /// Filters of system calls over it; `None` before Linux 5.10.
     pub(crate) n_filters: Option<u32>,

@@ -41,7 +41,6 @@ struct Left {
     errno: i32,
 }
 
-/// How it came out.
 enum Outcome {
     /// It is none of our business, or not any more.
     Foreign,
@@ -229,10 +228,11 @@ enum Kind {
     /// No stream over TCP, of another family than the address, or connecting, connected or listening already:
     /// the kernel has an answer for that.
     Foreign,
-    /// A socket of ours.
     Moved,
     /// A TCP socket that is not connected; one that has tried before shows a port that it has given up.
-    Idle { own_port: Option<u16> },
+    Idle {
+        own_port: Option<u16>,
+    },
     /// One with an address of the program's choice.
     Bound,
 }
@@ -268,7 +268,6 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     Kind::Idle { own_port }
 }
 
-/// The address's.
 fn family(address: SocketAddr) -> i32 {
     if address.is_ipv4() {
         libc::AF_INET

@@ -21,7 +21,6 @@ const RARE: [i32; 5] = [
     libc::SO_MARK,
     libc::SO_DONTROUTE,
 ];
-/// Longest value of any.
 const MAX_COPIED_BYTES: usize = 16;
 /// Which buffer sizes the program has set itself. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
 /// `SOCK_RCVBUF_LOCK`.

@@ -124,7 +124,6 @@ impl Drop for OwnThreads {
     }
 }
 
-/// The supervisor's process.
 fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
     fork::withdraw("looptax-beside");
     for signal in NOT_OURS {

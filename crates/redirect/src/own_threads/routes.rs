@@ -12,7 +12,6 @@ use crate::{Mapping, Route, SocketName};
 
 /// Longest address in words: an IPv6 one with its port.
 const MAX_ADDRESS_BYTES: usize = 64;
-/// Longest message.
 pub(super) const MAX_BYTES: usize = MAX_ROUTES * (MAX_ADDRESS_BYTES + MAX_PATH_BYTES + 3);
 
 const PATH: u8 = b'p';

@@ -35,7 +35,6 @@ pub(super) struct Launcher<'a> {
     config: &'a ProgramsConfig,
     page: &'static Page,
     socket: &'a OwnedFd,
-    /// The process that measures.
     owner: &'a OwnedFd,
     /// The launcher as its watchdogs see it.
     own: OwnedFd,
@@ -207,7 +206,6 @@ impl Launcher<'_> {
         }
     }
 
-    /// The watchdog's process.
     fn watch(&self, tell: &OwnedFd) -> Never {
         let ProgramsConfig { config, output } = self.config;
         if let Some(output) = output {

@@ -27,7 +27,6 @@ pub(super) enum Wish {
     Leave,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(super) enum Answer {
     Started {

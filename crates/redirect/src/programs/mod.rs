@@ -38,7 +38,6 @@ pub struct Programs {
     n_routes: usize,
 }
 
-/// A program that was started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Running {
     /// Its first process.
@@ -157,7 +156,6 @@ impl Programs {
         self.page.has_taken_over.load(Ordering::SeqCst)
     }
 
-    /// Whether the launcher is gone.
     fn is_lost(&self) -> bool {
         wait::has_happened(self.socket.as_fd(), 0)
     }

@@ -27,7 +27,6 @@ use sockets::Sockets;
 /// `WAIT_KILLABLE_RECV` make them. Few live at a time.
 const MAX_UNANSWERED: usize = 1_024;
 
-/// All that answering needs.
 pub(crate) struct Supervisor {
     pub(crate) listener: Arc<Listener>,
     pub(crate) page: &'static Page,
@@ -64,7 +63,6 @@ pub(crate) struct Parts {
 /// What a call leaves to be done once the program goes on, which does not wait for it.
 #[derive(Debug, Default)]
 pub(crate) struct Rest {
-    /// What may be closed.
     pub(crate) done_with: Vec<OwnedFd>,
     /// The slice that the call counts under.
     pub(crate) slice: Option<u32>,

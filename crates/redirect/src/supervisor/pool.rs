@@ -24,10 +24,8 @@ use crate::sys::schedule;
 const N_WAITING: usize = 1;
 /// How long a call is in the works before another thread is started for the others.
 const LONG: Duration = Duration::from_millis(20);
-/// They need little.
 const STACK_BYTES: usize = 128 * 1024;
 
-/// Who is at work.
 pub(super) struct Pool {
     n_waiting: AtomicUsize,
     free_slots: Mutex<Vec<usize>>,

@@ -9,7 +9,6 @@ use crate::sys::socket;
 /// Sockets remembered, in each of two generations: the older one is forgotten when there are too many.
 const MAX_REMEMBERED: usize = 4_096;
 
-/// Some sockets.
 #[derive(Debug, Default)]
 pub(crate) struct Sockets {
     generations: Mutex<[HashSet<u64>; 2]>,

@@ -20,7 +20,6 @@ pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> i
     checked(result.into()).map(drop)
 }
 
-/// Whether something has happened already.
 pub(crate) fn has_event(queue: BorrowedFd<'_>) -> bool {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     // SAFETY: room for one event.

@@ -26,7 +26,6 @@ pub(crate) fn fork(child: impl FnOnce() -> Never) -> io::Result<i32> {
     checked(pid.into()).map(|pid| pid as i32)
 }
 
-/// What no function can return.
 #[derive(Debug)]
 pub(crate) enum Never {}
 
@@ -51,7 +50,6 @@ pub(crate) fn set_disposition(signal: i32, disposition: libc::sighandler_t) -> l
     unsafe { libc::signal(signal, disposition) }
 }
 
-/// Sends this process a signal.
 pub(crate) fn raise(signal: i32) {
     // SAFETY: numbers alone.
     unsafe { libc::kill(libc::getpid(), signal) };

@@ -21,9 +21,7 @@ pub(crate) struct Identity {
     pub(crate) euid: u32,
     /// Effective group.
     pub(crate) egid: u32,
-    /// User for files.
     pub(crate) fsuid: u32,
-    /// Group for files.
     pub(crate) fsgid: u32,
     /// Supplementary groups, sorted.
     pub(crate) groups: Vec<u32>,
@@ -114,7 +112,6 @@ pub(crate) fn take_groups(gid: u32, others: &[u32]) -> io::Result<()> {
     call(libc::SYS_setresgid, gid, gid, gid).map(drop)
 }
 
-/// Becomes a user for good.
 pub(crate) fn become_user(uid: u32) -> io::Result<()> {
     let uid = uid.into();
     call(libc::SYS_setresuid, uid, uid, uid).map(drop)

@@ -94,7 +94,6 @@ pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
     masks.fold(0, |all, mask| all | mask) >> (signal - 1) & 1 == 1
 }
 
-/// Sends a signal.
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: without details the pointer may be null.

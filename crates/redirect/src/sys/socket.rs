@@ -22,7 +22,6 @@ impl RawName {
         &self.bytes[..self.n_bytes.min(self.bytes.len())]
     }
 
-    /// The address family.
     pub(crate) fn family(&self) -> i32 {
         i32::from(u16::from_ne_bytes([self.bytes[0], self.bytes[1]]))
     }
@@ -60,7 +59,6 @@ pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<(
     checked(result.into()).map(drop)
 }
 
-/// Connects to a Unix socket.
 pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()> {
     let (bytes, n_bytes) = match to {
         SocketName::Path(path) => unix_name(path.as_os_str().as_bytes(), false),

@@ -33,7 +33,6 @@ pub(crate) fn take() -> io::Result<Timers> {
 }
 
 impl Timers {
-    /// Gives them to this process.
     pub(crate) fn restore(self) {
         for (kind, value) in KINDS.into_iter().zip(self.0) {
             // SAFETY: the structure is live; the kernel refuses no value of its own.

@@ -9,7 +9,6 @@ use super::{checked, new_fd};
 pub(crate) struct SignalSet(libc::sigset_t);
 
 impl SignalSet {
-    /// These.
     pub(crate) fn of(signals: &[i32]) -> Self {
         // SAFETY: a set that is all zeroes is made empty before it is used.
         let mut set: libc::sigset_t = unsafe { std::mem::zeroed() };
@@ -52,7 +51,6 @@ impl SignalSet {
     }
 }
 
-/// A signal that arrived.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Arrival {
     pub(crate) signal: i32,
@@ -74,12 +72,10 @@ pub(crate) fn next_signal(arrivals: BorrowedFd<'_>) -> Option<Arrival> {
     })
 }
 
-/// What happened to a child.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Change {
     /// It ended with this wait status; it is still there.
     Ended(i32),
-    /// It was stopped.
     Stopped,
 }
 
@@ -120,7 +116,6 @@ fn next_stop() -> Option<(i32, Change)> {
     (result == 0 && pid != 0).then_some((pid, Change::Stopped))
 }
 
-/// Takes an ended child away.
 pub(crate) fn reap(pid: i32) {
     // SAFETY: no status is wanted, so the pointer may be null.
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), libc::WNOHANG) };

@@ -58,7 +58,6 @@ fn trials() -> Vec<Trial> {
     trials
 }
 
-/// A test of this name.
 fn trial(name: &str, test: impl FnOnce() + Send + 'static) -> Trial {
     Trial::test(name, move || {
         test();

@@ -81,7 +81,6 @@ pub(crate) fn set(fd: RawFd, level: i32, name: i32, value: &[u8]) -> i64 {
     number(unsafe { libc::setsockopt(fd, level, name, place, n) }.into())
 }
 
-/// Result and value.
 pub(crate) fn get(fd: RawFd, level: i32, name: i32, room: usize) -> (i64, Vec<u8>) {
     let mut value = vec![0_u8; room];
     let mut n = room as u32;

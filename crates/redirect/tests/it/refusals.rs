@@ -14,7 +14,6 @@ use crate::server::Server;
 use crate::supervise::Run;
 use crate::{raw, trial};
 
-/// A user of nobody.
 pub(crate) const NOBODY: u32 = 65_534;
 
 pub(crate) fn trials() -> Vec<Trial> {
@@ -117,7 +116,6 @@ fn stale() {
     stays(&blocking(&server).route(server.tcp, &old), "Refused:1");
 }
 
-/// Root's is always taken.
 fn stranger() {
     let server = Server::start();
     // SAFETY: it takes nothing and cannot fail.

@@ -88,7 +88,6 @@ impl Bound {
         }
     }
 
-    /// Starts to serve.
     pub(crate) fn serve(self) -> Server {
         let (n_tcp, n_unix) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
         let (listener, count) = (self.tcp_listener, Arc::clone(&n_tcp));

@@ -31,13 +31,11 @@ impl Run {
         Self::itself(&[&["client"], words].concat())
     }
 
-    /// This program, with these arguments.
     pub(crate) fn itself(words: &[&str]) -> Self {
         let exe = std::env::current_exe().unwrap();
         Self::command(&[&[exe.to_str().unwrap()], words].concat())
     }
 
-    /// Any command.
     pub(crate) fn command(words: &[&str]) -> Self {
         Self {
             args: words.iter().map(|it| (*it).to_owned()).collect(),
@@ -115,7 +113,6 @@ impl Run {
         command
     }
 
-    /// Runs to the end.
     #[track_caller]
     pub(crate) fn run(&self) -> Done {
         let output = self.to_command().output().unwrap();
@@ -123,7 +120,6 @@ impl Run {
     }
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub(crate) struct Done {
     pub(crate) output: Output,

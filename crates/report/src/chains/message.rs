@@ -6,7 +6,6 @@
 #[derive(Debug, Default)]
 pub(super) struct Message(Vec<u8>);
 
-/// Kinds of fields.
 const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
 

@@ -10,12 +10,9 @@ pub use pprof::pprof;
 /// A call chain of one arm.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Chain {
-    /// Kind of server.
     pub target: String,
-    /// The workload's name.
     pub workload: String,
     pub connections: u32,
-    /// The arm's name.
     pub arm: String,
     /// The process and its functions, the outermost first, with `;` between them.
     pub folded: String,

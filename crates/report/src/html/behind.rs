@@ -44,7 +44,6 @@ pub(super) fn series(title: &str, axis: &'static str, series: &Series, out: &mut
     });
 }
 
-/// The percentiles of every arm.
 pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
     out.folded("Table", |out| {
         out.table("Latency by percentile", |out| {

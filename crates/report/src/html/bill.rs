@@ -18,14 +18,11 @@ pub(super) const PARTS: [&str; 3] = [
 /// by more than this share of it, both ends worked at once.
 const MOST_OVERLAP: f64 = 0.05;
 
-/// One arm's bill.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ArmBill {
-    /// The arm's index.
     pub(super) arm_idx: usize,
     /// The parts in their unit, rounded to what is shown.
     pub(super) parts: [f64; 3],
-    /// Their sum: the mean latency.
     pub(super) total: f64,
 }
 

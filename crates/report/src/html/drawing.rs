@@ -18,7 +18,6 @@ pub(super) fn open_picture((width, height): (f64, f64), said: &str, out: &mut Ma
     );
 }
 
-/// Ends it.
 pub(super) fn close_picture(out: &mut Markup) {
     out.close("svg").close("div");
 }
@@ -35,7 +34,6 @@ pub(super) fn line([from, to]: [(f64, f64); 2], colour: &str, out: &mut Markup) 
     out.open("line", &drawn).close("line");
 }
 
-/// Words at a place.
 pub(super) fn words((x, y): (f64, f64), anchor: &str, words: &str, out: &mut Markup) {
     let [x, y] = [x, y].map(|at| format!("{at:.1}"));
     let drawn = [

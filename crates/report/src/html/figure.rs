@@ -2,7 +2,6 @@
 
 use super::markup::Markup;
 
-/// What a figure needs.
 pub(super) struct Figure<'a> {
     pub(super) kind: &'static str,
     pub(super) idx: usize,

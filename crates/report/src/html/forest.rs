@@ -17,7 +17,6 @@ const AXIS: f64 = 44.0;
 const N_TICKS: u32 = 4;
 /// Characters of a name that fit beside the plot.
 const MOST_CHARS: usize = 34;
-/// Half of a mean's mark.
 const HALF: f64 = 4.0;
 
 /// Draws the groups; one alone is no comparison.

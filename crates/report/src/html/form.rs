@@ -67,7 +67,6 @@ pub(super) struct PointDrawn {
     pub(super) figure: FigureDrawn,
 }
 
-/// Everything about one comparison.
 #[derive(Debug, Serialize)]
 pub(super) struct ComparisonDrawn {
     pub(super) place: String,
@@ -106,7 +105,6 @@ pub(super) struct ChainsDrawn {
     pub(super) ns: [Vec<u64>; 2],
 }
 
-/// The percentiles of an arm.
 #[derive(Debug, Serialize)]
 pub(super) struct TailDrawn {
     pub(super) arm: String,
@@ -121,7 +119,6 @@ pub(super) struct PercentileDrawn {
     pub(super) figure: FigureDrawn,
 }
 
-/// What the other arm adds.
 #[derive(Debug, Serialize)]
 pub(super) struct AddedDrawn {
     pub(super) arm: String,

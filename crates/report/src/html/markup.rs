@@ -19,7 +19,6 @@ pub(super) struct Markup {
 }
 
 impl Markup {
-    /// Opens an element.
     pub(super) fn open(&mut self, name: &'static str, attributes: &[Attribute]) -> &mut Self {
         self.out.push('<');
         self.out.push_str(name);
@@ -36,7 +35,6 @@ impl Markup {
         self
     }
 
-    /// Closes an element.
     pub(super) fn close(&mut self, name: &'static str) -> &mut Self {
         let _ = writeln!(self.out, "</{name}>");
         self
@@ -71,7 +69,6 @@ impl Markup {
         self.close("tr")
     }
 
-    /// The head of a table.
     pub(super) fn head<S: AsRef<str>>(&mut self, cells: &[S]) -> &mut Self {
         self.open("thead", &[]).open("tr", &[]);
         for cell in cells {

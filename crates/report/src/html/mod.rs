@@ -201,7 +201,6 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     out.close("section");
 }
 
-/// The JSON for the script.
 fn drawn(shown: &Shown, story: &Story) -> String {
     let groups: Vec<&GroupStory> = story.servers.iter().flat_map(|it| &it.groups).collect();
     let sweeps = groups

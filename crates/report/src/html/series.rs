@@ -8,10 +8,8 @@ use super::markup::TEXT;
 use crate::words::row::is_usable;
 use crate::words::sweep::LEAST_POINTS;
 
-/// Series over one axis.
 #[derive(Debug)]
 pub(super) struct Sweep {
-    /// What the axis counts.
     pub(super) axis: &'static str,
     /// The arms, cleaned, in their order.
     pub(super) arms: Vec<String>,
@@ -22,7 +20,6 @@ pub(super) struct Sweep {
 #[derive(Debug)]
 pub(super) struct Series {
     pub(super) name: &'static str,
-    /// What its axis counts.
     pub(super) unit: &'static str,
     /// Whether it spans orders of magnitude.
     pub(super) is_log: bool,
@@ -36,7 +33,6 @@ pub(super) struct Point {
     pub(super) arm: String,
     /// The figure in the unit of the series.
     pub(super) figure: Estimate,
-    /// The figure in words.
     pub(super) text: String,
 }
 

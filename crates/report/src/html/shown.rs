@@ -8,7 +8,6 @@ use looptax_model::record::Record;
 #[derive(Debug)]
 pub struct Shown<'a> {
     pub record: &'a Record,
-    /// The name of its file.
     pub name: &'a str,
     /// What is shown of each comparison, in their order.
     pub details: Vec<Detail>,
@@ -43,7 +42,6 @@ pub struct ChainsShown {
 pub struct FrameShown {
     /// How many frames called it, one after the other.
     pub depth: u32,
-    /// Its name's index.
     pub name: u32,
     /// CPU time in itself and not in what it calls, `[baseline, other]`.
     pub ns: [u64; 2],
@@ -71,7 +69,6 @@ pub struct EpochShown {
 /// How long the requests of an arm took.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Distribution {
-    /// Requests.
     pub n: u64,
     /// In rising order.
     pub percentiles: Vec<PercentileShown>,
@@ -82,10 +79,8 @@ pub struct Distribution {
 pub struct PercentileShown {
     /// Which one: 99.9.
     pub pct: f64,
-    /// The latency.
     pub us: f64,
     /// The lower end of its interval, as if requests were independent.
     pub lo_us: Option<f64>,
-    /// The upper end.
     pub hi_us: Option<f64>,
 }

@@ -39,7 +39,6 @@ pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
 
 /// Where things are.
 struct Plot {
-    /// Between two points.
     step: f64,
     /// Requests per second at the top.
     most_per_s: f64,

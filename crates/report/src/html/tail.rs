@@ -11,10 +11,8 @@ use crate::words::row::is_usable;
 /// Rows of the table; the chart has more.
 pub(super) const IN_TABLE: [f64; 8] = [50.0, 75.0, 90.0, 95.0, 99.0, 99.5, 99.9, 99.99];
 
-/// Percentiles that a record holds.
 const RECORDED: [f64; 4] = [50.0, 90.0, 99.0, 99.9];
 
-/// The percentiles of one arm.
 #[derive(Debug)]
 pub(super) struct ArmTail {
     pub(super) arm: String,

@@ -19,7 +19,6 @@ pub(super) enum Unit {
 }
 
 impl Unit {
-    /// The unit of a comparison.
     pub(super) fn for_comparison(comparison: &Comparison) -> Self {
         match &comparison.workload.stream {
             _ if comparison.commands.is_some() => Self::Run,

@@ -13,7 +13,6 @@ use crate::terminal::Style;
 /// meaning of its own.
 pub(super) const COLORS: [Color; 2] = [Color::Cyan, Color::Yellow];
 
-/// The area being filled.
 pub(super) struct Rows<'a> {
     pub(super) style: Style,
     area: Rect,
@@ -35,12 +34,10 @@ impl<'a> Rows<'a> {
         }
     }
 
-    /// Columns.
     pub(super) fn width(&self) -> usize {
         usize::from(self.area.width)
     }
 
-    /// Rows that are free.
     pub(super) fn left(&self) -> u16 {
         self.area.height.saturating_sub(self.next + self.kept)
     }
@@ -50,22 +47,18 @@ impl<'a> Rows<'a> {
         self.kept = rows;
     }
 
-    /// A line of words.
     pub(super) fn words(&mut self, words: &str) {
         self.spans(vec![span(words, Look::new())]);
     }
 
-    /// A line that stands out.
     pub(super) fn strong(&mut self, words: &str) {
         self.spans(vec![span(words, Look::new().add_modifier(Modifier::BOLD))]);
     }
 
-    /// A line that stands back.
     pub(super) fn faint(&mut self, words: &str) {
         self.spans(vec![span(words, Look::new().add_modifier(Modifier::DIM))]);
     }
 
-    /// A line of coloured parts.
     pub(super) fn parts(&mut self, parts: &[(&str, Option<Color>)]) {
         let spans = parts.iter().map(|(words, color)| {
             let color = color.filter(|_| self.style.color);

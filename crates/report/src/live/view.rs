@@ -5,23 +5,18 @@
 use hdrhistogram::Histogram;
 use looptax_model::record::Estimate;
 
-/// Longer latencies count as this.
 const LONGEST_NS: u64 = 100_000_000_000;
 
-/// All that is shown.
 #[derive(Debug, Default)]
 pub struct View {
     /// Comparisons of the whole run, in order; those before [`View::at`] are over.
     pub steps: Vec<Step>,
-    /// The one that runs.
     pub at: usize,
     /// Server, workload and connections of the one that runs.
     pub title: String,
     /// What is going on beside measuring: a server starts, a look is taken.
     pub news: String,
-    /// What its numbers count.
     pub unit: Unit,
-    /// Its pairs of arms.
     pub pairs: Vec<Pair>,
     /// Longest time until it ends, in seconds, as the last epoch took it.
     pub left_s: Option<f64>,
@@ -31,22 +26,17 @@ pub struct View {
     pub is_ending: bool,
 }
 
-/// A comparison that is planned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
-    /// Server, connections, placement.
     pub label: String,
     /// The longest that it can take, in seconds, where that is known.
     pub at_most_s: Option<f64>,
 }
 
-/// What the arms' numbers count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Unit {
-    /// Requests, each with a latency.
     #[default]
     Requests,
-    /// Whole runs of a command.
     Runs,
 }
 
@@ -55,9 +45,7 @@ pub enum Unit {
 pub struct Pair {
     /// What tells it from the other pairs: `unix, tcp, poll`.
     pub name: String,
-    /// Baseline, other.
     pub arms: [ArmView; 2],
-    /// Whether its epochs count yet.
     pub is_warming_up: bool,
     /// Epochs done, and their number at most.
     pub n_epochs: usize,
@@ -71,7 +59,6 @@ pub struct Pair {
     pub taxes_pct: Vec<f64>,
 }
 
-/// One arm of a pair.
 #[derive(Debug)]
 pub struct ArmView {
     /// `unix`, `tcp` …

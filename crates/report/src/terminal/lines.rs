@@ -14,12 +14,9 @@ use crate::words::Tone;
 pub(super) enum Paint {
     /// Nothing special.
     Plain,
-    /// A heading.
     Strong,
-    /// No loss.
     Good,
     Loss,
-    /// No answer.
     Unsure,
 }
 

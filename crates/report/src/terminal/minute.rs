@@ -44,7 +44,6 @@ pub struct Minute {
 }
 
 impl Minute {
-    /// Pieces in this style.
     pub fn new(style: Style) -> Self {
         Self {
             style: Style {
@@ -98,7 +97,6 @@ impl Minute {
         lines.finish()
     }
 
-    /// What came of one server.
     pub fn row(self, comparison: &Comparison) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();

@@ -20,7 +20,6 @@ pub(crate) struct Answer {
     pub(crate) parts: Vec<Part>,
 }
 
-/// One verdict in short.
 #[derive(Debug)]
 pub(crate) struct Part {
     /// `1 connection, same: tcp is slower, 16.3 % [15.0, 17.7]`.

@@ -54,7 +54,6 @@ fn row(step: &BillStep, bill: &Bill, text: Text) -> [String; 4] {
     ]
 }
 
-/// What a step is called.
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",

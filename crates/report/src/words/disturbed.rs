@@ -40,7 +40,6 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     ))
 }
 
-/// Who loses, in a word.
 pub(crate) fn direction_word(direction: Direction) -> &'static str {
     match direction {
         Direction::OtherSlower => "slower",

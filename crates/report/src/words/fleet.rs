@@ -298,7 +298,6 @@ fn conditions(fleet: &Fleet, text: Text) -> Section {
     }
 }
 
-/// Machines with clients over TCP.
 pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -422,7 +421,6 @@ fn cores(estimate: Option<&Estimate>, text: Text) -> String {
     )
 }
 
-/// Three digits.
 fn decimals(value: f64) -> usize {
     match value.abs() {
         it if it >= 99.5 => 0,

@@ -17,9 +17,7 @@ pub(crate) struct Group<'a> {
     pub(crate) client: Client,
     /// The real client that it stands for, where one was asked for.
     pub(crate) client_like: Option<&'a ClientLike>,
-    /// By connections and placement.
     pub(crate) comparisons: Vec<&'a Comparison>,
-    /// By connections and placement.
     pub(crate) looks: Vec<&'a Look>,
 }
 
@@ -111,7 +109,6 @@ impl Group<'_> {
         key(self.target) == key(other.target) && self.workload == other.workload
     }
 
-    /// The line above the table.
     pub(crate) fn client_heading(&self, text: Text) -> String {
         match self.client_like {
             Some(like) => client::heading_like(like, &self.arm_names(), text),
@@ -126,7 +123,6 @@ impl Group<'_> {
         Some(format!("{library} itself {differs}"))
     }
 
-    /// The table of its rows.
     pub(crate) fn table(&self, text: Text) -> Table {
         let arms = self.arm_names();
         let pair = self.only_pair();

@@ -8,9 +8,7 @@ use super::group::Group;
 use super::why::per_request;
 use crate::format::{GLUE, Text, counted, fixed};
 
-/// Functions that are shown.
 const MOST_SHOWN: usize = 6;
-/// Longer names are cut.
 const MOST_CHARS: usize = 34;
 /// Before the name of a function of the kernel, as perf has it.
 const KERNEL_MARK: &str = "[k] ";

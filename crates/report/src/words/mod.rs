@@ -85,7 +85,6 @@ pub(crate) struct GroupStory {
     pub(crate) notes: Vec<String>,
 }
 
-/// The figures of a group.
 #[derive(Debug)]
 pub(crate) enum Body {
     Requests {
@@ -98,7 +97,6 @@ pub(crate) enum Body {
     Commands(Vec<CommandStory>),
 }
 
-/// What ran, and its figures.
 #[derive(Debug)]
 pub(crate) struct CommandStory {
     pub(crate) lines: Vec<String>,

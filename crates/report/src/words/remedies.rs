@@ -169,7 +169,6 @@ fn sentence(remedy: &Remedy, text: Text) -> String {
     format!("{}: {}; {takes}", name(remedy, text), outcome(remedy, text))
 }
 
-/// What came of it.
 fn outcome(remedy: &Remedy, text: Text) -> String {
     let gain = remedy.gain_pct.known();
     let Some(gain) = gain.filter(|it| it.lo.is_some() && it.hi.is_some()) else {

@@ -27,9 +27,7 @@ const MOST_NAME: usize = 40;
 
 /// A publication with its claims, in words.
 pub(crate) struct PartStory {
-    /// Its word.
     pub(crate) name: String,
-    /// Title, author, date.
     pub(crate) title: String,
     /// What it ran on and what it asked, a line each.
     pub(crate) about: Vec<String>,
@@ -79,7 +77,6 @@ impl PartStory {
     }
 }
 
-/// A row.
 pub(crate) struct ClaimStory {
     /// As [`CLAIM_HEAD`].
     pub(crate) cells: [String; 5],
@@ -90,7 +87,6 @@ pub(crate) struct ClaimStory {
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
-/// A step.
 pub(crate) struct CommandStory {
     pub(crate) what: String,
     pub(crate) line: String,

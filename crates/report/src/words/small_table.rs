@@ -1,6 +1,5 @@
 //! A table of few columns with a title: the bill, the remedies.
 
-/// Finished cells.
 #[derive(Debug)]
 pub(crate) struct SmallTable {
     pub(crate) title: String,

@@ -26,14 +26,12 @@ pub(crate) struct Row {
 /// What stands to the right of the arms.
 #[derive(Debug)]
 pub(crate) enum Tail {
-    /// A verdict.
     Judged {
         tax: String,
         micros: String,
         verdict: String,
         tone: Tone,
     },
-    /// Words over all columns.
     Open(String),
 }
 

@@ -3,9 +3,7 @@
 /// What a verdict means to whoever uses the other arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Tone {
-    /// No loss.
     Good,
     Loss,
-    /// No answer.
     Unsure,
 }

@@ -135,7 +135,6 @@ pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
     })
 }
 
-/// What was counted at all.
 pub(crate) fn shown_counts(why: &Why) -> impl Iterator<Item = &WhyRow> {
     let is_seen = |row: &&WhyRow| {
         let mut counts = row.arms.iter().filter_map(Figure::known);

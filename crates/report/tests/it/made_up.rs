@@ -63,7 +63,6 @@ pub(crate) fn look(connections: u32, ranges: [(f64, f64); 2]) -> Look {
     }
 }
 
-/// A private server.
 pub(crate) fn target(kind: &str, version: &str) -> Target {
     Target {
         kind: kind.to_owned(),
@@ -107,7 +106,6 @@ pub(crate) fn tax(arm: &str, pct: f64, us: f64) -> Tax {
     }
 }
 
-/// An arm with these means.
 pub(crate) fn arm(name: &str, per_s: f64, us: f64) -> Arm {
     Arm {
         name: name.to_owned(),

@@ -8,7 +8,6 @@ use looptax_model::record::SCHEMA_VERSION;
 use looptax_store::{StoreError, load};
 use serde_json::{Value, json};
 
-/// The record that is kept.
 const KEPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/records/record.json");
 
 #[test]

@@ -23,11 +23,9 @@ use rustix::thread::set_thread_res_uid;
 
 pub use self::script::{Answer, Script, Speaks};
 
-/// A fake that listens.
 #[derive(Debug)]
 pub struct Fake {
     pub socket: PathBuf,
-    /// Its port.
     pub tcp: SocketAddr,
     script: Script,
     heard: Heard,

@@ -2,22 +2,17 @@
 
 use std::io::{self, Read};
 
-/// What is spoken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Speaks {
-    /// MySQL's protocol.
     Mysql,
-    /// PostgreSQL's.
     Postgres,
     Redis,
-    /// memcached's.
     Memcached,
     /// `MongoDB`'s.
     Mongodb,
 }
 
 impl Speaks {
-    /// All of them.
     pub const ALL: [Self; 5] = [
         Self::Mysql,
         Self::Postgres,
@@ -26,7 +21,6 @@ impl Speaks {
         Self::Mongodb,
     ];
 
-    /// The scheme of its addresses.
     pub const fn scheme(self) -> &'static str {
         match self {
             Self::Mysql => "mysql",
@@ -45,7 +39,6 @@ pub enum Answer {
     Done,
     /// With a result without rows.
     Empty,
-    /// With one row of NULLs.
     Nulls,
     /// With one row that has more columns than were asked for.
     Wide,
@@ -79,7 +72,6 @@ impl Answer {
     }
 }
 
-/// What a fake does.
 #[derive(Debug, Clone, Copy)]
 pub struct Script {
     pub speaks: Speaks,

@@ -2,7 +2,6 @@
 
 use crate::WireError;
 
-/// The protocol's name in errors.
 const PROTOCOL: &str = "echo";
 
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {

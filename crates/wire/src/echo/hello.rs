@@ -21,7 +21,6 @@ const IS_STREAM: u32 = 1;
 /// In the first number of a hello: leave `TCP_NODELAY` off.
 const IS_DELAYED: u32 = 2;
 
-/// What requests and replies are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     /// A message there, a message back.
@@ -38,17 +37,14 @@ pub enum Traffic {
     },
 }
 
-/// What the client opens with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
-    /// What requests and replies are.
     pub traffic: Traffic,
     /// Whether the server sends small packets at once over TCP, as it does unless told otherwise.
     pub is_nodelay: bool,
 }
 
 impl Hello {
-    /// Length of an encoded hello.
     pub const BYTES: usize = 16;
 
     /// Messages of these sizes, with `TCP_NODELAY`.
@@ -62,7 +58,6 @@ impl Hello {
         }
     }
 
-    /// As it is sent.
     pub fn encode(self) -> [u8; Self::BYTES] {
         let delayed = if self.is_nodelay { 0 } else { IS_DELAYED };
         let (flags, [first, second]) = match self.traffic {
@@ -139,17 +134,14 @@ impl Hello {
 /// What the server answers: who serves this conversation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
-    /// Process id of the server.
     pub pid: u32,
     /// Thread id of the thread that serves this connection.
     pub tid: u32,
 }
 
 impl Welcome {
-    /// Length of an encoded answer.
     pub const BYTES: usize = 12;
 
-    /// As it is sent.
     pub fn encode(self) -> [u8; Self::BYTES] {
         let mut bytes = [0; Self::BYTES];
         bytes[..4].copy_from_slice(&MAGIC);

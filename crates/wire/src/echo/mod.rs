@@ -60,7 +60,6 @@ impl<S: Stream> Connection<S> {
         u64::from(self.welcome.tid)
     }
 
-    /// Process id of the server.
     pub fn server_pid(&self) -> u32 {
         self.welcome.pid
     }

@@ -37,14 +37,11 @@ const ANSWER_LIMIT: u64 = 64 << 20;
 
 const ACTION: &str = "read a FastCGI answer";
 
-/// What the program answered.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Answer {
     /// Its headers and body, with an empty line between.
     pub output: Vec<u8>,
-    /// What it complained of.
     pub errors: Vec<u8>,
-    /// Its exit status.
     pub status: u32,
 }
 

@@ -11,7 +11,6 @@ const PIECE_BYTES: usize = 64 << 10;
 /// Most bytes of a body, where nothing else is said.
 const BODY_LIMIT: u64 = 64 << 20;
 
-/// An answer that came whole.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Answer {
     pub status: u16,

@@ -18,7 +18,6 @@ pub enum HttpError {
     /// The answer is a message of TLS.
     #[error("the server speaks TLS at this port")]
     Tls,
-    /// The answer is something else.
     #[error("what came is no answer of HTTP: `{found}`")]
     NoHttp {
         /// How it begins; escaped and cut short.

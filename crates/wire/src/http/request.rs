@@ -15,7 +15,6 @@ pub struct Request {
     method: Method,
     /// What decides how its answer is read.
     gist: http::Request<()>,
-    /// Head and body.
     bytes: Vec<u8>,
 }
 
@@ -75,7 +74,6 @@ impl Request {
         self.method.as_str()
     }
 
-    /// What goes over the wire.
     pub(super) fn bytes(&self) -> &[u8] {
         &self.bytes
     }

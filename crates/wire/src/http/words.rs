@@ -2,7 +2,6 @@
 
 /// So many words are enough to know an error page by.
 const MOST_WORDS: usize = 30;
-/// Elements whose text nobody reads.
 const HIDDEN: [&str; 3] = ["style", "script", "title"];
 
 /// The first words of a page, which may have been cut anywhere; empty when it says nothing.

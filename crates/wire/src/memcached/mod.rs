@@ -17,7 +17,6 @@ use crate::error::printable;
 use crate::lines::{Lines, error_words};
 use crate::{Stream, WireError};
 
-/// The protocol's name in errors.
 const PROTOCOL: &str = "memcached";
 
 /// Most lines of one answer to `stats`: that about connections has four for each of them.

@@ -25,16 +25,13 @@ pub(super) const LEAST_BYTES: usize = 5;
 /// Bytes of an object's id.
 pub(super) const ID_BYTES: usize = 12;
 
-/// What is no BSON.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Broken;
 
-/// An element of a document.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Element<'a> {
     /// Its name; a place's number in an array.
     pub(super) name: &'a [u8],
-    /// Its type.
     pub(super) kind: u8,
     /// Where its value lies in the bytes that the document is read from.
     pub(super) value: Range<usize>,
@@ -234,7 +231,6 @@ impl Document {
     }
 }
 
-/// A length as it travels.
 fn length(n_bytes: usize) -> [u8; 4] {
     let n_bytes = i32::try_from(n_bytes).expect("our own documents are small");
     n_bytes.to_le_bytes()

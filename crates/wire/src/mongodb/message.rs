@@ -12,7 +12,6 @@ use super::bson::{self, Broken, Document, Element, Elements, LEAST_BYTES, TEXT};
 use crate::WireError;
 use crate::error::printable;
 
-/// The protocol's name in errors.
 pub(super) const PROTOCOL: &str = "MongoDB";
 /// Most bytes of an answer: no document may have more than 16 MiB, and something is around it.
 pub(super) const ANSWER_LIMIT: usize = (16 << 20) + (16 << 10);
@@ -64,7 +63,6 @@ impl Command {
         start
     }
 
-    /// Goes on behind this number.
     pub(super) fn count_from(&mut self, number: i32) {
         self.number = number;
     }
@@ -210,7 +208,6 @@ fn server_error(received: &[u8], document: Range<usize>, action: &'static str) -
     }
 }
 
-/// What an answer lacks.
 #[cold]
 pub(super) fn broken(received: &[u8], action: &'static str) -> WireError {
     let found = received.get(FRONT_BYTES..).unwrap_or_default();

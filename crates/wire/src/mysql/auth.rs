@@ -24,7 +24,6 @@ const MAX_ROUNDS: usize = 16;
 /// Bytes of the salt that the scrambles of the greeting need.
 const SALT_BYTES: usize = 20;
 
-/// An exchange under way.
 pub(super) struct Authentication<'a> {
     password: &'a [u8],
     channel: Channel,
@@ -34,7 +33,6 @@ pub(super) struct Authentication<'a> {
     salt: Vec<u8>,
 }
 
-/// The plugins that we answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Plugin {
     Native,
@@ -105,7 +103,6 @@ enum Procedure {
     Sha2(Exchange),
 }
 
-/// What a plugin may know.
 struct Circumstances<'a> {
     password: &'a [u8],
     salt: &'a [u8],

@@ -10,7 +10,6 @@ use crate::mysql::replies::{Form, Replies};
 use crate::mysql::statement::write_query;
 use crate::{Codec, Draws, Reply, WireError, codec};
 
-/// The statement and its answers.
 #[derive(Debug)]
 pub struct TableDump {
     sql: String,
@@ -62,7 +61,6 @@ impl Codec for TableDump {
 mod tests {
     use super::*;
 
-    /// A packet with this number.
     fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
         let mut bytes = (payload.len() as u32).to_le_bytes()[..3].to_vec();
         bytes.push(sequence);

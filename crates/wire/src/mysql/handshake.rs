@@ -38,7 +38,6 @@ pub(super) struct Dialect {
     pub(super) has_cached_metadata: bool,
 }
 
-/// What a login leaves behind.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) server_version: String,
@@ -49,7 +48,6 @@ pub(super) struct Session {
     pub(super) dialect: Dialect,
 }
 
-/// Logs in: greeting, response, authentication.
 pub(super) fn run<S: Stream>(
     packets: &mut Packets<S>,
     login: &Login,

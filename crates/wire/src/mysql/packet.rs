@@ -20,7 +20,6 @@ const MAX_GREETING_BYTES: usize = 64 * 1024;
 /// Payload is read in pieces, so that memory follows what comes, not what is announced.
 const PIECE_BYTES: usize = 64 * 1024;
 
-/// Length and sequence number.
 pub(super) const HEADER_BYTES: usize = 4;
 
 /// A stream of packets, one conversation's two directions.
@@ -75,7 +74,6 @@ impl<S: Stream> Packets<S> {
         self.read_payload(header, MAX_GREETING_BYTES)
     }
 
-    /// Reads one packet's payload.
     pub(super) fn read(&mut self) -> Result<Vec<u8>, WireError> {
         let header = self.read_header()?;
         if header[3] != self.sequence {
@@ -104,12 +102,10 @@ impl<S: Stream> Packets<S> {
         io::write_all(&mut self.stream, &bytes, self.action, self.limit)
     }
 
-    /// The stream, between two packets.
     pub(super) fn stream_mut(&mut self) -> &mut S {
         &mut self.stream
     }
 
-    /// Gives the stream back.
     pub(super) fn into_stream(self) -> S {
         self.stream
     }

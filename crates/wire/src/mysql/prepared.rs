@@ -8,7 +8,6 @@ use crate::mysql::handshake::Dialect;
 use crate::mysql::replies::{Form, Layout, Replies};
 use crate::{Codec, Draws, Reply, WireError};
 
-/// The key in a request.
 pub(super) const KEY_BYTES: usize = size_of::<u64>();
 
 /// A prepared statement's requests and replies. It belongs to the connection (and the stream) that it

@@ -23,7 +23,6 @@ const ACTION: &str = "read the reply to a statement";
 /// Which protocol the rows come in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
-    /// Of a prepared statement.
     Binary,
     /// Of a statement sent as text.
     Text,
@@ -61,7 +60,6 @@ pub(super) struct Passed {
     pub(super) n_rows: Option<u64>,
 }
 
-/// What the next packet is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Step {
     Count,

@@ -33,7 +33,6 @@ struct Key<'a> {
 /// How a key's numbers are wrapped.
 #[derive(Debug, Clone, Copy)]
 enum Form {
-    /// As they are.
     Pkcs1,
     /// With the name of the algorithm.
     Spki,

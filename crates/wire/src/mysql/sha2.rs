@@ -23,7 +23,6 @@ const WANTS_PASSWORD: &[u8] = &[4];
 pub(super) enum Kind {
     /// The server remembers who came in before.
     Caching,
-    /// Each login carries the password.
     Plain,
 }
 
@@ -51,7 +50,6 @@ enum Awaits {
     Nothing,
 }
 
-/// An exchange under way.
 #[derive(Debug)]
 pub(super) struct Exchange {
     kind: Kind,

@@ -24,7 +24,6 @@ const NULL: [u8; 2] = [0x06, 0x00];
 pub enum AnyStatement {
     /// With an id of the server.
     Prepared(PreparedStatement),
-    /// Sent whole each time.
     Text(TextStatement),
 }
 

@@ -12,7 +12,6 @@ use crate::{Stream, WireError};
 /// One row: a cell per column, `None` for NULL.
 pub type Row = Vec<Option<Vec<u8>>>;
 
-/// A statement's rows.
 pub type Rows = Vec<Row>;
 
 /// Most bytes of rows that a query may bring. Our own questions bring a few hundred.
@@ -31,7 +30,6 @@ const NULL: u8 = 0xfb;
 const LOCAL_INFILE: u8 = 0xfb;
 pub(super) const EOF: u8 = 0xfe;
 
-/// What a statement brought.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     pub(super) affected: u64,
@@ -44,7 +42,6 @@ pub(super) struct Answer {
 pub(super) struct ColumnCount {
     /// How many, 1 to 4096.
     pub(super) n_columns: u16,
-    /// Whether their definitions follow.
     pub(super) has_definitions: bool,
 }
 

@@ -15,10 +15,8 @@ use crate::error::printable;
 use crate::io::{read_exact, write_all};
 use crate::{Stream, WireError};
 
-/// The protocol's name in errors.
 pub(super) const PROTOCOL: &str = "PostgreSQL";
 
-/// Tag and length.
 pub(super) const HEADER_BYTES: usize = 5;
 /// Most bytes of one message once logged in: our largest row is far below it.
 pub(super) const MESSAGE_LIMIT: u64 = 16 << 20;

@@ -66,7 +66,6 @@ pub(super) fn parse<S: Stream>(
     parameters.ok_or_else(|| out_of_place(PREPARE, "the statement's parameters"))
 }
 
-/// The types' object ids.
 fn parameter_types(body: &ParameterDescriptionBody) -> Result<Vec<u32>, WireError> {
     body.parameters()
         .collect()

@@ -13,9 +13,7 @@ use crate::transaction::{Answer, Bound, Escapes, Pieces, Statement, Values, quot
 /// A statement as a transaction runs it.
 #[derive(Debug)]
 pub enum AnyStatement {
-    /// Named on the server.
     Prepared(PreparedStatement),
-    /// Sent whole each time.
     Text(Pieces),
 }
 

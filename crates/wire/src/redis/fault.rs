@@ -2,7 +2,6 @@
 
 use crate::WireError;
 
-/// The protocol's name in errors.
 pub(super) const PROTOCOL: &str = "Redis";
 
 /// The peer sent `found` where `expected` should be.

@@ -38,12 +38,10 @@ impl<S: Stream> Replies<S> {
         }
     }
 
-    /// Writes whole commands.
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), WireError> {
         self.lines.send(request)
     }
 
-    /// The next whole reply.
     pub(super) fn next_value(&mut self) -> Result<Value, WireError> {
         let mut allowance = Allowance {
             bytes: REPLY_LIMIT,
@@ -137,7 +135,6 @@ fn error_value(line: &[u8]) -> Value {
     Value::Error { code, message }
 }
 
-/// A line's decimal number.
 fn number(text: &[u8]) -> Result<i64, WireError> {
     str::from_utf8(text)
         .ok()

@@ -14,10 +14,8 @@ pub enum Value {
         /// The rest; escaped and cut short.
         message: String,
     },
-    /// A number.
     Integer(i64),
     /// A string of bytes, or nil.
     Bulk(Option<Vec<u8>>),
-    /// Values, or nil.
     Array(Option<Vec<Value>>),
 }

@@ -20,13 +20,11 @@ enum Cell {
 /// One value, as a statement reads it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Bound<'a> {
-    /// A whole number.
     Number(i64),
     /// Text in the connection's character set.
     Text(&'a [u8]),
     /// SQL that stands for itself, in a statement that goes out as text.
     Sql(&'a [u8]),
-    /// No value.
     Null,
 }
 
@@ -37,7 +35,6 @@ impl Values {
         self.text.clear();
     }
 
-    /// Adds a number.
     pub fn push_number(&mut self, number: i64) {
         self.cells.push(Cell::Number(number));
     }
@@ -56,7 +53,6 @@ impl Values {
         self.cells.push(Cell::Sql(start..self.text.len()));
     }
 
-    /// Adds NULL.
     pub fn push_null(&mut self) {
         self.cells.push(Cell::Null);
     }

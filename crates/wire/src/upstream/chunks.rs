@@ -28,7 +28,6 @@ pub(super) struct Taken {
     pub(super) n_used: usize,
     /// Bytes of the body among them.
     pub(super) n_body: u64,
-    /// Whether the answer ends there.
     pub(super) is_end: bool,
 }
 

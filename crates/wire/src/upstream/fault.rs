@@ -2,7 +2,6 @@
 
 use crate::WireError;
 
-/// The protocol's name in errors.
 const PROTOCOL: &str = "HTTP";
 pub(super) const READ_REPLY: &str = "read the answer to a measured request";
 

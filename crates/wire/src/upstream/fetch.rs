@@ -20,7 +20,6 @@ const KEPT_BYTES: u64 = 64 << 10;
 /// A request as it is asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Asked<'a> {
-    /// Path and query.
     pub target: &'a str,
     /// Bytes of a body that is sent along; without it nothing is sent, by GET.
     pub upload_bytes: Option<usize>,

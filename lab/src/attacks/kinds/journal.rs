@@ -21,7 +21,6 @@ pub(super) const JOURNAL: Kind = Kind {
     prepare,
 };
 
-/// What she forges.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forgery {
     /// The file to be put back is root's, and holds what the journal says.
@@ -32,7 +31,6 @@ enum Forgery {
     Created,
     /// The text to be put back is a link to one that only root reads.
     OldText,
-    /// The journal is a link.
     Link,
     /// The lock is a link to a file that is not there.
     Lock,

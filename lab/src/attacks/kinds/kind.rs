@@ -6,13 +6,11 @@ use super::super::ground::Ground;
 use super::super::runs::Ran;
 use crate::coin::Coin;
 
-/// A kind that is prepared.
 pub(in crate::attacks) trait Attack {
     /// One run of looptax beside the attack.
     fn round(&mut self, coin: &mut Coin) -> Result<Ran>;
 }
 
-/// What preparing comes to.
 pub(in crate::attacks) enum Readiness<'a> {
     Ready(Box<dyn Attack + 'a>),
     /// It cannot be played here, and why.
@@ -37,7 +35,6 @@ impl<'a> Readiness<'a> {
     }
 }
 
-/// One of these.
 pub(super) fn any<T: Copy>(coin: &mut Coin, of: &[T]) -> T {
     of[(coin.number() % of.len() as u64) as usize]
 }

@@ -24,7 +24,6 @@ mod why;
 
 use kind::Kind;
 
-/// All of them.
 pub(super) const KINDS: &[Kind] = &[
     version::LINK,
     version::FOLDER,

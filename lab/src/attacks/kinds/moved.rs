@@ -31,7 +31,6 @@ pub(super) const TRIAL: Kind = Kind {
     prepare: |ground| prepare(ground, true),
 };
 
-/// A server of root's.
 #[derive(Debug, Clone)]
 struct Server {
     port: u16,

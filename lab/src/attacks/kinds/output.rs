@@ -109,14 +109,12 @@ impl Attack for Compare<'_> {
     }
 }
 
-/// The shortest that there is.
 fn quick_compare() -> Vec<String> {
     let line =
         "compare echo --arms unix,tcp -c 1 --placement same --fixed 6 --warm-up 0s --slice-ms 10";
     line.split(' ').map(str::to_owned).collect()
 }
 
-/// A record of root's own.
 pub(super) fn record(ground: &Ground) -> Result<PathBuf> {
     let record = ground.at("ours").join("record.json");
     let mut words = quick_compare();

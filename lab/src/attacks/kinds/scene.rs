@@ -15,13 +15,11 @@ use crate::workspace::run_to_success;
 /// The same name as a victim's, so that a folder's link leads to one.
 pub(super) const FILE: &str = "app.env";
 
-/// The application, with its server.
 pub(super) struct Shop<'a> {
     pub(super) ground: &'a Ground,
     _redis: Ours,
     port: u16,
     pub(super) socket: PathBuf,
-    /// Her folder.
     pub(super) app: PathBuf,
     /// Its file as a switch has written it.
     pub(super) switched: Vec<u8>,
@@ -39,7 +37,6 @@ pub(super) enum Trick {
     FolderLink,
     /// A link to a file that is not there.
     Dangling,
-    /// A pipe in its place.
     Pipe,
     /// File and link exchanged all the time.
     FileLoop,

@@ -30,7 +30,6 @@ pub(crate) struct Round {
     pub(crate) model: Rates,
 }
 
-/// All rounds of a client.
 pub(crate) struct Measured {
     pub(crate) client: Client,
     pub(crate) versions: String,

@@ -34,7 +34,6 @@ pub(crate) struct Options {
 /// Requests of each loop: enough for what a driver does later than at first.
 const REQUESTS: usize = 300;
 
-/// What came of one loop.
 struct Seen {
     versions: String,
     /// The transports of its connections, while it was connected.

@@ -19,7 +19,6 @@ use crate::workspace;
 struct Case {
     /// As `clients.toml` and `moved.toml` call the driver.
     client: &'static str,
-    /// What speaks against moving it.
     what: &'static str,
     /// As it stands in the URL.
     scheme: &'static str,

@@ -18,7 +18,6 @@ use crate::servers::{Ours, wait_until};
 /// Whom PostgreSQL runs as where we are root, which it refuses: `nobody`, on every Linux.
 const NOBODY: u32 = 65_534;
 
-/// The password of every account.
 pub(super) const PASSWORD: &str = "secret";
 /// The account that nothing speaks against.
 pub(super) const PLAIN: &str = "plain";

@@ -46,7 +46,6 @@ impl Part {
     }
 }
 
-/// An arm.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Arm {
     Tcp,
@@ -132,7 +131,6 @@ fn start(socket: &Path) -> Result<Server> {
     })
 }
 
-/// Runs the program once.
 fn dial(
     looptax: &Path,
     server: &Server,

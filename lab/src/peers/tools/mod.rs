@@ -13,7 +13,6 @@ use serde::{Deserialize, Deserializer};
 
 use super::tool::Tool;
 
-/// All of them.
 pub(crate) const TOOLS: [&Tool; 7] = [
     &sysbench::SYSBENCH,
     &pgbench::PGBENCH,

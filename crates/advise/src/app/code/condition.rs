@@ -107,7 +107,6 @@ impl<'a> Program<'a> {
         self.ends.get(at).copied().unwrap_or(self.tokens.len())
     }
 
-    /// PHP and JavaScript.
     fn braced(&self, language: Language) -> Vec<Condition> {
         let mut found = Vec::new();
         for idx in 0..self.tokens.len() {
@@ -201,7 +200,6 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// Python.
     fn indented(&self) -> Vec<Condition> {
         let mut found: Vec<Condition> = Vec::new();
         let mut open: Vec<(usize, usize, &'static str)> = Vec::new();
@@ -222,7 +220,6 @@ impl<'a> Program<'a> {
         found
     }
 
-    /// Ruby.
     fn ended(&self) -> Vec<Condition> {
         let mut found: Vec<Condition> = Vec::new();
         let mut open: Vec<(usize, Option<&'static str>)> = Vec::new();

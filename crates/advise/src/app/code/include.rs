@@ -9,7 +9,6 @@ use crate::app::setting::Read;
 pub struct Included {
     /// As the other one names it.
     pub words: String,
-    /// What it holds.
     pub text: String,
 }
 

@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use super::Language;
 
-/// What a token is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// A string; `None` where a variable stands in it.
@@ -89,7 +88,6 @@ impl Lexer<'_> {
         }
     }
 
-    /// White space and comments.
     fn skip_blank(&mut self) {
         loop {
             let rest = self.rest();

@@ -14,7 +14,6 @@ mod walk;
 pub use include::Included;
 pub(crate) use include::{files, read};
 
-/// The language of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Language {
     /// PHP, between `<?php` and `?>`.
@@ -22,7 +21,6 @@ pub(crate) enum Language {
     Perl,
     Python,
     Ruby,
-    /// JavaScript, TypeScript and JSON.
     Script,
 }
 

@@ -4,12 +4,10 @@ use looptax_model::dsn::Protocol;
 
 use super::tree::{Node, Shape};
 
-/// A socket of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Socket {
     /// The folder, which belongs to nothing else.
     pub(super) folder: &'static str,
-    /// The socket's name in it.
     pub(super) name: &'static str,
     /// The port that is its server's without a word.
     pub(super) port: u16,
@@ -133,7 +131,6 @@ fn asks_for_passwords(service: &Node) -> bool {
         .is_some_and(is_safe)
 }
 
-/// The texts in it.
 fn collect<'a>(node: Option<&'a Node>, words: &mut Vec<&'a str>) {
     match node.map(|it| &it.kind) {
         Some(Shape::Text { text, .. }) => words.push(text),

@@ -37,7 +37,6 @@ const ANYBODYS: &str = "mysql_env";
 /// What has both containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// The server's service.
     pub server: String,
     pub image: String,
     /// The folder of the socket, in both.

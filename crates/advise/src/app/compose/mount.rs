@@ -14,7 +14,6 @@ pub(super) type Lines = (Vec<Rewrite>, Edit);
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Mounted<'a> {
     Nothing,
-    /// A named volume.
     Volume(&'a str),
     /// Something else there, above it, or in it; or something that nobody can tell.
     Other,

@@ -8,23 +8,18 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::super::yaml::quoted;
 
-/// Deepest nesting that is followed.
 const MOST_DEPTH: usize = 32;
-/// Most nodes of a file.
 const MOST_NODES: usize = 20_000;
 
-/// A value, or a key.
 #[derive(Debug)]
 pub(super) struct Node {
     /// Its bytes; a block's end is that of what stands last in it.
     pub(super) at: Range<usize>,
     /// Whether it has an anchor or a tag: it may count elsewhere too, or be read otherwise.
     pub(super) is_marked: bool,
-    /// What it is.
     pub(super) kind: Shape,
 }
 
-/// What a node is.
 #[derive(Debug)]
 pub(super) enum Shape {
     /// A text; not `is_simple` where it is a block of lines, or goes over several.
@@ -33,7 +28,6 @@ pub(super) enum Shape {
         is_simple: bool,
     },
     Nothing,
-    /// Keys and values.
     Map {
         entries: Vec<(Node, Node)>,
         is_flow: bool,
@@ -42,7 +36,6 @@ pub(super) enum Shape {
         items: Vec<Node>,
         is_flow: bool,
     },
-    /// What another place has.
     Alias,
 }
 
@@ -74,7 +67,6 @@ impl Node {
         self.all(key).last()
     }
 
-    /// The value of a key.
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
         self.entries()
             .iter()

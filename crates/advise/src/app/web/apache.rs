@@ -17,7 +17,6 @@ const DIRECTIVES: [&str; 4] = [
     "BalancerMember",
     "SetHandler",
 ];
-/// What is spoken behind it.
 const SCHEMES: [&str; 3] = ["fcgi", "http", "uwsgi"];
 
 pub(super) fn read(sink: &mut Sink<'_>) {

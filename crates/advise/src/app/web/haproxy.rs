@@ -6,7 +6,6 @@ use super::sink::{Behind, Sink, address};
 use super::words::words_of;
 use crate::app::setting::Value;
 
-/// Words that begin a section.
 const SECTIONS: [&str; 12] = [
     "global",
     "defaults",

@@ -18,7 +18,6 @@ pub use named::NamedPort;
 pub(crate) use named::named_ports;
 use sink::Sink;
 
-/// Whose file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Proxy {
     Nginx,
@@ -27,7 +26,6 @@ pub(crate) enum Proxy {
     Haproxy,
 }
 
-/// The addresses behind a proxy.
 pub(crate) fn read(text: &str, proxy: Proxy) -> Read {
     let mut sink = Sink::new(text);
     let mut problems = Vec::new();

@@ -91,7 +91,6 @@ pub(crate) fn named_ports(text: &str, proxy: Proxy, port: u16) -> Vec<NamedPort>
     found
 }
 
-/// The words of each directive.
 fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
     let ends = match proxy {
         Proxy::Nginx => Ends::Semicolon,

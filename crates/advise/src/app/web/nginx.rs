@@ -18,7 +18,6 @@ const PASSES: [(&str, &str, bool); 4] = [
     ("proxy_pass", "http", true),
 ];
 
-/// Included files that are named.
 const MOST_INCLUDES: usize = 8;
 
 type Words = Vec<Range<usize>>;
@@ -83,7 +82,6 @@ pub(super) fn includes(text: &str) -> Option<Problem> {
     (!files.is_empty()).then_some(Problem { line: None, what })
 }
 
-/// The servers of each name.
 fn upstreams(text: &str, all: &[Piece]) -> BTreeMap<String, Upstream> {
     let mut found: BTreeMap<String, Upstream> = BTreeMap::new();
     let mut open: Vec<Option<String>> = Vec::new();

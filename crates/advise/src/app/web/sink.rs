@@ -6,10 +6,8 @@ use std::ops::Range;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value};
 
-/// Deepest nesting that is followed.
 pub(super) const MOST_DEPTH: usize = 64;
 
-/// An address that was found.
 pub(super) struct Behind {
     /// The blocks that it stands in, from the outside.
     pub(super) blocks: Vec<String>,
@@ -20,7 +18,6 @@ pub(super) struct Behind {
     pub(super) doubt: Option<String>,
     /// The directive with the address, as far as it is shown.
     pub(super) item: Range<usize>,
-    /// What becomes another address.
     pub(super) literal: Range<usize>,
 }
 
@@ -62,7 +59,6 @@ impl<'a> Sink<'a> {
         }
     }
 
-    /// Keeps it, within bounds.
     pub(super) fn push(&mut self, it: Behind) {
         let is_long = it.item.len() > MOST_VALUE_BYTES || it.blocks.len() > MOST_DEPTH;
         if is_long || self.settings.len() >= MOST_SETTINGS {

@@ -2,7 +2,6 @@
 
 use std::ops::Range;
 
-/// What ends a directive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
     /// A semicolon; braces mean something wherever they stand.
@@ -21,7 +20,6 @@ pub(super) enum Piece {
     Closed,
 }
 
-/// Takes a text apart.
 pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
     let mut walk = Walk {
         text,

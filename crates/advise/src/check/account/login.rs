@@ -12,7 +12,6 @@ pub struct MysqlLogin {
     pub account: String,
     /// By `SHOW GRANTS`.
     pub rights: Rights,
-    /// The databases that it sees.
     pub databases: Vec<String>,
     /// Whether a role is in use from the login on.
     pub has_active_role: bool,
@@ -24,7 +23,6 @@ pub struct MysqlLogin {
     pub asks_system: bool,
     /// Whether the server takes it over TLS alone.
     pub needs_tls: bool,
-    /// The server's refusal.
     pub refusal: Option<Refusal>,
     /// The server's refusal of the database alone.
     pub database_refusal: Option<String>,
@@ -33,7 +31,6 @@ pub struct MysqlLogin {
 /// Why somebody does not get in.
 #[derive(Debug, Clone, Default)]
 pub struct Refusal {
-    /// For a person.
     pub words: String,
     /// The server's number; empty where it was not the server.
     pub code: String,
@@ -42,7 +39,6 @@ pub struct Refusal {
 /// An account as `mysql.user` has it, where we may read it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MysqlAccount {
-    /// Its host part.
     pub host: String,
     pub plugin: String,
     /// `ANY`, `X509`, `SPECIFIED`; empty where TLS is not demanded.
@@ -56,12 +52,9 @@ pub(super) enum SocketRow {
     Unknown,
     /// There is none.
     Absent,
-    /// It is there.
     Present,
     /// It is there, and the operating system is asked who somebody is.
     AsksSystem,
-    /// Somebody locked it.
     Locked,
-    /// Its password has expired.
     Expired,
 }

@@ -13,7 +13,6 @@ pub struct AccountState {
     pub grants: Vec<String>,
 }
 
-/// A statement about one account.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AccountStatement {
     /// Without the semicolon.
@@ -36,7 +35,6 @@ enum Kind {
     DefaultRole,
 }
 
-/// What takes a statement back.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
     /// These, in this order; none where an earlier one's does it.

@@ -15,7 +15,6 @@ const OF_MARIADB: [&str; 3] = [
     "SHOW CREATE ROUTINE",
 ];
 
-/// MariaDB's name for everybody.
 const PUBLIC: &str = "PUBLIC";
 
 /// What one may do after a login.

@@ -15,10 +15,8 @@ pub(super) use taken_back::{default_role, revokes};
 
 use std::collections::BTreeSet;
 
-/// Whose grants they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Server {
-    /// MySQL, and Percona's.
     #[default]
     Mysql,
     Mariadb,
@@ -43,7 +41,6 @@ const ALL: &str = "ALL";
 /// The right to hand rights on, as a right of its own.
 const GRANT_OPTION: &str = "GRANT OPTION";
 
-/// What a grant is about.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Level {
     /// `*.*`.
@@ -70,7 +67,6 @@ struct Grant {
     level: Level,
     /// In capitals; [`ALL`] stands for all that the level has.
     rights: BTreeSet<String>,
-    /// Rights on single columns.
     column_rights: BTreeSet<(String, String)>,
     /// MySQL's partial revoke: what a global grant does not reach.
     is_revoke: bool,

@@ -187,7 +187,6 @@ impl Tokens {
         is_there
     }
 
-    /// A word in capitals.
     fn word(&mut self) -> Option<String> {
         match self.next()? {
             Token::Word(word) => Some(word.to_ascii_uppercase()),

@@ -8,9 +8,7 @@ use super::name::{Fit, Name, yes};
 /// Where a TCP connection comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Origin {
-    /// An address.
     Known {
-        /// It.
         ip: IpAddr,
         /// Whether the server's machine calls it `localhost`.
         is_localhost: bool,
@@ -30,7 +28,6 @@ pub(super) enum Address {
         network: IpAddr,
         mask: IpAddr,
     },
-    /// A host's name.
     Host(String),
 }
 

@@ -43,11 +43,9 @@ pub enum Difference<'a> {
     Open(&'a HbaLine),
     /// Some login is decided by lines that differ.
     Lines {
-        /// Whose, in words.
         whose: String,
         /// The line for TCP; where none fits, TCP is refused.
         tcp: Option<&'a HbaLine>,
-        /// The line for the socket.
         local: Option<&'a HbaLine>,
     },
     /// There are more names than are compared.

@@ -36,12 +36,10 @@ pub(super) enum Wrap {
     Gss,
 }
 
-/// What somebody asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Session<'a> {
     /// A database, also for logical replication.
     Database(&'a str),
-    /// Physical replication.
     Replication,
 }
 

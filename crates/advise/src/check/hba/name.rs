@@ -1,6 +1,5 @@
 //! A name in a line, and whether it means what is looked for.
 
-/// Whether a line fits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fit {
     Yes,
@@ -54,12 +53,10 @@ impl Name {
     }
 }
 
-/// What is known for sure.
 pub(super) fn yes(is_so: bool) -> Fit {
     if is_so { Fit::Yes } else { Fit::No }
 }
 
-/// Whether one of several fits.
 pub(super) fn any(fits: impl Iterator<Item = Fit>) -> Fit {
     fits.fold(Fit::No, |best, fit| match (best, fit) {
         (Fit::Yes, _) | (_, Fit::Yes) => Fit::Yes,

@@ -116,13 +116,11 @@ fn one(word: &Word) -> Option<&Name> {
 enum Before {
     /// A word, or nothing yet.
     Blank,
-    /// A name that another follows.
     Comma,
     /// Nothing: within a name.
     Name,
     /// Nothing: within quotes.
     Quote,
-    /// Quotes: the name ends here.
     Quoted,
 }
 

@@ -6,7 +6,6 @@ use super::name::Name;
 /// Somebody who logs in, as the server knows them.
 #[derive(Debug)]
 pub struct Known<'a> {
-    /// The role.
     pub user: &'a str,
     pub database: &'a str,
     /// The role itself, and those that it is a member of, directly or not; being a superuser makes no member.

@@ -22,7 +22,6 @@ const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replic
 /// A line of the file to write, and what whoever writes it has to know.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SocketLine {
-    /// The line.
     pub text: String,
     /// Whom it lets in where it asks nobody for a password: the end of a sentence about the line.
     pub(super) caution: Option<String>,

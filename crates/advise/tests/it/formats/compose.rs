@@ -10,7 +10,6 @@ use serde_json::{Map, Value, json};
 
 use looptax_testkit::dice::Dice;
 
-/// Files that are drawn.
 const FILES: usize = 400;
 const READER: &str = include_str!("../../data/readers/compose.py");
 

@@ -15,7 +15,6 @@ use super::words::Words;
 use crate::apps::reading;
 use looptax_testkit::dice::Dice;
 
-/// Files of each shape.
 const FILES: usize = 60;
 type Settings = BTreeMap<String, String>;
 

@@ -8,7 +8,6 @@ use looptax_testkit::dice::Dice;
 /// What a setting is to hold where it is a URL.
 pub(super) const URL: &str = "(a URL)";
 
-/// A file that people write.
 pub(super) struct Shape {
     pub(super) name: &'static str,
     pub(super) path: &'static str,

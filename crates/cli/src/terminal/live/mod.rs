@@ -21,7 +21,6 @@ use keys::Keys;
 use tty::Taken;
 pub(crate) use tty::{give_back, has_terminal};
 
-/// The open view.
 pub(crate) struct Live {
     view: View,
     style: Style,
@@ -35,7 +34,6 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    /// Takes the terminal.
     pub(super) fn open(
         terminal: Terminal,
         steps: Vec<PlannedStep>,

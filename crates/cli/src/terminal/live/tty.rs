@@ -25,7 +25,6 @@ static HOOK: Once = Once::new();
 pub(super) struct Taken(());
 
 impl Taken {
-    /// Takes the terminal behind stderr.
     pub(super) fn take() -> io::Result<Self> {
         take()?;
         let taken = Self(());

@@ -18,7 +18,6 @@ use crate::fixture::{Server, is_root, saved};
 /// Whose processes are not the servers'.
 const STRANGER: u32 = 12_345;
 
-/// How it has to end.
 #[derive(Clone, Copy)]
 enum Ends {
     /// With these two arms at least, measured.

@@ -34,7 +34,6 @@ const GREETINGS: [&str; 2] = [
     "INSERT INTO greetings VALUES ('first', 'A row of a table')",
 ];
 
-/// What a visitor asks for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Question {
     /// Something that is in the database.
@@ -50,7 +49,6 @@ pub(crate) enum Way {
     Tcp,
 }
 
-/// How an application is asked.
 pub(crate) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sync>;
 
 /// An application that runs, and what `looptax switch` is told of it.

@@ -17,7 +17,6 @@ pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
     can
 }
 
-/// Starts Django with two workers.
 pub(crate) const GUNICORN: [&str; 8] = [
     "/usr/bin/python3",
     "-m",
@@ -52,7 +51,6 @@ pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
     Some((server, place))
 }
 
-/// Starts the service in Node.
 pub(crate) const NODE: [&str; 4] = ["env", NODE_PATH, "node", "server.js"];
 
 /// A service in Node with a pool of connections to MariaDB; `None` where it cannot be had.

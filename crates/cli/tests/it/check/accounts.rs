@@ -273,7 +273,6 @@ fn rewound(mut file: File) -> Stdio {
     Stdio::from(file)
 }
 
-/// How a pair ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Ends {
     /// It works from the first.

@@ -25,7 +25,6 @@ struct Situation {
     name: &'static str,
     user: &'static str,
     password: &'static str,
-    /// Statements, or rules of PostgreSQL.
     setup: &'static [&'static str],
 }
 
@@ -43,7 +42,6 @@ const TCP_GRANT: &str = "GRANT SELECT ON shop.* TO app@'127.0.0.1'";
 const SOCKET: &str = "CREATE USER app@localhost IDENTIFIED BY 'pw'";
 const SOCKET_GRANT: &str = "GRANT SELECT ON shop.* TO app@localhost";
 
-/// Of MariaDB and MySQL alike.
 const ACCOUNTS: [Situation; 10] = [
     situation(
         "one account for every host",

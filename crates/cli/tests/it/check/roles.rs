@@ -29,7 +29,6 @@ const METHODS: [&str; 7] = [
     "peer map=m",
 ];
 
-/// Who connects, and the rules.
 #[derive(Debug)]
 struct Case {
     role: &'static str,
@@ -96,7 +95,6 @@ impl Case {
         ruled.rule(&self.rules);
     }
 
-    /// Whether psql gets in.
     fn gets_in(&self, host: &str, port: u16) -> bool {
         let quoted = |text: &str| format!("'{}'", text.replace('\'', "\\'"));
         let target = format!(

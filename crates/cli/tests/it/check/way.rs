@@ -61,7 +61,6 @@ impl Place {
         })
     }
 
-    /// A command there.
     fn run(&self, words: &[&str]) -> Output {
         let namespace = format!("--mount=/proc/{}/ns/mnt", self.keeper.0.id());
         let mut command = Command::new("nsenter");

@@ -9,7 +9,6 @@ use crate::application::php::{Php, write_pool};
 use crate::application::{Group, Place};
 use crate::fixture::{Server, is_root};
 
-/// Two of PHP's processes.
 pub(super) const POOL: &str = "\
 [www]
 «account»listen = «fpm»

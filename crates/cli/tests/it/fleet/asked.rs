@@ -10,12 +10,10 @@ use super::{Engine, looptax};
 
 /// Machines: each has php-fpm and puma over TCP, but for the first one, whose clients are on the socket now.
 const N_HOSTS: u32 = 12;
-/// Those that measured, and what.
 const MEASURED: [(u32, f64); 5] = [(1, 3.1), (2, 3.4), (3, 3.0), (4, 3.3), (5, 3.2)];
 /// The one whose client fell back.
 const FALLEN: u32 = 7;
 
-/// A week ago, and now.
 fn reports() -> String {
     let before = (0..N_HOSTS).map(|host| {
         let mut made = Made::new(host, 1);

@@ -19,7 +19,6 @@ const PASSWORD: &str = "qZ7-clickhouse";
 /// Where Debian has it; root alone has the folder on PATH.
 const USUAL: &str = "/usr/sbin/clickhouse-server";
 
-/// A running server.
 pub(super) struct ClickHouse {
     // In the order of their end.
     _process: Alive,

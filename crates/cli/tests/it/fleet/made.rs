@@ -3,7 +3,6 @@
 use looptax_fleet::{Kind, TABLES};
 use serde_json::{Map, Value, json};
 
-/// A report under construction.
 #[derive(Clone)]
 pub(super) struct Made {
     pub(super) id: String,

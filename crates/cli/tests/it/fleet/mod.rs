@@ -21,7 +21,6 @@ use crate::fixture::{Server, exe};
 use clickhouse::ClickHouse;
 pub(crate) use machine::has_number;
 
-/// A collector with its tables.
 pub(super) struct Engine {
     url: String,
     // Ends with the test.

@@ -16,7 +16,6 @@ use crate::fixture::Server;
 /// One and a little: another second of a clock.
 const A_SECOND: Duration = Duration::from_millis(1_100);
 
-/// A PostgreSQL with the tables.
 fn postgres(scratch: &Scratch) -> Option<Server> {
     let server = Server::start(Kind::Postgres)?;
     looptax(scratch, &["fleet", "init", &server.url()]).expect_code(0);

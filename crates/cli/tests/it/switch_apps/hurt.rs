@@ -302,7 +302,6 @@ fn a_url_that_cannot_be_moved_is_told_and_left_alone() {
     assert!(app.bytes() == before);
 }
 
-/// What somebody else writes.
 const MEDDLED: &str = "# by somebody else\n";
 
 /// A page that writes into a file when it is first asked for.

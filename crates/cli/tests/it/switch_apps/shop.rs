@@ -130,7 +130,6 @@ pub(super) struct Back {
     pub(super) file: (&'static str, &'static str),
     pub(super) beside: (&'static str, &'static str),
     pub(super) words: &'static [&'static str],
-    /// Whether nobody runs it.
     pub(super) is_nobodys: bool,
 }
 

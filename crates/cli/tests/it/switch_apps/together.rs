@@ -160,7 +160,6 @@ impl Shop {
         TcpStream::connect(self.behind).is_ok()
     }
 
-    /// Who serves.
     fn workers(&self) -> Vec<String> {
         let masters = [self.fpm.pid(), self.nginx.pid()];
         let lists = masters.map(|it| fs::read_to_string(format!("/proc/{it}/task/{it}/children")));

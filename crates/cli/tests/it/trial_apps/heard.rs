@@ -8,7 +8,6 @@ use crate::fixture::Server;
 pub(super) struct General<'a>(&'a Server);
 
 impl<'a> General<'a> {
-    /// Listens from now on.
     pub(super) fn listen(server: &'a Server) -> Self {
         let mut talk = server.talk();
         for sql in [
@@ -38,7 +37,6 @@ impl<'a> General<'a> {
 pub(super) struct Connections<'a>(&'a Server);
 
 impl<'a> Connections<'a> {
-    /// Listens from now on.
     pub(super) fn listen(server: &'a Server) -> Self {
         let mut talk = server.talk();
         for sql in [

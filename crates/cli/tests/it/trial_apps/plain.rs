@@ -6,7 +6,6 @@ use crate::application::programs::can_load;
 use crate::application::{Place, fill_table};
 use crate::fixture::Server;
 
-/// Starts it.
 pub(super) const PHP: [&str; 4] = ["php", "-S", "«http»", "page.php"];
 
 /// Whether PHP can talk to MariaDB, and to Redis; if not, says so aloud.

@@ -34,7 +34,6 @@ pub(super) fn words(place: &Place, words: &[&str]) -> Vec<OsString> {
     words.iter().map(|it| place.fill(it).into()).collect()
 }
 
-/// A trial that is over.
 pub(super) struct Tried {
     pub(super) run: Finished,
     pub(super) record: Value,
@@ -148,7 +147,6 @@ impl Contrast<'_> {
             .map(|what| self.number(&format!("/trial/arms/{arm}/connections/{server}/{what}")))
     }
 
-    /// Slices of an epoch.
     pub(super) fn slices_per_epoch(self) -> u64 {
         8 * self.number("/schedule/octets_per_epoch")
     }
@@ -159,7 +157,6 @@ impl Contrast<'_> {
         n_epochs * self.slices_per_epoch() / 2
     }
 
-    /// Epochs that count.
     #[track_caller]
     pub(super) fn epochs(self) -> u64 {
         let all = self.0["raw"]["epochs"].as_array().expect("a list");

@@ -1,6 +1,5 @@
 //! What a version of ClickHouse can do. Debian's is of 2018; what is not known to be there is not used.
 
-/// By version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(
     clippy::struct_excessive_bools,
@@ -18,7 +17,6 @@ pub(super) struct Abilities {
 }
 
 impl Abilities {
-    /// All of them.
     pub(super) const NEW: Self = Self {
         has_ttl: true,
         has_checks: true,

@@ -38,7 +38,6 @@ impl Site<'_> {
         )
     }
 
-    /// The table of versions.
     pub(super) fn migrations(&self) -> String {
         format!(
             "CREATE TABLE IF NOT EXISTS {}.{MIGRATIONS}{}\n(\n    version UInt32,\n    applied DateTime DEFAULT now()\n)\nENGINE = {}\nORDER BY version",
@@ -167,7 +166,6 @@ fn checks(table: &Table) -> Vec<String> {
     ]
 }
 
-/// All statements, with the roles.
 pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> String {
     let site = Site {
         database: &at.database,

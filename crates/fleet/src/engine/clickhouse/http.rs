@@ -31,7 +31,6 @@ pub(super) struct Http {
     url: String,
     user: HeaderValue,
     password: Option<HeaderValue>,
-    /// Host and port, for errors.
     to: String,
 }
 

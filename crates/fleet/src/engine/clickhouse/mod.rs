@@ -27,7 +27,6 @@ pub(super) use ddl::script;
 /// Most bytes of an answer to a question: a million rows of the widest view are some 400 MB, and nobody asks for that.
 const MOST_BYTES: u64 = 256 << 20;
 
-/// A ClickHouse.
 pub(super) struct ClickHouse {
     server: Server,
 }

@@ -14,7 +14,6 @@ const VIEWS: &str = include_str!("../../../sql/postgres/views.sql");
 const NEWEST: &str = include_str!("../../../sql/postgres/newest.sql");
 /// The table that knows which version the others are of.
 pub(super) const MIGRATIONS: &str = "schema_migrations";
-/// The table of versions.
 pub(super) fn migrations(schema: &str) -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS {schema}.{MIGRATIONS} (\n    version integer PRIMARY KEY,\n    applied timestamptz NOT NULL DEFAULT now()\n)"

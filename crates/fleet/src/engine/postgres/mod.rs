@@ -26,7 +26,6 @@ pub(super) use ddl::script;
 /// Rows of an answer that come at once: of the longest that a view has, some 40 MB, within what an answer may have.
 const ROWS_AT_ONCE: usize = 10_000;
 
-/// A PostgreSQL.
 pub(super) struct Postgres {
     session: Session,
 }

@@ -10,10 +10,8 @@ use crate::seccomp::bpf::{
     ARCH, AT_ARCH, AT_NUMBER, Step, X32_BIT, assemble, at_argument, sock_filter,
 };
 
-/// Decisions, as jumps name them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
-    /// The supervisor answers.
     Notify,
     /// It returns 0, and nothing happens.
     Done,

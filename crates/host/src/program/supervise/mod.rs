@@ -85,7 +85,6 @@ pub(super) struct Supervision {
     running: OwnedFd,
 }
 
-/// How a program's answer counts.
 #[derive(Debug)]
 pub(super) enum Verdict {
     Counts,
@@ -465,7 +464,6 @@ fn folder_of(tid: i32, fd: i32) -> Result<PathBuf, Errno> {
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }
 
-/// The process of a thread.
 fn process_of(tid: i32) -> Option<u32> {
     let status = std::fs::read_to_string(format!("/proc/{tid}/status")).ok()?;
     let line = status.lines().find_map(|it| it.strip_prefix("Tgid:"))?;

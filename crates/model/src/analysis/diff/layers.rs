@@ -7,7 +7,6 @@ use crate::analysis::figures::{plain, with_ends};
 use crate::analysis::why;
 use crate::analysis::words::name;
 
-/// Two-sided level of every interval.
 const ALPHA: f64 = 0.05;
 
 /// What is taken of a row: an arm's own time, or the difference.

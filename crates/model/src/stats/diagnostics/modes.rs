@@ -22,7 +22,6 @@ pub struct RateModes {
     pub low_per_s: f64,
     /// Geometric mean of the faster mode.
     pub high_per_s: f64,
-    /// Fast over slow.
     pub ratio: f64,
     /// Share of the rates in the faster mode, 0 to 1.
     pub high_share: f64,

@@ -17,7 +17,6 @@ pub struct OrderEffect {
     /// (mean θ of other-first epochs − mean θ of baseline-first epochs)/2, with Welch's interval at
     /// 95 %.
     pub effect: Estimate,
-    /// Welch's two-sided p-value.
     pub p_value: f64,
 }
 

@@ -11,9 +11,7 @@ pub struct Stall {
     pub epoch_idx: usize,
     /// Which slice of it, from 0.
     pub slice_idx: usize,
-    /// The arm it fell on.
     pub side: Side,
-    /// How long the drain took.
     pub drain_ms: f64,
 }
 

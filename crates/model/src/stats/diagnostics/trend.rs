@@ -13,7 +13,6 @@ pub struct Trend {
     pub rho: f64,
     /// Two-sided p-value by the t approximation.
     pub p_value: f64,
-    /// Length of the series.
     pub n: usize,
 }
 

@@ -22,7 +22,6 @@ pub struct Primary {
     /// Who loses, when somebody is known to: also where the verdict is withheld and only the size of
     /// the effect is uncertain.
     pub direction: Option<Direction>,
-    /// Why.
     pub reason: Reason,
     /// Set where the effect has a direction and its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
@@ -43,9 +42,7 @@ impl Primary {
 /// The epochs in which others took much of the machine.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Disturbance {
-    /// How many.
     pub n_disturbed: usize,
-    /// The others.
     pub n_undisturbed: usize,
     /// What was taken in the disturbed ones.
     pub shares: NoiseShares,

@@ -12,7 +12,6 @@ use crate::stats::{hodges_lehmann, signed_rank};
 /// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` where it could not be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CpuTax {
-    /// The client's threads.
     pub client: Option<Estimate>,
     pub server: Option<Estimate>,
     /// Both together.
@@ -22,16 +21,13 @@ pub struct CpuTax {
 /// One latency quantile of both arms.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Percentile {
-    /// Which one.
     pub quantile: Quantile,
     /// All samples of an arm pooled, in µs, `[baseline, other]`; `None` without samples. For display:
     /// the interval takes requests as independent, and the two must not be compared by it.
     pub pooled_us: [Option<Estimate>; 2],
-    /// The arms against each other.
     pub comparison: Comparison,
 }
 
-/// A secondary metric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Metric {
     /// CPU of the client's threads per request.

@@ -13,7 +13,6 @@ use crate::stats::{hodges_lehmann, totals};
 /// for the total.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SideSummary {
-    /// Which arm.
     pub side: Side,
     /// Requests answered in the active windows and drains of whole epochs.
     pub n_requests: u64,

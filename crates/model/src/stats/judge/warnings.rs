@@ -24,26 +24,17 @@ pub enum Warning {
         n_epochs: usize,
     },
     /// Epochs that were cut short and have no θ.
-    IncompleteEpochs {
-        /// How many.
-        n_epochs: usize,
-    },
+    IncompleteEpochs { n_epochs: usize },
     /// Typical speed and total throughput disagree: rare stalls fall on one arm.
-    TotalsDisagree {
-        /// θ of the typical throughput.
-        theta: Estimate,
-        totals: Estimate,
-    },
+    TotalsDisagree { theta: Estimate, totals: Estimate },
     /// Slices whose last answers took more than half a slice.
     Stalls {
         /// How many, `[baseline, other]`.
         n_stalls: [usize; 2],
-        /// The longest drain.
         longest_ms: f64,
     },
     /// The hypervisor or other processes took CPU time in some windows of epochs.
     NoisyEpochs {
-        /// Epochs in those windows.
         n_noisy: usize,
         /// Steal over the whole run, in percent of capacity.
         steal_pct: f64,
@@ -51,24 +42,15 @@ pub enum Warning {
         foreign_pct: Option<f64>,
     },
     /// It matters which arm runs first: the guard is too short. θ is not biased by it.
-    OrderEffect {
-        /// Welch's p-value.
-        p_value: f64,
-    },
+    OrderEffect { p_value: f64 },
     /// N·latency does not fill the connections' time: the client takes time of its own.
     LittlesLaw {
-        /// The arm.
         side: Side,
         /// The ratio, 0.97 to 1.00 when all is well.
         ratio: f64,
     },
     /// The rate jumps between two modes; the figures stand in the diagnostics.
-    TwoModes {
-        /// The arm.
-        side: Side,
-        /// Fast over slow.
-        ratio: f64,
-    },
+    TwoModes { side: Side, ratio: f64 },
     /// The interval is much wider than counting alone makes it: a quieter machine helps more than time.
     EnvironmentLimited {
         /// Half-width over that of the sampling floor at 95 %.

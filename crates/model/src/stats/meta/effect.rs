@@ -75,12 +75,10 @@ impl Effect {
         Self::new(estimate.value, error * error, freedom)
     }
 
-    /// The effect.
     pub fn value(&self) -> f64 {
         self.value
     }
 
-    /// The variance of its error.
     pub fn variance(&self) -> f64 {
         self.variance
     }

@@ -23,7 +23,6 @@ pub struct Groups {
     /// Whether the groups' means differ, each group with its own τ²: Welch's test of the means over the
     /// groups of two hosts and more. `None` below two of these.
     pub between: Option<Between>,
-    /// All groups with one τ².
     pub common: Common,
     /// All hosts as one, whatever their group: τ² holds what lies between the groups too.
     pub all: Pooled,

@@ -15,7 +15,6 @@ pub struct Prior {
     pub mean: f64,
     /// The squared standard error of that mean: every host of the kind shares its error.
     pub mean_variance: f64,
-    /// τ².
     pub tau_squared: f64,
     /// The squared standard error of τ²; 0 takes it as known.
     pub tau_squared_variance: f64,
@@ -26,7 +25,6 @@ pub struct Prior {
 /// A host's effect, measured or predicted.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Posterior {
-    /// The effect.
     pub value: f64,
     /// Variance of what is the host's alone.
     pub own_variance: f64,

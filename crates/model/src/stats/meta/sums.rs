@@ -24,9 +24,7 @@ pub struct Sums {
     squares: f64,
     /// Σ of the expected w·(θ−μ)², and Σ of it times w.
     expected: [f64; 2],
-    /// The same of its variance.
     spread: [f64; 2],
-    /// Σ w·excess.
     excess: f64,
 }
 
@@ -75,12 +73,10 @@ impl Sums {
         self.n += other.n;
     }
 
-    /// How many hosts were added.
     pub fn n_hosts(&self) -> usize {
         self.n
     }
 
-    /// Σw.
     pub fn weight(&self) -> f64 {
         self.weight
     }

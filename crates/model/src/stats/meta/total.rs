@@ -9,7 +9,6 @@ use super::shrink::{MANY, Prior, satterthwaite};
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
 
-/// A host of the fleet.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Host {
     /// Requests over TCP, per second.
@@ -20,7 +19,6 @@ pub struct Host {
     pub effect: Option<Effect>,
 }
 
-/// What a fleet loses.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Total {
     /// Cores lost; `n` the hosts that it is a sum over.
@@ -86,7 +84,6 @@ struct Kind {
     n_predicted: usize,
     requests_per_s: f64,
     lost_us: f64,
-    /// Σ rate·borrowed.
     slope: f64,
     measured_variance: f64,
     /// Σ variance²/freedom of the measured hosts.

@@ -31,11 +31,9 @@ pub struct QuantileTax {
 /// Two arms' quantiles compared, or why they are not.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Comparison {
-    /// Enough blocks for an interval.
     Known(QuantileTax),
     /// Too few blocks of enough samples.
     NotEnough {
-        /// Blocks there are.
         have: usize,
         /// Blocks an interval at this level needs.
         need: usize,
@@ -44,7 +42,6 @@ pub enum Comparison {
     },
     /// A slice is shorter than ten times the 99 % latency: it cuts the tail off.
     SliceTooShort {
-        /// The shortest slice.
         slice_us: f64,
         /// The larger of the arms' pooled 99 % latencies.
         p99_us: f64,

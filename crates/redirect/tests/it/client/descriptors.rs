@@ -124,7 +124,6 @@ fn fork_then_connect(told: &Told<'_>) {
     });
 }
 
-/// Another program gets the connection.
 fn exec(told: &Told<'_>) {
     let fd = connected(told.to);
     println!("way {}", raw::read(fd).trim_end());

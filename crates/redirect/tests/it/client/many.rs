@@ -171,7 +171,6 @@ fn signals(told: &Told<'_>) {
     }
 }
 
-/// Keeps the signal away meanwhile.
 fn undisturbed<T>(work: impl FnOnce() -> T) -> T {
     let change = |how| unsafe {
         let mut set: libc::sigset_t = std::mem::zeroed();

@@ -167,7 +167,6 @@ fn info(told: &Told<'_>) {
     println!("{result} {} state {}", info.len(), info[0]);
 }
 
-/// What cannot be pretended.
 fn refused_options(told: &Told<'_>) {
     let fd = connected(told.to);
     println!("{}", raw::set(fd, TCP, libc::TCP_ULP, b"tls"));

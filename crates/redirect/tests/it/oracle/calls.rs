@@ -14,10 +14,8 @@ type Prepare = fn(&mut Coin) -> Turn;
 
 const N_SLOTS: u64 = 5;
 const N_QUEUES: u64 = 2;
-/// Nobody listens there.
 const NOBODY: SocketAddr = SocketAddr::new(std::net::IpAddr::V4(Ipv4Addr::LOCALHOST), 1);
 
-/// What a program has.
 pub(super) struct World {
     pub(super) to: SocketAddr,
     /// Its sockets; -1 where there is none.

@@ -35,7 +35,6 @@ pub(super) fn difference(
         .find(|difference| (difference.is_it)(&calls))
 }
 
-/// The differences as Markdown.
 pub(super) fn table() -> String {
     let rows = DIFFERENCES.iter().map(|it| format!("| {} |", it.words));
     let head = [
@@ -60,12 +59,10 @@ pub(super) struct Calls<'a> {
     has_set_tos: bool,
 }
 
-/// A difference that there is.
 pub(super) struct Difference {
     is_it: fn(&Calls<'_>) -> bool,
     /// What comes after it may differ as well: the two runs are not in the same state any more.
     pub(super) parts_ways: bool,
-    /// The row of the table.
     pub(super) words: &'static str,
 }
 

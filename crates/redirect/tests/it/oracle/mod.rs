@@ -25,7 +25,6 @@ use crate::trial;
 
 /// Programs that one process runs, one after another: what is remembered of it has to stay right.
 const IN_A_PROCESS: u64 = 5;
-/// Programs of the test.
 const A_FEW: u64 = 100;
 /// Processes at once: they mostly wait.
 const AT_ONCE: usize = 6;
@@ -73,7 +72,6 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
     ExitCode::from(u8::from(!found.others.is_empty()))
 }
 
-/// What came of a comparison.
 #[derive(Default)]
 struct Found {
     n_moved: u64,

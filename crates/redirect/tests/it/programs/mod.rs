@@ -32,7 +32,6 @@ pub(crate) fn trials() -> Vec<Trial> {
     trials
 }
 
-/// The measuring process.
 pub(crate) fn measure(words: &[String]) -> ExitCode {
     let cases = [flips::CASES, lives::CASES, deaths::CASES].concat();
     let (_, run) = cases.iter().find(|(name, _)| *name == words[0]).unwrap();

@@ -37,7 +37,6 @@ pub(super) fn obstacles(points: &[Point], style: Style) -> String {
     told.points(&in_the_way)
 }
 
-/// How it is told.
 #[derive(Clone, Copy)]
 struct Told {
     is_verbose: bool,
@@ -138,7 +137,6 @@ fn is_worth_a_line(point: &Point) -> bool {
     point.topic != Topic::Losses && (!is_known || point.next.is_some())
 }
 
-/// What the points come to.
 fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
     let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));

@@ -16,7 +16,6 @@ use crate::format::{Text, counted};
 use cells::shown;
 use clients::Row;
 
-/// What stands at the top.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum First {
     /// The servers, which the rest refers to.

@@ -136,7 +136,6 @@ pub(super) fn finding(finding: &ReplayFinding, text: Text) -> String {
     plain(&sentence, text)
 }
 
-/// Clean, and wrapped anywhere.
 fn plain(sentence: &str, text: Text) -> String {
     text.clean(&sentence.replace(GLUE, " "))
 }

@@ -13,7 +13,6 @@ use looptax_wire::Login;
 
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A document of these elements.
 fn document(elements: &[Vec<u8>]) -> Vec<u8> {
     let body = elements.concat();
     let n_bytes = (body.len() + 5) as u32;

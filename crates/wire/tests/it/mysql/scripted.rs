@@ -21,7 +21,6 @@ pub(super) enum End {
     Silence,
 }
 
-/// What the client has written.
 pub(super) type Heard = Rc<RefCell<Vec<u8>>>;
 
 /// A peer that has already said everything and writes down what it hears.
@@ -66,10 +65,8 @@ impl Write for Scripted {
     }
 }
 
-/// The servers whose dialects differ.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flavour {
-    /// EOF packets as of old.
     MySql56,
     /// `CLIENT_DEPRECATE_EOF`.
     MySql8,
@@ -99,7 +96,6 @@ impl Flavour {
     }
 }
 
-/// A packet with its header.
 pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let n_bytes = u32::try_from(payload.len()).expect("short").to_le_bytes();
     let header = [n_bytes[0], n_bytes[1], n_bytes[2], sequence];
@@ -114,7 +110,6 @@ pub(super) fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
         .collect()
 }
 
-/// A greeting's payload.
 pub(super) fn greeting(flavour: Flavour, plugin: &str) -> Vec<u8> {
     let [capabilities, mariadb] = flavour.capabilities();
     let low = (capabilities as u16).to_le_bytes();
@@ -191,7 +186,6 @@ pub(super) fn end_definitions(flavour: Flavour) -> Option<Vec<u8>> {
     (flavour != Flavour::MySql8).then(|| vec![0xfe, 0, 0, 2, 0])
 }
 
-/// The packet that ends rows.
 pub(super) fn end_rows(flavour: Flavour) -> Vec<u8> {
     match flavour {
         Flavour::MySql8 => vec![0xfe, 0, 0, 2, 0, 0, 0],

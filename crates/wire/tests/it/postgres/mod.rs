@@ -17,7 +17,6 @@ use looptax_wire::postgres::Connection;
 
 const LIMIT: Duration = Duration::from_secs(1);
 
-/// A backend message.
 fn message(tag: u8, body: &[u8]) -> Vec<u8> {
     let length = u32::try_from(body.len() + 4).expect("a small message");
     [&[tag], length.to_be_bytes().as_slice(), body].concat()

@@ -21,7 +21,6 @@ use super::{authentication, error, session};
 /// Only a broken test reaches it: one side waits for what the other will never send.
 const HANG_GUARD: Duration = Duration::from_secs(20);
 
-/// What this server does wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,

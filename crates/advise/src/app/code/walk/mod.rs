@@ -18,7 +18,6 @@ use crate::app::setting::{LineStarts, Problem, Setting, named};
 /// Deepest nesting that is followed. Real configurations have six levels.
 const MOST_DEPTH: usize = 32;
 
-/// A program's text, walked through.
 pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
     let tokens = tokens(text, language);
     let mut walk = Walk {
