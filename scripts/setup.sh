@@ -138,13 +138,12 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma) echo "$1" ;;
+    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
     apache2) echo apache2-bin ;;
     uwsgi) echo uwsgi-core uwsgi-plugin-python3 ;;
-    uvicorn) echo python3-uvicorn ;;
     ansible-playbook) echo ansible-core ;;
     promtool) echo prometheus ;;
     systemd-analyze) echo systemd ;;
