@@ -3,6 +3,7 @@
 use std::io;
 
 use looptax_host::kernel;
+use looptax_host::processes::descendant_pids;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
@@ -10,7 +11,6 @@ use crate::connect::Worker;
 use crate::error::BenchError;
 use crate::keys::generator;
 use crate::plan::{Placement, ServerThreads};
-use crate::process_tree;
 use crate::schedule::shuffled;
 
 /// Purpose number of the shuffling of cores (see `schedule`).
@@ -142,7 +142,7 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
 /// The same with all processes that it has started.
 pub(crate) fn pin_tree(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     pin_process(pid, core, cores)?;
-    for child in process_tree::descendants(pid) {
+    for child in descendant_pids(pid, usize::MAX) {
         match pin_process(child, core, cores) {
             // It has ended meanwhile.
             Err(error) if error.kind() == io::ErrorKind::NotFound => {}

@@ -58,7 +58,7 @@ pub use plan::{
     Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,
     Plan, ServerThreads, SidePlan, Stopping, WarmUp,
 };
-pub use process_tree::{cpu_ns as process_tree_cpu_ns, descendants_cpu_ns, is_descendant};
+pub use process_tree::{cpu_ns as process_tree_cpu_ns, descendants_cpu_ns};
 pub use progress::{Observer, Phase, Progress, Silent};
 pub use run::{Outcome, run};
 pub use shape::{REQUESTS_PER_SLICE, Shape};

@@ -11,7 +11,7 @@ use looptax_bench::path::{
 use looptax_bench::{
     ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker,
 };
-use looptax_host::kernel;
+use looptax_host::processes::of_thread;
 use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::{Explain, Failure};
 use looptax_model::stats::Side;
@@ -429,17 +429,7 @@ impl Explain for CrowdedError {}
 /// from another pid namespace would point at a stranger.
 fn worker_of(proof: &Proof, server_pids: &[u32]) -> Option<Worker> {
     let tid = proof.worker?;
-    let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
-    let field = |name: &str| -> Option<u32> {
-        status
-            .lines()
-            .find_map(|line| line.strip_prefix(name))?
-            .trim()
-            .parse()
-            .ok()
-    };
-    let pid = field("Tgid:")?;
-    let parent = field("PPid:")?;
+    let (pid, parent) = of_thread(tid)?;
     // A thread of the server, or (PostgreSQL) a child of it.
     let is_ours = server_pids.contains(&pid) || server_pids.contains(&parent);
     is_ours.then_some(Worker { pid, tid })

@@ -18,6 +18,7 @@ mod folder;
 pub mod kernel;
 pub mod output;
 pub mod own;
+pub mod processes;
 pub mod program;
 pub mod read;
 mod refusal;

@@ -41,7 +41,7 @@ pub use prepare::MISSING_KEYS;
 pub use proof::{Proof, prove};
 pub use server_view::{ClientSeen, SeenAs, ServerCounts, ServerView, ServerWork};
 pub use session::Session;
-pub use sighting::{Peer, Relayed, children, peers_of, relayed_by};
+pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};

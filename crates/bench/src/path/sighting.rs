@@ -11,6 +11,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use looptax_host::kernel;
+use looptax_host::processes::descendant_pids;
 use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
@@ -59,31 +60,11 @@ pub fn relayed_by(pid: u32, port: u16) -> Relayed {
     relayed
 }
 
-/// The process and its descendants, as far as the kernel tells.
+/// The process and its descendants.
 pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     let mut family = vec![pid];
-    let mut next = 0;
-    while next < family.len() && family.len() < MOST_PROCESSES {
-        family.extend(children(family[next]));
-        next += 1;
-    }
+    family.extend(descendant_pids(pid, MOST_PROCESSES));
     family
-}
-
-/// The processes that `pid` has started and that run, as far as the kernel tells.
-pub fn children(pid: u32) -> Vec<u32> {
-    let threads = entries(&format!("/proc/{pid}/task"));
-    let lists = threads
-        .into_iter()
-        .filter_map(|thread| kernel::text(format!("/proc/{pid}/task/{thread}/children")).ok());
-    let words: Vec<String> = lists
-        .flat_map(|list| {
-            list.split_whitespace()
-                .map(str::to_owned)
-                .collect::<Vec<_>>()
-        })
-        .collect();
-    words.iter().filter_map(|word| word.parse().ok()).collect()
 }
 
 /// The numbers that are names in a folder.

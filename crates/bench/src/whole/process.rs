@@ -10,7 +10,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_host::kernel;
+use looptax_host::processes::stat;
 use looptax_model::stats::Side;
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
@@ -221,9 +221,7 @@ impl Running {
 
     /// Whether somebody has stopped it. It has no terminal: who reads from one is stopped for good.
     fn is_stopped(&self) -> bool {
-        let stat = kernel::text(format!("/proc/{}/stat", self.pid)).unwrap_or_default();
-        stat.rsplit_once(')')
-            .is_some_and(|(_, rest)| rest.trim_start().starts_with('T'))
+        stat(self.pid).is_some_and(|it| it.is_stopped)
     }
 
     /// Asks the whole group to end, and kills what does not.

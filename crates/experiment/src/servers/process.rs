@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::time::Duration;
 
-use looptax_host::Folder;
+use looptax_host::{Folder, processes};
 use procfs::process::{MMapPath, Process as ProcEntry, Stat};
 use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
@@ -210,22 +210,8 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
 
 /// Everything that `pid` has started, directly or not.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
-    let stats: Vec<Stat> = entries()
-        .into_iter()
-        .filter_map(|entry| entry.stat().ok())
-        .filter(|stat| stat.pid > 1)
-        .collect();
-    let mut family = HashSet::from([pid.cast_signed()]);
-    // Each round finds one generation more; a tree is done when a round finds nothing.
-    while stats
-        .iter()
-        .any(|stat| family.contains(&stat.ppid) && family.insert(stat.pid))
-    {}
-    family.remove(&pid.cast_signed());
-    family
-        .into_iter()
-        .filter_map(|pid| open_pid(pid.cast_unsigned()))
-        .collect()
+    let found = processes::descendants(&[pid]).into_iter();
+    found.filter_map(|it| open_pid(it.pid)).collect()
 }
 
 /// Processes of a server whose working folder lies inside `folder`.

@@ -152,7 +152,7 @@ impl Target {
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
             (Protocol::Fastcgi, Some(pid)) if self.is_private() => {
-                looptax_bench::path::children(pid)
+                looptax_host::processes::children(pid)
             }
             _ => Vec::new(),
         }

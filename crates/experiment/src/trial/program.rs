@@ -9,8 +9,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
+use looptax_bench::descendants_cpu_ns;
 use looptax_bench::path::{Peer, peers_of};
-use looptax_bench::{descendants_cpu_ns, is_descendant};
+use looptax_host::processes::is_descendant;
 use looptax_model::failure::Failure;
 use looptax_redirect::{
     Config, Exit, FallbackReason, Programs, ProgramsConfig, RedirectError, Running, SliceCounts,

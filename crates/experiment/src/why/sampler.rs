@@ -15,6 +15,7 @@ pub(crate) mod ring;
 use std::collections::HashSet;
 use std::io;
 
+use looptax_host::processes::stat;
 use looptax_model::failure::Failure;
 use perf_event::{Counter, data::Sample as Raw};
 use procfs::process::Process;
@@ -396,8 +397,7 @@ fn note_scope(scope: Scope) -> Vec<String> {
 
 /// Who started a process.
 pub(crate) fn parent_of(pid: u32) -> Option<u32> {
-    let stat = Process::new(pid.cast_signed()).and_then(|process| process.stat());
-    Some(stat.ok()?.ppid.cast_unsigned())
+    Some(stat(pid)?.parent)
 }
 
 fn is_gone(error: &io::Error) -> bool {

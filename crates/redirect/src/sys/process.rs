@@ -6,7 +6,7 @@ use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::FileExt;
 
-use looptax_host::kernel;
+use looptax_host::{kernel, processes};
 
 use super::{checked, new_fd};
 use crate::Features;
@@ -62,21 +62,12 @@ pub(crate) fn number(pidfd: BorrowedFd<'_>, tid: i32, pid: i32, features: Featur
         let pidfd = pidfd_open(pid, 0).ok()?;
         return inode(pidfd.as_fd()).ok();
     }
-    // When it started: field 22 of proc_pid_stat(5), the 20th after the name.
-    let stat = kernel::read(format!("/proc/{pid}/stat")).ok()?;
-    let after_name = stat.iter().rposition(|byte| *byte == b')')? + 1;
-    let fields = std::str::from_utf8(&stat[after_name..]).ok()?;
-    fields.split_ascii_whitespace().nth(19)?.parse().ok()
+    Some(processes::stat(pid.cast_unsigned())?.start_ticks)
 }
 
 /// Whether a process is stopped by a signal.
-///
-/// # Source
-/// `proc_pid_stat(5)`: the state follows the name.
 pub(crate) fn is_stopped(pid: i32) -> bool {
-    let stat = kernel::read(format!("/proc/{pid}/stat")).unwrap_or_default();
-    let name_end = stat.iter().rposition(|byte| *byte == b')');
-    name_end.is_some_and(|at| stat.get(at + 2) == Some(&b'T'))
+    processes::stat(pid.cast_unsigned()).is_some_and(|it| it.is_stopped)
 }
 
 /// Whether a signal waits for a process, or for its first thread.

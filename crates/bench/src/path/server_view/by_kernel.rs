@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use looptax_host::kernel;
+use looptax_host::processes::of_thread;
 
 use super::seen::{ClientSeen, SeenAs, ServerView};
 use crate::path::sighting::family_of;
@@ -59,7 +60,7 @@ impl ServerView {
 fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
     let mut pids: Vec<u32> = told
         .filter(|id| belongs_to(*id, listener))
-        .filter_map(|id| status(id, "Tgid:"))
+        .filter_map(|id| Some(of_thread(id)?.0))
         .collect();
     if pids.is_empty() {
         pids = family_of(listener);
@@ -83,14 +84,5 @@ fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
 
 /// Whether it is a thread of the listener, or a process that the listener has started.
 fn belongs_to(id: u32, listener: u32) -> bool {
-    ["Tgid:", "PPid:"]
-        .iter()
-        .any(|field| status(id, field) == Some(listener))
-}
-
-fn status(id: u32, field: &str) -> Option<u32> {
-    let status = kernel::text(format!("/proc/{id}/status")).ok()?;
-    let mut lines = status.lines();
-    let value = lines.find_map(|line| line.strip_prefix(field))?;
-    value.trim().parse().ok()
+    of_thread(id).is_some_and(|(process, parent)| [process, parent].contains(&listener))
 }

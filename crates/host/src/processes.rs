@@ -1,0 +1,203 @@
+//! What `/proc/PID/stat` shows of processes, and which come from which.
+//!
+//! The one reader of that file outside redirect's code after a fork. A process is the one that was seen as long as its
+//! start time is the same. Callers: `bench` (CPU time of a tree), `redirect` and `experiment` (ending a tree),
+//! `discover`, `why`.
+
+use std::collections::HashMap;
+use std::path::Path;
+
+use procfs::FromRead;
+use procfs::process::{Stat as KernelStat, Status};
+
+use crate::kernel;
+
+/// Longest text of a file of `/proc` that is read here: a process's children have up to eight bytes each.
+const MOST_BYTES: u64 = 4 << 20;
+
+/// A process as the kernel shows it to everybody.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Stat {
+    pub pid: u32,
+    pub parent: u32,
+    /// Its process group.
+    pub group: u32,
+    /// When it started, in ticks since boot: no other process of this number did then.
+    pub start_ticks: u64,
+    /// CPU time of the children that it has waited for, in ticks of 10 ms.
+    pub ended_children_ticks: u64,
+    /// Whether a signal or a debugger has stopped it.
+    pub is_stopped: bool,
+    /// Whether all its threads have ended, and it only waits to be collected.
+    pub has_ended: bool,
+}
+
+/// Reads one process; `None` if it is gone.
+pub fn stat(pid: u32) -> Option<Stat> {
+    parse(&kernel::read_up_to(format!("/proc/{pid}/stat"), MOST_BYTES).ok()?)
+}
+
+/// Reads all processes that can be seen.
+pub fn all() -> impl Iterator<Item = Stat> {
+    let names = kernel::names("/proc").into_iter().flatten();
+    names.filter_map(|name| stat(name.to_str()?.parse().ok()?))
+}
+
+/// The processes that come from these and have not ended; not the roots, unless one comes from another.
+///
+/// # Cost
+/// A short file to read for every process of the machine. A process that is made meanwhile is found the next time.
+pub fn descendants(roots: &[u32]) -> Vec<Stat> {
+    let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
+    for it in all() {
+        children.entry(it.parent).or_default().push(it);
+    }
+    let mut found = Vec::new();
+    let mut parents = roots.to_vec();
+    // Each is taken out with its parent, so that even an inconsistent list ends.
+    while let Some(parent) = parents.pop() {
+        for child in children.remove(&parent).unwrap_or_default() {
+            parents.push(child.pid);
+            found.push(child);
+        }
+    }
+    found.retain(|it| !it.has_ended);
+    found
+}
+
+/// The numbers of the processes that come from one, nearest first, at the cost of its own tree where the kernel lists
+/// children (`CONFIG_PROC_CHILDREN`), and else of [`descendants`]. After `most` of them no further parent is looked at.
+pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
+    if !lists_children() {
+        return descendants(&[root]).iter().map(|it| it.pid).collect();
+    }
+    let mut found = listed_children(root);
+    let mut idx = 0;
+    while idx < found.len() && found.len() < most {
+        found.extend(listed_children(found[idx]));
+        idx += 1;
+    }
+    found
+}
+
+/// The processes that one has started and that run.
+pub fn children(pid: u32) -> Vec<u32> {
+    if lists_children() {
+        return listed_children(pid);
+    }
+    let children = all().filter(|it| it.parent == pid && !it.has_ended);
+    children.map(|it| it.pid).collect()
+}
+
+fn lists_children() -> bool {
+    kernel::metadata("/proc/thread-self/children").is_ok()
+}
+
+/// Whether a process was started by `ancestor`, or by one that was.
+pub fn is_descendant(pid: u32, ancestor: u32) -> bool {
+    let parent = |pid: &u32| Some(stat(*pid)?.parent).filter(|it| *it != 0);
+    std::iter::successors(parent(&pid), parent).any(|it| it == ancestor)
+}
+
+/// The children of all threads of a process, as the kernel lists them.
+fn listed_children(pid: u32) -> Vec<u32> {
+    let tasks = format!("/proc/{pid}/task");
+    let threads = kernel::names(&tasks).into_iter().flatten();
+    let lists = threads.map(|it| {
+        let list = kernel::read_up_to(Path::new(&tasks).join(it).join("children"), MOST_BYTES);
+        String::from_utf8(list.unwrap_or_default()).unwrap_or_default()
+    });
+    let lists: Vec<String> = lists.collect();
+    let words = lists.iter().flat_map(|list| list.split_whitespace());
+    words.filter_map(|word| word.parse().ok()).collect()
+}
+
+/// The process of a thread, or of another process's number, with the process that started it.
+pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
+    let text = kernel::read_up_to(format!("/proc/{tid}/status"), MOST_BYTES).ok()?;
+    let status = Status::from_read(&text[..]).ok()?;
+    Some((
+        u32::try_from(status.tgid).ok()?,
+        u32::try_from(status.ppid).ok()?,
+    ))
+}
+
+/// # Source
+/// `proc_pid_stat(5)`. A process whose first thread has ended and others have not is shown as `Z` as well.
+fn parse(text: &[u8]) -> Option<Stat> {
+    let it = KernelStat::from_read(text).ok()?;
+    let number = |it: i32| u32::try_from(it).unwrap_or(0);
+    let ended = u64::try_from(it.cutime).ok()? + u64::try_from(it.cstime).ok()?;
+    Some(Stat {
+        pid: number(it.pid),
+        parent: number(it.ppid),
+        group: number(it.pgrp),
+        start_ticks: it.starttime,
+        ended_children_ticks: ended,
+        is_stopped: matches!(it.state, 'T' | 't'),
+        has_ended: it.state == 'X' || it.state == 'Z' && it.num_threads <= 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(state: &str, n_threads: u32, has_ended: bool, is_stopped: bool) {
+        let numbers = vec!["0"; 27].join(" ");
+        let text = format!(
+            "7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 0 {numbers}"
+        );
+        let expected = Stat {
+            pid: 7,
+            parent: 3,
+            group: 5,
+            start_ticks: 9,
+            ended_children_ticks: 78,
+            is_stopped,
+            has_ended,
+        };
+        assert_eq!(parse(text.as_bytes()), Some(expected));
+    }
+
+    #[test]
+    fn a_process_has_ended_when_all_its_threads_have() {
+        check("S", 1, false, false);
+        check("T", 2, false, true);
+        check("Z", 1, true, false);
+        check("Z", 2, false, false);
+        assert_eq!(parse(b"7 (a) S"), None);
+    }
+
+    #[test]
+    fn a_tree_is_the_same_by_the_kernels_lists_and_by_the_parents_of_all() {
+        let script = "sleep 1000 & (sleep 1000 & wait) & wait";
+        let mut child = std::process::Command::new("sh")
+            .args(["-c", script])
+            .spawn()
+            .unwrap();
+        let sorted = |mut pids: Vec<u32>| {
+            pids.sort_unstable();
+            pids
+        };
+        let by_parents = || sorted(descendants(&[child.id()]).iter().map(|it| it.pid).collect());
+        while by_parents().len() < 3 {
+            std::thread::yield_now();
+        }
+        let pids = by_parents();
+        assert_eq!(sorted(descendant_pids(child.id(), 99)), pids);
+        assert_eq!(children(child.id()).len(), 2);
+        assert!(
+            pids.iter()
+                .all(|pid| is_descendant(*pid, std::process::id()))
+        );
+        assert!(!is_descendant(std::process::id(), child.id()));
+        assert_eq!(stat(u32::MAX), None);
+        for pid in pids.into_iter().chain([child.id()]) {
+            let pid = rustix::process::Pid::from_raw(pid.cast_signed()).unwrap();
+            let _ = rustix::process::kill_process(pid, rustix::process::Signal::KILL);
+        }
+        child.wait().unwrap();
+    }
+}
