@@ -3,10 +3,15 @@
 //! Called by every part of the lab. The path is asked for at run time, so that no binary carries it.
 
 use std::ffi::OsString;
+use std::fmt::Write;
+use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 
 use anyhow::{Context, Result, bail};
+use serde::Serialize;
+
+const LONGEST_ENTRY: usize = 390;
 
 /// The folder that holds the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
@@ -23,6 +28,42 @@ pub(crate) fn looptax() -> Result<PathBuf> {
 /// Builds the debug binary, where nothing is measured.
 pub(crate) fn debug_looptax() -> Result<PathBuf> {
     build("debug", &[])
+}
+
+/// Writes a file of tables by name, a line for each of their entries: a table inside one takes several lines only if it
+/// would be longer than [`LONGEST_ENTRY`].
+pub(crate) fn write_tables(file: &str, head: &str, tables: &impl Serialize) -> Result<()> {
+    let tables = toml::Table::try_from(tables).with_context(|| format!("{file}: not TOML"))?;
+    let mut text = head.to_owned();
+    for (name, table) in &tables {
+        let _ = write!(text, "\n[{}]\n", key(name));
+        for (name, value) in table.as_table().into_iter().flatten() {
+            entry(&key(name), value, &mut text);
+        }
+    }
+    fs::write(root()?.join(file), text).with_context(|| format!("cannot write {file}"))
+}
+
+fn entry(name: &str, value: &toml::Value, text: &mut String) {
+    let line = format!("{name} = {value}\n");
+    match value.as_table() {
+        Some(table) if line.len() > LONGEST_ENTRY => {
+            for (inner, value) in table {
+                entry(&format!("{name}.{}", key(inner)), value, text);
+            }
+        }
+        _ => text.push_str(&line),
+    }
+}
+
+/// A key as TOML has it.
+fn key(name: &str) -> String {
+    let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
+    if name.chars().all(is_bare) {
+        name.to_owned()
+    } else {
+        toml::Value::from(name).to_string()
+    }
 }
 
 fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {

@@ -13,7 +13,7 @@ use crate::workspace;
 
 const KNOWN: &str = "crates/advise/data/clients.toml";
 const TRACES: &str = "clients/traces.toml";
-const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not by hand.\n\n";
+const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not by hand.\n";
 
 /// What people wrote of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -116,8 +116,5 @@ pub(crate) fn traces() -> Result<BTreeMap<String, Trace>> {
 pub(crate) fn keep(new: BTreeMap<String, Trace>) -> Result<()> {
     let mut all = traces()?;
     all.extend(new);
-    let text = toml::to_string(&all).context("traces are not TOML")?;
-    let path = workspace::root()?.join(TRACES);
-    fs::write(path, format!("{TRACES_HEAD}{text}"))
-        .with_context(|| format!("cannot write {TRACES}"))
+    workspace::write_tables(TRACES, TRACES_HEAD, &all)
 }

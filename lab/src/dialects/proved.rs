@@ -13,7 +13,7 @@ use crate::workspace;
 const FILE: &str = "crates/advise/data/proved.toml";
 const HEAD: &str = "# Which dialects real drivers have connected with, and a text of each to see whether it has\n\
     # changed since. Written by `cargo lab dialects --write`; not by hand. Those of php-fpm, http and\n\
-    # uwsgi are what crates/advise/tests/web follows.\n\n";
+    # uwsgi are what crates/advise/tests/web follows.\n";
 
 /// One dialect, as looptax reads it.
 #[derive(Debug, Clone, Serialize, Deserialize)]
@@ -55,8 +55,7 @@ pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
             .and_modify(|proof| proof.servers.push(trial.server.clone()))
             .or_insert_with(|| proof(trial, &date));
     }
-    let text = toml::to_string(&all).context("proofs are not TOML")?;
-    fs::write(path, format!("{HEAD}{text}")).with_context(|| format!("cannot write {FILE}"))
+    workspace::write_tables(FILE, HEAD, &all)
 }
 
 fn proof(trial: &Trial, date: &str) -> Proof {
