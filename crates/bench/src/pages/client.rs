@@ -14,7 +14,7 @@ use looptax_wire::http::{Answer, Buffers, HttpError, Limited, Limits, exchange, 
 use rustix::thread::set_current_timer_slack;
 
 use super::deal::{Dealt, Job};
-use super::loaded::{FailedPages, FailureKind, Part};
+use super::loaded::{FailedPages, FailureKind, PagesLoaded};
 use super::page::{Page, PageOpener, PageStream};
 use crate::clock::now_ns;
 
@@ -57,7 +57,7 @@ impl Client {
     }
 
     /// Runs slices until nobody wants any more.
-    pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<Part>) {
+    pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
         // Sleeps end when they should, not up to 50 µs later; without it requests are only later, which is recorded.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
@@ -68,8 +68,8 @@ impl Client {
         }
     }
 
-    fn slice(&mut self, job: &Job) -> Part {
-        let mut part = Part::with_room(job);
+    fn slice(&mut self, job: &Job) -> PagesLoaded {
+        let mut part = PagesLoaded::with_room(job);
         let n_addresses = job.pages.iter().map(|page| page.address_idx + 1).max();
         self.kept.resize_with(n_addresses.unwrap_or(0), || None);
         while !job.is_over.load(Ordering::Relaxed)
@@ -84,8 +84,7 @@ impl Client {
             let page = &job.pages[dealt.page_idx];
             let outcome = self.load(page, &mut part);
             let end_ns = now_ns();
-            part.start_ns = Some(part.start_ns.map_or(begun_ns, |start| start.min(begun_ns)));
-            part.end_ns = end_ns;
+            part.span([begun_ns, end_ns]);
             let is_right = self.judge(dealt.page_idx, page, outcome, &mut part);
             if is_right {
                 part.latencies_ns.push(end_ns - begun_ns);
@@ -96,7 +95,7 @@ impl Client {
 
     /// Asks for a page: over the connection that was kept, and once more over a fresh one where the server had closed
     /// that; else over a fresh one.
-    fn load(&mut self, page: &Page, part: &mut Part) -> Result<Answer, Unanswered> {
+    fn load(&mut self, page: &Page, part: &mut PagesLoaded) -> Result<Answer, Unanswered> {
         let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
         if let Some(connection) = self.kept[page.address_idx].take() {
             match self.ask(connection, page, until_ns) {
@@ -134,7 +133,7 @@ impl Client {
         page_idx: usize,
         page: &Page,
         outcome: Result<Answer, Unanswered>,
-        part: &mut Part,
+        part: &mut PagesLoaded,
     ) -> bool {
         let facts = &mut part.facts[page_idx];
         facts.n_asked += 1;
@@ -187,7 +186,7 @@ fn objection(page: &Page, answer: Answer) -> Option<FailureKind> {
 }
 
 /// Waits until a page is due; from when its latency counts. `None` when somebody wants to stop.
-fn wait_until_due(dealt: Dealt, job: &Job, part: &mut Part) -> Option<u64> {
+fn wait_until_due(dealt: Dealt, job: &Job, part: &mut PagesLoaded) -> Option<u64> {
     let Some(due_ns) = dealt.due_ns else {
         return Some(now_ns());
     };

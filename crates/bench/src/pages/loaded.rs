@@ -63,7 +63,7 @@ pub struct PageFacts {
     pub checksums: Vec<u32>,
 }
 
-/// What a slice of pages gave.
+/// What a slice of pages gave, or one client's share of it.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PagesLoaded {
     /// When the first page was sent, or was due, by the measuring clock.
@@ -72,6 +72,8 @@ pub struct PagesLoaded {
     pub active_ns: u64,
     /// How long each right answer took, from when its request was sent, or was due; in no order.
     pub latencies_ns: Vec<u64>,
+    /// How long after each was due it was sent, in an open loop; in no order.
+    pub lags_ns: Vec<u64>,
     /// 99 % of requests were sent so soon after they were due; `None` in a closed loop.
     pub lag_p99_ns: Option<u64>,
     pub facts: Vec<PageFacts>,
@@ -83,20 +85,6 @@ pub struct PagesLoaded {
     pub n_opened: u64,
     /// Kept connections that the server had closed; their pages were asked for again.
     pub n_stale: u64,
-}
-
-/// One client's share.
-#[derive(Debug, Default)]
-pub(super) struct Part {
-    pub(super) start_ns: Option<u64>,
-    pub(super) end_ns: u64,
-    pub(super) latencies_ns: Vec<u64>,
-    pub(super) lags_ns: Vec<u64>,
-    pub(super) facts: Vec<PageFacts>,
-    pub(super) failures: Vec<FailedPages>,
-    pub(super) injected_ns: u64,
-    pub(super) n_opened: u64,
-    pub(super) n_stale: u64,
 }
 
 impl FailureKind {
@@ -176,7 +164,7 @@ impl FailedPages {
     }
 }
 
-impl Part {
+impl PagesLoaded {
     /// Room for all that a slice may give.
     pub(super) fn with_room(job: &Job) -> Self {
         let n_pages = job.deal.n_pages();
@@ -187,51 +175,48 @@ impl Part {
             ..Self::default()
         }
     }
-}
 
-impl PagesLoaded {
-    pub(super) fn merge(parts: Vec<Part>, job: &Job) -> Self {
-        let start_ns = parts.iter().filter_map(|part| part.start_ns).min();
-        let end_ns = parts.iter().map(|part| part.end_ns).max();
-        let start_ns = start_ns.unwrap_or_default();
-        let mut loaded = Self {
-            start_ns,
-            active_ns: end_ns.unwrap_or_default().saturating_sub(start_ns),
-            facts: vec![PageFacts::default(); job.pages.len()],
-            ..Self::default()
-        };
-        let mut lags_ns = Vec::new();
-        for part in parts {
-            loaded.latencies_ns.extend(part.latencies_ns);
-            lags_ns.extend(part.lags_ns);
-            for (all, own) in loaded.facts.iter_mut().zip(&part.facts) {
-                all.add(own);
-            }
-            for failed in part.failures {
-                let FailedPages {
-                    page_idx,
-                    kind,
-                    status,
-                    n,
-                    words,
-                } = failed;
-                FailedPages::count(
-                    &mut loaded.failures,
-                    [page_idx, n as usize],
-                    kind,
-                    status,
-                    || words,
-                );
-            }
-            loaded.injected_ns += part.injected_ns;
-            loaded.n_opened += part.n_opened;
-            loaded.n_stale += part.n_stale;
+    /// A page was asked for from then to then, whatever came of it.
+    pub(super) fn span(&mut self, [begun_ns, end_ns]: [u64; 2]) {
+        if self.active_ns == 0 {
+            self.start_ns = begun_ns;
         }
-        loaded.lag_p99_ns = nearest_rank(&mut lags_ns, Quantile::P99);
-        loaded
-            .failures
+        let end_ns = end_ns.max(self.start_ns + self.active_ns);
+        self.start_ns = self.start_ns.min(begun_ns);
+        self.active_ns = end_ns - self.start_ns;
+    }
+
+    /// Adds another client's share.
+    pub(super) fn add(&mut self, part: Self) {
+        if part.active_ns > 0 {
+            self.span([part.start_ns, part.start_ns + part.active_ns]);
+        }
+        self.latencies_ns.extend(part.latencies_ns);
+        self.lags_ns.extend(part.lags_ns);
+        for (all, own) in self.facts.iter_mut().zip(&part.facts) {
+            all.add(own);
+        }
+        for FailedPages {
+            page_idx,
+            kind,
+            status,
+            n,
+            words,
+        } in part.failures
+        {
+            let counted = [page_idx, n as usize];
+            FailedPages::count(&mut self.failures, counted, kind, status, || words);
+        }
+        self.injected_ns += part.injected_ns;
+        self.n_opened += part.n_opened;
+        self.n_stale += part.n_stale;
+    }
+
+    /// All clients' shares are there.
+    pub(super) fn end(&mut self) {
+        self.lag_p99_ns = nearest_rank(&mut self.lags_ns, Quantile::P99);
+        self.failures
             .sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
-        loaded
     }
 
     /// Pages that were asked for.

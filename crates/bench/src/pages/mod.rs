@@ -25,7 +25,6 @@ pub use page::{ExpectedPage, Page, PageOpener, PageSlice, PageStream};
 use crate::error::LoadError;
 use client::Client;
 use deal::{Deal, Job};
-use loaded::Part;
 
 /// How often a slice looks at whether somebody wants to stop.
 const LOOK: Duration = Duration::from_millis(100);
@@ -52,7 +51,7 @@ pub struct PageLoad {
 struct Worker {
     /// `None` once it has been sent home.
     jobs: Option<Sender<Arc<Job>>>,
-    parts: Receiver<Part>,
+    parts: Receiver<PagesLoaded>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -113,16 +112,17 @@ impl PageLoad {
                     .map_err(|_| LoadError::Panicked)?;
             }
         }
-        let mut parts = Vec::with_capacity(self.workers.len());
+        let mut loaded = PagesLoaded::with_room(&job);
         for worker in &self.workers {
-            parts.push(worker.part(&job, stop)?);
+            loaded.add(worker.part(&job, stop)?);
         }
-        Ok(PagesLoaded::merge(parts, &job))
+        loaded.end();
+        Ok(loaded)
     }
 }
 
 impl Worker {
-    fn part(&self, job: &Job, stop: &AtomicBool) -> Result<Part, LoadError> {
+    fn part(&self, job: &Job, stop: &AtomicBool) -> Result<PagesLoaded, LoadError> {
         loop {
             match self.parts.recv_timeout(LOOK) {
                 Ok(part) => return Ok(part),
