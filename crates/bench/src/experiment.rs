@@ -1,7 +1,7 @@
 //! The loop of an experiment: warm-up, then epochs of all contrasts in random order, interim analyses, the end.
 //!
-//! What an epoch is, its [`EpochSource`] knows: `run` for requests of the load engine, `slices` for slices that another
-//! room fills.
+//! What fills the slices of an epoch is its [`SliceSource`]: `requests` of the load engine, commands (`whole`), or pages
+//! that another room loads. Called for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -11,18 +11,22 @@ use looptax_model::stats::{
     hodges_lehmann, mean, median, primary, rate_per_s,
 };
 
-use crate::budget::Replanned;
 use crate::clock::now_ns;
-use crate::epoch::MeasuredEpoch;
 use crate::error::BenchError;
-use crate::plan::{Stopping, WarmUp};
+use crate::plan::{Course, Stopping};
 use crate::progress::{Observer, Phase, Progress};
 use crate::schedule::round_order;
+use crate::shape::Shape;
+use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
 /// Warm-up epochs have numbers of their own, so that measured epochs repeat by seed.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
 /// The warm-up goes on while the median rate of its last four epochs is off by more than this.
 const STEADY: f64 = 0.03;
+/// Epochs that a time holds: fewer have no interval at the level of a single interim analysis.
+const LEAST_EPOCHS: usize = 6;
+/// A time that would hold more epochs than this ends earlier.
+const MOST_EPOCHS: usize = 10_000;
 
 /// What one contrast gave.
 #[derive(Debug)]
@@ -33,90 +37,88 @@ pub struct ContrastRun {
     pub stopped: Option<(InterimAnalysis, StopCause)>,
 }
 
-/// When an experiment warms up, looks and ends.
-#[derive(Debug, Clone)]
-pub(crate) struct Course {
-    /// Draws the order of the contrasts.
-    pub(crate) seed: u64,
-    /// Names of the contrasts, for progress.
-    pub(crate) names: Vec<String>,
-    pub(crate) warm_up: WarmUp,
-    pub(crate) stopping: Stopping,
-    /// Connections per arm.
-    pub(crate) connections: usize,
-    /// Latencies beyond this are not kept.
-    pub(crate) max_sample_bytes: usize,
+/// What an experiment gave.
+#[derive(Debug)]
+pub struct Outcome {
+    pub contrasts: Vec<ContrastRun>,
+    /// Slices as they were after the warm-up.
+    pub shape: Shape,
+    /// The interim analyses as they were after the warm-up.
+    pub analyses: InterimAnalyses,
+    /// Warm-up epochs of each contrast.
+    pub n_warm_up_epochs: usize,
+    /// All requests, those of warm-up, priming and guards too: what the server should have counted.
+    /// An epoch that was interrupted is not in it.
+    pub n_requests: u64,
+    /// Whether somebody asked us to stop.
+    pub is_interrupted: bool,
+    /// What went wrong, when something did; the contrasts hold the epochs before it.
+    pub failure: Option<BenchError>,
 }
 
-/// Makes the epochs of an experiment.
-pub(crate) trait EpochSource {
-    /// Runs an epoch of a contrast; `None` when told to stop in the middle of it.
-    fn epoch(
-        &mut self,
-        contrast_idx: usize,
-        epoch: u64,
-    ) -> Result<Option<MeasuredEpoch>, BenchError>;
-
-    /// Sees an epoch of the warm-up's round `round`, and may make the next ones otherwise.
-    fn adapt(&mut self, _round: u64, _epoch: &MeasuredEpoch) {}
-
-    /// What the warm-up has changed of a plan with so many epochs of each contrast.
-    fn replan(&self, _n_epochs: usize) -> Option<Replanned> {
-        None
+/// Measures until every contrast has ended, its time is over, `stop` is set, or a slice fails.
+pub fn run_slices(
+    course: &Course,
+    source: &mut dyn SliceSource,
+    observer: &mut dyn Observer,
+    stop: &AtomicBool,
+) -> Outcome {
+    let unmeasured = |_: &String| ContrastRun {
+        epochs: Vec::new(),
+        stopped: None,
+    };
+    let mut experiment = Experiment {
+        source,
+        observer,
+        stop,
+        start_ns: now_ns(),
+        contrasts: course.names.iter().map(unmeasured).collect(),
+        n_warm_up_epochs: 0,
+        n_requests: 0,
+        numbers: vec![Vec::new(); course.names.len()],
+        epoch_time: Duration::ZERO,
+        beside: Duration::ZERO,
+        least_left: Duration::MAX,
+        sample_room_bytes: course.max_sample_bytes,
+        course: course.clone(),
+    };
+    let failure = experiment.conduct().err();
+    Outcome {
+        contrasts: experiment.contrasts,
+        shape: experiment.course.shape,
+        analyses: experiment.course.stopping.analyses,
+        n_warm_up_epochs: experiment.n_warm_up_epochs,
+        n_requests: experiment.n_requests,
+        is_interrupted: stop.load(Ordering::Relaxed),
+        failure,
     }
 }
 
 /// An experiment under way.
-pub(crate) struct Experiment<'a, S> {
-    pub(crate) course: Course,
-    pub(crate) source: S,
+struct Experiment<'a> {
+    /// As the warm-up leaves it.
+    course: Course,
+    source: &'a mut dyn SliceSource,
     observer: &'a mut dyn Observer,
     stop: &'a AtomicBool,
-    pub(crate) contrasts: Vec<ContrastRun>,
-    /// Warm-up epochs of each contrast.
-    pub(crate) n_warm_up_epochs: usize,
+    start_ns: u64,
+    contrasts: Vec<ContrastRun>,
+    n_warm_up_epochs: usize,
+    n_requests: u64,
     /// By contrast: the counts of its epochs, for the interim analyses.
     numbers: Vec<Vec<Epoch>>,
-    /// How long the last epoch took.
+    /// How long the last epoch took; one of the warm-up as if it had all slices.
     epoch_time: Duration,
+    /// What it took beside its slices.
+    beside: Duration,
     /// The least time left that was told: a bound does not grow.
     least_left: Duration,
     /// What is left of the cap on latencies.
     sample_room_bytes: usize,
 }
 
-impl<'a, S: EpochSource> Experiment<'a, S> {
-    /// One in which nothing is measured yet; an epoch takes about `epoch_time`.
-    pub(crate) fn new(
-        course: Course,
-        source: S,
-        epoch_time: Duration,
-        observer: &'a mut dyn Observer,
-        stop: &'a AtomicBool,
-    ) -> Self {
-        let unmeasured = |_: &String| ContrastRun {
-            epochs: Vec::new(),
-            stopped: None,
-        };
-        Self {
-            source,
-            observer,
-            stop,
-            contrasts: course.names.iter().map(unmeasured).collect(),
-            n_warm_up_epochs: 0,
-            numbers: vec![Vec::new(); course.names.len()],
-            epoch_time,
-            least_left: Duration::MAX,
-            sample_room_bytes: course.max_sample_bytes,
-            course,
-        }
-    }
-
-    /// Goes on until every contrast has ended, its time is over, or somebody stops it.
-    ///
-    /// # Errors
-    /// What ended an epoch; the epochs before it are kept.
-    pub(crate) fn conduct(&mut self) -> Result<(), BenchError> {
+impl Experiment<'_> {
+    fn conduct(&mut self) -> Result<(), BenchError> {
         self.warm_up()?;
         if !self.is_stopped() {
             self.replan()?;
@@ -130,7 +132,13 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
     /// [`BenchError::TooSlow`] where none does.
     fn replan(&mut self) -> Result<(), BenchError> {
         let stopping = &mut self.course.stopping;
-        let Some(replanned) = self.source.replan(stopping.analyses.n_max()) else {
+        if let Some(time) = stopping.time {
+            let n_epochs = time.div_duration_f64(self.epoch_time) as usize;
+            stopping.analyses = InterimAnalyses::fixed(n_epochs.clamp(LEAST_EPOCHS, MOST_EPOCHS));
+        }
+        let n_epochs = stopping.analyses.n_max();
+        let replanned = self.source.replan(self.course.shape, self.beside, n_epochs);
+        let Some(replanned) = replanned else {
             return Ok(());
         };
         let [planned, now] = replanned.n_epochs;
@@ -155,10 +163,15 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
         &mut self,
         contrast_idx: usize,
         epoch: u64,
+        counts: bool,
     ) -> Result<Option<MeasuredEpoch>, BenchError> {
+        let order = EpochOrder::new(&self.course, contrast_idx, epoch, counts);
         let start_ns = now_ns();
-        let data = self.source.epoch(contrast_idx, epoch)?;
-        self.epoch_time = Duration::from_nanos(now_ns() - start_ns);
+        let data = order.measure(self.source, self.start_ns, self.stop)?;
+        let spent = Duration::from_nanos(now_ns() - start_ns);
+        self.beside = spent.saturating_sub(order.shape.epoch());
+        self.epoch_time = spent.mul_f64(order.shape.n_slices() as f64 / order.n_slices as f64);
+        self.n_requests += data.as_ref().map_or(0, MeasuredEpoch::n_requests);
         Ok(data)
     }
 
@@ -171,11 +184,11 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
         let mut rates: Vec<Vec<f64>> = vec![Vec::new(); self.course.names.len()];
         for round in 0.. {
             for (contrast_idx, rates) in rates.iter_mut().enumerate() {
-                let Some(data) = self.epoch(contrast_idx, WARM_UP_EPOCHS + round)? else {
+                let Some(data) = self.epoch(contrast_idx, WARM_UP_EPOCHS + round, false)? else {
                     return Ok(());
                 };
                 rates.push(total_rate(&data));
-                self.source.adapt(round, &data);
+                self.course.shape = self.source.adapted(round, &data, self.course.shape);
                 self.tell_warm_up(contrast_idx, round as usize + 1, &data);
             }
             self.n_warm_up_epochs = round as usize + 1;
@@ -207,7 +220,7 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
                 if self.contrasts[contrast_idx].stopped.is_some() {
                     continue;
                 }
-                let Some(data) = self.epoch(contrast_idx, round)? else {
+                let Some(data) = self.epoch(contrast_idx, round, true)? else {
                     return Ok(());
                 };
                 self.keep(contrast_idx, data);
@@ -305,7 +318,7 @@ impl<'a, S: EpochSource> Experiment<'a, S> {
 }
 
 /// Whether an interim analysis of the epochs so far ends their contrast, and why.
-pub(crate) fn decide(
+fn decide(
     stopping: &Stopping,
     epochs: &[Epoch],
     connections: usize,
@@ -337,7 +350,7 @@ pub(crate) fn decide(
 }
 
 /// For the progress line only: never decides anything.
-pub(crate) fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
+fn rough_theta(epochs: &[Epoch]) -> Option<Estimate> {
     let thetas: Vec<f64> = epochs.iter().filter_map(Epoch::theta).collect();
     hodges_lehmann::estimate(&thetas, 0.05)
 }

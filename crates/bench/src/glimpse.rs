@@ -7,11 +7,11 @@ use looptax_model::stats::Side;
 
 use crate::clock::now_ns;
 use crate::connect::Connector;
-use crate::cores::cores_for;
-use crate::epoch::{EpochOrder, EpochRunner};
 use crate::error::BenchError;
-use crate::plan::Plan;
+use crate::plan::{Course, Plan};
+use crate::requests::Requests;
 use crate::shape::Shape;
+use crate::slices::EpochOrder;
 
 /// Time that each quarter of a glimpse leaves the scheduler before it counts.
 const SETTLE: Duration = Duration::from_millis(400);
@@ -38,30 +38,23 @@ pub fn glimpse(
     length: Duration,
     stop: &AtomicBool,
 ) -> Result<Option<GlimpseData>, BenchError> {
-    let cores = cores_for(plan.placement)?;
     let start_ns = now_ns();
-    let mut runner = EpochRunner {
-        plan,
-        cores: &cores,
-        stop,
-        run_start_ns: start_ns,
-        buffers: Vec::new(),
-    };
     let slice = (length / 4).saturating_sub(SETTLE).max(BUCKET * 2);
-    let shape = Shape {
-        slice,
-        guard: SETTLE,
-        octets: 1,
-        bucket: Some(BUCKET),
-        ..Shape::short()
+    let course = Course {
+        shape: Shape {
+            slice,
+            guard: SETTLE,
+            bucket: Some(BUCKET),
+            ..Shape::short()
+        },
+        ..plan.course.clone()
     };
     let order = EpochOrder {
-        contrast_idx: 0,
-        epoch: 0,
-        shape,
         n_slices: 4,
+        ..EpochOrder::new(&course, 0, 0, true)
     };
-    let Some(data) = runner.run(&order, connector)? else {
+    let mut requests = Requests::new(plan, connector, stop)?;
+    let Some(data) = order.measure(&mut requests, start_ns, stop)? else {
         return Ok(None);
     };
     let n_whole = (slice.as_nanos() / BUCKET.as_nanos()) as usize;

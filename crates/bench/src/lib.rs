@@ -1,8 +1,8 @@
 //! The experiment: which connections run when, the loop that drives them, and the raw numbers.
 //!
-//! [`run()`] takes a [`Plan`] and a [`Connector`] (which opens and proves connections; given by the
-//! command line) and gives raw counts per slice. [`run_commands`] is the same for whole commands, [`run_slices`] for
-//! slices that another room fills; [`pages`] asks for those of a web application. This room alone reads the measuring
+//! [`run_slices`] is the one loop of an experiment. [`run()`] has the load engine fill its slices, over connections that
+//! a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands, other rooms with what they like;
+//! [`pages`] asks for those of a web application. This room alone reads the measuring
 //! clock, for others by [`timed`]. Verdicts are the statistics room's; the only question asked of them here is when to stop.
 #![cfg_attr(
     test,
@@ -18,7 +18,6 @@ mod clock;
 mod connect;
 mod cores;
 mod cpu_group;
-mod epoch;
 mod error;
 mod experiment;
 mod glimpse;
@@ -31,7 +30,7 @@ mod patterns;
 mod plan;
 mod process_tree;
 mod progress;
-mod run;
+mod requests;
 mod schedule;
 pub mod script;
 mod server_cpu;
@@ -49,22 +48,18 @@ pub use connect::{
 };
 pub use cores::allowed_cores;
 pub use cpu_group::CpuGroup;
-pub use epoch::MeasuredEpoch;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
-pub use experiment::ContrastRun;
+pub use experiment::{ContrastRun, Outcome, run_slices};
 pub use glimpse::{GlimpseData, glimpse};
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
-    Arrivals, ClientModel, Contrast, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement,
-    Plan, ServerThreads, SidePlan, Stopping, WarmUp,
+    Arrivals, ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, OpenLoop, Pacing,
+    Placement, Plan, ServerThreads, SidePlan, Stopping, WarmUp,
 };
 pub use process_tree::{cpu_ns as process_tree_cpu_ns, descendants_cpu_ns};
 pub use progress::{Observer, Phase, Progress, Silent};
-pub use run::{Outcome, run};
+pub use requests::run;
 pub use shape::{REQUESTS_PER_SLICE, Shape};
-pub use slices::{FilledSlice, SliceOrder, SliceSource, SlicesOutcome, SlicesPlan, run_slices};
+pub use slices::{EpochOrder, FilledSlice, MeasuredEpoch, SliceOrder, SliceSource};
 pub use turns::InTurns;
-pub use whole::{
-    CommandPlan, Length, OneRun, Sight, Tally, Watcher, WholeOutcome, WholePlan, run_commands,
-    run_once,
-};
+pub use whole::{CommandPlan, Sight, Watcher, WholePlan, run_commands, run_once};

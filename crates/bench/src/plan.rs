@@ -98,8 +98,6 @@ pub struct SidePlan {
 /// Two sides held against each other in epochs of their own: `[baseline, other]`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contrast {
-    /// For progress and errors: `unix, tcp`.
-    pub name: String,
     /// The arms' indexes among those of the comparison, for the raw data.
     pub pair: [u32; 2],
     pub sides: [SidePlan; 2],
@@ -114,9 +112,33 @@ pub struct WarmUp {
     pub least: Duration,
     /// At most so long, while the rate still moves by over 3 %.
     pub at_most: Duration,
+    /// Slices of such an epoch; `None`: as many as a counted one has.
+    pub n_slices: Option<usize>,
 }
 
 impl WarmUp {
+    /// Everything counts.
+    pub const NONE: Self = Self::epochs(0);
+
+    /// So many epochs, however long they take.
+    pub const fn epochs(least_epochs: usize) -> Self {
+        Self {
+            least_epochs,
+            least: Duration::ZERO,
+            at_most: Duration::ZERO,
+            n_slices: None,
+        }
+    }
+
+    /// At least so many epochs and so long, and at most `at_most` while the rate still moves.
+    pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
+        Self {
+            least,
+            at_most,
+            ..Self::epochs(least_epochs)
+        }
+    }
+
     /// Whether nothing is to run unmeasured.
     pub(crate) fn is_none(self) -> bool {
         self.least_epochs == 0 && self.at_most.is_zero()
@@ -128,6 +150,8 @@ impl WarmUp {
 pub struct Stopping {
     /// After how many epochs to look.
     pub analyses: InterimAnalyses,
+    /// In their place: a single look after as many epochs as this time holds, by the warm-up's measure.
+    pub time: Option<Duration>,
     /// What an interim analysis decides.
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
@@ -137,6 +161,17 @@ pub struct Stopping {
 }
 
 impl Stopping {
+    /// Without a time, a deadline or a wish for precision.
+    pub fn at(analyses: InterimAnalyses, delta: f64) -> Self {
+        Self {
+            analyses,
+            time: None,
+            rule: StopRule { is_precise: false },
+            delta,
+            deadline: None,
+        }
+    }
+
     /// Whether the time for further epochs is over.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self) -> bool {
@@ -229,14 +264,31 @@ pub struct KeySpace {
     pub distribution: Distribution,
 }
 
-/// The whole experiment for one number of connections and one placement.
+/// When an experiment warms up, looks and ends, whatever fills its slices.
 #[derive(Debug, Clone)]
-pub struct Plan {
+pub struct Course {
     /// Everything random comes from this.
     pub seed: u64,
-    /// Connections per side.
+    /// Names of the contrasts, for progress and errors: `unix, tcp`. Each has its own epochs, which are interleaved in
+    /// random order.
+    pub names: Vec<String>,
+    /// Connections per side: requests in flight at a time.
     pub connections: usize,
-    /// What is held against what; their epochs are interleaved in random order.
+    /// Slice, guard, slices per epoch.
+    pub shape: Shape,
+    /// Unmeasured start.
+    pub warm_up: WarmUp,
+    /// When to end.
+    pub stopping: Stopping,
+    /// Cap of the latencies kept in memory, in bytes; epochs beyond it keep their counts only.
+    pub max_sample_bytes: usize,
+}
+
+/// The whole experiment with requests for one number of connections and one placement.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    pub course: Course,
+    /// What is held against what, in the order of the course's names.
     pub contrasts: Vec<Contrast>,
     /// When requests are sent.
     pub pacing: Pacing,
@@ -244,24 +296,16 @@ pub struct Plan {
     pub placement: Placement,
     /// Who serves a connection.
     pub server_threads: ServerThreads,
-    /// Slice, guard, slices per epoch.
-    pub shape: Shape,
     /// Whether the warm-up may lengthen the slices to fit the latencies seen.
     pub may_adapt_shape: bool,
     /// What measuring may take, where more epochs than fit are left out; `None`: as long as they take.
     pub budget: Option<Budget>,
-    /// Unmeasured start.
-    pub warm_up: WarmUp,
-    /// When to end.
-    pub stopping: Stopping,
     /// Which keys the requests ask for.
     pub keys: KeySpace,
     /// Whether equal keys get equal answers on both sides: not where the workload writes.
     pub are_comparable: bool,
     /// An answer with less data than this is an error.
     pub least_data_bytes: usize,
-    /// Cap of the latencies kept in memory, in bytes; epochs beyond it keep their counts only.
-    pub max_sample_bytes: usize,
     /// How long one answer may take.
     pub io_limit: Duration,
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use looptax_model::stats::Estimate;
 
 use crate::budget::Replanned;
-use crate::epoch::MeasuredEpoch;
+use crate::slices::MeasuredEpoch;
 
 /// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,8 +30,7 @@ pub struct Progress<'a> {
     /// Epochs done by this contrast.
     pub n_epochs: usize,
     pub n_epochs_at_most: usize,
-    /// The epoch that just ended; `None` before the first run of a command. Its latencies are empty
-    /// beyond the plan's cap.
+    /// The epoch that just ended. Its latencies are empty beyond the plan's cap.
     pub epoch: Option<&'a MeasuredEpoch>,
     /// θ of that epoch alone, where both sides have answers.
     pub epoch_theta: Option<f64>,

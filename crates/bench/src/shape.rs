@@ -80,7 +80,7 @@ impl Shape {
     }
 
     /// Slices of an epoch.
-    pub(crate) fn n_slices(&self) -> usize {
+    pub fn n_slices(&self) -> usize {
         if self.is_whole() {
             WHOLE_REQUESTS
         } else {

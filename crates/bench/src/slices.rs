@@ -1,46 +1,33 @@
-//! The experiment with slices that somebody else fills: pages of an application, whole runs of a load.
+//! One epoch: slices of one side after the other, in a coin-flipped order, with what the machine did meanwhile.
 //!
-//! What a slice does is its [`SliceSource`]'s business; this file decides which arm has the next one, keeps epochs, and
-//! looks at them as `run` does. Called by the rooms `trial` and `replay`.
+//! What a slice does is its [`SliceSource`]'s business: `requests` has the load engine run it, `whole` runs a command,
+//! and other rooms load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use looptax_model::failure::Failure;
-use looptax_model::record::Slice;
+use looptax_model::record::{self, Slice, TICK_NS, letter};
 use looptax_model::stats::{Quantile, Side, quantile_of};
 
-use crate::clock::now_ns;
-use crate::epoch::{MeasuredEpoch, raw_epoch};
+use crate::budget::Replanned;
 use crate::error::BenchError;
-use crate::experiment::{ContrastRun, Course, EpochSource, Experiment};
 use crate::machine::Snapshot;
-use crate::plan::{Stopping, WarmUp};
-use crate::progress::Observer;
+use crate::plan::Course;
 use crate::schedule::EpochDraw;
+use crate::shape::Shape;
 use crate::sys::process_cpu_ns;
 
-/// Longest random pause before an epoch, so that none keeps step with housekeeping timers.
-const LONGEST_JITTER: Duration = Duration::from_millis(20);
-
-/// What is to be measured.
+/// The epoch that is measured next.
 #[derive(Debug, Clone)]
-pub struct SlicesPlan {
-    /// Everything random comes from this.
-    pub seed: u64,
-    /// The contrasts' names, for progress: `unix, tcp`. Each has epochs of its own.
-    pub contrasts: Vec<String>,
-    /// Slices of an epoch: four, or a multiple of eight.
-    pub slices_per_epoch: usize,
-    /// Requests in flight at a time.
-    pub connections: usize,
-    /// What does not count.
-    pub warm_up: WarmUp,
-    /// When to end.
-    pub stopping: Stopping,
-    /// Latencies beyond so many bytes are not kept.
-    pub max_sample_bytes: usize,
+pub struct EpochOrder {
+    pub(crate) contrast_idx: usize,
+    pub(crate) epoch: u64,
+    pub(crate) counts: bool,
+    pub(crate) shape: Shape,
+    pub(crate) n_slices: usize,
+    pub(crate) draw: EpochDraw,
 }
 
 /// The slice that is to be filled.
@@ -51,6 +38,8 @@ pub struct SliceOrder {
     pub side: Side,
     /// The epoch: one of the warm-up has a number that no counted one has.
     pub epoch: u64,
+    /// Whether it counts, or belongs to the warm-up.
+    pub counts: bool,
     /// How many slices this arm has had in this epoch.
     pub rank: u64,
     /// Chance of this epoch, the same for all of its slices.
@@ -76,140 +65,182 @@ pub trait SliceSource {
     ///
     /// # Errors
     /// What makes the whole measurement worthless.
-    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure>;
-}
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError>;
 
-/// What the experiment gave.
-#[derive(Debug)]
-pub struct SlicesOutcome {
-    pub contrasts: Vec<ContrastRun>,
-    /// Warm-up epochs of each contrast.
-    pub n_warm_up_epochs: usize,
-    /// What went wrong, when something did; the contrasts hold the epochs before it.
-    pub failure: Option<BenchError>,
-}
+    /// The arms of a contrast, as indexes among those of the comparison.
+    fn pair(&self, _contrast_idx: usize) -> [u32; 2] {
+        [0, 1]
+    }
 
-/// Measures until every contrast has ended, its time is over, `stop` is set, or a slice fails.
-pub fn run_slices(
-    plan: &SlicesPlan,
-    source: &mut dyn SliceSource,
-    observer: &mut dyn Observer,
-    stop: &AtomicBool,
-) -> SlicesOutcome {
-    let course = Course {
-        seed: plan.seed,
-        names: plan.contrasts.clone(),
-        warm_up: plan.warm_up,
-        stopping: plan.stopping.clone(),
-        connections: plan.connections,
-        max_sample_bytes: plan.max_sample_bytes,
-    };
-    let slices = Slices {
-        plan,
-        source,
-        stop,
-        run_start_ns: now_ns(),
-    };
-    let mut experiment = Experiment::new(course, slices, Duration::ZERO, observer, stop);
-    let failure = experiment.conduct().err();
-    SlicesOutcome {
-        contrasts: experiment.contrasts,
-        n_warm_up_epochs: experiment.n_warm_up_epochs,
-        failure,
+    /// Prepares what the slices of an epoch have in common.
+    ///
+    /// # Errors
+    /// As [`SliceSource::fill`].
+    fn begin(&mut self, _order: &EpochOrder) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    /// Adds what is known only when all slices of the epoch are over.
+    ///
+    /// # Errors
+    /// As [`SliceSource::fill`].
+    fn end(&mut self, _measured: &mut MeasuredEpoch) -> Result<(), BenchError> {
+        Ok(())
+    }
+
+    /// CPU time so far of this process and those that work for it, without that of the slices' clients.
+    fn own_cpu_ns(&self) -> Option<u64> {
+        process_cpu_ns(std::process::id())
+    }
+
+    /// Sees an epoch of the warm-up's round `round`, and may give the next ones another shape.
+    fn adapted(&self, _round: u64, _epoch: &MeasuredEpoch, shape: Shape) -> Shape {
+        shape
+    }
+
+    /// What the warm-up has changed of a plan with so many epochs of each contrast: slices have `shape` now, and an
+    /// epoch takes `beside` for connecting, priming and answers that are waited for.
+    fn replan(&self, _shape: Shape, _beside: Duration, _n_epochs: usize) -> Option<Replanned> {
+        None
     }
 }
 
-/// Epochs of slices that a source fills.
-struct Slices<'a> {
-    plan: &'a SlicesPlan,
-    source: &'a mut dyn SliceSource,
-    stop: &'a AtomicBool,
-    run_start_ns: u64,
+/// An epoch and what the record does not hold of it.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct MeasuredEpoch {
+    /// The counts as they are saved; where the latencies lie is filled in by who saves them.
+    pub raw: record::Epoch,
+    /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty beyond the cap.
+    pub samples: [Vec<u32>; 2],
+    /// Requests that priming took, on both sides' connections together.
+    pub n_primed: u64,
+    /// Start of the comparison by `CLOCK_MONOTONIC`, which the slices' times count from.
+    pub comparison_start_ns: u64,
 }
 
-impl EpochSource for Slices<'_> {
-    fn epoch(
-        &mut self,
-        contrast_idx: usize,
-        epoch: u64,
+impl MeasuredEpoch {
+    /// All requests of the epoch, counted or not.
+    pub fn n_requests(&self) -> u64 {
+        let slices = self.raw.slices.iter();
+        self.n_primed + slices.map(|slice| slice.requests).sum::<u64>()
+    }
+}
+
+impl From<Failure> for BenchError {
+    fn from(failure: Failure) -> Self {
+        Self::Slice(failure)
+    }
+}
+
+impl EpochOrder {
+    /// An epoch of the course; one of the warm-up's may have another number of slices.
+    pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
+        let shape = course.shape;
+        let n_slices = course.warm_up.n_slices.filter(|_| !counts);
+        Self {
+            contrast_idx,
+            epoch,
+            counts,
+            shape,
+            n_slices: n_slices.unwrap_or(shape.n_slices()),
+            draw: EpochDraw::new(course.seed, contrast_idx, epoch, shape.jitter),
+        }
+    }
+
+    /// Measures it; `None` when told to stop in the middle of it, which may have made it fail.
+    pub(crate) fn measure(
+        &self,
+        source: &mut dyn SliceSource,
+        comparison_start_ns: u64,
+        stop: &AtomicBool,
     ) -> Result<Option<MeasuredEpoch>, BenchError> {
-        match self.measure(contrast_idx, epoch) {
-            Err(_) if self.stop.load(Ordering::Relaxed) => Ok(None),
+        match self.fill_all(source, comparison_start_ns, stop) {
+            Err(_) if stop.load(Ordering::Relaxed) => Ok(None),
             measured => measured,
         }
     }
-}
 
-impl Slices<'_> {
-    fn measure(
-        &mut self,
-        contrast_idx: usize,
-        epoch: u64,
+    fn fill_all(
+        &self,
+        source: &mut dyn SliceSource,
+        comparison_start_ns: u64,
+        stop: &AtomicBool,
     ) -> Result<Option<MeasuredEpoch>, BenchError> {
-        let draw = EpochDraw::new(self.plan.seed, contrast_idx, epoch, LONGEST_JITTER);
-        thread::sleep(draw.jitter);
-        let own_start_ns = process_cpu_ns(std::process::id());
+        source.begin(self)?;
+        thread::sleep(self.draw.jitter);
+        let own_start_ns = source.own_cpu_ns();
         let machine = Snapshot::read();
-        let sides = draw.order(self.plan.slices_per_epoch);
-        let mut filled: [Vec<FilledSlice>; 2] = Default::default();
+        let pair = source.pair(self.contrast_idx);
+        let sides = self.draw.order(self.n_slices);
         let mut slices = Vec::with_capacity(sides.len());
+        let mut samples = [Vec::new(), Vec::new()];
+        let mut lags = [Vec::new(), Vec::new()];
         for side in sides.iter().copied() {
-            if self.stop.load(Ordering::Relaxed) {
+            if stop.load(Ordering::Relaxed) {
                 return Ok(None);
             }
             let order = SliceOrder {
-                contrast_idx,
+                contrast_idx: self.contrast_idx,
                 side,
-                epoch,
-                rank: filled[side.idx()].len() as u64,
-                coins: draw.coins,
+                epoch: self.epoch,
+                counts: self.counts,
+                rank: lags[side.idx()].len() as u64,
+                coins: self.draw.coins,
             };
-            let one = self.source.fill(order).map_err(BenchError::Slice)?;
-            let Some(one) = one else { return Ok(None) };
+            let Some(filled) = source.fill(order)? else {
+                return Ok(None);
+            };
             slices.push(Slice {
-                arm_idx: side.idx() as u32,
-                start_ns: one.start_ns.saturating_sub(self.run_start_ns),
-                ..one.slice.clone()
+                arm_idx: pair[side.idx()],
+                start_ns: filled.start_ns.saturating_sub(comparison_start_ns),
+                ..filled.slice
             });
-            filled[side.idx()].push(one);
+            samples[side.idx()].extend(filled.latencies_ns);
+            lags[side.idx()].push(filled.lag_p99_ns);
         }
-        let own_ns = process_cpu_ns(std::process::id())
-            .zip(own_start_ns)
-            .map(|(now, then)| now.saturating_sub(then));
-        // The application is part of what is measured, and no stranger.
-        let client_ns: u64 = slices.iter().filter_map(|slice| slice.client_cpu_ns).sum();
         let machine = Snapshot::read().since(machine);
-        let mut raw = raw_epoch(
-            [0, 1],
-            sides,
-            slices,
-            machine,
-            own_ns.map(|own| own + client_ns),
-        );
-        // Each slice was held against what its pages should be when it was filled.
-        raw.answers_agree = true;
-        raw.lag_p99_ns = [0, 1].map(|side| median_lag(&filled[side]));
-        let samples =
-            filled.map(|slices| slices.into_iter().flat_map(|it| it.latencies_ns).collect());
-        Ok(Some(MeasuredEpoch {
-            raw,
+        // What was run for a slice is part of what is measured, and no stranger.
+        let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
+        let own_ns = source.own_cpu_ns().zip(own_start_ns);
+        let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);
+        let server_ns: Option<u64> = slices.iter().map(|slice| slice.server_cpu_ns).sum();
+        let ticks = |cpu_ns: u64| cpu_ns as f64 / TICK_NS as f64;
+        let mut measured = MeasuredEpoch {
+            raw: record::Epoch {
+                pair,
+                order: sides.into_iter().map(letter).collect(),
+                slices,
+                cpu_ticks: machine.ticks,
+                own_ticks: own_ns.map(ticks),
+                server_ticks: server_ns.map(ticks),
+                cpu_pressure_us: machine.cpu_pressure_us,
+                n_throttled: machine.n_throttled,
+                // Whoever fills slices objects to wrong answers; `end` may know better.
+                answers_agree: true,
+                lag_p99_ns: lags.map(median_lag),
+                ..record::Epoch::default()
+            },
             samples,
-            ..MeasuredEpoch::default()
-        }))
+            n_primed: 0,
+            comparison_start_ns,
+        };
+        source.end(&mut measured)?;
+        Ok(Some(measured))
     }
 }
 
 /// The median over slices; `None` in a closed loop.
-fn median_lag(slices: &[FilledSlice]) -> Option<u32> {
-    let lags: Option<Vec<u32>> = slices.iter().map(|it| it.lag_p99_ns).collect();
+fn median_lag(lags: Vec<Option<u32>>) -> Option<u32> {
+    let lags: Option<Vec<u32>> = lags.into_iter().collect();
     quantile_of(&[&lags?], Quantile::P50)
 }
-
 #[cfg(test)]
 mod tests {
-    use looptax_model::stats::{InterimAnalyses, StopRule};
+    use looptax_model::stats::InterimAnalyses;
 
     use super::*;
+    use crate::experiment::{Outcome, run_slices};
+    use crate::plan::{Stopping, WarmUp};
     use crate::progress::Silent;
 
     /// Fills slices whose requests take as long as their side says, and remembers what was asked.
@@ -220,10 +251,10 @@ mod tests {
     }
 
     impl SliceSource for Fake {
-        fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
             self.asked.push(order);
             if self.fails_at == Some(self.asked.len()) {
-                return Err(Failure::usage("a page failed", "look at it"));
+                return Err(Failure::usage("a page failed", "look at it").into());
             }
             // Some noise that does not know the sides.
             let ns = self.ns[order.side.idx()] + 1_000 * (order.coins % 7 + order.rank);
@@ -241,42 +272,36 @@ mod tests {
         }
     }
 
-    fn plan(slices_per_epoch: usize) -> SlicesPlan {
-        SlicesPlan {
+    fn course(octets: usize) -> Course {
+        Course {
             seed: 7,
-            contrasts: vec!["unix, tcp".to_owned(), "redis: unix, tcp".to_owned()],
-            slices_per_epoch,
+            names: vec!["unix, tcp".to_owned(), "redis: unix, tcp".to_owned()],
             connections: 1,
-            warm_up: WarmUp {
-                least_epochs: 1,
-                least: Duration::ZERO,
-                at_most: Duration::ZERO,
+            shape: Shape {
+                octets,
+                ..Shape::whole()
             },
-            stopping: Stopping {
-                analyses: InterimAnalyses::fixed(6),
-                rule: StopRule { is_precise: false },
-                delta: 0.01,
-                deadline: None,
-            },
+            warm_up: WarmUp::epochs(1),
+            stopping: Stopping::at(InterimAnalyses::fixed(6), 0.01),
             max_sample_bytes: 1 << 20,
         }
     }
 
-    fn measured(slices_per_epoch: usize, fails_at: Option<usize>) -> (Fake, SlicesOutcome) {
+    fn measured(octets: usize, fails_at: Option<usize>) -> (Fake, Outcome) {
         let mut fake = Fake {
             ns: [1_000_000, 1_100_000],
             asked: Vec::new(),
             fails_at,
         };
         let stop = AtomicBool::new(false);
-        let outcome = run_slices(&plan(slices_per_epoch), &mut fake, &mut Silent, &stop);
+        let outcome = run_slices(&course(octets), &mut fake, &mut Silent, &stop);
         (fake, outcome)
     }
 
     #[test]
     fn each_contrast_has_epochs_of_balanced_slices() {
-        for n_slices in [4, 8, 16] {
-            let (fake, outcome) = measured(n_slices, None);
+        for (octets, n_slices) in [(0, 4), (1, 8), (2, 16)] {
+            let (fake, outcome) = measured(octets, None);
             assert!(outcome.failure.is_none());
             assert_eq!(fake.asked.len(), 2 * (1 + 6) * n_slices);
             for (contrast_idx, contrast) in outcome.contrasts.iter().enumerate() {
@@ -299,7 +324,7 @@ mod tests {
 
     #[test]
     fn a_slice_that_fails_ends_it_and_keeps_the_epochs_before() {
-        let (_, outcome) = measured(4, Some(2 * 4 + 2 * 4 + 1));
+        let (_, outcome) = measured(0, Some(2 * 4 + 2 * 4 + 1));
         assert!(matches!(outcome.failure, Some(BenchError::Slice(_))));
         let n_epochs: usize = outcome.contrasts.iter().map(|it| it.epochs.len()).sum();
         assert_eq!(n_epochs, 2);

@@ -34,7 +34,6 @@ pub use alone::Claim;
 pub use arms::Machine;
 pub use connector::TargetConnector;
 pub use host::host;
-pub use measure::judging::{ending_of, placement_used, planned_looks};
 pub use measure::{RecordWriter, plan};
 pub use observer::Observer;
 pub use spec::Experiment;

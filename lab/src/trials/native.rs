@@ -16,13 +16,14 @@ use clap::Args;
 use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener, PageSlice};
 use looptax_bench::path::TlsClient;
 use looptax_bench::{
-    FilledSlice, Silent, SliceOrder, SliceSource, SlicesPlan, Stopping, WarmUp, run_slices,
+    BenchError, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping, WarmUp,
+    run_slices,
 };
 use looptax_experiment::trial::Opener;
 use looptax_experiment::trial::pages::Page;
 use looptax_model::failure::Failure;
 use looptax_model::record::Slice;
-use looptax_model::stats::{InterimAnalyses, StopRule, hodges_lehmann, median};
+use looptax_model::stats::{InterimAnalyses, hodges_lehmann, median};
 
 use super::site::{Site, free_address};
 use crate::servers::{Ours, wait_until};
@@ -103,8 +104,8 @@ fn one_start(options: &Options, site: &Site, start: usize) -> Result<f64> {
     let load = |at| load(&format!("http://{at}{}", options.path));
     let mut pair = Pair([load(alone_at)?, load(held_at)?]);
     let stop = AtomicBool::new(false);
-    let plan = plan(options.epochs, start as u64);
-    let outcome = run_slices(&plan, &mut pair, &mut Silent, &stop);
+    let course = course(options.epochs, start as u64);
+    let outcome = run_slices(&course, &mut pair, &mut Silent, &stop);
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
@@ -157,23 +158,17 @@ fn words(options: &Options, site: &Site, at: SocketAddr) -> Vec<String> {
     }
 }
 
-fn plan(epochs: usize, seed: u64) -> SlicesPlan {
-    SlicesPlan {
+fn course(epochs: usize, seed: u64) -> Course {
+    Course {
         seed,
-        contrasts: vec!["alone, left".to_owned()],
-        slices_per_epoch: 32,
+        names: vec!["alone, left".to_owned()],
         connections: 1,
-        warm_up: WarmUp {
-            least_epochs: 4,
-            least: Duration::from_secs(2),
-            at_most: Duration::from_secs(10),
+        shape: Shape {
+            octets: 4,
+            ..Shape::whole()
         },
-        stopping: Stopping {
-            analyses: InterimAnalyses::fixed(epochs),
-            rule: StopRule { is_precise: false },
-            delta: DELTA,
-            deadline: None,
-        },
+        warm_up: WarmUp::steady(4, Duration::from_secs(2), Duration::from_secs(10)),
+        stopping: Stopping::at(InterimAnalyses::fixed(epochs), DELTA),
         max_sample_bytes: 0,
     }
 }
@@ -181,7 +176,7 @@ fn plan(epochs: usize, seed: u64) -> SlicesPlan {
 struct Pair([PageLoad; 2]);
 
 impl SliceSource for Pair {
-    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
         let slice = PageSlice {
             epoch: order.epoch,
             rank: order.rank,
@@ -189,10 +184,11 @@ impl SliceSource for Pair {
             rate_per_s: None,
             inject: None,
         };
-        let loaded = self.0[order.side.idx()].slice(&slice, &AtomicBool::new(false))?;
+        let loaded = self.0[order.side.idx()].slice(&slice, &AtomicBool::new(false));
+        let loaded = loaded.map_err(Failure::from)?;
         if loaded.n_failed() > 0 {
             let what = format!("a page failed: {:?}", loaded.failures);
-            return Err(Failure::new(what));
+            return Err(Failure::new(what).into());
         }
         Ok(Some(FilledSlice {
             slice: Slice {

@@ -2,7 +2,7 @@
 //!
 //! This folder holds the loop that everything else exists for. Inside a slice nothing allocates,
 //! locks, logs or prints: buffers are sized before the epoch starts and handed from epoch to epoch.
-//! The coordinator (in `epoch`) sleeps while a slice runs.
+//! The coordinator (in `requests`) sleeps while a slice runs.
 
 mod alarm;
 mod connection;
@@ -16,7 +16,5 @@ mod thread;
 mod wait;
 
 pub(crate) use connection::{AnswerLimits, Connection};
-pub(crate) use failure::Failure;
-pub(crate) use slice_barrier::{Command, LeaveOnDrop, SliceBarrier, SliceSpec};
-pub(crate) use tally::Tally;
+pub(crate) use slice_barrier::{Command, SliceBarrier, SliceSpec};
 pub(crate) use thread::{ClientThread, Load, ThreadBuffers};

@@ -57,15 +57,6 @@ struct State {
     is_cut: bool,
 }
 
-/// Sends all threads home when dropped, so that none waits for a coordinator that gave up.
-pub(crate) struct LeaveOnDrop<'a>(pub(crate) &'a SliceBarrier);
-
-impl Drop for LeaveOnDrop<'_> {
-    fn drop(&mut self) {
-        self.0.leave();
-    }
-}
-
 /// Where coordinator and client threads meet, once per slice: outside the measured windows.
 pub(crate) struct SliceBarrier {
     state: Mutex<State>,
@@ -159,8 +150,8 @@ impl SliceBarrier {
             .unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: sends all threads home, once.
-    fn leave(&self) {
+    /// Coordinator: sends all threads home.
+    pub(crate) fn leave(&self) {
         let mut state = self.lock();
         state.command = Command::Leave;
         state.generation += 1;

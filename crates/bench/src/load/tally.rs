@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use looptax_model::record::Slice;
+
 /// Answers of a slice whose data are held against the other side's: a power of two.
 pub(crate) const PREFIX: u8 = 64;
 /// Digests are kept at 1, 2, 4 … 64 answers.
@@ -66,7 +68,7 @@ fn mixed(hash: u64, word: u64) -> u64 {
     product ^ (product >> 32)
 }
 
-/// Counts of one thread (or, merged, of all threads) in one slice.
+/// Counts of one thread in one slice.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tally {
     /// Answers that came in the counted window.
@@ -198,31 +200,35 @@ impl Tally {
         self.count(due_ns, answered_ns.saturating_sub(due_ns), samples);
     }
 
-    /// Adds another thread's tally of the same slice.
-    pub(crate) fn merge(&mut self, other: &Self) {
-        self.completions += other.completions;
-        self.early += other.early;
-        self.drained += other.drained;
-        self.drained_ns.extend_from_slice(&other.drained_ns);
-        self.requests += other.requests;
-        self.latency_sum_ns += other.latency_sum_ns;
-        self.last_answer_ns = self.last_answer_ns.max(other.last_answer_ns);
-        self.sends += other.sends;
-        self.receives += other.receives;
-        self.waits += other.waits;
-        self.received_bytes += other.received_bytes;
-        self.cpu_ns += other.cpu_ns;
-        self.voluntary += other.voluntary;
-        self.involuntary += other.involuntary;
-        self.injected_ns += other.injected_ns;
-        self.n_unsampled += other.n_unsampled;
-        self.n_queued += other.n_queued;
-        self.n_unsent += other.n_unsent;
-        self.behind_ns = self.behind_ns.max(other.behind_ns);
-        if self.buckets.len() < other.buckets.len() {
-            self.buckets.resize(other.buckets.len(), 0);
+    /// Adds a thread's counts to those of the whole slice, which ends at `stop_at_ns`.
+    pub(crate) fn add_to(&self, slice: &mut Slice, stop_at_ns: u64) {
+        let add = |sum: &mut Option<u64>, n: u64| *sum = Some(sum.unwrap_or(0) + n);
+        let after_end_ns = self.last_answer_ns.saturating_sub(stop_at_ns);
+        slice.drain_ns = slice.drain_ns.max(after_end_ns);
+        slice.completions += self.completions;
+        slice.early += self.early;
+        slice.drained += self.drained;
+        slice.drained_ns.extend_from_slice(&self.drained_ns);
+        slice.requests += self.requests;
+        slice.latency_sum_ns += self.latency_sum_ns;
+        slice.n_unsampled += self.n_unsampled;
+        slice.queued += self.n_queued;
+        slice.unsent += self.n_unsent;
+        slice.behind_ns = slice.behind_ns.max(self.behind_ns);
+        slice.sends += self.sends;
+        slice.receives += self.receives;
+        slice.waits += self.waits;
+        if self.received_bytes > 0 {
+            // Nobody counts the bytes of one-shot connections.
+            add(&mut slice.received_bytes, self.received_bytes);
         }
-        for (total, count) in self.buckets.iter_mut().zip(&other.buckets) {
+        slice.injected_ns += self.injected_ns;
+        add(&mut slice.client_cpu_ns, self.cpu_ns);
+        add(&mut slice.client_voluntary_switches, self.voluntary);
+        add(&mut slice.client_involuntary_switches, self.involuntary);
+        let buckets = &mut slice.completions_per_100ms;
+        buckets.resize(buckets.len().max(self.buckets.len()), 0);
+        for (total, count) in buckets.iter_mut().zip(&self.buckets) {
             *total += count;
         }
     }
@@ -281,13 +287,15 @@ mod tests {
     }
 
     #[test]
-    fn merging_adds_counts_and_keeps_the_latest_answer() {
-        let (mut one, mut two) = (tally(), tally());
-        one.record(1_000, 1_100, false, &mut Vec::new());
-        two.record(1_000, 1_700, false, &mut Vec::new());
-        one.merge(&two);
-        assert_eq!((one.completions, one.last_answer_ns), (2, 1_700));
-        assert_eq!(one.buckets, [1, 1]);
+    fn adding_adds_counts_and_keeps_the_latest_answer() {
+        let mut slice = Slice::default();
+        for answered_ns in [1_100, 1_700] {
+            let mut tally = tally();
+            tally.record(1_000, answered_ns, false, &mut Vec::new());
+            tally.add_to(&mut slice, 1_500);
+        }
+        assert_eq!((slice.completions, slice.drain_ns), (2, 200));
+        assert_eq!(slice.completions_per_100ms, [1, 1]);
     }
 
     #[test]

@@ -4,14 +4,15 @@
 //! everything after this room takes it as it takes any epoch. The command line gives the commands and
 //! a [`Watcher`] that sees which transport they use; what they do is none of this room's business.
 
-mod experiment;
+mod commands;
 mod once;
 mod outlet;
 mod process;
 
-pub use experiment::{Length, WholeOutcome, WholePlan, run_commands};
-pub use once::{OneRun, run_once};
+pub use commands::{WholePlan, run_commands};
+pub use once::run_once;
 
+use looptax_model::record::Sightings;
 use looptax_model::stats::Side;
 
 /// One arm's command, ready to run.
@@ -38,17 +39,6 @@ pub struct Sight {
     pub tcp: bool,
 }
 
-/// In how many runs of an arm what was seen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Tally {
-    /// Runs that ended well, the warm-up's included.
-    pub n_runs: u64,
-    /// Of these, seen on a Unix socket.
-    pub n_unix: u64,
-    /// Of these, seen on TCP.
-    pub n_tcp: u64,
-}
-
 impl Sight {
     fn add(&mut self, other: Self) {
         self.unix |= other.unix;
@@ -56,19 +46,15 @@ impl Sight {
     }
 }
 
-impl Tally {
-    fn add(&mut self, sight: Sight) {
-        self.n_runs += 1;
-        self.n_unix += u64::from(sight.unix);
-        self.n_tcp += u64::from(sight.tcp);
-    }
-}
-
 /// Sees which transport a command uses: the command line's part.
 pub trait Watcher {
     /// Looks at process `pid` and what it has started, while they run.
-    fn watch(&mut self, side: Side, pid: u32) -> Sight;
+    fn watch(&mut self, _side: Side, _pid: u32) -> Sight {
+        Sight::default()
+    }
 
     /// What is wrong with a run on `side` in which this was seen, after runs in which that was.
-    fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String>;
+    fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
+        None
+    }
 }

@@ -20,11 +20,9 @@ const INTO_A_SLICE: usize = 30;
 
 /// A plan whose first slice ends only by a failure.
 fn endless(client: ClientModel, connections: usize) -> Plan {
-    let plan = plan(client, connections, 2);
-    Plan {
-        shape: plan.shape.with_slice(Duration::from_secs(60)),
-        ..plan
-    }
+    let mut plan = plan(client, connections, 2);
+    plan.course.shape = plan.course.shape.with_slice(Duration::from_secs(60));
+    plan
 }
 
 /// Only the other side follows `script`.
@@ -107,11 +105,9 @@ fn wrong_bytes_and_too_few_are_told_apart() {
 fn a_silent_peer_is_waited_for_as_long_as_the_limit_says() {
     let limit = MS * 100;
     for client in ClientModel::ALL {
-        let plan = Plan {
-            io_limit: limit,
-            shape: Shape::short(), // the limit counts from the slice's end
-            ..endless(client, 1)
-        };
+        let mut plan = endless(client, 1);
+        plan.io_limit = limit;
+        plan.course.shape = Shape::short(); // the limit counts from the slice's end
         let script = script(INTO_A_SLICE, Answer::Silence);
         let mut peers = Peers::new([script; 2]).with_limit(limit);
         let (_, _, source) = failure(outcome(&plan, &mut peers));

@@ -24,10 +24,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement, Plan,
-    ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
+    ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement,
+    Plan, ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
-use looptax_model::stats::{InterimAnalyses, StopRule};
+use looptax_model::stats::InterimAnalyses;
 
 use peer::Peers;
 
@@ -40,35 +40,29 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
         inject_ns: None,
     };
     Plan {
-        seed: 11,
-        connections,
+        course: Course {
+            seed: 11,
+            names: vec!["one, two".to_owned()],
+            connections,
+            shape: Shape {
+                slice: MS * 5,
+                guard: MS,
+                jitter: MS,
+                ..Shape::short()
+            },
+            warm_up: WarmUp::epochs(1),
+            stopping: Stopping::at(InterimAnalyses::fixed(n_epochs), 0.01),
+            max_sample_bytes: usize::MAX,
+        },
         contrasts: vec![Contrast {
-            name: "one, two".to_owned(),
             pair: [0, 1],
             sides: [side; 2],
         }],
         pacing: looptax_bench::Pacing::FLAT_OUT,
         placement: Placement::ClientPinned,
         server_threads: ServerThreads::PerConnection,
-        shape: Shape {
-            slice: MS * 5,
-            guard: MS,
-            jitter: MS,
-            ..Shape::short()
-        },
         may_adapt_shape: false,
         budget: None,
-        warm_up: WarmUp {
-            least_epochs: 1,
-            least: Duration::ZERO,
-            at_most: Duration::ZERO,
-        },
-        stopping: Stopping {
-            analyses: InterimAnalyses::fixed(n_epochs),
-            rule: StopRule { is_precise: false },
-            delta: 0.01,
-            deadline: None,
-        },
         keys: KeySpace {
             n: 1_000_000,
             share: KeyShare::All,
@@ -76,9 +70,14 @@ fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
         },
         are_comparable: true,
         least_data_bytes: peer::DATA_BYTES,
-        max_sample_bytes: usize::MAX,
         io_limit: Duration::from_secs(20),
     }
+}
+
+/// A second contrast like the first, with its own epochs.
+fn add_contrast(plan: &mut Plan) {
+    plan.contrasts.push(plan.contrasts[0].clone());
+    plan.course.names.push(plan.course.names[0].clone());
 }
 
 /// Runs `plan` against `peers`, watched by `observer`.

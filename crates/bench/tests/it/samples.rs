@@ -1,9 +1,9 @@
 //! Latencies are kept up to the cap; counts always.
 
-use looptax_bench::{ClientModel, MeasuredEpoch, Plan};
+use looptax_bench::{ClientModel, MeasuredEpoch};
 
 use crate::peer::Peers;
-use crate::{outcome, plan};
+use crate::{add_contrast, outcome, plan};
 
 /// Busy-waits of two contrasts, so that epochs of few answers follow epochs of many: they leave a
 /// slice of 5 ms at most five and three answers.
@@ -11,11 +11,9 @@ const INJECT_NS: [u64; 2] = [1_000_000, 2_000_000];
 
 /// Six epochs of each contrast, in the order of time.
 fn epochs(max_sample_bytes: usize) -> Vec<MeasuredEpoch> {
-    let mut plan = Plan {
-        max_sample_bytes,
-        ..plan(ClientModel::Poll, 1, 6)
-    };
-    plan.contrasts.push(plan.contrasts[0].clone());
+    let mut plan = plan(ClientModel::Poll, 1, 6);
+    plan.course.max_sample_bytes = max_sample_bytes;
+    add_contrast(&mut plan);
     for (contrast, inject_ns) in plan.contrasts.iter_mut().zip(INJECT_NS) {
         for side in &mut contrast.sides {
             side.inject_ns = Some(inject_ns);

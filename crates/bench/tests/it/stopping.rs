@@ -42,7 +42,7 @@ fn stopping_keeps_the_epochs_so_far() {
 #[test]
 fn after_the_deadline_no_epoch_begins_and_all_requests_are_counted() {
     let mut plan = plan(ClientModel::Poll, 2, 50);
-    plan.stopping.deadline = Some(Instant::now());
+    plan.course.stopping.deadline = Some(Instant::now());
     let stop = AtomicBool::new(false);
     let outcome = run(&plan, &mut Peers::right(), &mut Silent, &stop).unwrap();
     assert!(!outcome.is_interrupted && outcome.failure.is_none());

@@ -4,10 +4,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use looptax_bench::{
-    BenchError, CommandError, CommandPlan, Length, Observer, Progress, Sight, Silent, Tally,
-    Watcher, WholeOutcome, WholePlan, run_commands,
+    BenchError, CommandError, CommandPlan, Course, Observer, Outcome, Progress, Shape, Sight,
+    Silent, Stopping, Watcher, WholePlan, run_commands,
 };
-use looptax_model::stats::{InterimAnalyses, Side, StopRule};
+use looptax_model::record::Sightings;
+use looptax_model::stats::{InterimAnalyses, Side};
 
 /// Sees nothing, or objects to one side.
 #[derive(Default)]
@@ -20,7 +21,7 @@ impl Watcher for Blind {
         Sight::default()
     }
 
-    fn objection(&self, side: Side, _: Sight, _: Tally) -> Option<String> {
+    fn objection(&self, side: Side, _: Sight, _: Sightings) -> Option<String> {
         (self.objects_to == Some(side)).then(|| "the wrong way".to_owned())
     }
 }
@@ -35,38 +36,34 @@ fn shell(arm: &str, script: &str) -> CommandPlan {
     }
 }
 
-fn plan(scripts: [&str; 2], length: Length) -> WholePlan {
+/// Six epochs of two scripts.
+fn six(scripts: [&str; 2]) -> WholePlan {
     WholePlan {
-        seed: 8,
-        name: "one, two".to_owned(),
+        course: Course {
+            seed: 8,
+            names: vec!["one, two".to_owned()],
+            connections: 1,
+            shape: Shape::whole(),
+            warm_up: WholePlan::WARM_UP,
+            stopping: Stopping::at(InterimAnalyses::fixed(6), 0.01),
+            max_sample_bytes: 0,
+        },
         sides: [shell("one", scripts[0]), shell("two", scripts[1])],
         timeout: Duration::from_secs(60),
-        length,
-        rule: StopRule { is_precise: false },
-        delta: 0.01,
-        deadline: None,
         server_pid: None,
     }
 }
 
-fn six(scripts: [&str; 2]) -> WholePlan {
-    plan(scripts, Length::Planned(InterimAnalyses::fixed(6)))
-}
-
-fn run(plan: &WholePlan) -> WholeOutcome {
-    run_commands(
-        plan,
-        &mut Blind::default(),
-        &mut Silent,
-        &AtomicBool::new(false),
-    )
+fn run(plan: &WholePlan) -> (Outcome, [Sightings; 2]) {
+    let stop = AtomicBool::new(false);
+    run_commands(plan, &mut Blind::default(), &mut Silent, &stop)
 }
 
 #[test]
 fn an_epoch_is_four_runs_in_a_drawn_order_after_a_run_of_each_that_does_not_count() {
-    let outcome = run(&six([":"; 2]));
+    let (outcome, seen) = run(&six([":"; 2]));
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
-    let epochs = &outcome.contrast.epochs;
+    let epochs = &outcome.contrasts[0].epochs;
     assert_eq!(epochs.len(), 6);
     let orders: Vec<Vec<usize>> = epochs
         .iter()
@@ -85,17 +82,17 @@ fn an_epoch_is_four_runs_in_a_drawn_order_after_a_run_of_each_that_does_not_coun
             assert!(slice.active_ns > 0);
         }
     }
-    assert_eq!(outcome.seen.map(|tally| tally.n_runs), [13, 13]);
-    let stopped = outcome.contrast.stopped.unwrap();
+    assert_eq!(seen.map(|it| it.n_runs), [13, 13]);
+    let stopped = outcome.contrasts[0].stopped.unwrap();
     assert_eq!(stopped.0.n_epochs, 6);
 }
 
 #[test]
 fn the_children_of_a_command_count_for_its_cpu() {
     let busy = "i=0; while [ $i -lt 20000 ]; do i=$((i+1)); done";
-    let outcome = run(&six([":", &format!("sh -c '{busy}'; exit 0")]));
+    let (outcome, _) = run(&six([":", &format!("sh -c '{busy}'; exit 0")]));
     let of = |side: Side| -> u64 {
-        let epochs = outcome.contrast.epochs.iter();
+        let epochs = outcome.contrasts[0].epochs.iter();
         let slices = epochs.flat_map(|epoch| epoch.raw.slices_of(side));
         slices.filter_map(|slice| slice.client_cpu_ns).sum()
     };
@@ -105,21 +102,23 @@ fn the_children_of_a_command_count_for_its_cpu() {
 #[test]
 fn the_environment_is_as_planned() {
     let script = "test \"$GIVEN\" = yes && test -z \"$HOME\"";
-    assert!(run(&six([script; 2])).failure.is_none());
+    assert!(run(&six([script; 2])).0.failure.is_none());
 }
 
 #[test]
 fn a_time_is_turned_into_epochs_after_the_warm_up_and_at_least_six() {
-    let plan = plan([":"; 2], Length::Time(Duration::from_millis(1)));
-    let outcome = run(&plan);
+    let mut plan = six([":"; 2]);
+    plan.course.stopping.analyses = InterimAnalyses::quick();
+    plan.course.stopping.time = Some(Duration::from_millis(1));
+    let (outcome, _) = run(&plan);
     assert_eq!(outcome.analyses.n_max(), 6);
-    assert_eq!(outcome.contrast.epochs.len(), 6);
-    assert!(matches!(outcome.contrast.stopped, Some((analysis, _)) if analysis.is_last));
+    assert_eq!(outcome.contrasts[0].epochs.len(), 6);
+    assert!(matches!(outcome.contrasts[0].stopped, Some((analysis, _)) if analysis.is_last));
 }
 
 #[track_caller]
 fn failed(plan: &WholePlan, watcher: &mut Blind) -> (String, String, CommandError) {
-    let outcome = run_commands(plan, watcher, &mut Silent, &AtomicBool::new(false));
+    let (outcome, _) = run_commands(plan, watcher, &mut Silent, &AtomicBool::new(false));
     match outcome.failure {
         Some(BenchError::Command {
             arm, run, source, ..
@@ -233,8 +232,8 @@ fn stopping_keeps_the_epochs_before_it() {
         stop: &stop,
         after: 3,
     };
-    let outcome = run_commands(&six([":"; 2]), &mut Blind::default(), &mut observer, &stop);
+    let (outcome, _) = run_commands(&six([":"; 2]), &mut Blind::default(), &mut observer, &stop);
     assert!(outcome.is_interrupted && outcome.failure.is_none());
-    assert_eq!(outcome.contrast.epochs.len(), 3);
-    assert!(outcome.contrast.stopped.is_none());
+    assert_eq!(outcome.contrasts[0].epochs.len(), 3);
+    assert!(outcome.contrasts[0].stopped.is_none());
 }

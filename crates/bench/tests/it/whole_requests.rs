@@ -1,6 +1,6 @@
 //! Epochs of four whole requests: one in each slice, and nothing of it outside.
 
-use looptax_bench::{ClientModel, Plan, Shape};
+use looptax_bench::{ClientModel, Shape};
 use looptax_model::stats::Side;
 
 use crate::peer::Peers;
@@ -9,10 +9,8 @@ use crate::{outcome, plan};
 #[test]
 fn an_epoch_is_two_requests_of_each_side_in_a_palindrome() {
     for client in ClientModel::ALL {
-        let plan = Plan {
-            shape: Shape::whole(),
-            ..plan(client, 1, 6)
-        };
+        let mut plan = plan(client, 1, 6);
+        plan.course.shape = Shape::whole();
         let mut peers = Peers::right();
         let found = outcome(&plan, &mut peers);
         assert!(found.failure.is_none(), "{found:?}");

@@ -10,16 +10,14 @@ mod watch;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use looptax_bench::{WholePlan, run_commands};
+use looptax_bench::{Course, Shape, WholePlan, run_commands};
 use looptax_model::failure::Failure;
-use looptax_model::stats::StopRule;
 
-use crate::measure::plan::DELTA;
 use crate::measure::{RecordWriter, with_log};
 use crate::observer::Unit;
 use crate::observer::{Observer, Scene};
+use crate::spec::Experiment;
 use crate::spec::exec::Exec;
-use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 use watch::Onlooker;
 
@@ -41,12 +39,18 @@ pub(crate) fn measure(
         unit: Unit::Runs,
         processes: Vec::new(),
     });
-    let outcome = run_commands(&plan, &mut watcher, stage, stop);
+    let (mut outcome, seen) = run_commands(&plan, &mut watcher, stage, stop);
     stage.end();
-    if !outcome.contrast.epochs.is_empty() {
-        let judged = record::comparison(target.as_deref(), settings, exec, &plan, &outcome)?;
-        writer.record.comparisons.push(judged);
-    }
+    let target_seen = target.as_deref();
+    record::add(
+        target_seen,
+        settings,
+        exec,
+        &plan,
+        &mut outcome,
+        seen,
+        writer,
+    )?;
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     writer.save_early();
     let failure = outcome.failure.map(Failure::from);
@@ -69,16 +73,17 @@ fn bench_plan(
         line::command_for(target, exec, other)?,
     ];
     Ok(WholePlan {
-        seed: settings.seed,
-        name: format!("{baseline}, {other}"),
+        course: Course {
+            seed: settings.seed,
+            names: vec![format!("{baseline}, {other}")],
+            connections: 1,
+            shape: Shape::whole(),
+            warm_up: WholePlan::WARM_UP,
+            stopping: plan::stopping(settings),
+            max_sample_bytes: 0,
+        },
         sides,
         timeout: exec.timeout,
-        length: plan::length(settings.effort),
-        rule: StopRule {
-            is_precise: settings.effort == Effort::Precise,
-        },
-        delta: DELTA,
-        deadline: settings.deadline,
         server_pid: target
             .filter(|target| target.is_private())
             .and_then(Target::pid),

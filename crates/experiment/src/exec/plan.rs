@@ -1,9 +1,8 @@
 //! What will be run, as it is printed before; and what cannot be.
 
 use std::fmt::Write;
-use std::time::Duration;
 
-use looptax_bench::Length;
+use looptax_bench::Stopping;
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
@@ -16,14 +15,16 @@ use crate::spec::target::TargetSpec;
 use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
 
-/// When to look: as ever, but up to 120 epochs only with `--precise`, because whole commands take
+/// When to end: as ever, but up to 120 epochs only with `--precise`, because whole commands take
 /// their time.
-pub(crate) fn length(effort: Effort) -> Length {
-    match effort {
-        Effort::Full | Effort::Quick => Length::Planned(InterimAnalyses::quick()),
-        Effort::Precise => Length::Planned(InterimAnalyses::full()),
-        Effort::Epochs(n) => Length::Planned(InterimAnalyses::fixed(n)),
-        Effort::Time(time) => Length::Time(time),
+pub(crate) fn stopping(settings: &Experiment) -> Stopping {
+    let analyses = { settings.effort }.analyses(InterimAnalyses::quick(), None);
+    Stopping {
+        time: match settings.effort {
+            Effort::Time(time) => Some(time),
+            _ => None,
+        },
+        ..settings.effort.stopping(analyses, settings.deadline)
     }
 }
 
@@ -175,25 +176,18 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
     lines.push(format!(
         "{baseline} against {other}, nothing pinned: {}, each of four runs in an order drawn by lot, after a run of \
          each that does not count; a run may take {}",
-        how_many(settings.effort),
+        how_many(settings),
         minutes(exec.timeout)
     ));
     lines
 }
 
-fn how_many(effort: Effort) -> String {
-    match length(effort) {
-        Length::Planned(analyses) => {
-            let most = analyses.n_max();
-            if analyses.iter().count() > 1 {
-                format!("{most} epochs at most")
-            } else {
-                format!("{most} epochs")
-            }
-        }
-        Length::Time(time) => format!(
-            "as many epochs as {} hold, at least 6",
-            minutes(time.max(Duration::ZERO))
-        ),
+fn how_many(settings: &Experiment) -> String {
+    let Stopping { analyses, time, .. } = stopping(settings);
+    let most = analyses.n_max();
+    match time {
+        Some(time) => format!("as many epochs as {} hold, at least {most}", minutes(time)),
+        None if analyses.iter().count() > 1 => format!("{most} epochs at most"),
+        None => format!("{most} epochs"),
     }
 }

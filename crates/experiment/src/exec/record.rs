@@ -1,17 +1,16 @@
 //! A comparison of whole commands for the record, judged from its own raw numbers as any other.
 
-use looptax_bench::{Placement, Tally, WholeOutcome, WholePlan};
+use looptax_bench::{Outcome, Placement, WholePlan};
 use looptax_model::analysis::proved_arm::ProvedArm;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record;
-use record::{Comparison, Hex64};
+use record::{Comparison, Sightings};
 
-use crate::measure::judging;
-use crate::measure::plan::DELTA;
+use crate::measure::{RecordWriter, judging};
+use crate::spec::Experiment;
 use crate::spec::exec::{Exec, Given, joined};
 use crate::spec::tool::without_passwords;
-use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
 /// The level of a run that was cut short before a planned interim analysis: the largest at which fewer than ten
@@ -20,69 +19,47 @@ const CUT_SHORT_ALPHA: f64 = 0.002;
 /// With `--fixed` six are enough.
 const CUT_SHORT_FIXED_ALPHA: f64 = 0.05;
 
-/// The whole comparison.
-pub(super) fn comparison(
+/// Puts the whole comparison into the record, if there are epochs.
+pub(super) fn add(
     target: Option<&Target>,
     settings: &Experiment,
     exec: &Exec,
     plan: &WholePlan,
-    outcome: &WholeOutcome,
-) -> Result<Comparison, Failure> {
-    let mut comparison = skeleton(target, settings, exec, plan, outcome);
-    let epochs = outcome.contrast.epochs.iter();
-    comparison.raw.epochs = epochs.map(|epoch| epoch.raw.clone()).collect();
-    let mut arms = Vec::with_capacity(2);
-    for (arm, seen) in super::plan::pair_of_arms(settings)
-        .into_iter()
-        .zip(outcome.seen)
-    {
-        arms.push(proved(arm, target, seen)?);
+    outcome: &mut Outcome,
+    seen: [Sightings; 2],
+    writer: &mut RecordWriter,
+) -> Result<(), Failure> {
+    let run = outcome.contrasts.swap_remove(0);
+    if run.epochs.is_empty() {
+        return Ok(());
     }
-    let cut_short = if is_fixed(settings) {
-        CUT_SHORT_FIXED_ALPHA
-    } else {
-        CUT_SHORT_ALPHA
-    };
-    let ending = judging::ending_of(&outcome.contrast, cut_short, outcome.failure.as_ref());
-    looptax_model::analysis::judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
-    Ok(comparison)
-}
-
-fn is_fixed(settings: &Experiment) -> bool {
-    matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_))
-}
-
-fn skeleton(
-    target: Option<&Target>,
-    settings: &Experiment,
-    exec: &Exec,
-    plan: &WholePlan,
-    outcome: &WholeOutcome,
-) -> Comparison {
     let (server, workload) = what(target, settings);
-    let schedule = record::Schedule {
-        // A run is as long as it is.
-        slice_ms: 0.0,
-        guard_ms: 0.0,
-        octets_per_epoch: 0,
-        looks: judging::planned_looks(&outcome.analyses),
-        fixed: is_fixed(settings),
-        precise: settings.effort == Effort::Precise,
-        delta_pct: DELTA * 100.0,
-        warmup_epochs: 0,
-        seed: Hex64(plan.seed),
-    };
-    let placement = judging::placement_used(Placement::Free);
-    Comparison {
+    let mut comparison = Comparison {
         commands: Some(commands(exec, plan)),
         ..Comparison::unmeasured(
             server,
             workload,
-            placement,
+            judging::placement_used(Placement::Free),
             record::Client::Command,
-            schedule,
+            record::Schedule {
+                // It is no whole epoch.
+                warmup_epochs: 0,
+                ..judging::schedule(&plan.course, outcome, settings.effort)
+            },
         )
-    }
+    };
+    let arms = super::plan::pair_of_arms(settings).into_iter().zip(seen);
+    let arms = arms.map(|(arm, seen)| proved(arm, target, seen));
+    let arms = arms.collect::<Result<Vec<_>, _>>()?;
+    let cut_short = if settings.effort.is_fixed() {
+        CUT_SHORT_FIXED_ALPHA
+    } else {
+        CUT_SHORT_ALPHA
+    };
+    let ending = judging::ending_of(&run, cut_short, outcome.failure.as_ref());
+    writer.take(&mut comparison, run);
+    writer.add(comparison, &arms, &[ending]);
+    Ok(())
 }
 
 fn what(target: Option<&Target>, settings: &Experiment) -> (record::Target, record::Workload) {
@@ -124,7 +101,7 @@ fn commands(exec: &Exec, plan: &WholePlan) -> record::Commands {
 
 /// An arm with what was seen of its runs. Proved when one was seen on its own transport: that none
 /// was seen on another is checked run by run.
-fn proved(arm: Arm, target: Option<&Target>, seen: Tally) -> Result<ProvedArm, Failure> {
+fn proved(arm: Arm, target: Option<&Target>, seen: Sightings) -> Result<ProvedArm, Failure> {
     let endpoint = match target {
         Some(target) => target.endpoint(arm)?.to_string(),
         None => "the command's own".to_owned(),
@@ -141,11 +118,7 @@ fn proved(arm: Arm, target: Option<&Target>, seen: Tally) -> Result<ProvedArm, F
         verified: is_seen,
         proof: record::Proof {
             family: if is_seen { family } else { "not seen" }.to_owned(),
-            seen: Some(record::Sightings {
-                n_runs: seen.n_runs,
-                n_unix: seen.n_unix,
-                n_tcp: seen.n_tcp,
-            }),
+            seen: Some(seen),
             ..record::Proof::default()
         },
     })

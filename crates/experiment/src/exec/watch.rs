@@ -7,10 +7,11 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use looptax_bench::path::{Endpoint, Peer, peers_of};
-use looptax_bench::{Sight, Tally, Watcher};
+use looptax_bench::{Sight, Watcher};
 use looptax_host::read;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
+use looptax_model::record::Sightings;
 use looptax_model::stats::Side;
 
 use crate::target::Target;
@@ -77,7 +78,7 @@ impl Watcher for Onlooker {
         sight
     }
 
-    fn objection(&self, side: Side, seen: Sight, before: Tally) -> Option<String> {
+    fn objection(&self, side: Side, seen: Sight, before: Sightings) -> Option<String> {
         let arm = self.arms[side.idx()];
         let (own, other, own_before) = if arm.is_unix() {
             (seen.unix, seen.tcp, before.n_unix)
@@ -142,7 +143,7 @@ mod tests {
             unix: seen.0,
             tcp: seen.1,
         };
-        let before = Tally {
+        let before = Sightings {
             n_runs: n_own_before,
             n_unix: n_own_before,
             n_tcp: n_own_before,

@@ -3,16 +3,18 @@
 use std::error::Error;
 
 use looptax_bench::path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
-use looptax_bench::{BenchError, ContrastRun, Distribution, Pacing, Placement, Plan, Shape};
+use looptax_bench::{
+    BenchError, ContrastRun, Course, Distribution, Outcome, Pacing, Placement, Plan,
+};
 use looptax_model::analysis::Ending;
 use looptax_model::analysis::proved_arm::ProvedArm;
 use looptax_model::dsn::Arm;
 use looptax_model::record;
-use looptax_model::stats::{InterimAnalyses, StopCause};
+use looptax_model::stats::{InterimAnalysis, StopCause};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64};
 
-use super::plan::{Case, CaseLoad, DELTA};
+use super::plan::{Case, CaseLoad};
 use crate::connector::ArmProof;
 use crate::spec::load::Rate;
 use crate::spec::waits::Waits;
@@ -112,10 +114,23 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
 }
 
 /// The schedule as the warm-up has left it.
-pub(crate) struct WarmedUp {
-    pub(crate) shape: Shape,
-    pub(crate) analyses: InterimAnalyses,
-    pub(crate) n_epochs: usize,
+pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> record::Schedule {
+    let shape = outcome.shape;
+    let planned = |it: InterimAnalysis| record::PlannedLook {
+        epochs: it.n_epochs as u32,
+        alpha: it.alpha,
+    };
+    record::Schedule {
+        slice_ms: shape.slice.as_secs_f64() * 1e3,
+        guard_ms: shape.guard.as_secs_f64() * 1e3,
+        octets_per_epoch: shape.octets as u32,
+        looks: outcome.analyses.iter().map(planned).collect(),
+        fixed: effort.is_fixed(),
+        precise: effort == Effort::Precise,
+        delta_pct: course.stopping.delta * 100.0,
+        warmup_epochs: outcome.n_warm_up_epochs as u32,
+        seed: Hex64(course.seed),
+    }
 }
 
 /// A comparison with everything but arms, epochs and judgement.
@@ -124,22 +139,9 @@ pub(crate) fn skeleton(
     settings: &Experiment,
     case: &Case,
     client: Waits,
-    seed: u64,
-    warmed_up: &WarmedUp,
+    schedule: record::Schedule,
 ) -> Comparison {
     let (server, workload) = what(target, settings);
-    let shape = warmed_up.shape;
-    let schedule = record::Schedule {
-        slice_ms: shape.slice.as_secs_f64() * 1e3,
-        guard_ms: shape.guard.as_secs_f64() * 1e3,
-        octets_per_epoch: shape.octets as u32,
-        looks: planned_looks(&warmed_up.analyses),
-        fixed: matches!(settings.effort, Effort::Epochs(_) | Effort::Time(_)),
-        precise: settings.effort == Effort::Precise,
-        delta_pct: DELTA * 100.0,
-        warmup_epochs: warmed_up.n_epochs as u32,
-        seed: Hex64(seed),
-    };
     let placement = placement_for(&target.workload, case.placement);
     let waits = client.on(case.arms[0]).into();
     Comparison {
@@ -179,15 +181,6 @@ pub(crate) fn load_of(
             reconnect_every: None,
         },
     }
-}
-
-/// The interim analyses as the record keeps them.
-pub fn planned_looks(analyses: &InterimAnalyses) -> Vec<record::PlannedLook> {
-    let planned = |analysis: looptax_model::stats::InterimAnalysis| record::PlannedLook {
-        epochs: analysis.n_epochs as u32,
-        alpha: analysis.alpha,
-    };
-    analyses.iter().map(planned).collect()
 }
 
 /// An arm with its proof.
@@ -243,7 +236,7 @@ fn tls_words(facts: &TlsFacts) -> String {
 }
 
 /// How a contrast just run ended; `cut_short_alpha` is the level for one without an interim analysis at its end.
-pub fn ending_of(
+pub(crate) fn ending_of(
     contrast: &ContrastRun,
     cut_short_alpha: f64,
     failure: Option<&BenchError>,
@@ -265,7 +258,7 @@ pub fn ending_of(
 }
 
 /// The placement asked for, with what it means.
-pub fn placement_used(placement: Placement) -> record::PlacementUsed {
+pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
         Placement::Same => "both ends of a connection pinned to one core, drawn anew each epoch",
         Placement::Split => "the two ends pinned to different cores, drawn anew each epoch",

@@ -16,7 +16,6 @@ use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record;
 use looptax_model::stats::{median, rate_modes};
-use looptax_store::unpack;
 
 use crate::connector::TargetConnector;
 use crate::observer::Unit;
@@ -166,7 +165,7 @@ fn judge(
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
     if let (None, Err(not_moved)) = (&outcome.failure, connector.check()) {
         outcome.failure = Some(BenchError::Connect {
-            contrast: plan.contrasts[0].name.clone(),
+            contrast: plan.course.names[0].clone(),
             source: not_moved.into(),
         });
     }
@@ -175,24 +174,15 @@ fn judge(
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = case.arms.len() - 1;
     // Cut short: the strictest level of the schedule, since no interim analysis is planned there.
-    let cut_short = plan.stopping.analyses.iter().next();
+    let cut_short = plan.course.stopping.analyses.iter().next();
     let cut_short_alpha = cut_short.map_or(0.05, |analysis| analysis.alpha);
+    let schedule = judging::schedule(&plan.course, &outcome, settings.effort);
     let Outcome {
-        contrasts,
-        shape,
-        analyses,
-        n_warm_up_epochs,
-        failure,
-        ..
+        contrasts, failure, ..
     } = outcome;
-    let warmed_up = judging::WarmedUp {
-        shape,
-        analyses,
-        n_epochs: n_warm_up_epochs,
-    };
     let mut contrasts = contrasts.into_iter();
     for (client_idx, client) in case.clients.iter().enumerate() {
-        let mut comparison = judging::skeleton(target, settings, case, *client, seed, &warmed_up);
+        let mut comparison = judging::skeleton(target, settings, case, *client, schedule.clone());
         let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for contrast in contrasts.by_ref().take(n_others) {
@@ -201,8 +191,7 @@ fn judge(
                 cut_short_alpha,
                 failure.as_ref(),
             ));
-            let saved = contrast.epochs.into_iter().map(|it| writer.pack_epoch(it));
-            comparison.raw.epochs.extend(saved);
+            writer.take(&mut comparison, contrast);
         }
         if comparison.raw.epochs.is_empty() {
             continue;
@@ -215,11 +204,7 @@ fn judge(
         comparison.load = judging::load_of(target, case, &plan, capacity);
         let first = client_idx * n_others;
         stage.add(first..first + n_others, &mut comparison);
-        // From the record's own numbers, as `analyze` will; they were packed just now.
-        looptax_model::analysis::judge(&mut comparison, &arms, &endings, &mut |samples| {
-            unpack(samples).unwrap_or_default()
-        });
-        writer.record.comparisons.push(comparison);
+        writer.add(comparison, &arms, &endings);
         looptax_model::analysis::compare_slice_lengths(&mut writer.record.comparisons);
     }
     failure.map_or(Ok(()), |failure| Err(failure.into()))

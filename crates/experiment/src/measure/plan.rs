@@ -17,7 +17,7 @@ use crate::observer::PlannedStep;
 use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, Requests};
 use crate::target::{connections, private_workload};
-pub use bench::{DELTA, bench, interim_analyses};
+pub use bench::{bench, interim_analyses};
 pub use case::{Case, Doing, TargetPlan};
 pub use load::CaseLoad;
 use text::{at_most, steps, text};

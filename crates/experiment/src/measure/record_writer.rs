@@ -1,9 +1,11 @@
 //! Where results go while a run lasts: the record, saved after each comparison.
 
-use looptax_bench::MeasuredEpoch;
+use looptax_bench::{ContrastRun, MeasuredEpoch};
+use looptax_model::analysis::proved_arm::ProvedArm;
+use looptax_model::analysis::{Ending, judge};
 use looptax_model::failure::Failure;
-use looptax_model::record::{Epoch, MOST_SAMPLES, Record, Samples};
-use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack};
+use looptax_model::record::{Comparison, Epoch, MOST_SAMPLES, Record, Samples};
+use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack, unpack};
 
 /// The record being made.
 pub struct RecordWriter {
@@ -25,9 +27,15 @@ impl RecordWriter {
         }
     }
 
+    /// The epochs of a contrast, as the record has them.
+    pub fn take(&mut self, comparison: &mut Comparison, run: ContrastRun) {
+        let epochs = run.epochs.into_iter().map(|epoch| self.pack_epoch(epoch));
+        comparison.raw.epochs.extend(epochs);
+    }
+
     /// The epoch as the record has it, with its latencies packed: they are most of what a run keeps in
     /// memory.
-    pub fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
+    fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
         Epoch {
             samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)),
             ..epoch.raw
@@ -47,6 +55,14 @@ impl RecordWriter {
         }
         (self.n_packed_bytes, self.n_samples) = (n_bytes, n_samples);
         Some(packed)
+    }
+
+    /// Judges a comparison from its own numbers, as `analyze` does, and keeps it.
+    pub fn add(&mut self, mut comparison: Comparison, arms: &[ProvedArm], endings: &[Ending]) {
+        judge(&mut comparison, arms, endings, &mut |samples| {
+            unpack(samples).unwrap_or_default()
+        });
+        self.record.comparisons.push(comparison);
     }
 
     /// Saves what is there: after each comparison, so that a run that is killed keeps it. What fails

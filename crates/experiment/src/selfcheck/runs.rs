@@ -6,17 +6,17 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, ContrastRun, Pacing, Placement, Plan, Shape, SidePlan, Stopping, WarmUp,
-    run as bench,
+    ClientModel, Contrast, ContrastRun, Course, Pacing, Placement, Plan, Shape, SidePlan, Stopping,
+    WarmUp, run as bench,
 };
 use looptax_model::dsn::{Arm, Kind};
 use looptax_model::failure::Failure;
 use looptax_model::stats::{
-    Estimate, Input, InterimAnalyses, Noise, StopRule, Verdict, primary, selfcheck as rules,
-    signed_rank, tax_pct,
+    Estimate, Input, InterimAnalyses, Noise, Verdict, primary, selfcheck as rules, signed_rank,
+    tax_pct,
 };
 
-use crate::plan::DELTA;
+use crate::spec::DELTA;
 use crate::{Observer, Target, TargetConnector};
 
 /// Longest wait for an answer.
@@ -81,11 +81,19 @@ impl Bench<'_> {
         shape: Shape,
         idx: u64,
     ) -> Result<Option<OneRun>, Failure> {
+        let n_epochs = self.spec.n_epochs as usize;
         let plan = Plan {
-            seed: self.spec.seed.wrapping_add(idx),
-            connections: 1,
+            course: Course {
+                seed: self.spec.seed.wrapping_add(idx),
+                names: vec![format!("{}, {}", arms[0], arms[1])],
+                connections: 1,
+                shape,
+                // The server is warm after the first runs; two epochs warm the connections' code paths.
+                warm_up: WarmUp::epochs(2),
+                stopping: Stopping::at(InterimAnalyses::fixed(n_epochs), DELTA),
+                max_sample_bytes: 0,
+            },
             contrasts: vec![Contrast {
-                name: format!("{}, {}", arms[0], arms[1]),
                 pair: [0, 1],
                 sides: inject_ns.map(|inject_ns| SidePlan {
                     client: self.spec.client,
@@ -95,25 +103,11 @@ impl Bench<'_> {
             pacing: Pacing::FLAT_OUT,
             placement: Placement::Same,
             server_threads: self.target.threads,
-            shape,
             may_adapt_shape: false,
             budget: None,
-            // The server is warm after the first runs; two epochs warm the connections' code paths.
-            warm_up: WarmUp {
-                least_epochs: 2,
-                least: Duration::ZERO,
-                at_most: Duration::ZERO,
-            },
-            stopping: Stopping {
-                analyses: InterimAnalyses::fixed(self.spec.n_epochs as usize),
-                rule: StopRule { is_precise: false },
-                delta: DELTA,
-                deadline: None,
-            },
             keys: self.target.keys(),
             are_comparable: self.target.workload.is_repeatable(),
             least_data_bytes: self.target.workload.least_data_bytes(),
-            max_sample_bytes: 0,
             io_limit: IO_LIMIT,
         };
         let mut connector = TargetConnector::new(self.target, vec![arms]);

@@ -1,8 +1,10 @@
 //! How long is measured: until a verdict, or for as long as was asked.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use looptax_bench::Stopping;
 use looptax_model::failure::Failure;
+use looptax_model::stats::{InterimAnalyses, StopRule};
 
 use super::typed;
 
@@ -29,6 +31,41 @@ pub enum Effort {
     Epochs(usize),
     /// One look after so much time.
     Time(Duration),
+}
+
+/// Half the width of "no difference worth naming": 1 % of throughput.
+pub const DELTA: f64 = 0.01;
+
+impl Effort {
+    /// Whether nothing but a number or a time decides when to stop.
+    pub fn is_fixed(self) -> bool {
+        matches!(self, Self::Epochs(_) | Self::Time(_))
+    }
+
+    /// When to look, where a full run has the looks `full`; a time holds epochs of this length, where it is known.
+    pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
+        match self {
+            Self::Full => full,
+            Self::Quick => InterimAnalyses::quick(),
+            Self::Precise => InterimAnalyses::full(),
+            Self::Epochs(n) => InterimAnalyses::fixed(n),
+            Self::Time(time) => {
+                let n = epoch.map_or(0, |epoch| time.div_duration_f64(epoch) as usize);
+                InterimAnalyses::fixed(n.max(LEAST_EPOCHS))
+            }
+        }
+    }
+
+    /// When to end.
+    pub fn stopping(self, analyses: InterimAnalyses, deadline: Option<Instant>) -> Stopping {
+        Stopping {
+            rule: StopRule {
+                is_precise: self == Self::Precise,
+            },
+            deadline,
+            ..Stopping::at(analyses, DELTA)
+        }
+    }
 }
 
 /// `10s`, `2m` or a number of epochs.

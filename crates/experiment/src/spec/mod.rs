@@ -28,7 +28,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::RemedyKind;
 
 pub use echo::EchoAsked;
-pub use effort::Effort;
+pub use effort::{DELTA, Effort};
 use exec::Exec;
 use load::Load;
 pub use requests::Requests;

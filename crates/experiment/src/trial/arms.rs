@@ -1,7 +1,7 @@
 //! The arms' turns: a slice over one way, loaded, proved and counted.
 //!
-//! `Flip` leaves the application running and changes the way of its new connections; `Restart` starts it anew for each
-//! slice. What both have in common is in `Turns`.
+//! A flip leaves the application running and changes the way of its new connections; a restart starts it anew for each
+//! slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use looptax_bench::pages::{PageLoad, PageSlice, PagesLoaded};
 use looptax_bench::{
-    CommandPlan, FilledSlice, SliceOrder, SliceSource, process_tree_cpu_ns, run_once,
+    BenchError, CommandPlan, FilledSlice, SliceOrder, SliceSource, process_tree_cpu_ns, run_once,
 };
 use looptax_model::failure::{Failure, with_causes};
 use looptax_model::record::{Slice, TrialArm, TrialConnections};
@@ -38,7 +38,7 @@ const WARM_UP_PART: usize = 5;
 /// A start's pages have settled when two loads on end differ by no more.
 const STEADY: f64 = 0.03;
 
-/// What the turns have in common.
+/// The turns, and what is known of them.
 pub(crate) struct Turns<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) program: &'a mut Program,
@@ -53,19 +53,12 @@ pub(crate) struct Turns<'a> {
     pub(crate) seen: Vec<[TrialArm; 2]>,
     /// By contrast: time of the supervisor, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
-    /// Whether all of a slice's connections are made for its pages, and none at a start before.
+    /// Whether the application goes on between slices: all of a slice's connections are then made for its pages, and none
+    /// at a start before.
     pub(crate) is_flipped: bool,
     /// What the first page that failed said.
     pub(crate) first_failure: Option<String>,
-    /// Epochs from this number on are the warm-up's.
-    pub(crate) first_uncounted: u64,
 }
-
-/// Within one process, slice by slice.
-pub(crate) struct Flip<'a>(pub(crate) Turns<'a>);
-
-/// A start for each slice.
-pub(crate) struct Restart<'a>(pub(crate) Turns<'a>);
 
 /// A slice's load, and what the machine spent on it.
 struct Loaded {
@@ -75,47 +68,52 @@ struct Loaded {
     servers_ns: Option<u64>,
 }
 
-impl SliceSource for Flip<'_> {
-    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        let turns = &mut self.0;
-        // What the last page left behind is done before the next one begins.
-        thread::sleep(GUARD);
-        let number = turns.program.steer(turns.mask(order));
-        let is_warm_up = order.epoch >= turns.first_uncounted;
-        if is_warm_up {
-            turns.counters.begin();
-        }
-        let loaded = turns.load(order, true)?;
-        if is_warm_up {
-            turns.counters.end(loaded.pages.n_asked());
-        }
-        turns.program.check()?;
-        turns.filled(order, number, &loaded)
-    }
-}
-
-impl SliceSource for Restart<'_> {
-    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        let turns = &mut self.0;
-        let number = turns.program.steer(turns.mask(order));
-        let (ready, limit) = (turns.ask.ready, turns.ask.start_limit);
-        let started = turns.program.start(ready, limit, turns.stop)?;
-        if started.is_none() {
-            return Ok(None);
-        }
-        wait_for_answer(turns.program, &mut turns.load, limit, turns.stop)?;
-        if turns.warm_up(order)?.is_none() {
-            return Ok(None);
-        }
-        let loaded = turns.load(order, true)?;
-        turns.program.check()?;
-        let filled = turns.filled(order, number, &loaded)?;
-        turns.program.end()?;
-        Ok(filled)
+impl SliceSource for Turns<'_> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
+        let filled = if self.is_flipped {
+            self.flip(order)
+        } else {
+            self.restart(order)
+        };
+        Ok(filled?)
     }
 }
 
 impl Turns<'_> {
+    /// Within one process, slice by slice.
+    fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        // What the last page left behind is done before the next one begins.
+        thread::sleep(GUARD);
+        let number = self.program.steer(self.mask(order));
+        if !order.counts {
+            self.counters.begin();
+        }
+        let loaded = self.load(order, true)?;
+        if !order.counts {
+            self.counters.end(loaded.pages.n_asked());
+        }
+        self.program.check()?;
+        self.filled(order, number, &loaded)
+    }
+
+    /// A start for each slice.
+    fn restart(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+        let number = self.program.steer(self.mask(order));
+        let (ready, limit) = (self.ask.ready, self.ask.start_limit);
+        if self.program.start(ready, limit, self.stop)?.is_none() {
+            return Ok(None);
+        }
+        wait_for_answer(self.program, &mut self.load, limit, self.stop)?;
+        if self.warm_up(order)?.is_none() {
+            return Ok(None);
+        }
+        let loaded = self.load(order, true)?;
+        self.program.check()?;
+        let filled = self.filled(order, number, &loaded)?;
+        self.program.end()?;
+        Ok(filled)
+    }
+
     /// The routes that are moved in a slice: all, or none; where one server is tried by itself, the others' ways are
     /// the epoch's chance.
     fn mask(&self, order: SliceOrder) -> u32 {
@@ -241,7 +239,7 @@ impl Turns<'_> {
         }
         let pages = &loaded.pages;
         let counts = self.program.counts(number);
-        if order.epoch < self.first_uncounted {
+        if order.counts {
             self.note(order, &counts, pages);
         }
         self.object(order)?;

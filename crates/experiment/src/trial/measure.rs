@@ -8,17 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::observer::{Scene, Unit};
-use crate::plan::DELTA;
-use crate::spec::Effort;
 use crate::{Observer, RecordWriter};
 use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener};
 use looptax_bench::path::TlsClient;
-use looptax_bench::{SliceSource, SlicesPlan, Stopping, WarmUp, run_slices};
+use looptax_bench::{Course, WarmUp, run_slices};
 use looptax_model::failure::Failure;
 use looptax_model::record::{TrialArm, TrialDesign};
-use looptax_model::stats::StopRule;
 
-use crate::trial::arms::{Flip, Restart, Turns};
+use crate::trial::arms::Turns;
 use crate::trial::ask::{Ask, Way};
 use crate::trial::behind::with_names;
 use crate::trial::counted::Counters;
@@ -31,8 +28,6 @@ use crate::trial::shape::{Shape, contrasts, plan_text, shape};
 
 /// Latencies beyond so many bytes are not kept.
 const MOST_SAMPLE_BYTES: usize = 256 << 20;
-/// Epochs of the warm-up have numbers from here on.
-const FIRST_UNCOUNTED: u64 = 1 << 32;
 
 /// Tries the application, and puts what came of it into the record; `tell` hears what the first look found.
 ///
@@ -89,7 +84,7 @@ fn run(
     observer.begin(scene(ask, &seen));
     let contrasts = contrasts(ask, &seen);
     let n_contrasts = contrasts.len();
-    let turns = Turns {
+    let mut turns = Turns {
         ask,
         program,
         load,
@@ -99,29 +94,17 @@ fn run(
         counters: Counters::open(ask),
         seen: vec![[TrialArm::default(), TrialArm::default()]; n_contrasts],
         supervisor_ns: vec![[0; 2]; n_contrasts],
-        first_uncounted: FIRST_UNCOUNTED,
         first_failure: None,
         is_flipped: seen.design == TrialDesign::Flip,
     };
-    let plan = slices_plan(ask, &seen, &shape);
-    let (outcome, turns) = match seen.design {
-        TrialDesign::Flip => {
-            let mut flip = Flip(turns);
-            let source: &mut dyn SliceSource = &mut flip;
-            (run_slices(&plan, source, observer, stop), flip.0)
-        }
-        TrialDesign::Restart => {
-            let mut restart = Restart(turns);
-            let source: &mut dyn SliceSource = &mut restart;
-            (run_slices(&plan, source, observer, stop), restart.0)
-        }
-    };
+    let course = course(ask, &seen, &shape);
+    let outcome = run_slices(&course, &mut turns, observer, stop);
     observer.end();
     record::add_comparisons(
         &record::Done {
             ask,
             seen: &seen,
-            shape: &shape,
+            course: &course,
             turns: &turns,
         },
         outcome,
@@ -153,39 +136,23 @@ fn page_load(ask: &Ask) -> Result<PageLoad, Failure> {
     Ok(PageLoad::start(plan, pages, &opener)?)
 }
 
-fn slices_plan(ask: &Ask, seen: &FirstLook, shape: &Shape) -> SlicesPlan {
+fn course(ask: &Ask, seen: &FirstLook, shape: &Shape) -> Course {
     let arms = ask.arms.map(Way::name).join(", ");
     let name = |only: Option<usize>| match only {
         Some(only) => format!("{} alone: {arms}", ask.servers[only].kind),
         None => arms.clone(),
     };
-    let warm_up = match seen.design {
-        TrialDesign::Flip => WarmUp {
-            least_epochs: 2,
-            least: Duration::from_secs(1),
-            at_most: Duration::from_secs(10),
-        },
-        // Each start has its own.
-        TrialDesign::Restart => WarmUp {
-            least_epochs: 0,
-            least: Duration::ZERO,
-            at_most: Duration::ZERO,
-        },
-    };
-    SlicesPlan {
+    Course {
         seed: ask.seed,
-        contrasts: contrasts(ask, seen).into_iter().map(name).collect(),
-        slices_per_epoch: shape.slices_per_epoch,
+        names: contrasts(ask, seen).into_iter().map(name).collect(),
         connections: ask.clients,
-        warm_up,
-        stopping: Stopping {
-            analyses: shape.analyses.clone(),
-            rule: StopRule {
-                is_precise: ask.effort == Effort::Precise,
-            },
-            delta: DELTA,
-            deadline: None,
+        shape: shape.slices,
+        warm_up: match seen.design {
+            TrialDesign::Flip => WarmUp::steady(2, Duration::from_secs(1), Duration::from_secs(10)),
+            // Each start has its own.
+            TrialDesign::Restart => WarmUp::NONE,
         },
+        stopping: ask.effort.stopping(shape.analyses.clone(), None),
         max_sample_bytes: MOST_SAMPLE_BYTES,
     }
 }

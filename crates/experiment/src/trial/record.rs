@@ -1,21 +1,17 @@
 //! What was measured, as comparisons of the record: judged from their own raw numbers, as any other.
 
-use crate::plan::DELTA;
-use crate::spec::Effort;
-use crate::{RecordWriter, ending_of, placement_used, planned_looks};
-use looptax_bench::{ContrastRun, Placement, SlicesOutcome};
-use looptax_model::analysis::Ending;
+use crate::RecordWriter;
+use crate::measure::judging::{ending_of, placement_used, schedule};
+use looptax_bench::{Course, Outcome, Placement};
 use looptax_model::analysis::proved_arm::ProvedArm;
 use looptax_model::failure::{Failure, with_causes};
 use looptax_model::record;
 use looptax_redirect::SocketName;
-use looptax_store::unpack;
-use record::{Comparison, Hex64, Trial, TrialArm, TrialDesign, TrialPage, TrialServer};
+use record::{Comparison, Trial, TrialArm, TrialPage, TrialServer};
 
 use crate::trial::arms::Turns;
 use crate::trial::ask::{Ask, Load, Server, Way};
 use crate::trial::first_look::FirstLook;
-use crate::trial::shape::Shape;
 
 /// The level of a contrast that was cut short before a look.
 const CUT_SHORT_ALPHA: f64 = 0.002;
@@ -26,7 +22,7 @@ const MOST_PAGES: usize = 50;
 pub(crate) struct Done<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) seen: &'a FirstLook,
-    pub(crate) shape: &'a Shape,
+    pub(crate) course: &'a Course,
     pub(crate) turns: &'a Turns<'a>,
 }
 
@@ -36,45 +32,27 @@ pub(crate) struct Done<'a> {
 /// What ended the measuring, or makes it worthless; the comparisons are in the record all the same, as invalid ones.
 pub(crate) fn add_comparisons(
     done: &Done<'_>,
-    outcome: SlicesOutcome,
+    mut outcome: Outcome,
     writer: &mut RecordWriter,
 ) -> Result<(), Failure> {
     let mut wrong = Ok(());
-    let SlicesOutcome {
-        contrasts: runs,
-        n_warm_up_epochs,
-        failure,
-    } = outcome;
+    let runs = std::mem::take(&mut outcome.contrasts);
     for (contrast_idx, (only, run)) in done.turns.contrasts.iter().copied().zip(runs).enumerate() {
         if run.epochs.is_empty() {
             continue;
         }
-        let mut ending = ending_of(&run, CUT_SHORT_ALPHA, failure.as_ref());
+        let mut ending = ending_of(&run, CUT_SHORT_ALPHA, outcome.failure.as_ref());
         if let Err(objection) = done.turns.check(contrast_idx) {
             ending.invalid.push(with_causes(&objection));
             wrong = wrong.and(Err(objection));
         }
-        let comparison = done.skeleton(contrast_idx, only, n_warm_up_epochs);
-        let arms = done.arms(contrast_idx);
-        add(comparison, run, ending, &arms, writer);
+        let schedule = schedule(done.course, &outcome, done.ask.effort);
+        let mut comparison = done.skeleton(contrast_idx, only, schedule);
+        writer.take(&mut comparison, run);
+        writer.add(comparison, &done.arms(contrast_idx), &[ending]);
     }
     looptax_model::analysis::add_trial_bill(&mut writer.record.comparisons);
-    failure.map_or(wrong, |failure| Err(failure.into()))
-}
-
-fn add(
-    mut comparison: Comparison,
-    run: ContrastRun,
-    ending: Ending,
-    arms: &[ProvedArm],
-    writer: &mut RecordWriter,
-) {
-    let epochs = run.epochs.into_iter().map(|epoch| writer.pack_epoch(epoch));
-    comparison.raw.epochs = epochs.collect();
-    looptax_model::analysis::judge(&mut comparison, arms, &[ending], &mut |samples| {
-        unpack(samples).unwrap_or_default()
-    });
-    writer.record.comparisons.push(comparison);
+    outcome.failure.map_or(wrong, |failure| Err(failure.into()))
 }
 
 impl Done<'_> {
@@ -82,26 +60,9 @@ impl Done<'_> {
         &self,
         contrast_idx: usize,
         only: Option<usize>,
-        n_warm_up_epochs: usize,
+        schedule: record::Schedule,
     ) -> Comparison {
-        let (ask, shape) = (self.ask, self.shape);
-        let octets = match self.seen.design {
-            TrialDesign::Flip if shape.epoch.is_zero() => 0,
-            TrialDesign::Flip => shape.slices_per_epoch / 8,
-            TrialDesign::Restart => 0,
-        };
-        let schedule = record::Schedule {
-            // A slice is as long as its pages take.
-            slice_ms: shape.slice.as_secs_f64() * 1e3,
-            guard_ms: shape.guard.as_secs_f64() * 1e3,
-            octets_per_epoch: octets as u32,
-            looks: planned_looks(&shape.analyses),
-            fixed: matches!(ask.effort, Effort::Epochs(_) | Effort::Time(_)),
-            precise: ask.effort == Effort::Precise,
-            delta_pct: DELTA * 100.0,
-            warmup_epochs: n_warm_up_epochs as u32,
-            seed: Hex64(ask.seed),
-        };
+        let ask = self.ask;
         let first = ask.load.pages().first();
         let target = record::Target {
             kind: "application".to_owned(),

@@ -4,7 +4,7 @@ use std::fmt::Write;
 use std::time::Duration;
 
 use crate::plan::minutes;
-use crate::spec::Effort;
+use looptax_bench::Shape as Slices;
 use looptax_model::record::TrialDesign;
 use looptax_model::stats::InterimAnalyses;
 
@@ -26,21 +26,14 @@ const LEAST_PER_START: usize = 20;
 const LEAST_PER_RATE: usize = 10;
 /// Of a start that is measured so long, the rest is starting, warming up and ending: a guess for the plan.
 const OVERHEAD: u32 = 3;
-/// An interval at the level of a single look takes so many epochs.
-const LEAST_EPOCHS: usize = 6;
-/// A time that would hold more epochs ends earlier.
-const MOST_EPOCHS: usize = 10_000;
 
 /// How slices make epochs, and epochs a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) pages_per_slice: usize,
-    pub(crate) slices_per_epoch: usize,
+    /// How long they are is known here beforehand, if not from a first run.
+    pub(crate) slices: Slices,
     pub(crate) analyses: InterimAnalyses,
-    /// What counts of a slice; zero where a first run has to show it.
-    pub(crate) slice: Duration,
-    /// Between two slices.
-    pub(crate) guard: Duration,
     /// All of an epoch, with what does not count.
     pub(crate) epoch: Duration,
 }
@@ -53,8 +46,8 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
     if let Load::Command { .. } = ask.load {
         return whole_runs(ask);
     }
-    let (pages_per_slice, slices_per_epoch, overhead) = match seen.design {
-        TrialDesign::Restart => (within(ask.start).max(LEAST_PER_START), 4, OVERHEAD),
+    let (pages_per_slice, octets, overhead) = match seen.design {
+        TrialDesign::Restart => (within(ask.start).max(LEAST_PER_START), 0, OVERHEAD),
         TrialDesign::Flip => {
             let n = match ask.rate_per_s {
                 Some(_) => within(EPOCH / 2).max(LEAST_PER_RATE),
@@ -63,50 +56,39 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
             };
             let octet_s = 8.0 * n as f64 / per_s;
             let octets = (EPOCH.as_secs_f64() / octet_s).ceil() as usize;
-            (n, 8 * octets.clamp(1, MOST_OCTETS), 1)
+            (n, octets.clamp(1, MOST_OCTETS), 1)
         }
     };
-    let slice = Duration::from_secs_f64(pages_per_slice as f64 / per_s);
-    let guard = match seen.design {
-        TrialDesign::Flip => GUARD,
-        TrialDesign::Restart => Duration::ZERO,
+    let slices = Slices {
+        slice: Duration::from_secs_f64(pages_per_slice as f64 / per_s),
+        guard: match seen.design {
+            TrialDesign::Flip => GUARD,
+            TrialDesign::Restart => Duration::ZERO,
+        },
+        octets,
+        ..Slices::whole()
     };
-    let epoch = (slice * overhead + guard) * slices_per_epoch as u32;
-    let n_contrasts = contrasts(ask, seen).len() as f64;
-    let analyses = match ask.effort {
-        Effort::Precise => InterimAnalyses::full(),
-        Effort::Full if epoch <= LONG_EPOCH => InterimAnalyses::full(),
-        Effort::Full | Effort::Quick => InterimAnalyses::quick(),
-        Effort::Epochs(n) => InterimAnalyses::fixed(n),
-        Effort::Time(time) => {
-            let n = time.as_secs_f64() / epoch.as_secs_f64() / n_contrasts;
-            InterimAnalyses::fixed((n as usize).clamp(LEAST_EPOCHS, MOST_EPOCHS))
-        }
+    let epoch = (slices.slice * overhead + slices.guard) * slices.n_slices() as u32;
+    let full = if epoch <= LONG_EPOCH {
+        InterimAnalyses::full()
+    } else {
+        InterimAnalyses::quick()
     };
+    let n_contrasts = contrasts(ask, seen).len() as u32;
     Shape {
         pages_per_slice,
-        slices_per_epoch,
-        analyses,
-        slice,
-        guard,
+        slices,
+        analyses: ask.effort.analyses(full, Some(epoch * n_contrasts)),
         epoch,
     }
 }
 
 /// How long a run of a load command takes shows in the first one.
 fn whole_runs(ask: &Ask) -> Shape {
-    let analyses = match ask.effort {
-        Effort::Full | Effort::Quick => InterimAnalyses::quick(),
-        Effort::Precise => InterimAnalyses::full(),
-        Effort::Epochs(n) => InterimAnalyses::fixed(n),
-        Effort::Time(_) => InterimAnalyses::fixed(LEAST_EPOCHS),
-    };
     Shape {
         pages_per_slice: 1,
-        slices_per_epoch: 4,
-        analyses,
-        slice: Duration::ZERO,
-        guard: Duration::ZERO,
+        slices: Slices::whole(),
+        analyses: ask.effort.analyses(InterimAnalyses::quick(), None),
         epoch: Duration::ZERO,
     }
 }
@@ -128,7 +110,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
     let length = if shape.epoch.is_zero() {
         format!("at most {} runs of the load", 4 * n_epochs)
     } else {
-        let n_pages = n_epochs as usize * shape.slices_per_epoch * shape.pages_per_slice;
+        let n_pages = n_epochs as usize * shape.slices.n_slices() * shape.pages_per_slice;
         format!(
             "at most {n_pages} pages, about {}",
             minutes(shape.epoch * n_epochs)

@@ -3,18 +3,16 @@
 use std::time::Duration;
 
 use looptax_bench::{
-    Budget, Contrast, Placement, Plan, ServerThreads, Shape, SidePlan, Stopping, WarmUp,
+    Budget, Contrast, Course, Placement, Plan, ServerThreads, Shape, SidePlan, WarmUp,
 };
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
-use looptax_model::stats::{InterimAnalyses, StopRule};
+use looptax_model::stats::InterimAnalyses;
 
 use super::case::Case;
 use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment};
 use crate::target::Target;
 
-/// Half the width of "no difference worth naming": 1 % of throughput.
-pub const DELTA: f64 = 0.01;
 /// Epochs of that: some 80 s, in which an interval comes down to a point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
 /// Epochs that a slow server's slices are shortened for: with as many a verdict rarely hangs on one of them.
@@ -52,19 +50,22 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     if case.slice.is_some() {
         return InterimAnalyses::fixed(LONG_SLICE_EPOCHS);
     }
-    match (settings.effort, case.placement) {
-        (Effort::Epochs(n), _) => InterimAnalyses::fixed(n),
-        (Effort::Time(time), _) => InterimAnalyses::fixed(
-            (time.div_duration_f64(shape(settings, case).epoch()) as usize).max(6),
-        ),
-        // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
-        (Effort::Full, _) if settings.requests.are_dumps() => InterimAnalyses::quick(),
-        (_, Placement::Free) if !settings.requests.are_dumps() => InterimAnalyses::free(),
-        (Effort::Quick, _) => InterimAnalyses::quick(),
+    let are_dumps = settings.requests.are_dumps();
+    match settings.effort {
+        Effort::Epochs(_) | Effort::Time(_) => {}
+        _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::free(),
         // 40 epochs take 20 s: the most that somebody else's server is kept busy.
-        _ if is_running && !settings.is_own_server => InterimAnalyses::quick(),
-        _ => InterimAnalyses::full(),
+        _ if is_running && !settings.is_own_server => return InterimAnalyses::quick(),
+        _ => {}
     }
+    let full = if are_dumps {
+        // Two runs per arm in an epoch leave no room for a spoilt one: more epochs than that say little.
+        InterimAnalyses::quick()
+    } else {
+        InterimAnalyses::full()
+    };
+    let epoch = shape(settings, case).epoch();
+    settings.effort.analyses(full, Some(epoch))
 }
 
 /// The load engine's plan for a case.
@@ -78,23 +79,31 @@ pub fn bench(
     capacity_per_s: Option<f64>,
 ) -> Plan {
     let n_others = case.arms.len() - 1;
-    let contrasts = case
-        .clients
-        .iter()
-        .flat_map(|client| (0..n_others).map(move |other| (client, other)))
-        .map(|(client, other)| Contrast {
-            name: format!("{}, {}, {client}", case.arms[0], case.arms[other + 1]),
-            pair: [0, other as u32 + 1],
-            sides: [(0, 0), (other + 1, 1)].map(|(arm, times)| SidePlan {
-                client: client.on(case.arms[arm]),
-                inject_ns: settings.inject_ns.map(|ns| ns * times),
-            }),
-        })
-        .collect();
+    let contrasts =
+        { case.clients.iter() }.flat_map(|client| (1..=n_others).map(move |other| (client, other)));
+    let names = contrasts
+        .clone()
+        .map(|(client, other)| format!("{}, {}, {client}", case.arms[0], case.arms[other]));
+    let analyses = interim_analyses(settings, case);
     Plan {
-        seed,
-        connections: case.connections as usize,
-        contrasts,
+        course: Course {
+            seed,
+            names: names.collect(),
+            connections: case.connections as usize,
+            shape: shape(settings, case),
+            warm_up: warm_up_of(settings, case, target.has_load_limits),
+            stopping: settings.effort.stopping(analyses, settings.deadline),
+            max_sample_bytes: settings.sample_bytes,
+        },
+        contrasts: contrasts
+            .map(|(client, other)| Contrast {
+                pair: [0, other as u32],
+                sides: [(0, 0), (other, 1)].map(|(arm, times)| SidePlan {
+                    client: client.on(case.arms[arm]),
+                    inject_ns: settings.inject_ns.map(|ns| ns * times),
+                }),
+            })
+            .collect(),
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
         // Nobody knows beforehand which thread will serve a new connection: all of them are placed.
@@ -103,25 +112,14 @@ pub fn bench(
         } else {
             target.threads
         },
-        shape: shape(settings, case),
         // Latencies of an open loop grow without end at a rate that cannot be kept.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),
         budget: budget(settings, case, target.has_load_limits),
-        warm_up: warm_up_of(settings, case, target.has_load_limits),
-        stopping: Stopping {
-            analyses: interim_analyses(settings, case),
-            rule: StopRule {
-                is_precise: settings.effort == Effort::Precise,
-            },
-            delta: DELTA,
-            deadline: settings.deadline,
-        },
         keys: target.keys(),
         are_comparable: target.workload.is_repeatable(),
         least_data_bytes: target.workload.least_data_bytes(),
-        max_sample_bytes: settings.sample_bytes,
         io_limit: if settings.requests.are_dumps() {
             DUMP_LIMIT
         } else {
@@ -155,37 +153,10 @@ pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) 
 /// What was asked for, or what fits the server and the placement.
 pub(super) fn warm_up_of(settings: &Experiment, case: &Case, has_load_limits: bool) -> WarmUp {
     match settings.warm_up {
-        _ if has_load_limits || settings.requests.are_dumps() => short_warm_up(),
-        Some(length) => WarmUp {
-            least_epochs: 2,
-            least: length,
-            at_most: length,
-        },
-        None => warm_up(case.placement),
-    }
-}
-
-/// `free` warms up for two of its long epochs; pinned placements for 2 to 10 s.
-fn warm_up(placement: Placement) -> WarmUp {
-    match placement {
-        Placement::Free => WarmUp {
-            least_epochs: 2,
-            least: Duration::ZERO,
-            at_most: Duration::ZERO,
-        },
-        _ => WarmUp {
-            least_epochs: 4,
-            least: Duration::from_secs(2),
-            at_most: Duration::from_secs(10),
-        },
-    }
-}
-
-/// One epoch: a running server is warm, and is kept busy for 20 s at most.
-fn short_warm_up() -> WarmUp {
-    WarmUp {
-        least_epochs: 1,
-        least: Duration::ZERO,
-        at_most: Duration::ZERO,
+        // A running server is warm, and is kept busy for 20 s at most.
+        _ if has_load_limits || settings.requests.are_dumps() => WarmUp::epochs(1),
+        Some(length) => WarmUp::steady(2, length, length),
+        None if case.placement == Placement::Free => WarmUp::epochs(2),
+        None => WarmUp::steady(4, Duration::from_secs(2), Duration::from_secs(10)),
     }
 }

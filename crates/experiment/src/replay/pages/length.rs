@@ -51,13 +51,13 @@ pub(super) fn length(options: &Options, thirds: u32) -> Length {
 }
 
 impl Length {
-    /// Slices of an epoch: as many octets as fit the time, where a page takes `page_ns`.
-    pub(super) fn slices_per_epoch(&self, n_contrasts: usize, page_ns: u64) -> usize {
+    /// Octets of slices in an epoch: as many as fit the time, where a page takes `page_ns`.
+    pub(super) fn octets(&self, n_contrasts: usize, page_ns: u64) -> usize {
         let n_epochs = (self.analyses.n_max() * n_contrasts).max(1) as u128;
         let epoch_ns = (self.time.as_nanos() / n_epochs).saturating_sub(PAUSE.as_nanos());
         let octet_ns = u128::from(page_ns.max(1)) * OCTET as u128;
         let fitting = usize::try_from(epoch_ns / octet_ns).unwrap_or(MOST_OCTETS);
-        OCTET * fitting.clamp(1, MOST_OCTETS)
+        fitting.clamp(1, MOST_OCTETS)
     }
 
     /// Whether this is an interim analysis, after `past_ns`, and the next one would come later than the time is over
@@ -88,15 +88,15 @@ mod tests {
     fn an_epoch_has_the_octets_that_fit_its_time() {
         let length = twenty_seconds();
         // Half a second for each of 40 epochs, 10 ms of it for the pause.
-        assert_eq!(length.slices_per_epoch(1, 15_000_000), 32);
-        assert_eq!(length.slices_per_epoch(2, 15_000_000), 16);
-        assert_eq!(length.slices_per_epoch(2, 1_000_000_000), 8);
-        assert_eq!(length.slices_per_epoch(2, 0), 1_000);
+        assert_eq!(length.octets(1, 15_000_000), 4);
+        assert_eq!(length.octets(2, 15_000_000), 2);
+        assert_eq!(length.octets(2, 1_000_000_000), 1);
+        assert_eq!(length.octets(2, 0), MOST_OCTETS);
         let fixed = Options {
             epochs: Some(6),
             ..Options::default()
         };
-        assert_eq!(super::length(&fixed, 2).slices_per_epoch(2, 1), 8);
+        assert_eq!(super::length(&fixed, 2).octets(2, 1), 1);
     }
 
     #[test]

@@ -4,17 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::Duration;
 
-use crate::plan::DELTA;
 use crate::servers::wordpress::{Page, Site, Transport, WordPress};
+use crate::spec::Effort;
 use looptax_bench::{
-    ContrastRun, FilledSlice, Silent, SliceOrder, SliceSource, SlicesPlan, Stopping, WarmUp,
+    BenchError, ContrastRun, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, WarmUp,
     descendants_cpu_ns, run_slices, timed,
 };
 use looptax_model::failure::Failure;
 use looptax_model::record::Slice;
-use looptax_model::stats::StopRule;
 use serde::Serialize;
 
 use super::epochs::{Epochs, Load};
@@ -80,38 +78,33 @@ pub(super) fn run(
         end_ns: 0,
     };
     let page_ns = pages.load_first(stop)?;
-    let plan = slices_plan(pairs, length, page_ns);
-    let outcome = run_slices(&plan, &mut pages, &mut Silent, stop);
+    let octets = length.octets(pairs.len(), page_ns);
+    let course = course(pairs, length, octets);
+    let outcome = run_slices(&course, &mut pages, &mut Silent, stop);
     if let Some(failure) = outcome.failure {
         return Err(failure.into());
     }
     let runs = outcome.contrasts.iter().enumerate();
     Ok(Loaded {
         contrasts: runs.map(|(idx, run)| pages.take(idx, run)).collect(),
-        loads_per_epoch: plan.slices_per_epoch / 2,
+        loads_per_epoch: 4 * octets,
         connecting: pages.connecting,
     })
 }
 
-fn slices_plan(pairs: &[[Transport; 2]], length: &Length, page_ns: u64) -> SlicesPlan {
+fn course(pairs: &[[Transport; 2]], length: &Length, octets: usize) -> Course {
     let name = |[over, of]: &[Transport; 2]| format!("{over:?}, {of:?}");
-    SlicesPlan {
+    Course {
         seed: length.seed,
-        contrasts: pairs.iter().map(name).collect(),
-        slices_per_epoch: length.slices_per_epoch(pairs.len(), page_ns),
+        names: pairs.iter().map(name).collect(),
         connections: 1,
-        warm_up: WarmUp {
-            least_epochs: 1,
-            least: Duration::ZERO,
-            at_most: Duration::ZERO,
+        shape: Shape {
+            octets,
+            ..Shape::whole()
         },
-        stopping: Stopping {
-            analyses: length.analyses.clone(),
-            rule: StopRule { is_precise: true },
-            delta: DELTA,
-            // The pages know when an interim analysis was the last that the time allows.
-            deadline: None,
-        },
+        warm_up: WarmUp::epochs(1),
+        // The pages know when an interim analysis was the last that the time allows.
+        stopping: Effort::Precise.stopping(length.analyses.clone(), None),
         max_sample_bytes: 0,
     }
 }
@@ -135,7 +128,7 @@ struct Pages<'a> {
 }
 
 impl SliceSource for Pages<'_> {
-    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
+    fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
         // Every contrast has had the epochs before this one.
         if self.epoch.replace(order.epoch) != Some(order.epoch) {
             let past_ns = self.end_ns.saturating_sub(self.begin_ns);

@@ -19,14 +19,14 @@ const PRIMING_MANY: u64 = 5;
 const PRIMING_ONE_SHOTS: u64 = 2;
 
 /// What the client threads will work with.
-pub(super) enum Source {
+pub(super) enum Connections {
     /// `[baseline, other]`.
-    Connections([Vec<Wired>; 2]),
+    Kept([Vec<Wired>; 2]),
     /// Requests that bring their own connections.
     OneShots(OneShotClients),
 }
 
-impl Source {
+impl Connections {
     /// Asks the connector for `n` clients on each side.
     pub(super) fn open(
         connector: &mut dyn Connector,
@@ -37,9 +37,7 @@ impl Source {
         Ok(
             match connector.one_shot_clients(contrast_idx, draw.first, draw.coins, n)? {
                 Some(clients) => Self::OneShots(clients),
-                None => {
-                    Self::Connections(connector.connect(contrast_idx, draw.first, draw.coins, n)?)
-                }
+                None => Self::Kept(connector.connect(contrast_idx, draw.first, draw.coins, n)?),
             },
         )
     }
@@ -48,8 +46,8 @@ impl Source {
     pub(super) fn n_priming(&self, n_connections: usize) -> u64 {
         match self {
             Self::OneShots(_) => PRIMING_ONE_SHOTS,
-            Self::Connections(_) if n_connections >= MANY_CONNECTIONS => PRIMING_MANY,
-            Self::Connections(_) => PRIMING,
+            Self::Kept(_) if n_connections >= MANY_CONNECTIONS => PRIMING_MANY,
+            Self::Kept(_) => PRIMING,
         }
     }
 
@@ -62,9 +60,7 @@ impl Source {
     ) -> Result<(), BenchError> {
         let first = map.server.first().copied().flatten();
         let pinned = match self {
-            Self::Connections(sides)
-                if matches!(threads, ServerThreads::Any | ServerThreads::Tree) =>
-            {
+            Self::Kept(sides) if matches!(threads, ServerThreads::Any | ServerThreads::Tree) => {
                 let own = sides.iter().flatten().filter(|one| one.may_pin);
                 let mut pids: Vec<u32> = own.filter_map(|one| Some(one.worker?.pid)).collect();
                 pids.dedup();
@@ -74,7 +70,7 @@ impl Source {
                 };
                 pids.into_iter().try_for_each(pin)
             }
-            Self::Connections(sides) => sides.iter().try_for_each(|wired| {
+            Self::Kept(sides) => sides.iter().try_for_each(|wired| {
                 wired.iter().zip(&map.server).try_for_each(|(one, core)| {
                     match (one.worker, one.may_pin) {
                         (Some(worker), true) => pin_worker(worker, *core, cores),
@@ -101,7 +97,7 @@ impl Source {
     /// What reads the server's counters, `[baseline, other]`.
     pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
-            Self::Connections([baseline, other]) => {
+            Self::Kept([baseline, other]) => {
                 [baseline, other].map(|side| ServerMeter::new(side, threads))
             }
             Self::OneShots(clients) => [0, 1].map(|_| ServerMeter::of_tree(clients.server_pid)),
@@ -119,7 +115,7 @@ impl Source {
         let first = |side: Side| (side.idx() * n_threads) % threads.len();
         let first = Side::BOTH.map(first);
         match self {
-            Self::Connections(sides) => {
+            Self::Kept(sides) => {
                 for (side, wired) in Side::BOTH.into_iter().zip(sides) {
                     for (connection_idx, wired) in wired.into_iter().enumerate() {
                         let connection =

@@ -1,45 +1,42 @@
 //! Puts together what the coordinator and the client threads each saw of an epoch.
 
-use looptax_model::record::{Epoch, Hex64, Slice};
+use looptax_model::record::{Hex64, Slice};
 use looptax_model::stats::{Quantile, Side, nearest_rank};
 
-use super::MeasuredEpoch;
-use crate::load::{SliceSpec, Tally, ThreadBuffers};
+use super::Running;
+use crate::load::{SliceSpec, ThreadBuffers};
 use crate::plan::Plan;
+use crate::slices::MeasuredEpoch;
 
-/// What the coordinator saw of an epoch, before the client threads' counts are added.
-pub(super) struct Conducted {
-    /// What each slice was to be, in the order of time.
-    pub(super) specs: Vec<SliceSpec>,
-    /// Times, machine and CPU of the epoch and its slices.
-    pub(super) raw: Epoch,
-    pub(super) n_primed: u64,
-}
-
-impl Conducted {
-    /// Adds the client threads' counts; `is_whole` where each slice was one whole request.
-    pub(super) fn finish(
-        self,
+impl Running {
+    /// Adds the client threads' counts to what the coordinator saw.
+    pub(super) fn add_counts(
+        &self,
+        measured: &mut MeasuredEpoch,
         buffers: &[ThreadBuffers],
         plan: &Plan,
-        is_whole: bool,
-    ) -> MeasuredEpoch {
-        let Self {
-            specs,
-            mut raw,
-            n_primed,
-        } = self;
+    ) {
+        let (raw, specs) = (&mut measured.raw, &self.specs);
+        let is_whole = self.shape.is_whole();
         for (idx, slice) in raw.slices.iter_mut().enumerate() {
-            add_counts(slice, specs[idx], idx, buffers);
+            slice.client_cpu_ns = Some(self.helper_cpu_ns[idx]);
+            let mut checksum = 0_u64;
+            for thread in buffers {
+                thread.tallies[idx].add_to(slice, specs[idx].stop_at_ns);
+                for digests in &thread.digests[idx] {
+                    checksum = checksum.rotate_left(7) ^ digests.last();
+                }
+            }
+            slice.checksum = Some(Hex64(checksum));
             if !plan.pacing.is_flat_out() {
-                slice.median_ns = median_ns(&specs, idx, buffers);
+                slice.median_ns = median_ns(specs, idx, buffers);
             }
             if is_whole {
                 end_with_answer(slice);
             }
         }
         let do_answers_agree =
-            answers_agree(&specs, buffers) && (!is_whole || raw.slices.windows(2).all(are_as_long));
+            answers_agree(specs, buffers) && (!is_whole || raw.slices.windows(2).all(are_as_long));
         raw.answers_agree = !plan.are_comparable || do_answers_agree;
         raw.lag_p99_ns = [0, 1].map(|side| {
             let mut lags: Vec<u32> = buffers
@@ -49,55 +46,19 @@ impl Conducted {
                 .collect();
             nearest_rank(&mut lags, Quantile::P99)
         });
-        MeasuredEpoch {
-            raw,
-            // In room that just fits: it is kept until the run is over.
-            samples: [0, 1].map(|side| {
-                let parts: Vec<&[u32]> = buffers
-                    .iter()
-                    .map(|thread| &thread.samples[side][..])
-                    .collect();
-                parts.concat()
-            }),
-            n_primed,
-            comparison_start_ns: 0,
-        }
+        raw.reconnect_us = self.reconnect_ns / 1000;
+        raw.prime_us = self.prime_ns / 1000;
+        [raw.client_cores, raw.server_cores] = self.map.by_connection();
+        measured.n_primed = self.n_primed;
+        // In room that just fits: it is kept until the run is over.
+        measured.samples = [0, 1].map(|side| {
+            let parts: Vec<&[u32]> = buffers
+                .iter()
+                .map(|thread| &thread.samples[side][..])
+                .collect();
+            parts.concat()
+        });
     }
-}
-
-/// Adds what all client threads counted in the slice of index `idx`.
-fn add_counts(slice: &mut Slice, spec: SliceSpec, idx: usize, buffers: &[ThreadBuffers]) {
-    let mut total = Tally::default();
-    let mut checksum = 0_u64;
-    for thread in buffers {
-        total.merge(&thread.tallies[idx]);
-        for digests in &thread.digests[idx] {
-            checksum = checksum.rotate_left(7) ^ digests.last();
-        }
-    }
-    slice.drain_ns = total.last_answer_ns.saturating_sub(spec.stop_at_ns);
-    slice.completions = total.completions;
-    slice.early = total.early;
-    slice.drained = total.drained;
-    slice.drained_ns = total.drained_ns;
-    slice.requests = total.requests;
-    slice.latency_sum_ns = total.latency_sum_ns;
-    slice.n_unsampled = total.n_unsampled;
-    slice.queued = total.n_queued;
-    slice.unsent = total.n_unsent;
-    slice.behind_ns = total.behind_ns;
-    slice.completions_per_100ms = total.buckets;
-    slice.sends = total.sends;
-    slice.receives = total.receives;
-    slice.waits = total.waits;
-    // Nobody counts the bytes of one-shot connections.
-    slice.received_bytes = (total.received_bytes > 0).then_some(total.received_bytes);
-    slice.injected_ns = total.injected_ns;
-    // A helper's CPU is there already.
-    slice.client_cpu_ns = Some(slice.client_cpu_ns.unwrap_or(0) + total.cpu_ns);
-    slice.client_voluntary_switches = Some(total.voluntary);
-    slice.client_involuntary_switches = Some(total.involuntary);
-    slice.checksum = Some(Hex64(checksum));
 }
 
 /// Makes a slice that is one request as long as its answer took, with nothing of it beyond its end.
