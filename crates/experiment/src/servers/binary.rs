@@ -8,13 +8,12 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use looptax_host::program::trusted_program;
+use looptax_host::program::{is_executable, trusted_program};
 use looptax_host::read;
 use looptax_model::dsn::Kind;
-use rustix::fs::FileType;
 
 use crate::servers::ServerError;
-use crate::servers::kind::{prints_version, program_is_its_own, programs};
+use crate::servers::kind::{package, prints_version, program_is_its_own, programs};
 use crate::servers::wordpress::php_fpm;
 
 /// Folders that hold servers but are in few users' PATH.
@@ -59,6 +58,7 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             .map(|path| path.display().to_string())
             .collect::<Vec<_>>()
             .join(", "),
+        hint: how_to_get(kind),
     };
     if !program_is_its_own(kind) {
         return env::current_exe().map_err(|_| missing);
@@ -75,6 +75,27 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
         }
     }
     Err(missing)
+}
+
+/// How to get a program that is missing.
+fn how_to_get(kind: Kind) -> Option<String> {
+    let hint = match kind {
+        Kind::Mysql if find_binary(Kind::Mariadb).is_some() => {
+            "the server installed here is MariaDB: `private:mariadb`".to_owned()
+        }
+        Kind::Memcached => "install the package `memcached` in version 1.6.18 or newer, or put the binary's folder \
+                            into PATH"
+            .to_owned(),
+        Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and says which \
+                           folder to put into PATH; its second edition needs a PostgreSQL with an extension and is \
+                           not started here"
+            .to_owned(),
+        _ => {
+            let package = package(kind)?;
+            format!("install the package `{package}`, or put the binary's folder into PATH")
+        }
+    };
+    Some(hint)
 }
 
 /// The version that the program prints: `10.11.19-MariaDB-0+deb12u1`; `unknown` when it prints none.
@@ -120,13 +141,6 @@ fn versioned_folders() -> Vec<PathBuf> {
     }
     found.sort_by_key(|(version, _)| std::cmp::Reverse(*version));
     found.into_iter().map(|(_, folder)| folder).collect()
-}
-
-pub(crate) fn is_executable(path: &Path) -> bool {
-    let found = read::look(path).ok().flatten();
-    found.is_some_and(|it| {
-        FileType::from_raw_mode(it.st_mode) == FileType::RegularFile && it.st_mode & 0o111 != 0
-    })
 }
 
 fn version_text(binary: &Path) -> io::Result<String> {

@@ -7,6 +7,7 @@
 //! connection. `looptax internal echo-server` runs it; looptax kills it.
 //! The protocol's bytes are in `looptax_wire::echo`.
 
+mod connection;
 mod http;
 mod listen;
 mod one_thread;
@@ -17,23 +18,20 @@ use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd};
 use std::path::PathBuf;
 use std::thread;
-use std::time::Duration;
 
-use looptax_wire::echo::{Hello, Traffic, Welcome};
+use looptax_wire::echo::{Hello, Traffic};
 use rustix::io::Errno;
-use rustix::net::{RecvFlags, SendFlags, SocketFlags, sockopt};
+use rustix::net::{SocketFlags, sockopt};
 
 use crate::servers::ServerError;
+use connection::{
+    SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, receive_some, receive_whole, send_whole, set_up,
+    welcome,
+};
 use listen::Listener;
-
-/// Most bytes of a stream received at once: what a server of files or rows has for a buffer.
-const STREAM_BUFFER_BYTES: usize = 128 << 10;
 
 /// Stack of a connection's thread: its two buffers are on the heap.
 const STACK_BYTES: usize = 64 * 1024;
-
-/// Pause after the kernel had no file or thread left for a connection.
-const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Where the echo server listens.
 #[derive(Debug, Clone)]
@@ -160,32 +158,10 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     ended.ok();
 }
 
-/// What the client asked of the socket. Without `TCP_NODELAY` a reply could wait for an
-/// acknowledgement; every server here sets it unless told otherwise.
-fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
-    if is_tcp {
-        sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
-    }
-}
-
 /// As every web server has it.
 fn set_nodelay(connection: impl AsFd, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, true).ok();
-    }
-}
-
-/// A reply that is not all zeroes.
-fn pattern(n_bytes: usize) -> Vec<u8> {
-    (0..n_bytes).map(|idx| b'a' + (idx % 26) as u8).collect()
-}
-
-/// Who serves.
-fn welcome() -> Welcome {
-    let tid = rustix::thread::gettid();
-    Welcome {
-        pid: std::process::id(),
-        tid: tid.as_raw_nonzero().get().cast_unsigned(),
     }
 }
 
@@ -235,44 +211,12 @@ fn swallow(connection: BorrowedFd<'_>, buffer: &mut [u8], bytes: u64) -> io::Res
     Ok(())
 }
 
-/// Fills the buffer; `false` when the peer closed.
-fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<bool> {
-    let mut n_filled = 0;
-    while n_filled < buffer.len() {
-        match receive_some(connection, &mut buffer[n_filled..])? {
-            0 => return Ok(false),
-            n_bytes => n_filled += n_bytes,
-        }
-    }
-    Ok(true)
-}
-
-/// What is there; 0 when the peer closed.
-fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
-    loop {
-        match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {
-            Ok((_, n_bytes)) => return Ok(n_bytes),
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-}
-
-fn send_whole(connection: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
-    while !bytes.is_empty() {
-        match rustix::net::send(connection, bytes, SendFlags::NOSIGNAL) {
-            Ok(n_bytes) => bytes = &bytes[n_bytes..],
-            Err(Errno::INTR) => {}
-            Err(error) => return Err(error.into()),
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use std::io::{Read, Write};
     use std::os::unix::net::UnixStream;
+
+    use looptax_wire::echo::Welcome;
 
     use super::*;
 

@@ -9,9 +9,6 @@ use looptax_model::dsn::Kind;
 use looptax_model::failure::Explain;
 use looptax_wire::WireError;
 
-use crate::servers::find_binary;
-use crate::servers::kind::package;
-
 /// A private server could not be started, filled or stopped.
 #[derive(Debug, thiserror::Error)]
 pub enum ServerError {
@@ -71,6 +68,8 @@ pub enum ServerError {
         /// File names, joined by `or`.
         looked_for: String,
         looked_in: String,
+        /// How to get it.
+        hint: Option<String>,
     },
     /// A program is not started as root.
     #[error("`{}` is not started as root, since others than root can change {why}", path.display())]
@@ -173,23 +172,13 @@ pub enum ServerError {
 impl Explain for ServerError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::BinaryMissing { kind: Kind::Mysql, .. } if find_binary(Kind::Mariadb).is_some() => {
-                Some("the server installed here is MariaDB: `private:mariadb`".to_owned())
-            }
             Self::PassedOver { .. } => Some(
                 "let root own it and each folder on the way to it, or run looptax as the user whose it is".to_owned(),
             ),
-            Self::BinaryMissing { kind: Kind::Memcached, .. } => {
-                Some("install the package `memcached` in version 1.6.18 or newer, or put the binary's folder into PATH".to_owned())
-            }
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some("a private memcached forgets nothing to make room: fewer --rows, or a smaller --value-size".to_owned())
             }
-            Self::BinaryMissing { kind: Kind::Ferretdb, .. } => {
-                Some("`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and says which folder to put into PATH; its second edition needs a PostgreSQL with an extension and is not started here".to_owned())
-            }
-            Self::BinaryMissing { kind, .. } => package(*kind)
-                .map(|package| format!("install the package `{package}`, or put the binary's folder into PATH")),
+            Self::BinaryMissing { hint, .. } => hint.clone(),
             Self::PathTooLong { .. } | Self::PathCharacter { .. } => {
                 Some("name a shorter, plain scratch root, for instance `TMPDIR=/tmp`".to_owned())
             }
@@ -229,16 +218,6 @@ fn log_hint(log_tail: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_missing_binary_names_its_package() {
-        let error = ServerError::BinaryMissing {
-            kind: Kind::Valkey,
-            looked_for: "valkey-server".to_owned(),
-            looked_in: "/usr/bin".to_owned(),
-        };
-        assert!(error.hint().unwrap().contains("`valkey-server`"));
-    }
 
     #[test]
     fn a_denied_file_in_the_log_points_at_the_profile() {

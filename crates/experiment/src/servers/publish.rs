@@ -12,11 +12,11 @@ use std::time::Duration;
 
 pub use copy::serve;
 
+use crate::servers::ServerError;
 use crate::servers::child::{ChildGuard, Waited};
 use crate::servers::process::StopSignal;
 use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
-use crate::servers::{ServerError, binary};
 
 const DOCKER_PROXY: &str = "docker-proxy";
 /// Where it lies when it is not in PATH.
@@ -53,7 +53,7 @@ fn docker_proxy() -> Option<PathBuf> {
         .filter(|folder| folder.is_absolute())
         .chain(USUAL_FOLDERS.iter().map(PathBuf::from))
         .map(|folder| folder.join(DOCKER_PROXY))
-        .find(|file| binary::is_executable(file))
+        .find(|file| looptax_host::program::is_executable(file))
 }
 
 /// Starts the proxy in the calling thread's network namespace, and waits until it listens.

@@ -17,4 +17,4 @@ pub use crate::control::{Distrust, Why};
 pub use ask::{Answer, Ask, Variables};
 pub use error::ProgramError;
 pub use subject::{Owner, Subject};
-pub use trust::{find_program, trusted_program};
+pub use trust::{find_program, is_executable, trusted_program};

@@ -269,7 +269,8 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
     })
 }
 
-fn is_executable(path: &Path) -> bool {
+/// Whether a path leads to a file that somebody may execute.
+pub fn is_executable(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
     let found = std::fs::metadata(path);
     found.is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)

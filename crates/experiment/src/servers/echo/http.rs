@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use looptax_wire::{site, upstream};
 
-use super::{receive_some, send_whole, welcome};
+use super::connection::{receive_some, send_whole, welcome};
 
 /// Most header lines of a request.
 const MOST_HEADERS: usize = 64;

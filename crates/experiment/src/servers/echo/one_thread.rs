@@ -15,8 +15,8 @@ use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 
+use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, welcome};
 use super::listen::Listener;
-use super::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, welcome};
 
 /// Events taken at once.
 const MOST_EVENTS: usize = 256;

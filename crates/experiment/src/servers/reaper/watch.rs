@@ -11,7 +11,7 @@ use looptax_host::read;
 
 use super::message::Message;
 use crate::servers::process::{self, Process};
-use crate::servers::scratch;
+use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
@@ -53,10 +53,10 @@ impl Watch {
             Message::Server(process) => self.processes.push(process),
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
-            Message::Folder(path) if scratch::is_scratch_path(&path) => {
+            Message::Folder(path) if is_scratch_path(&path) => {
                 // Told of twice: before it is made, when there is no lock yet, and after.
                 self.folders.retain(|(folder, _)| *folder != path);
-                let lock = scratch::open_lock(&path)
+                let lock = open_lock(&path)
                     .ok()
                     .filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));
@@ -71,7 +71,7 @@ impl Watch {
         process::end(&self.processes, GRACE);
         let mut is_clean = true;
         for (folder, _lock) in &self.folders {
-            is_clean &= scratch::remove_folder(folder).is_ok() || !read::may_exist(folder);
+            is_clean &= remove_folder(folder).is_ok() || !read::may_exist(folder);
         }
         is_clean
     }
@@ -138,8 +138,8 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folder = abandoned_folder(root.path(), "looptax-00000003");
         let watch = Watch::follow(format!("folder {}\n", folder.display()).as_bytes());
-        assert!(scratch::open_lock(&folder).unwrap().try_lock().is_err());
+        assert!(open_lock(&folder).unwrap().try_lock().is_err());
         drop(watch);
-        assert!(scratch::open_lock(&folder).unwrap().try_lock().is_ok());
+        assert!(open_lock(&folder).unwrap().try_lock().is_ok());
     }
 }

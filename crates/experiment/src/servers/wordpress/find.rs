@@ -6,11 +6,10 @@ use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use looptax_host::program::trusted_program;
+use looptax_host::program::{is_executable, trusted_program};
 use looptax_host::read;
 
 use crate::servers::ServerError;
-use crate::servers::binary::is_executable;
 
 /// Where distributions put WordPress: Debian and Fedora, Arch.
 const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpress"];

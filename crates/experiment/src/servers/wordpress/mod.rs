@@ -20,7 +20,6 @@ use looptax_model::dsn::Kind;
 
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper, ServerError};
-use page::Script;
 
 /// The site's own files, by their names in its folder.
 const FILES: [(&str, &str); 7] = [
@@ -153,23 +152,6 @@ impl WordPress {
         let socket = pool::start(&mut self.server, &self.installed, Some(&self.self_exe))?;
         self.sockets[1] = Some(socket);
         Ok(())
-    }
-
-    /// Loads the front page of a site, and says what it took.
-    ///
-    /// # Errors
-    /// [`ServerError::PageRequest`] and [`ServerError::Page`].
-    pub fn load(&self, site: Site, transport: Transport) -> Result<Page, ServerError> {
-        self.ask(Script::Page, site, transport)
-    }
-
-    /// Connects to the database as a page does, and does nothing else: what the server counts of that
-    /// belongs to each page's connection, not to its queries.
-    ///
-    /// # Errors
-    /// As [`WordPress::load`].
-    pub fn connect(&self, site: Site, transport: Transport) -> Result<Page, ServerError> {
-        self.ask(Script::Connection, site, transport)
     }
 
     /// The database server.

@@ -58,7 +58,7 @@ impl Page {
 
 /// A script of the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Script {
+enum Script {
     Page,
     Connection,
     Install,
@@ -75,6 +75,23 @@ impl Script {
 }
 
 impl WordPress {
+    /// Loads the front page of a site, and says what it took.
+    ///
+    /// # Errors
+    /// [`ServerError::PageRequest`] and [`ServerError::Page`].
+    pub fn load(&self, site: Site, transport: Transport) -> Result<Page, ServerError> {
+        self.ask(Script::Page, site, transport)
+    }
+
+    /// Connects to the database as a page does, and does nothing else: what the server counts of that
+    /// belongs to each page's connection, not to its queries.
+    ///
+    /// # Errors
+    /// As [`WordPress::load`].
+    pub fn connect(&self, site: Site, transport: Transport) -> Result<Page, ServerError> {
+        self.ask(Script::Connection, site, transport)
+    }
+
     /// Installs a site: WordPress's version and PHP's.
     pub(super) fn install(&self, site: Site) -> Result<(String, String), ServerError> {
         let script = Script::Install;
@@ -86,12 +103,7 @@ impl WordPress {
     }
 
     /// Runs a script that answers with numbers.
-    pub(super) fn ask(
-        &self,
-        script: Script,
-        site: Site,
-        transport: Transport,
-    ) -> Result<Page, ServerError> {
+    fn ask(&self, script: Script, site: Site, transport: Transport) -> Result<Page, ServerError> {
         let body = self.request(script, site, transport)?;
         if script == Script::Page && !body.contains("</html>") {
             return Err(self.wrong(script, "is no whole page".to_owned()));

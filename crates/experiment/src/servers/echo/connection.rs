@@ -1,0 +1,73 @@
+//! What all ways of serving a connection have in common: whole messages, the welcome, what a reply holds.
+//!
+//! Nothing here allocates but a reply, once per connection. Called by the loops beside it.
+
+use std::io;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::time::Duration;
+
+use looptax_wire::echo::{Hello, Welcome};
+use rustix::io::Errno;
+use rustix::net::{RecvFlags, SendFlags, sockopt};
+
+/// Most bytes of a stream received at once: what a server of files or rows has for a buffer.
+pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
+
+/// Pause after the kernel had no file or thread left for a connection.
+pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
+
+/// What the client asked of the socket. Without `TCP_NODELAY` a reply could wait for an
+/// acknowledgement; every server here sets it unless told otherwise.
+pub(super) fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
+    if is_tcp {
+        sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();
+    }
+}
+
+/// A reply that is not all zeroes.
+pub(super) fn pattern(n_bytes: usize) -> Vec<u8> {
+    (0..n_bytes).map(|idx| b'a' + (idx % 26) as u8).collect()
+}
+
+/// Who serves.
+pub(super) fn welcome() -> Welcome {
+    let tid = rustix::thread::gettid();
+    Welcome {
+        pid: std::process::id(),
+        tid: tid.as_raw_nonzero().get().cast_unsigned(),
+    }
+}
+
+/// Fills the buffer; `false` when the peer closed.
+pub(super) fn receive_whole(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<bool> {
+    let mut n_filled = 0;
+    while n_filled < buffer.len() {
+        match receive_some(connection, &mut buffer[n_filled..])? {
+            0 => return Ok(false),
+            n_bytes => n_filled += n_bytes,
+        }
+    }
+    Ok(true)
+}
+
+/// What is there; 0 when the peer closed.
+pub(super) fn receive_some(connection: BorrowedFd<'_>, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match rustix::net::recv(connection, &mut *buffer, RecvFlags::empty()) {
+            Ok((_, n_bytes)) => return Ok(n_bytes),
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+}
+
+pub(super) fn send_whole(connection: BorrowedFd<'_>, mut bytes: &[u8]) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match rustix::net::send(connection, bytes, SendFlags::NOSIGNAL) {
+            Ok(n_bytes) => bytes = &bytes[n_bytes..],
+            Err(Errno::INTR) => {}
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(())
+}
