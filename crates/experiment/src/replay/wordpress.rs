@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use crate::Machine;
 use crate::servers::wordpress::{Site, Transport};
-use crate::spec::new_seed;
+use crate::spec::{Effort, new_seed};
 use crate::{Host, ask_nobody};
 use looptax_model::analysis::claim::in_unit;
 use looptax_model::failure::Failure;
@@ -19,7 +19,7 @@ use looptax_model::stats::Estimate;
 
 use super::publication::{PageFigure, PagePlan, Publication};
 use super::{Amounts, Runner};
-use crate::replay::pages::{Measured, Options, SiteMeasured, measure};
+use crate::replay::pages::{Measured, SiteMeasured, measure};
 
 /// The file with the figures of every page, in the folder of the records.
 const FILE: &str = "wordpress.json";
@@ -50,16 +50,10 @@ pub(crate) fn add(
 }
 
 fn pages(amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
-    let options = Options {
-        is_quick: amounts.is_quick,
-        seed: new_seed()?,
-        epochs: amounts.epochs.map(|n| n as usize),
-    };
-    measure(
-        &options,
-        &Host::new(Machine::plain(), ask_nobody)?,
-        runner.stop(),
-    )
+    let usual = amounts.either(Effort::Quick, Effort::Full);
+    let effort = { amounts.epochs }.map_or(usual, |n| Effort::Epochs(n as usize));
+    let host = Host::new(Machine::plain(), ask_nobody)?;
+    measure(effort, new_seed()?, &host, runner.stop())
 }
 
 fn add_measured(
@@ -105,7 +99,10 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             mariadb: measured.mariadb.clone(),
         });
         // What the published number of loads would have said here.
-        let first = site.fifteen.as_ref().and_then(|it| added_pct(it.query));
+        let first = site
+            .fifteen
+            .as_ref()
+            .and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReplayReason::FirstPages { added_pct }));
     }
     reasons
@@ -132,27 +129,22 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     };
     let mut contrasts = site.contrasts.iter();
     let contrast = contrasts.find(|it| [it.over, it.of] == arms)?;
+    let (of_side, of_contrast, unit) = match of {
+        PageFigure::Query | PageFigure::MovedQuery => ("query_us", Some("query"), SideUnit::Us),
+        PageFigure::QuerySd => ("query_sd_us", Some("query_sd"), SideUnit::Us),
+        PageFigure::Page => ("page_us", Some("page"), SideUnit::Us),
+        PageFigure::Share => ("share_pct", None, SideUnit::Pct),
+    };
     let side = |transport| {
         let side = site.sides.iter().find(|it| it.transport == transport)?;
-        let (estimate, unit) = match of {
-            PageFigure::Query | PageFigure::MovedQuery => (side.query_us, SideUnit::Us),
-            PageFigure::QuerySd => (side.query_sd_us, SideUnit::Us),
-            PageFigure::Page => (side.page_us, SideUnit::Us),
-            PageFigure::Share => (side.share_pct, SideUnit::Pct),
-        };
-        Some((estimate, unit))
+        Some(side.figures[of_side])
     };
     let sides = [side(arms[0])?, side(arms[1])?];
     Some(Shown {
         arms,
-        ratio: match of {
-            PageFigure::Query | PageFigure::MovedQuery => contrast.query,
-            PageFigure::QuerySd => contrast.query_sd,
-            PageFigure::Page => contrast.page,
-            // Of the queries over TCP in the page.
-            PageFigure::Share => sides[1].0,
-        },
-        sides: sides.map(|(it, unit)| ReplaySide {
+        // The share is that of the queries over TCP in the page.
+        ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
+        sides: sides.map(|it| ReplaySide {
             figure: figure(it),
             unit,
         }),
@@ -223,8 +215,8 @@ fn finding(site: &SiteMeasured) -> Option<ReplayFinding> {
     let page = contrasts.find(|it| (it.of, it.over) == (Transport::Tcp, Transport::Unix))?;
     Some(ReplayFinding::Page {
         queries: site.counted.queries[0],
-        page_us: tcp.page_us.value,
-        share_pct: tcp.share_pct.value,
-        added_pct: added_pct(page.page)?,
+        page_us: tcp.figures["page_us"].value,
+        share_pct: tcp.figures["share_pct"].value,
+        added_pct: added_pct(page.figures["page"])?,
     })
 }

@@ -174,6 +174,12 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_binary_names_its_package() {
+        let hint = how_to_get(Kind::Valkey).unwrap();
+        assert!(hint.contains("`valkey-server`"), "{hint}");
+    }
+
+    #[test]
     fn finds_the_version_in_what_each_server_prints() {
         check(
             "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",

@@ -4,64 +4,49 @@
 //! an epoch is the median of its pairs, an estimate Hodges and Lehmann's over the epochs. Pure: the same pages
 //! give the same figures. Called by `measure`.
 
-use crate::servers::wordpress::Transport;
-use looptax_model::stats::{Estimate, deviation, hodges_lehmann, mean, median};
-use serde::Serialize;
+use std::collections::BTreeMap;
 
-use super::epochs::{Load, Pair};
-use super::render;
+use looptax_bench::Timed;
+use looptax_model::stats::{Estimate, deviation, hodges_lehmann, mean, median};
+use serde::{Serialize, Serializer};
+
+use crate::servers::wordpress::{Page, Transport};
 
 /// Pages that the article loaded of each.
 const PUBLISHED_LOADS: usize = 15;
 /// The level of a single look: where no interim analysis was reached, nothing was decided by looking.
 pub(super) const SINGLE_LOOK: f64 = 0.05;
 
+/// A page, and how long it took by looptax's clock.
+pub(super) type Load = Timed<Page>;
+
+/// The pages of one rank in an epoch, `[over, of]`: next to each other in time.
+pub(super) type Pair = [Load; 2];
+
+/// Estimates by name; in JSON, value and ends.
+type Figures = BTreeMap<&'static str, Estimate>;
+
 /// One transport by itself, by page.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct SideFigures {
-    #[serde(serialize_with = "render::transport")]
     pub transport: Transport,
-    /// Time in queries by `$wpdb`'s timer, µs.
-    #[serde(serialize_with = "render::estimate")]
-    pub query_us: Estimate,
-    /// Standard deviation of that within an epoch, µs.
-    #[serde(serialize_with = "render::estimate")]
-    pub query_sd_us: Estimate,
-    /// From the request's start to its shutdown, by PHP's clock, µs.
-    #[serde(serialize_with = "render::estimate")]
-    pub page_us: Estimate,
-    /// From before the request was sent to after the last byte, by our clock and without the time of the
-    /// questions that prove the page, µs.
-    #[serde(serialize_with = "render::estimate")]
-    pub client_us: Estimate,
-    /// Share of the queries in the page's time, percent.
-    #[serde(serialize_with = "render::estimate")]
-    pub share_pct: Estimate,
+    /// `query_us`, `query_sd_us`, `page_us`, `client_us`, `share_pct`.
+    #[serde(flatten, serialize_with = "intervals")]
+    pub figures: Figures,
 }
 
 /// What `of` costs over `over`: ratios, above 1 where `of` is the slower one.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub(crate) struct Contrast {
-    #[serde(serialize_with = "render::transport")]
     pub of: Transport,
-    #[serde(serialize_with = "render::transport")]
     pub over: Transport,
     /// The level of its intervals.
     pub alpha: f64,
     /// Epochs that it rests on.
     pub epochs: usize,
-    /// Of time in queries.
-    #[serde(serialize_with = "render::estimate")]
-    pub query: Estimate,
-    /// Of the standard deviation of time in queries.
-    #[serde(serialize_with = "render::estimate")]
-    pub query_sd: Estimate,
-    /// Of the page's time by PHP's clock.
-    #[serde(serialize_with = "render::estimate")]
-    pub page: Estimate,
-    /// Of the page's time by our clock.
-    #[serde(serialize_with = "render::estimate")]
-    pub client: Estimate,
+    /// `query`, `query_sd`, `page`, `client`.
+    #[serde(flatten, serialize_with = "intervals")]
+    pub figures: Figures,
 }
 
 /// The first fifteen pages over the socket and over TCP, as one look.
@@ -73,26 +58,36 @@ pub(crate) struct Fifteen {
     pub query_us: [f64; 2],
     /// Its standard deviation, µs.
     pub query_sd_us: [f64; 2],
-    /// TCP over the socket: time in queries.
-    #[serde(serialize_with = "render::estimate")]
-    pub query: Estimate,
-    /// TCP over the socket: the page's time by PHP's clock.
-    #[serde(serialize_with = "render::estimate")]
-    pub page: Estimate,
+    /// TCP over the socket: `query`, `page`.
+    #[serde(flatten, serialize_with = "intervals")]
+    pub figures: Figures,
 }
 
+fn intervals<S: Serializer>(figures: &Figures, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(
+        figures
+            .iter()
+            .map(|(name, it)| (name, [it.value, it.lo, it.hi])),
+    )
+}
+
+/// Time in queries by `$wpdb`'s timer.
 fn query_us(load: &Load) -> f64 {
     load.value.query_us
 }
 
+/// From the request's start to its shutdown, by PHP's clock.
 fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
+/// From before the request was sent to after the last byte, by our clock and without the time of the questions that
+/// prove the page.
 fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }
 
+/// Share of the queries in the page's time.
 fn share_pct(load: &Load) -> f64 {
     100.0 * load.value.query_us / load.value.page_us
 }
@@ -106,14 +101,17 @@ pub(super) fn side(
 ) -> Option<SideFigures> {
     let typical =
         |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
-    Some(SideFigures {
-        transport,
-        query_us: typical(query_us)?,
-        query_sd_us: by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?,
-        page_us: typical(page_us)?,
-        client_us: typical(client_us)?,
-        share_pct: typical(share_pct)?,
-    })
+    let figures = Figures::from([
+        ("query_us", typical(query_us)?),
+        (
+            "query_sd_us",
+            by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?,
+        ),
+        ("page_us", typical(page_us)?),
+        ("client_us", typical(client_us)?),
+        ("share_pct", typical(share_pct)?),
+    ]);
+    Some(SideFigures { transport, figures })
 }
 
 /// One transport over another; `None` where there is no epoch.
@@ -132,10 +130,12 @@ pub(super) fn contrast(
         over,
         alpha,
         epochs: epochs.len(),
-        query: ratio(query_us)?,
-        query_sd: by_epoch(&spread)?,
-        page: ratio(page_us)?,
-        client: ratio(client_us)?,
+        figures: Figures::from([
+            ("query", ratio(query_us)?),
+            ("query_sd", by_epoch(&spread)?),
+            ("page", ratio(page_us)?),
+            ("client", ratio(client_us)?),
+        ]),
     })
 }
 
@@ -158,8 +158,7 @@ pub(super) fn fifteen(epochs: &[Vec<Pair>]) -> Option<Fifteen> {
         queries: [0, 1].map(queries),
         query_us: [0, 1].map(|arm| mean(&times(arm))),
         query_sd_us: [spread(&times(0))?, spread(&times(1))?],
-        query: ratio(query_us)?,
-        page: ratio(page_us)?,
+        figures: Figures::from([("query", ratio(query_us)?), ("page", ratio(page_us)?)]),
     })
 }
 
@@ -194,8 +193,6 @@ fn spread(values: &[f64]) -> Option<f64> {
 
 #[cfg(test)]
 mod tests {
-    use crate::servers::wordpress::Page;
-
     use super::*;
 
     const BOTH: [Transport; 2] = [Transport::Unix, Transport::Tcp];
@@ -240,7 +237,8 @@ mod tests {
     #[test]
     fn pages_of_a_pair_are_held_against_each_other() {
         let found = contrast(&drifting(), BOTH, 0.05).unwrap();
-        for ratio in [&found.query, &found.query_sd, &found.page, &found.client] {
+        assert_eq!(found.figures.len(), 4);
+        for ratio in found.figures.values() {
             close(ratio, 1.25);
             assert!(ratio.half_width() < 1e-6, "the drift is in both: {ratio:?}");
         }
@@ -251,12 +249,12 @@ mod tests {
     #[test]
     fn a_transport_by_itself_has_its_own_levels() {
         let found = side(&drifting(), 1, Transport::Tcp, 0.05).unwrap();
-        close(&found.share_pct, 10.0);
+        close(&found.figures["share_pct"], 10.0);
         // Pairs 18 to 21 are the middle of forty: 1 + 0.1 × 19.5 ms, a quarter more over TCP.
-        close(&found.query_us, 1.25 * 2_950.0);
-        close(&found.client_us, 15.0 * 1.25 * 2_950.0);
+        close(&found.figures["query_us"], 1.25 * 2_950.0);
+        close(&found.figures["client_us"], 15.0 * 1.25 * 2_950.0);
         // Four values a tenth of a millisecond apart.
-        close(&found.query_sd_us, 1.25 * 129.099_444_873);
+        close(&found.figures["query_sd_us"], 1.25 * 129.099_444_873);
     }
 
     #[test]
@@ -265,7 +263,7 @@ mod tests {
         assert_eq!(found.queries, [810, 810]);
         assert!((found.query_us[0] - 1_700.0).abs() < 1e-6, "{found:?}");
         assert!((found.query_sd_us[1] / found.query_sd_us[0] - 1.25).abs() < 1e-9);
-        close(&found.query, 1.25);
+        close(&found.figures["query"], 1.25);
         assert!(fifteen(&drifting()[..3]).is_none());
     }
 

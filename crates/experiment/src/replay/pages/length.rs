@@ -4,23 +4,14 @@ use std::time::Duration;
 
 use looptax_model::stats::InterimAnalyses;
 
+use crate::spec::Effort;
+
 /// Slices that balance the two arms.
 const OCTET: usize = 8;
 /// What is measured beside little else must not become one endless epoch.
 const MOST_OCTETS: usize = 125;
 /// The pause before an epoch, on average.
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// How much is measured.
-#[derive(Debug, Clone, Default)]
-pub(crate) struct Options {
-    /// A third of the time.
-    pub is_quick: bool,
-    /// Decides the order of the pages.
-    pub seed: u64,
-    /// For tests: one interim analysis after so many epochs.
-    pub epochs: Option<usize>,
-}
 
 /// How long a site is measured.
 #[derive(Debug, Clone)]
@@ -31,26 +22,22 @@ pub(super) struct Length {
     pub(super) time: Duration,
 }
 
-/// How long a site is measured that gets so many thirds of the time; the published site gets two.
-pub(super) fn length(options: &Options, thirds: u32) -> Length {
-    let (analyses, whole_s) = if options.is_quick {
-        (InterimAnalyses::quick(), 50)
-    } else {
-        (InterimAnalyses::full(), 150)
-    };
-    let time = Duration::from_secs(whole_s) * thirds / 3;
-    let (analyses, time) = match options.epochs {
-        Some(n) => (InterimAnalyses::fixed(n), Duration::ZERO),
-        None => (analyses, time),
-    };
-    Length {
-        seed: options.seed.wrapping_add(u64::from(thirds)),
-        analyses,
-        time,
-    }
-}
-
 impl Length {
+    /// How long a site is measured that gets so many thirds of the time; the published site gets two.
+    pub(super) fn new(effort: Effort, seed: u64, thirds: u32) -> Self {
+        let whole_s = match effort {
+            Effort::Full => 150,
+            Effort::Quick => 50,
+            // For tests: as little as there can be.
+            _ => 0,
+        };
+        Self {
+            seed: seed.wrapping_add(u64::from(thirds)),
+            analyses: effort.analyses(InterimAnalyses::full(), None),
+            time: Duration::from_secs(whole_s) * thirds / 3,
+        }
+    }
+
     /// Octets of slices in an epoch: as many as fit the time, where a page takes `page_ns`.
     pub(super) fn octets(&self, n_contrasts: usize, page_ns: u64) -> usize {
         let n_epochs = (self.analyses.n_max() * n_contrasts).max(1) as u128;
@@ -92,11 +79,7 @@ mod tests {
         assert_eq!(length.octets(2, 15_000_000), 2);
         assert_eq!(length.octets(2, 1_000_000_000), 1);
         assert_eq!(length.octets(2, 0), MOST_OCTETS);
-        let fixed = Options {
-            epochs: Some(6),
-            ..Options::default()
-        };
-        assert_eq!(super::length(&fixed, 2).octets(2, 1), 1);
+        assert_eq!(Length::new(Effort::Epochs(6), 7, 2).octets(2, 1), 1);
     }
 
     #[test]

@@ -15,8 +15,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::Slice;
 use serde::Serialize;
 
-use super::epochs::{Epochs, Load};
-use super::figures::SINGLE_LOOK;
+use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
 /// Pages of each transport before the warm-up's epoch, which has four or more: PHP compiles scripts, MariaDB opens
@@ -36,7 +35,7 @@ pub(super) struct Loaded {
 pub(super) struct LoadedContrast {
     /// `[over, of]`.
     pub arms: [Transport; 2],
-    pub epochs: Epochs,
+    pub epochs: Vec<Vec<Pair>>,
     /// The level at which it ended.
     pub alpha: f64,
 }

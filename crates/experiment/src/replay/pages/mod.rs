@@ -2,13 +2,11 @@
 //!
 //! `crate::servers::wordpress` runs the site and says of each page what it took; `loads` loads pages in turns
 //! and lets none count that is not what it should be; `figures` makes estimates of them. Plain data comes out;
-//! nothing is printed or saved here; `render` says how it is written. The part of `replay` that is about WordPress calls it.
+//! nothing is printed or saved here. The part of `replay` that is about WordPress calls it.
 
-mod epochs;
 mod figures;
 mod length;
 mod loads;
-mod render;
 
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
@@ -16,12 +14,12 @@ use std::sync::atomic::AtomicBool;
 use crate::Host;
 use crate::servers::ServerError;
 use crate::servers::wordpress::{Site, Transport, WordPress};
+use crate::spec::Effort;
 use looptax_model::failure::Failure;
 use serde::Serialize;
 
 use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
-pub(crate) use length::Options;
-use length::length;
+use length::Length;
 use loads::{Counted, Loaded};
 
 /// What was measured.
@@ -45,7 +43,6 @@ pub(crate) struct Measured {
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
     /// What it holds.
-    #[serde(serialize_with = "render::site")]
     pub site: Site,
     /// Pages that counted, and what the server counted on their connections.
     #[serde(flatten)]
@@ -66,7 +63,8 @@ pub(crate) struct SiteMeasured {
 /// What is missing, with `make replay` as the next step; what MariaDB, php-fpm or WordPress complains of; a page
 /// that is not what it should be, which makes the measurement invalid.
 pub(crate) fn measure(
-    options: &Options,
+    effort: Effort,
+    seed: u64,
     host: &Host,
     stop: &AtomicBool,
 ) -> Result<Measured, Failure> {
@@ -90,7 +88,7 @@ pub(crate) fn measure(
         Some(_) => &PAIRS[..1],
     };
     for (site, share) in [(Site::Full, 2), (Site::Bare, 1)] {
-        let length = length(options, share);
+        let length = Length::new(effort, seed, share);
         let loaded = loads::run(&wordpress, (site, pairs), &length, stop);
         let loaded = loaded.map_err(|failure| with_log(failure, &mut wordpress))?;
         measured.sites.extend(judged(site, &loaded));

@@ -17,6 +17,7 @@ pub(crate) use find::{is_php_fpm, php_fpm};
 pub use page::Page;
 
 use looptax_model::dsn::Kind;
+use serde::Serialize;
 
 use crate::servers::pooler::PoolMode;
 use crate::servers::{Config, Listening, PrivateServer, Reaper, ServerError};
@@ -39,7 +40,8 @@ const FILES: [(&str, &str); 7] = [
 const CONNECTIONS: u32 = 8;
 
 /// What the site holds.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Site {
     /// Thirty posts and nothing else.
     Bare,
@@ -61,7 +63,7 @@ impl Site {
 }
 
 /// What a page's queries go over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 pub enum Transport {
     /// `DB_HOST` is `localhost:` and the socket's path.
     Unix,
