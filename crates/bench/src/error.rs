@@ -140,12 +140,9 @@ pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
     Connect { contrast: String, source: Failure },
-    /// The server refuses what the connections are to ask, which is no trouble with connecting.
+    /// What another room does for a slice failed, or the server refuses what the connections are to ask.
     #[error(transparent)]
-    Refused(Failure),
-    /// A slice that another room fills failed.
-    #[error(transparent)]
-    Slice(Failure),
+    Slice(#[from] Failure),
     /// A request failed: no result of this run can be trusted.
     #[error("a request failed in {stage} (`{contrast}`, {side} side)")]
     Request {
@@ -185,13 +182,12 @@ impl Explain for BenchError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Connect { source, .. }
-            | Self::Refused(source)
             | Self::Slice(source)
             | Self::Request {
                 source: LoadError::OneShot { source },
                 ..
             } if source.hint().is_some() => source.hint().map(str::to_owned),
-            Self::Connect { .. } | Self::Refused(_) | Self::Slice(_) => None,
+            Self::Connect { .. } | Self::Slice(_) => None,
             Self::Request { .. } => Some(
                 "nothing is concluded from a run with a failed request; the server's log may say why"
                     .to_owned(),
@@ -208,9 +204,7 @@ impl Explain for BenchError {
 
     fn severity(&self) -> Severity {
         match self {
-            Self::Connect { source, .. } | Self::Refused(source) | Self::Slice(source) => {
-                source.severity()
-            }
+            Self::Connect { source, .. } | Self::Slice(source) => source.severity(),
             // A command that cannot even be warmed up with has measured nothing.
             Self::Command {
                 run: RunName::WarmUp,

@@ -7,7 +7,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_model::failure::Failure;
 use looptax_model::record::{self, Slice, TICK_NS, letter};
 use looptax_model::stats::{Quantile, Side, quantile_of};
 
@@ -126,12 +125,6 @@ impl MeasuredEpoch {
     }
 }
 
-impl From<Failure> for BenchError {
-    fn from(failure: Failure) -> Self {
-        Self::Slice(failure)
-    }
-}
-
 impl EpochOrder {
     /// An epoch of the course; one of the warm-up's may have another number of slices.
     pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
@@ -236,6 +229,7 @@ fn median_lag(lags: Vec<Option<u32>>) -> Option<u32> {
 }
 #[cfg(test)]
 mod tests {
+    use looptax_model::failure::Failure;
     use looptax_model::stats::InterimAnalyses;
 
     use super::*;

@@ -77,15 +77,7 @@ pub trait Observer: looptax_bench::Observer {
     fn end(&mut self);
 }
 
-/// An observer that looks away.
-#[derive(Debug, Clone, Copy)]
-pub struct Nobody;
-
-impl looptax_bench::Observer for Nobody {
-    fn epoch_ended(&mut self, _progress: &looptax_bench::Progress<'_>) {}
-}
-
-impl Observer for Nobody {
+impl Observer for looptax_bench::Silent {
     fn say(&mut self, _news: &str) {}
     fn begin(&mut self, _scene: Scene) {}
     fn end(&mut self) {}

@@ -111,7 +111,7 @@ impl<'a> Requests<'a> {
         let n = self.plan.course.connections;
         let opened = Connections::open(self.connector, order.contrast_idx, &order.draw, n);
         opened.map_err(|error| match error {
-            ConnectError::Refused(failure) => BenchError::Refused(failure),
+            ConnectError::Refused(failure) => BenchError::Slice(failure),
             ConnectError::Connection(source) => BenchError::Connect {
                 contrast: self.plan.course.names[order.contrast_idx].clone(),
                 source,

@@ -92,11 +92,6 @@ impl ScriptSet {
         &self.statements
     }
 
-    /// How many scripts there are.
-    pub fn n_scripts(&self) -> usize {
-        self.scripts.len()
-    }
-
     /// The name that the script was given.
     pub fn script_name(&self, script_idx: usize) -> Option<&str> {
         self.scripts

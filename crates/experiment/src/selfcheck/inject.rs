@@ -6,12 +6,13 @@
 
 use std::io::ErrorKind;
 
-use looptax_bench::{InTurns, MeasuredEpoch, Shape};
+use looptax_bench::{InTurns, MeasuredEpoch};
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{InjectCheck, InjectedDelay, InjectedRun, SelfcheckResult, Slice};
 use looptax_model::stats::{Side, median, selfcheck as rules, tax_pct};
 
+use super::SLICE;
 use super::runs::{Bench, OneRun, answer, finite, interval};
 
 /// Delays as parts of the time that a request takes.
@@ -66,7 +67,7 @@ fn not_judged(arm: Arm) -> SelfcheckResult {
 /// The time of a request without a delay, in nanoseconds; `None` when interrupted.
 fn request_ns(check: &mut Bench<'_>, arm: Arm) -> Result<Option<f64>, Failure> {
     check.say(&format!("{arm}, how long a request takes by itself"));
-    let run = check.one([arm, arm], [Some(0), Some(0)], Shape::short(), 1 << 21)?;
+    let run = check.one([arm, arm], Some(0), SLICE, 1 << 21)?;
     Ok(run.and_then(|run| period_ns(&run.contrast.epochs, Side::Baseline)))
 }
 
@@ -134,8 +135,8 @@ fn one(
     check.say(&format!("{arm} with {percent:.0} % of delay, {what}"));
     check.one(
         [arm, arm],
-        [Some(0), Some(delay.ns as u64)],
-        Shape::short(),
+        Some(delay.ns as u64),
+        SLICE,
         delay.first + u64::from(idx),
     )
 }

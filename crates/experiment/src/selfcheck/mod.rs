@@ -9,7 +9,6 @@ mod runs;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use looptax_bench::Shape;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
@@ -22,6 +21,11 @@ use crate::spec::target::TargetSpec;
 use crate::{Experiment, Host, Machine, Observer, Target, ask_nobody};
 pub use runs::Spec;
 use runs::{Bench, OneRun, answer, finite, interval};
+
+/// Slices, and those that are to show the same.
+const SLICE: Duration = Duration::from_millis(50);
+/// See [`SLICE`].
+const LONG_SLICE: Duration = Duration::from_millis(500);
 
 /// Rows of the server: enough that keys differ, quick to fill.
 const ROWS: u32 = 10_000;
@@ -49,6 +53,7 @@ pub fn run(
     let target = opened?;
     let mut bench = Bench {
         target: &target,
+        settings: &settings,
         spec,
         observer,
         stop,
@@ -124,7 +129,7 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
     for idx in 0..n_runs {
         check.say(&format!("{arm} against {arm}, run {} of {n_runs}", idx + 1));
         let seed = u64::from(idx);
-        let Some(one) = check.one([arm, arm], [None, None], Shape::short(), seed)? else {
+        let Some(one) = check.one([arm, arm], None, SLICE, seed)? else {
             break;
         };
         runs.push(one);
@@ -174,7 +179,7 @@ fn accepted(
         let accepted = rules::largest_accepted(n_runs);
         return Ok((accepted, n_alarms <= accepted));
     }
-    let again = check.one([arm, arm], [None, None], Shape::short(), 1 << 20)?;
+    let again = check.one([arm, arm], None, SLICE, 1 << 20)?;
     let is_clean = again.is_some_and(|run| run.p_value.is_none_or(|p| p >= 0.01));
     Ok((0, is_clean))
 }
@@ -182,10 +187,9 @@ fn accepted(
 /// 50 ms against 500 ms slices.
 fn slices(check: &mut Bench<'_>) -> Result<SelfcheckResult, Failure> {
     check.say("slices of 50 ms");
-    let short = check.one(ARMS, [None, None], Shape::short(), 0)?;
+    let short = check.one(ARMS, None, SLICE, 0)?;
     check.say("slices of 500 ms");
-    let long_shape = Shape::short().with_slice(Duration::from_millis(500));
-    let long = check.one(ARMS, [None, None], long_shape, 1)?;
+    let long = check.one(ARMS, None, LONG_SLICE, 1)?;
     let (Some(short), Some(long)) = (short, long) else {
         return Ok(SelfcheckResult::Slices(SlicesCheck {
             passed: Some(false),

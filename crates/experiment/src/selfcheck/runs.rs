@@ -5,22 +5,17 @@
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_bench::{
-    ClientModel, Contrast, ContrastRun, Course, Pacing, Placement, Plan, Shape, SidePlan, Stopping,
-    WarmUp, run as bench,
-};
+use looptax_bench::{ClientModel, ContrastRun, Placement, run as bench};
 use looptax_model::dsn::{Arm, Kind};
 use looptax_model::failure::Failure;
 use looptax_model::stats::{
-    Estimate, Input, InterimAnalyses, Noise, Verdict, primary, selfcheck as rules, signed_rank,
-    tax_pct,
+    Estimate, Input, Noise, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
 };
 
-use crate::spec::DELTA;
-use crate::{Observer, Target, TargetConnector};
-
-/// Longest wait for an answer.
-const IO_LIMIT: Duration = Duration::from_secs(10);
+use crate::plan::{self, Case, CaseLoad, Doing};
+use crate::spec::waits::Waits;
+use crate::spec::{DELTA, Effort};
+use crate::{Experiment, Observer, Target, TargetConnector};
 
 /// What to check, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,6 +55,7 @@ impl OneRun {
 /// The checks' surroundings.
 pub(super) struct Bench<'a> {
     pub(super) target: &'a Target,
+    pub(super) settings: &'a Experiment,
     pub(super) spec: &'a Spec,
     pub(super) observer: &'a mut dyn Observer,
     pub(super) stop: &'a AtomicBool,
@@ -77,39 +73,32 @@ impl Bench<'_> {
     pub(super) fn one(
         &mut self,
         arms: [Arm; 2],
-        inject_ns: [Option<u64>; 2],
-        shape: Shape,
+        inject_ns: Option<u64>,
+        slice: Duration,
         idx: u64,
     ) -> Result<Option<OneRun>, Failure> {
-        let n_epochs = self.spec.n_epochs as usize;
-        let plan = Plan {
-            course: Course {
-                seed: self.spec.seed.wrapping_add(idx),
-                names: vec![format!("{}, {}", arms[0], arms[1])],
-                connections: 1,
-                shape,
-                // The server is warm after the first runs; two epochs warm the connections' code paths.
-                warm_up: WarmUp::epochs(2),
-                stopping: Stopping::at(InterimAnalyses::fixed(n_epochs), DELTA),
-                max_sample_bytes: 0,
-            },
-            contrasts: vec![Contrast {
-                pair: [0, 1],
-                sides: inject_ns.map(|inject_ns| SidePlan {
-                    client: self.spec.client,
-                    inject_ns,
-                }),
-            }],
-            pacing: Pacing::FLAT_OUT,
-            placement: Placement::Same,
-            server_threads: self.target.threads,
-            may_adapt_shape: false,
-            budget: None,
-            keys: self.target.keys(),
-            are_comparable: self.target.workload.is_repeatable(),
-            least_data_bytes: self.target.workload.least_data_bytes(),
-            io_limit: IO_LIMIT,
+        let settings = Experiment {
+            inject_ns,
+            slice: Some(slice),
+            effort: Effort::Epochs(self.spec.n_epochs as usize),
+            // The server is warm after the first runs; two epochs warm the connections' code paths.
+            warm_up: Some(Duration::ZERO),
+            sample_bytes: 0,
+            ..self.settings.clone()
         };
+        let case = Case {
+            arms: arms.to_vec(),
+            connections: 1,
+            placement: Placement::Same,
+            clients: vec![Waits::As(self.spec.client)],
+            doing: Doing::Judge,
+            load: CaseLoad::Closed {
+                think: Duration::ZERO,
+            },
+            slice: None,
+        };
+        let seed = self.spec.seed.wrapping_add(idx);
+        let plan = plan::bench(&settings, self.target, &case, seed, None);
         let mut connector = TargetConnector::new(self.target, vec![arms]);
         let mut outcome = bench(&plan, &mut connector, &mut looptax_bench::Silent, self.stop)?;
         if let Some(failure) = outcome.failure {

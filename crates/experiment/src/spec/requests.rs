@@ -58,11 +58,6 @@ impl Requests {
         self.workload.as_deref() == Some(DUMP)
     }
 
-    /// Whether a request is a stream.
-    pub fn are_streams(&self) -> bool {
-        self.workload.as_deref() == Some(STREAM)
-    }
-
     /// The way to wait where nothing is said, for workloads that spend their time otherwise.
     pub fn usual_client(&self) -> Option<ClientModel> {
         match self.workload.as_deref() {
