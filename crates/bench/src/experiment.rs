@@ -275,7 +275,7 @@ impl Experiment<'_> {
             phase: Phase::WarmUp,
             n_epochs,
             n_epochs_at_most: self.course.warm_up.least_epochs.max(n_epochs),
-            epoch: Some(data),
+            epoch: data,
             epoch_theta: None,
             next_analysis: None,
             theta: None,
@@ -287,6 +287,9 @@ impl Experiment<'_> {
         self.least_left = self.left_at_most().min(self.least_left);
         let left_at_most = self.least_left;
         let run = &self.contrasts[contrast_idx];
+        let [.., epoch] = &run.epochs[..] else {
+            return;
+        };
         let n_epochs = run.epochs.len();
         let numbers = &self.numbers[contrast_idx];
         let analyses = &self.course.stopping.analyses;
@@ -297,7 +300,7 @@ impl Experiment<'_> {
             phase: Phase::Measuring,
             n_epochs,
             n_epochs_at_most: analyses.n_max(),
-            epoch: run.epochs.last(),
+            epoch,
             epoch_theta: numbers.last().and_then(Epoch::theta),
             next_analysis: next_analysis.map(|analysis| analysis.n_epochs),
             theta: rough_theta(numbers),

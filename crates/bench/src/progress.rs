@@ -14,8 +14,6 @@ pub enum Phase {
     WarmUp,
     /// Counted epochs.
     Measuring,
-    /// A glimpse at the range of rates.
-    Glimpse,
 }
 
 /// The state after an epoch.
@@ -31,7 +29,7 @@ pub struct Progress<'a> {
     pub n_epochs: usize,
     pub n_epochs_at_most: usize,
     /// The epoch that just ended. Its latencies are empty beyond the plan's cap.
-    pub epoch: Option<&'a MeasuredEpoch>,
+    pub epoch: &'a MeasuredEpoch,
     /// θ of that epoch alone, where both sides have answers.
     pub epoch_theta: Option<f64>,
     /// Epochs of this contrast at its next interim analysis; `None` in the warm-up, and when it has ended.

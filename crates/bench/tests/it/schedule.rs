@@ -165,7 +165,7 @@ fn contrasts_take_turns_until_each_has_its_epochs() {
     // After the first epoch of each the interim analysis is still to come; each knows the epoch that ended.
     let n_shown = |words: &str| display.0.iter().filter(|it| it.contains(words)).count();
     assert_eq!(n_shown("next_analysis: Some(2)"), 2);
-    assert_eq!(n_shown("epoch: Some(MeasuredEpoch"), 2 + 4);
+    assert_eq!(n_shown("epoch: MeasuredEpoch"), 2 + 4);
     assert_eq!(n_shown("epoch_theta: Some("), 4);
 }
 

@@ -63,13 +63,8 @@ impl Observer for Line {
             self.bar.tick();
             return;
         }
-        self.say(&match progress.phase {
-            Phase::Glimpse => format!("{}, a short look", progress.contrast),
-            Phase::WarmUp | Phase::Measuring => format!(
-                "{}, warm-up, epoch {}",
-                progress.contrast, progress.n_epochs
-            ),
-        });
+        let (contrast, n_epochs) = (progress.contrast, progress.n_epochs);
+        self.say(&format!("{contrast}, warm-up, epoch {n_epochs}"));
     }
 }
 
@@ -107,6 +102,7 @@ fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
 mod tests {
     use std::time::Duration;
 
+    use looptax_bench::MeasuredEpoch;
     use looptax_model::stats::Estimate;
 
     use super::*;
@@ -119,7 +115,7 @@ mod tests {
             phase: Phase::Measuring,
             n_epochs: 112,
             n_epochs_at_most: 400,
-            epoch: None,
+            epoch: &MeasuredEpoch::default(),
             epoch_theta: None,
             next_analysis: None,
             theta: Some(Estimate {

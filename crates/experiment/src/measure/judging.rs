@@ -14,7 +14,7 @@ use looptax_model::stats::{InterimAnalysis, StopCause};
 use looptax_wire::Sent;
 use record::{Comparison, Hex64};
 
-use super::plan::{Case, CaseLoad};
+use super::plan::Case;
 use crate::connector::ArmProof;
 use crate::spec::load::Rate;
 use crate::spec::waits::Waits;
@@ -168,11 +168,8 @@ pub(crate) fn load_of(
         Pacing::Open(open) => record::Load {
             rate_per_s: Some(open.rate_per_s),
             capacity_per_s,
-            share_pct: match case.load {
-                CaseLoad::Open {
-                    rate: Rate::OfCapacity(pct),
-                    ..
-                } => Some(pct),
+            share_pct: match case.load.rate() {
+                Some(Rate::OfCapacity(pct)) => Some(pct),
                 _ => None,
             },
             arrivals: Some(open.arrivals.name().to_owned()),

@@ -2,7 +2,6 @@
 
 mod bench;
 mod case;
-mod load;
 mod text;
 
 use std::time::Duration;
@@ -14,12 +13,12 @@ use looptax_model::failure::Failure;
 use crate::arms::{Machine, Missing, choose};
 use crate::exec::plan as exec_plan;
 use crate::observer::PlannedStep;
+use crate::spec::load::Load;
 use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, Requests};
 use crate::target::{connections, private_workload};
 pub use bench::{bench, interim_analyses};
 pub use case::{Case, Doing, TargetPlan};
-pub use load::CaseLoad;
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
 
@@ -113,7 +112,7 @@ fn cases(
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;
     }
-    let loads = CaseLoad::all(&settings.load);
+    let loads = settings.load.each();
     let mut cases = Vec::new();
     for connections in &numbers {
         let clients = settings.clients_for(spec.kind(), *connections)?;
@@ -124,7 +123,7 @@ fn cases(
                 placement: *placement,
                 clients: clients.clone(),
                 doing: Doing::Judge,
-                load: *load,
+                load: load.clone(),
                 slice: None,
             }));
         }
@@ -153,9 +152,7 @@ fn cases(
                 placement,
                 clients,
                 doing: Doing::Glimpse(length),
-                load: CaseLoad::Closed {
-                    think: Duration::ZERO,
-                },
+                load: Load::flat_out(),
                 slice: None,
             });
         }

@@ -12,7 +12,8 @@ use looptax_model::stats::{
     Estimate, Input, Noise, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
 };
 
-use crate::plan::{self, Case, CaseLoad, Doing};
+use crate::plan::{self, Case, Doing};
+use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 use crate::spec::{DELTA, Effort};
 use crate::{Experiment, Observer, Target, TargetConnector};
@@ -92,9 +93,7 @@ impl Bench<'_> {
             placement: Placement::Same,
             clients: vec![Waits::As(self.spec.client)],
             doing: Doing::Judge,
-            load: CaseLoad::Closed {
-                think: Duration::ZERO,
-            },
+            load: Load::flat_out(),
             slice: None,
         };
         let seed = self.spec.seed.wrapping_add(idx);

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_bench::Arrivals;
+use looptax_bench::{Arrivals, OpenLoop, Pacing, Placement};
 use looptax_model::failure::Failure;
 
 use super::typed;
@@ -79,6 +79,72 @@ impl Load {
     /// Whether the rate follows from the server alone.
     pub fn is_flat_out(&self) -> bool {
         *self == Self::flat_out()
+    }
+
+    /// One load for each comparison.
+    pub fn each(&self) -> Vec<Self> {
+        match self {
+            Self::Closed { .. } => vec![self.clone()],
+            Self::Open { rates, arrivals } => { rates.iter() }
+                .map(|rate| Self::Open {
+                    rates: vec![*rate],
+                    arrivals: *arrivals,
+                })
+                .collect(),
+        }
+    }
+
+    /// The rate of a comparison whose requests go out on a schedule.
+    pub fn rate(&self) -> Option<Rate> {
+        match self {
+            Self::Closed { .. } => None,
+            Self::Open { rates, .. } => rates.first().copied(),
+        }
+    }
+
+    /// Whether requests go out on a schedule.
+    pub fn is_open(&self) -> bool {
+        matches!(self, Self::Open { .. })
+    }
+
+    /// Whether the slower arm's capacity must be known first.
+    pub fn needs_capacity(&self) -> bool {
+        matches!(self.rate(), Some(Rate::OfCapacity(_)))
+    }
+
+    /// A comparison's load for the plan; nothing where the rate follows from the server.
+    pub fn words(&self) -> String {
+        match (self, self.rate()) {
+            (Self::Closed { think }, _) if !think.is_zero() => {
+                format!(", {think:?} between requests")
+            }
+            (Self::Open { arrivals, .. }, Some(Rate::PerSecond(per_s))) => {
+                format!(", {per_s:.0}/s ({})", arrivals.name())
+            }
+            (Self::Open { arrivals, .. }, Some(Rate::OfCapacity(pct))) => format!(
+                ", {pct} % of the slower arm's capacity ({})",
+                arrivals.name()
+            ),
+            _ => String::new(),
+        }
+    }
+
+    /// A comparison's load for the load engine; `capacity_per_s` is the slower arm's.
+    pub fn pacing(&self, placement: Placement, capacity_per_s: Option<f64>) -> Pacing {
+        let (arrivals, rate_per_s) = match (self, self.rate()) {
+            (Self::Closed { think }, _) => return Pacing::Closed { think: *think },
+            (Self::Open { arrivals, .. }, Some(Rate::OfCapacity(pct))) => {
+                (*arrivals, capacity_per_s.unwrap_or(1.0) * pct / 100.0)
+            }
+            (Self::Open { arrivals, .. }, Some(Rate::PerSecond(per_s))) => (*arrivals, per_s),
+            (Self::Open { .. }, None) => return Pacing::FLAT_OUT,
+        };
+        Pacing::Open(OpenLoop {
+            rate_per_s,
+            arrivals,
+            // Elsewhere the server needs the core.
+            may_spin: placement == Placement::Split,
+        })
     }
 }
 

@@ -5,10 +5,9 @@ use std::io;
 use std::ops::Range;
 
 use crate::observer::{Doer, Observer, Scene};
-use looptax_bench::{ContrastRun, Phase, Progress, Replanned};
+use looptax_bench::{ContrastRun, Phase, Progress, Replanned, allowed_cores};
 use looptax_model::failure::Failure;
 use looptax_model::record::Comparison;
-use rustix::thread::{CpuSet, sched_getaffinity};
 
 use crate::why::account::Account;
 use crate::why::counts::Counts;
@@ -46,7 +45,7 @@ impl<'a> Watch<'a> {
     /// # Errors
     /// The kernel does not sample for this user at all.
     pub fn new(seed: u64, shown: &'a mut dyn Observer) -> Result<Self, Failure> {
-        let cores = usable_cores()?;
+        let cores = allowed_cores()?;
         let sampler = Sampler::open(turns::MEAN_PERIOD_NS, &cores)?;
         Ok(Self {
             shown,
@@ -68,8 +67,7 @@ impl<'a> Watch<'a> {
 
     /// Takes what was sampled of the epoch that has just ended; what lies between slices is nobody's.
     fn take(&mut self, progress: &Progress<'_>) {
-        let Some(epoch) = progress.epoch else { return };
-        let windows = Windows::new(epoch);
+        let windows = Windows::new(progress.epoch);
         let mut weights = Weights::new();
         let (tally, doers) = (&mut self.tally, &mut self.doers);
         self.sampler.drain(&mut |drained| match drained {
@@ -98,12 +96,9 @@ impl<'a> Watch<'a> {
         let Ok(counts) = &mut self.counts else {
             return Ok(());
         };
-        let Some(epoch) = progress.epoch else {
-            return counts.pause();
-        };
         let doers = &mut self.doers;
         let is_counted = progress.n_epochs <= self.n_counted;
-        let counted = counts.take(epoch, |pid| doer_of(doers, pid));
+        let counted = counts.take(progress.epoch, |pid| doer_of(doers, pid));
         if let Some(counted) = counted.filter(|_| is_counted) {
             let all = self.tally.counted.entry(progress.contrast_idx);
             all.or_default().push(counted);
@@ -153,14 +148,6 @@ fn inherited(parent: Doer) -> Option<Doer> {
     (parent != Doer::Client).then_some(parent)
 }
 
-/// The cores that this process may run on, and with it what it starts.
-fn usable_cores() -> Result<Vec<usize>, Failure> {
-    let allowed = sched_getaffinity(None).map_err(std::io::Error::from)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|core| allowed.is_set(*core))
-        .collect())
-}
-
 impl looptax_bench::Observer for Watch<'_> {
     fn epoch_ended(&mut self, progress: &Progress<'_>) {
         match progress.phase {
@@ -172,7 +159,7 @@ impl looptax_bench::Observer for Watch<'_> {
                 self.turn();
             }
             // The last of these is followed by the first that counts.
-            Phase::WarmUp | Phase::Glimpse => {
+            Phase::WarmUp => {
                 self.sampler.drain(&mut |_| ());
                 let counted = self.take_counts(progress);
                 self.failure = (self.failure.take()).or(counted.err().map(Failure::from));

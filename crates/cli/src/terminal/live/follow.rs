@@ -34,9 +34,7 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
         }
     });
     pair.taxes_pct.extend(progress.epoch_theta.map(tax_pct));
-    if let Some(epoch) = progress.epoch {
-        add(pair, epoch);
-    }
+    add(pair, progress.epoch);
 }
 
 fn forget(pair: &mut Pair) {

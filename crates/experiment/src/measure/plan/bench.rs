@@ -31,7 +31,7 @@ pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
     if settings.requests.are_dumps() {
         return Shape::whole();
     }
-    let shape = match (case.placement, case.load) {
+    let shape = match (case.placement, &case.load) {
         (Placement::Free, _) => Shape::settling(),
         (_, load) if load.is_open() => Shape::open(),
         _ => Shape::short(),

@@ -5,8 +5,8 @@ use std::time::Duration;
 use looptax_bench::Placement;
 use looptax_model::dsn::Arm;
 
-use super::load::CaseLoad;
 use crate::arms::Missing;
+use crate::spec::load::Load;
 use crate::spec::waits::Waits;
 
 /// What is done in one go.
@@ -31,8 +31,8 @@ pub struct Case {
     pub clients: Vec<Waits>,
     /// Whether it is judged.
     pub doing: Doing,
-    /// What makes connections send.
-    pub load: CaseLoad,
+    /// What makes connections send: a single rate, if any.
+    pub load: Load,
     /// Slices of another length than usual: the second half of a check that it does not matter.
     pub slice: Option<Duration>,
 }

@@ -10,7 +10,6 @@ use looptax_model::stats::signed_rank;
 
 use super::bench::{budget, interim_analyses, most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};
-use super::load::CaseLoad;
 use crate::arms::Missing;
 use crate::observer::PlannedStep;
 use crate::spec::Experiment;
@@ -81,11 +80,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
 
 /// That a rate fills no slice; whoever typed it may have meant a share.
 fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
-    let CaseLoad::Open {
-        rate: Rate::PerSecond(per_s),
-        ..
-    } = case.load
-    else {
+    let Some(Rate::PerSecond(per_s)) = case.load.rate() else {
         return None;
     };
     let slice = shape(settings, case).slice.as_secs_f64();
