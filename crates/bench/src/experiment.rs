@@ -211,9 +211,12 @@ impl Experiment<'_> {
 
     /// Rounds of one epoch per contrast that has not ended, in random order.
     fn measure(&mut self) -> Result<(), BenchError> {
+        let start_ns = now_ns();
         for round in 0.. {
             let has_ended = self.contrasts.iter().all(|it| it.stopped.is_some());
-            if has_ended || self.is_stopped() || self.course.stopping.is_over() {
+            let spent = Duration::from_nanos(now_ns() - start_ns);
+            let is_over = self.course.stopping.is_over(round as usize, spent);
+            if has_ended || self.is_stopped() || is_over {
                 return Ok(());
             }
             for contrast_idx in round_order(self.course.seed, round, self.course.names.len()) {
@@ -267,25 +270,24 @@ impl Experiment<'_> {
         self.tell(contrast_idx);
     }
 
-    fn tell_warm_up(&mut self, contrast_idx: usize, n_epochs: usize, data: &MeasuredEpoch) {
-        let left_at_most = self.left_at_most();
-        self.observer.epoch_ended(&Progress {
+    fn tell_warm_up(&mut self, contrast_idx: usize, n_epochs: usize, epoch: &MeasuredEpoch) {
+        let progress = Progress {
             contrast: &self.course.names[contrast_idx],
             contrast_idx,
             phase: Phase::WarmUp,
             n_epochs,
             n_epochs_at_most: self.course.warm_up.least_epochs.max(n_epochs),
-            epoch: data,
+            epoch,
             epoch_theta: None,
             next_analysis: None,
             theta: None,
-            left_at_most,
-        });
+            left_at_most: self.left_at_most(),
+        };
+        self.observer.epoch_ended(&progress);
     }
 
     fn tell(&mut self, contrast_idx: usize) {
         self.least_left = self.left_at_most().min(self.least_left);
-        let left_at_most = self.least_left;
         let run = &self.contrasts[contrast_idx];
         let [.., epoch] = &run.epochs[..] else {
             return;
@@ -304,7 +306,7 @@ impl Experiment<'_> {
             epoch_theta: numbers.last().and_then(Epoch::theta),
             next_analysis: next_analysis.map(|analysis| analysis.n_epochs),
             theta: rough_theta(numbers),
-            left_at_most,
+            left_at_most: self.least_left,
         });
     }
 

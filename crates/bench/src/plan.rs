@@ -158,10 +158,12 @@ pub struct Stopping {
     pub delta: f64,
     /// No epoch begins after it; `None`: the interim analyses alone decide.
     pub deadline: Option<Instant>,
+    /// An interim analysis that would come later than this by more than half is not waited for: the one before ends it.
+    pub patience: Option<Duration>,
 }
 
 impl Stopping {
-    /// Without a time, a deadline or a wish for precision.
+    /// Without a limit of time or a wish for precision.
     pub fn at(analyses: InterimAnalyses, delta: f64) -> Self {
         Self {
             analyses,
@@ -169,14 +171,21 @@ impl Stopping {
             rule: StopRule { is_precise: false },
             delta,
             deadline: None,
+            patience: None,
         }
     }
 
-    /// Whether the time for further epochs is over.
+    /// Whether the time for further epochs is over, when each contrast has had so many of them in `spent`.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
-    pub(crate) fn is_over(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
+    pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
+        let is_past = |deadline| Instant::now() >= deadline;
+        let next = self.analyses.after(n_epochs);
+        let next = next.filter(|_| self.analyses.due(n_epochs).is_some());
+        let is_too_late = next.zip(self.patience).is_some_and(|(next, patience)| {
+            let next_s = spent.as_secs_f64() * next.n_epochs as f64 / n_epochs as f64;
+            next_s > 1.5 * patience.as_secs_f64()
+        });
+        is_too_late || self.deadline.is_some_and(is_past)
     }
 }
 
@@ -320,5 +329,19 @@ mod tests {
             assert_eq!(model.name().parse(), Ok(model));
         }
         assert!("command".parse::<ClientModel>().is_err());
+    }
+
+    #[test]
+    fn an_interim_analysis_that_would_come_too_late_is_not_waited_for() {
+        let stopping = Stopping {
+            patience: Some(Duration::from_secs(20)),
+            ..Stopping::at(InterimAnalyses::quick(), 0.01)
+        };
+        let is_over = |n_epochs, ms| stopping.is_over(n_epochs, Duration::from_millis(ms));
+        assert!(!is_over(20, 15_000));
+        assert!(is_over(20, 15_100));
+        assert!(!is_over(19, 100_000), "none is due");
+        assert!(!is_over(40, 100_000), "none follows");
+        assert!(!is_over(0, 0));
     }
 }

@@ -46,48 +46,24 @@ impl Length {
         let fitting = usize::try_from(epoch_ns / octet_ns).unwrap_or(MOST_OCTETS);
         fitting.clamp(1, MOST_OCTETS)
     }
-
-    /// Whether this is an interim analysis, after `past_ns`, and the next one would come later than the time is over
-    /// by more than half of it.
-    pub(super) fn is_over(&self, n_epochs: usize, past_ns: u64) -> bool {
-        let next = self.analyses.after(n_epochs);
-        let next = next.filter(|_| self.analyses.due(n_epochs).is_some());
-        next.is_some_and(|next| {
-            let past_s = past_ns as f64 / 1e9;
-            past_s * next.n_epochs as f64 / n_epochs as f64 > 1.5 * self.time.as_secs_f64()
-        })
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn twenty_seconds() -> Length {
-        Length {
+    #[test]
+    fn an_epoch_has_the_octets_that_fit_its_time() {
+        let length = Length {
             seed: 7,
             analyses: InterimAnalyses::quick(),
             time: Duration::from_secs(20),
-        }
-    }
-
-    #[test]
-    fn an_epoch_has_the_octets_that_fit_its_time() {
-        let length = twenty_seconds();
+        };
         // Half a second for each of 40 epochs, 10 ms of it for the pause.
         assert_eq!(length.octets(1, 15_000_000), 4);
         assert_eq!(length.octets(2, 15_000_000), 2);
         assert_eq!(length.octets(2, 1_000_000_000), 1);
         assert_eq!(length.octets(2, 0), MOST_OCTETS);
         assert_eq!(Length::new(Effort::Epochs(6), 7, 2).octets(2, 1), 1);
-    }
-
-    #[test]
-    fn an_interim_analysis_that_would_come_too_late_is_not_waited_for() {
-        let length = twenty_seconds();
-        assert!(!length.is_over(20, 15_000_000_000));
-        assert!(length.is_over(20, 15_100_000_000));
-        assert!(!length.is_over(19, 100_000_000_000), "none is due");
-        assert!(!length.is_over(40, 100_000_000_000), "none follows");
     }
 }

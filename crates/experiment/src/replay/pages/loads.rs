@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::servers::wordpress::{Page, Site, Transport, WordPress};
 use crate::spec::Effort;
 use looptax_bench::{
-    BenchError, ContrastRun, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, WarmUp,
-    descendants_cpu_ns, run_slices, timed,
+    BenchError, ContrastRun, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping,
+    WarmUp, descendants_cpu_ns, run_slices, timed,
 };
 use looptax_model::failure::Failure;
 use looptax_model::record::Slice;
@@ -72,9 +72,6 @@ pub(super) fn run(
         connecting,
         length,
         loads: BTreeMap::new(),
-        epoch: None,
-        begin_ns: 0,
-        end_ns: 0,
     };
     let page_ns = pages.load_first(stop)?;
     let octets = length.octets(pairs.len(), page_ns);
@@ -102,8 +99,10 @@ fn course(pairs: &[[Transport; 2]], length: &Length, octets: usize) -> Course {
             ..Shape::whole()
         },
         warm_up: WarmUp::epochs(1),
-        // The pages know when an interim analysis was the last that the time allows.
-        stopping: Effort::Precise.stopping(length.analyses.clone(), None),
+        stopping: Stopping {
+            patience: Some(length.time),
+            ..Effort::Precise.stopping(length.analyses.clone(), None)
+        },
         max_sample_bytes: 0,
     }
 }
@@ -118,26 +117,10 @@ struct Pages<'a> {
     length: &'a Length,
     /// By contrast and epoch, that of the warm-up included: the pages of each side.
     loads: BTreeMap<(usize, u64), [Vec<Load>; 2]>,
-    /// That of the last slice.
-    epoch: Option<u64>,
-    /// When the first page began that counts.
-    begin_ns: u64,
-    /// When the last page ended.
-    end_ns: u64,
 }
 
 impl SliceSource for Pages<'_> {
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
-        // Every contrast has had the epochs before this one.
-        if self.epoch.replace(order.epoch) != Some(order.epoch) {
-            let past_ns = self.end_ns.saturating_sub(self.begin_ns);
-            if self.length.is_over(order.epoch as usize, past_ns) {
-                return Ok(None);
-            }
-            if order.epoch == 0 {
-                self.begin_ns = self.end_ns;
-            }
-        }
         let before_ns = descendants_cpu_ns(std::process::id());
         let load = self.load(self.pairs[order.contrast_idx][order.side.idx()])?;
         let after_ns = descendants_cpu_ns(std::process::id());
@@ -166,7 +149,6 @@ impl Pages<'_> {
     /// Loads a page, and objects to what is wrong with it.
     fn load(&mut self, transport: Transport) -> Result<Load, Failure> {
         let load = timed(|| self.wordpress.load(self.site, transport))?;
-        self.end_ns = load.start_ns + load.wall_ns;
         match objection(&load.value, transport, self.connecting[&transport]) {
             None => Ok(load),
             Some(what) => Err(invalid(&format!("a page {what}: {:?}", load.value))),
