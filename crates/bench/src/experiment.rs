@@ -23,7 +23,7 @@ use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 const WARM_UP_EPOCHS: u64 = 1 << 32;
 /// The warm-up goes on while the median rate of its last four epochs is off by more than this.
 const STEADY: f64 = 0.03;
-/// Epochs that a time holds: fewer have no interval at the level of a single interim analysis.
+/// Least epochs of a time: fewer have no interval at the level of a single interim analysis.
 const LEAST_EPOCHS: usize = 6;
 /// A time that would hold more epochs than this ends earlier.
 const MOST_EPOCHS: usize = 10_000;

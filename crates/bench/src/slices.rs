@@ -192,7 +192,7 @@ impl EpochOrder {
             lags[side.idx()].push(filled.lag_p99_ns);
         }
         let machine = Snapshot::read().since(machine);
-        // What was run for a slice is part of what is measured, and no stranger.
+        // What ran for a slice is part of what is measured.
         let clients_ns: u64 = slices.iter().filter_map(|it| it.client_cpu_ns).sum();
         let own_ns = source.own_cpu_ns().zip(own_start_ns);
         let own_ns = own_ns.map(|(now, then)| now.saturating_sub(then) + clients_ns);
@@ -208,7 +208,7 @@ impl EpochOrder {
                 server_ticks: server_ns.map(ticks),
                 cpu_pressure_us: machine.cpu_pressure_us,
                 n_throttled: machine.n_throttled,
-                // Whoever fills slices objects to wrong answers; `end` may know better.
+                // Wrong answers are errors of the source, unless its `end` reports them here.
                 answers_agree: true,
                 lag_p99_ns: lags.map(median_lag),
                 ..record::Epoch::default()

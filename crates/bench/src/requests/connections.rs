@@ -6,9 +6,10 @@ use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
 use crate::cores::{CoreMap, pin_process, pin_tree, pin_worker};
 use crate::error::BenchError;
 use crate::load::{AnswerLimits, ClientThread, Connection, Load};
-use crate::plan::ServerThreads;
+use crate::plan::{Course, ServerThreads};
 use crate::schedule::EpochDraw;
 use crate::server_cpu::ServerMeter;
+use crate::slices::EpochOrder;
 
 /// Untimed requests on each new connection; fewer where there are very many.
 const PRIMING: u64 = 20;
@@ -27,19 +28,26 @@ pub(super) enum Connections {
 }
 
 impl Connections {
-    /// Asks the connector for `n` clients on each side.
+    /// Asks the connector for an epoch's clients on each side.
     pub(super) fn open(
         connector: &mut dyn Connector,
-        contrast_idx: usize,
-        draw: &EpochDraw,
-        n: usize,
-    ) -> Result<Self, ConnectError> {
-        Ok(
-            match connector.one_shot_clients(contrast_idx, draw.first, draw.coins, n)? {
-                Some(clients) => Self::OneShots(clients),
-                None => Self::Kept(connector.connect(contrast_idx, draw.first, draw.coins, n)?),
+        order: &EpochOrder,
+        course: &Course,
+    ) -> Result<Self, BenchError> {
+        let (idx, n) = (order.contrast_idx, course.connections);
+        let EpochDraw { first, coins, .. } = order.draw;
+        let opened = connector.one_shot_clients(idx, first, coins, n);
+        let opened = opened.and_then(|clients| match clients {
+            Some(clients) => Ok(Self::OneShots(clients)),
+            None => connector.connect(idx, first, coins, n).map(Self::Kept),
+        });
+        opened.map_err(|error| match error {
+            ConnectError::Refused(failure) => BenchError::Slice(failure),
+            ConnectError::Connection(source) => BenchError::Connect {
+                contrast: course.names[idx].clone(),
+                source,
             },
-        )
+        })
     }
 
     /// Untimed requests of each client before the first slice.

@@ -17,7 +17,7 @@ use looptax_model::stats::{Quantile, Side, mean, quantile_of, rate_per_s};
 
 use crate::budget::{Replanned, WarmedUp, replan};
 use crate::clock::now_ns;
-use crate::connect::{ConnectError, Connector, Helper};
+use crate::connect::{Connector, Helper};
 use crate::cores::{CoreMap, cores_for, pin_process};
 use crate::error::{BenchError, side_name};
 use crate::experiment::{Outcome, run_slices};
@@ -106,18 +106,6 @@ impl<'a> Requests<'a> {
             source: failure.source,
         })
     }
-
-    fn open(&mut self, order: &EpochOrder) -> Result<Connections, BenchError> {
-        let n = self.plan.course.connections;
-        let opened = Connections::open(self.connector, order.contrast_idx, &order.draw, n);
-        opened.map_err(|error| match error {
-            ConnectError::Refused(failure) => BenchError::Slice(failure),
-            ConnectError::Connection(source) => BenchError::Connect {
-                contrast: self.plan.course.names[order.contrast_idx].clone(),
-                source,
-            },
-        })
-    }
 }
 
 impl SliceSource for Requests<'_> {
@@ -130,7 +118,7 @@ impl SliceSource for Requests<'_> {
         let (shape, n_connections) = (order.shape, plan.course.connections);
         let origins = self.connector.origins(order.contrast_idx);
         let start_ns = now_ns();
-        let connections = self.open(order)?;
+        let connections = Connections::open(self.connector, order, &plan.course)?;
         let n_threads = self.n_threads(order.contrast_idx);
         let map = CoreMap::deal(
             plan.placement,
@@ -229,7 +217,7 @@ impl SliceSource for Requests<'_> {
         Ok(())
     }
 
-    /// That of helpers, each once.
+    /// CPU time of this process and of its helpers, each of them once.
     fn own_cpu_ns(&self) -> Option<u64> {
         let helpers = self.running.as_ref().map_or([None; 2], |it| it.helpers);
         let [baseline, other] = helpers;

@@ -1,4 +1,4 @@
-//! Whole commands held against each other: one line per arm, run again and again in a drawn order.
+//! Whole commands compared with each other: one line per arm, run again and again in a drawn order.
 //!
 //! An epoch is four runs, ABBA or BAAB by a coin; each run is a slice with one request in it, so that
 //! everything after this room takes it as it takes any epoch. The command line gives the commands and
