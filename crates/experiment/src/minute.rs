@@ -7,7 +7,7 @@
 use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
-use crate::servers::{STARTABLE, find_binary, is_usual};
+use crate::servers::find_binary;
 use looptax_bench::Placement;
 use looptax_model::dsn::Kind;
 use looptax_model::failure::Failure;
@@ -124,8 +124,8 @@ fn start_of(kind: Kind) -> Duration {
 /// One server per protocol that is installed, those that start quickly first, and echo, which is the transport
 /// alone, last.
 fn installed_by_start() -> Vec<Kind> {
-    let is_there = |kind: &Kind| is_usual(*kind) && find_binary(*kind).is_some();
-    let there: Vec<Kind> = STARTABLE.into_iter().filter(is_there).collect();
+    let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();
+    let there: Vec<Kind> = Kind::ALL.into_iter().filter(is_there).collect();
     let is_wanted = |kind: &&Kind| match kind {
         Kind::Mysql => !there.contains(&Kind::Mariadb),
         Kind::Valkey => !there.contains(&Kind::Redis),

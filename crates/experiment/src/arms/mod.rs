@@ -176,7 +176,7 @@ pub(crate) fn choose(
 /// Why a kind of server does not have an arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
-        _ if arm.second_hop().is_some() != (spec.kind() == Kind::Pgbouncer) => Some(
+        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => Some(
             "a way through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other has one",
         ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
@@ -196,30 +196,9 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
 }
 
 fn not_of_private(arm: Arm, kind: Kind) -> Option<&'static str> {
-    match (arm, kind) {
-        (Arm::Abstract, Kind::Postgres | Kind::Http | Kind::Echo)
-        | (Arm::TlsUnix, Kind::Mariadb | Kind::Mysql) => None,
-        (Arm::Abstract, Kind::Mariadb) => Some(
-            "MariaDB has one socket, which is the one with a path here; PostgreSQL and echo have both",
-        ),
-        (Arm::Abstract, Kind::Memcached) => Some("memcached has no abstract socket"),
-        (Arm::Abstract | Arm::Tcp6 | Arm::Bridge | Arm::Nat | Arm::Proxy, Kind::Ferretdb) => {
-            Some("FerretDB listens on one address and one path")
-        }
-        (Arm::Abstract, Kind::PhpFpm) => Some("PHP-FPM has no abstract socket"),
-        (Arm::Abstract, _) => Some("it makes a file of that name instead; PostgreSQL and echo can"),
-        (Arm::TlsUnix, Kind::Postgres) => {
-            Some("PostgreSQL's clients never ask for TLS on a socket; MySQL's and MariaDB's may")
-        }
-        (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
-        (Arm::Proxy, Kind::Memcached) => Some(
-            "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
-        ),
-        (Arm::Tls, Kind::Memcached | Kind::Ferretdb | Kind::PhpFpm | Kind::Http | Kind::Echo) => {
-            Some("it speaks no TLS here")
-        }
-        _ => None,
-    }
+    let private = kind.facts().private.as_ref()?;
+    let mut lacks = private.lacks.iter();
+    lacks.find(|it| it.0 == arm).map(|it| it.1)
 }
 
 fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {

@@ -8,7 +8,6 @@ use looptax_host::read;
 use looptax_model::dsn::{Kind, Secret};
 
 use crate::servers::ServerError;
-use crate::servers::kind::accounts;
 
 /// An unprivileged account of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,17 +23,18 @@ pub(crate) struct Account {
 /// mariadbd and postgres refuse to run as root. The echo server is looptax itself, whose file other
 /// accounts may be unable to execute, so it stays with us.
 pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
-    if !rustix::process::geteuid().is_root() || accounts(kind).is_empty() {
+    let accounts = { kind.facts().private.as_ref() }.map_or(&[][..], |it| it.accounts);
+    if !rustix::process::geteuid().is_root() || accounts.is_empty() {
         return Ok(None);
     }
     let passwd = read::system_text("/etc/passwd");
-    accounts(kind)
+    accounts
         .iter()
         .find_map(|name| find_account(&passwd, name))
         .map(Some)
         .ok_or_else(|| ServerError::AccountMissing {
             kind,
-            looked_for: accounts(kind).join(" or "),
+            looked_for: accounts.join(" or "),
         })
 }
 

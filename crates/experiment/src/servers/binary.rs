@@ -13,7 +13,7 @@ use looptax_host::read;
 use looptax_model::dsn::Kind;
 
 use crate::servers::ServerError;
-use crate::servers::kind::{package, prints_version, program_is_its_own, programs};
+use crate::servers::kind::programs;
 use crate::servers::wordpress::php_fpm;
 
 /// Folders that hold servers but are in few users' PATH.
@@ -60,7 +60,10 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             .join(", "),
         hint: how_to_get(kind),
     };
-    if !program_is_its_own(kind) {
+    let Some(private) = &kind.facts().private else {
+        return Err(missing);
+    };
+    if private.programs.is_empty() {
         return env::current_exe().map_err(|_| missing);
     }
     for path in paths.filter(|path| is_executable(path)) {
@@ -69,7 +72,7 @@ pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
             continue;
         }
         match version_text(&path) {
-            Ok(text) if prints_version(kind, &text) => return Ok(path),
+            Ok(text) if (private.prints)(&text) => return Ok(path),
             Ok(_) => {}
             Err(source) => missing = ServerError::BinaryNotAsked { path, source },
         }
@@ -91,7 +94,7 @@ fn how_to_get(kind: Kind) -> Option<String> {
                            not started here"
             .to_owned(),
         _ => {
-            let package = package(kind)?;
+            let package = kind.facts().private.as_ref()?.package?;
             format!("install the package `{package}`, or put the binary's folder into PATH")
         }
     };

@@ -50,17 +50,19 @@ pub enum ServerError {
         /// The log of the server and its companions.
         log_tail: String,
     },
-    /// PostgreSQL does not say by what the pooler before it is to know the password.
+    /// PostgreSQL does not give the pooler before it a verifier of the password.
     #[error("cannot ask postgres by what pgbouncer is to know the password")]
     Verifier { source: WireError },
     /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
     /// The word names no kind of server.
-    #[error(
-        "`{given}` is no kind of server; expected mariadb, mysql, postgres, redis, valkey, memcached, pgbouncer, php-fpm, http or echo"
-    )]
-    UnknownKind { given: String },
+    #[error("`{given}` is not a kind of server that looptax starts; expected one of {kinds}")]
+    UnknownKind {
+        given: String,
+        /// Names with commas between them.
+        kinds: String,
+    },
     /// The server's program was not found.
     #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
     BinaryMissing {

@@ -32,6 +32,6 @@ mod sys;
 
 pub use binary::find_binary;
 pub use error::ServerError;
-pub use kind::{STARTABLE, is_usual, protocol_of, startable};
+pub use kind::{protocol_of, startable};
 pub use reaper::Reaper;
 pub use server::{Config, Instance, Listening, PrivateServer};

@@ -17,8 +17,9 @@ use rustix::event::{PollFd, PollFlags, Timespec};
 use rustix::process::{Pid, PidfdFlags, Signal};
 
 use crate::servers::deadline::Deadline;
-use crate::servers::kind::{STARTABLE, programs};
+use crate::servers::kind::programs;
 use crate::servers::wordpress::is_php_fpm;
+use looptax_model::dsn::Kind;
 
 /// How long a killed process may take to vanish.
 ///
@@ -249,7 +250,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
         .unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
     // php-fpm leads a session of its own where it is not first in its group.
-    STARTABLE.iter().any(|kind| programs(*kind).contains(&name)) || is_php_fpm(name)
+    Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 
 /// All processes that can be seen.

@@ -331,7 +331,7 @@ fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T 
 
 /// The program, and its version.
 fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerError> {
-    if !kind::program_is_its_own(kind) {
+    if kind::programs(kind).is_empty() {
         return Ok((
             config.self_exe.clone(),
             env!("CARGO_PKG_VERSION").to_owned(),

@@ -4,7 +4,6 @@ use std::path::Path;
 
 use crate::servers::pooler::PoolMode;
 use looptax_bench::ClientModel;
-use looptax_model::dsn::Kind;
 use looptax_model::failure::Failure;
 
 use super::load::Load;
@@ -42,7 +41,7 @@ impl Experiment {
 
 /// A pooler of somebody's pools as it was told to.
 fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
-    let is_pooler = |spec: &TargetSpec| matches!(spec, TargetSpec::Private(Kind::Pgbouncer));
+    let is_pooler = |spec: &TargetSpec| spec.kind().is_pooler();
     if experiment.pool_mode == PoolMode::default() || experiment.targets.iter().any(is_pooler) {
         return Ok(());
     }

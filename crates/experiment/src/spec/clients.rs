@@ -1,7 +1,7 @@
 //! Which clients an experiment runs against a server: those that were asked for, or the usual ones.
 
 use looptax_bench::ClientModel;
-use looptax_model::dsn::Kind;
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_model::failure::Failure;
 
 use super::check::check_clients;
@@ -61,9 +61,9 @@ impl Experiment {
 /// As the C library of most programs waits that talk to this kind of server, as far as it polls:
 /// libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams at once.
 fn usual_model(kind: Kind) -> ClientModel {
-    match kind {
-        Kind::PhpFpm | Kind::Http => ClientModel::Event,
-        Kind::Postgres | Kind::Pgbouncer => ClientModel::PollFirst,
+    match kind.protocol() {
+        Some(Protocol::Fastcgi | Protocol::Http) => ClientModel::Event,
+        Some(Protocol::Postgres) => ClientModel::PollFirst,
         _ => ClientModel::Poll,
     }
 }

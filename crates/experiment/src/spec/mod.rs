@@ -19,8 +19,8 @@ pub mod waits;
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
+use crate::servers::find_binary;
 use crate::servers::pooler::PoolMode;
-use crate::servers::{STARTABLE, find_binary, is_usual};
 use looptax_bench::{ClientModel, Placement};
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::Kind;
@@ -167,7 +167,7 @@ impl Experiment {
         };
         let mut arms = self.arms.clone();
         let is_plain = arms.iter().all(|arm| matches!(arm, Arm::Unix | Arm::Tcp));
-        if spec.kind() == Kind::Pgbouncer && is_plain {
+        if spec.kind().is_pooler() && is_plain {
             // Both hops of each.
             arms = Arm::POOLED.to_vec();
         }
@@ -191,10 +191,10 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
         Kind::Memcached => false,
         Kind::Mysql => !is_there(Kind::Mariadb),
         Kind::Valkey => !is_there(Kind::Redis),
-        kind => is_usual(*kind),
+        kind => kind.is_usual(),
     };
     let is_installed = |kind: &Kind| is_wanted(kind) && is_there(*kind);
-    let kinds = STARTABLE.into_iter().filter(is_installed);
+    let kinds = Kind::ALL.into_iter().filter(is_installed);
     let mut specs = Vec::new();
     let mut objection = None;
     for kind in kinds {

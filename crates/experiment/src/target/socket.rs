@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_bench::path::{Conversation, Endpoint, Limits, PathError, Sealing, ServerView};
-use looptax_host::discover::{FoundBy, how_to_add_a_socket, socket_named, sockets_beside};
+use looptax_host::discover::{FoundBy, socket_named, sockets_beside};
 use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
 use looptax_wire::Login;
@@ -97,7 +97,7 @@ fn candidates(
     if told.as_deref() == Some("") {
         return Err(Failure::usage(
             format!("the server on {tcp} says that it has no socket"),
-            how_to_add_a_socket(protocol.kind()),
+            protocol.kind().facts().how_to_add_a_socket,
         ));
     }
     let told = told.map(PathBuf::from).filter(|it| it.is_absolute());

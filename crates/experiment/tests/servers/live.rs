@@ -8,9 +8,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use looptax_experiment::servers::{
-    PrivateServer, Reaper, STARTABLE, ServerError, find_binary, leftovers,
-};
+use looptax_experiment::servers::{PrivateServer, Reaper, ServerError, find_binary, leftovers};
 use looptax_model::dsn::Kind;
 use looptax_model::failure::Explain;
 use rustix::event::{PollFd, PollFlags, Timespec};
@@ -230,10 +228,7 @@ pub(crate) fn no_reaper() {
 }
 
 pub(crate) fn missing_server() {
-    let Some(kind) = STARTABLE
-        .into_iter()
-        .find(|kind| find_binary(*kind).is_none())
-    else {
+    let Some(kind) = Kind::startable().find(|kind| find_binary(*kind).is_none()) else {
         return;
     };
     let (root, reaper) = (root(), reaper());

@@ -20,7 +20,7 @@ mod wordpress;
 use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
-use looptax_experiment::servers::{STARTABLE, find_binary};
+use looptax_experiment::servers::find_binary;
 use looptax_model::dsn::Kind;
 use looptax_testkit::skips::skip_named;
 
@@ -68,7 +68,7 @@ fn trials() -> Vec<Trial> {
         ),
     ];
     trials.extend(wordpress::trials());
-    for kind in STARTABLE {
+    for kind in Kind::startable() {
         let is_absent = find_binary(kind).is_none();
         let named: [NamedTest; 5] = [
             ("starts_answers_and_leaves_nothing", live::start_and_stop),

@@ -42,7 +42,6 @@ pub use error::DiscoverError;
 pub use glimpses::Glimpses;
 pub use home::Home;
 pub use inferred::Listener;
-pub use kind::{how_to_add_a_socket, how_to_raise_the_backlog};
 pub use namespace_id::NamespaceId;
 pub use problems::{Hiding, Problem};
 pub use process::{Process, any_process, process};

@@ -18,7 +18,7 @@ mod unspoken;
 
 pub use address::{Address, AddressError, is_address};
 pub use arm::Arm;
-pub use kind::{Kind, Protocol};
+pub use kind::{Facts, Form, Kind, LoginSetting, Private, Protocol, Spelling, Usual};
 pub use mask::{MASK, masked, secrets_in};
 pub use query::{Pair, Query};
 pub use secret::Secret;

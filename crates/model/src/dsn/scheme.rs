@@ -1,6 +1,6 @@
 //! What the schemes of URLs stand for. Called by the reader of addresses.
 
-use crate::dsn::Protocol;
+use crate::dsn::{Kind, Protocol};
 
 /// Whether a scheme is that of a port for TLS.
 pub(crate) fn is_sealed(scheme: &str) -> bool {
@@ -28,11 +28,19 @@ pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     }
 }
 
-/// What a pooler's clients write, who speak to it as to its database.
-pub(crate) fn instead_of(scheme: &str) -> &'static str {
-    match scheme {
-        "pgbouncer" => ": PgBouncer's clients write postgres://, with its port (6432)",
-        "proxysql" => ": ProxySQL's clients write mysql://, with its port (6033)",
-        _ => "",
-    }
+/// For the scheme of a pooler, whose clients write that of the server behind it.
+pub(crate) fn instead_of(scheme: &str) -> String {
+    let mut kinds = Kind::ALL.into_iter();
+    let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) else {
+        return String::new();
+    };
+    let facts = kind.facts();
+    let (written, port) = (
+        facts.protocol.map_or("", Protocol::name),
+        facts.usual.ports[0],
+    );
+    format!(
+        ": {}'s clients write {written}://, with its port ({port})",
+        facts.title
+    )
 }

@@ -141,7 +141,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         }
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
-            looptax_host::discover::how_to_add_a_socket(server.kind),
+            server.kind.facts().how_to_add_a_socket,
         )),
     }
 }

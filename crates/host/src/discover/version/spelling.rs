@@ -1,101 +1,20 @@
 //! How the program of each kind of server spells its version among its constants.
 //!
-//! Data, and the search for it. Constants end in a zero byte; a version is a constant of its own, or follows words in
+//! The search for it; the spellings are facts of each kind. Constants end in a zero byte; a version is a constant of its own, or follows words in
 //! a longer one. Seen in the programs of Debian 12 and Debian unstable of October 2026, and written down from the
 //! sources for those that are not packaged there.
 
 use std::ops::RangeInclusive;
 
-use looptax_model::dsn::Kind;
+use looptax_model::dsn::{Form, Kind};
 use memchr::memmem;
 
 use super::leading::leading_version;
 
-/// A way to spell a version.
-#[derive(Debug, Clone, Copy)]
-struct Spelling {
-    /// The kind that a program with this spelling is.
-    kind: Kind,
-    /// Words that the program has besides, which tell look-alikes apart; empty if there are none.
-    mark: &'static str,
-    form: Form,
-}
-
-#[derive(Debug, Clone, Copy)]
-enum Form {
-    /// Directly after these words.
-    After(&'static str),
-    /// A constant of its own that has these words behind its digits.
-    With(&'static str),
-    /// A constant of its own, three numbers of which the first is one of these. The highest counts; of Redis and its
-    /// relatives, the highest that is also found with a build's number behind it.
-    Alone(RangeOf, bool),
-}
-
-/// The lowest and the highest first number.
-type RangeOf = (u32, u32);
-
-const fn spelling(kind: Kind, mark: &'static str, form: Form) -> Spelling {
-    Spelling { kind, mark, form }
-}
-
-const MYSQL: [Spelling; 3] = [
-    spelling(Kind::Mariadb, "", Form::With("-MariaDB")),
-    spelling(Kind::Percona, "Percona Server (", Form::After("\0MySQL ")),
-    spelling(Kind::Mysql, "", Form::After("\0MySQL ")),
-];
-const POSTGRES: [Spelling; 1] = [spelling(
-    Kind::Postgres,
-    "",
-    Form::After("postgres (PostgreSQL) "),
-)];
-const REDIS: [Spelling; 3] = [
-    spelling(Kind::Valkey, "Valkey", Form::Alone((7, 99), true)),
-    spelling(Kind::Keydb, "KeyDB", Form::Alone((5, 99), true)),
-    spelling(Kind::Redis, "", Form::Alone((2, 99), true)),
-];
-const MEMCACHED: [Spelling; 1] = [spelling(Kind::Memcached, "", Form::After("memcached "))];
-const PGBOUNCER: [Spelling; 1] = [spelling(Kind::Pgbouncer, "", Form::After("PgBouncer "))];
-const PHP_FPM: [Spelling; 1] = [spelling(
-    Kind::PhpFpm,
-    "",
-    Form::After("X-Powered-By: PHP/"),
-)];
-const UWSGI: [Spelling; 1] = [spelling(Kind::Uwsgi, "", Form::Alone((2, 2), false))];
-/// Go writes the versions of the modules that a program was built from into it.
-const FERRETDB: [Spelling; 2] = [
-    spelling(
-        Kind::Ferretdb,
-        "",
-        Form::After("\tgithub.com/FerretDB/FerretDB\tv"),
-    ),
-    spelling(
-        Kind::Ferretdb,
-        "",
-        Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv"),
-    ),
-];
-
-/// The spellings of a kind, and of those that look like it, in the order in which they count. A kind without any is
-/// known from its package.
-fn spellings(kind: Kind) -> &'static [Spelling] {
-    match kind {
-        Kind::Mariadb | Kind::Mysql | Kind::Percona => &MYSQL,
-        Kind::Postgres => &POSTGRES,
-        Kind::Redis | Kind::Valkey | Kind::Keydb => &REDIS,
-        Kind::Memcached => &MEMCACHED,
-        Kind::Pgbouncer => &PGBOUNCER,
-        Kind::PhpFpm => &PHP_FPM,
-        Kind::Uwsgi => &UWSGI,
-        Kind::Ferretdb => &FERRETDB,
-        Kind::Dragonfly | Kind::Mongodb | Kind::Proxysql | Kind::Http | Kind::Echo => &[],
-    }
-}
-
 /// The kind that a program with these constants is, and its version. A `mysqld` may be MariaDB's or Percona's, a
 /// `redis-server` Valkey's.
 pub(super) fn found_in(kind: Kind, constants: &[u8]) -> (Kind, Option<String>) {
-    for spelling in spellings(kind) {
+    for spelling in kind.facts().spellings {
         let is_marked = memmem::find(constants, spelling.mark.as_bytes()).is_some();
         if !is_marked {
             continue;

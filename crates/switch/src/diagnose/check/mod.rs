@@ -277,7 +277,7 @@ fn no_socket(server: Option<&Server>, address: &Address) -> Point {
 
 /// With what prints the lines, or writes them, where a socket is made by these.
 fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
-    let mut how = looptax_host::discover::how_to_add_a_socket(kind).to_owned();
+    let mut how = kind.facts().how_to_add_a_socket.to_owned();
     if socket_of::is_made_by_lines(kind) {
         let host = address.host.as_deref().unwrap_or("localhost");
         let scheme = match kind {
@@ -319,7 +319,7 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
     );
     Some(check::backlog(
         burst,
-        looptax_host::discover::how_to_raise_the_backlog(server.kind),
+        server.kind.facts().how_to_raise_the_backlog,
         &how,
     ))
 }

@@ -142,8 +142,10 @@ fn asked(target: &Target, baseline: &str, arm: &str) -> Option<(Option<String>, 
     }
     let hops = (socket.second_hop()?, tcp.second_hop()?);
     let is_second = hops == (Arm::Unix, Arm::Tcp) && socket.is_unix() == tcp.is_unix();
-    let is_bouncer = kind.as_deref() == Some(Kind::Pgbouncer.name());
-    (is_second && is_bouncer).then(|| (Some(Kind::Postgres.name().to_owned()), kind))
+    let mut kinds = Kind::ALL.into_iter();
+    let pooler = kinds.find(|it| Some(it.name()) == kind.as_deref())?;
+    let behind = pooler.facts().pools?;
+    is_second.then(|| (Some(behind.name().to_owned()), kind))
 }
 
 /// A time of a record, to the minute and in this machine's zone.

@@ -4,7 +4,7 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
-use looptax_host::discover::{Place, Survey, how_to_add_a_socket};
+use looptax_host::discover::{Place, Survey};
 use looptax_model::dsn::Kind;
 
 /// How a server that listens on TCP alone gets a socket.
@@ -15,7 +15,7 @@ pub(super) fn how(server_idx: usize, survey: &Survey) -> String {
         Place::Path { .. } | Place::Abstract(_) => None,
     });
     let before = before(server_idx, survey);
-    let own = how_to_add_a_socket(server.kind);
+    let own = server.kind.facts().how_to_add_a_socket;
     let spelled = at.and_then(|at| spelled(server.kind, &server.name, at, before));
     spelled.map_or_else(|| own.to_owned(), |it| format!("{own}; {it}"))
 }

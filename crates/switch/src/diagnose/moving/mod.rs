@@ -5,13 +5,13 @@
 //! knowing who logs in, `known` finds the connections that the program's arguments and environment name and
 //! tries them. The result is plain data for `looptax_redirect`; `words` is what a person sees of it.
 
-mod bouncer;
 mod candidate;
 mod container;
 mod given;
 mod known;
 mod obstacles;
 mod pairs;
+mod pooler;
 mod shared;
 mod wanted;
 pub mod words;
@@ -116,7 +116,7 @@ fn settle(
         Verdict::Unknown => {}
     }
     pair.stays = obstacles::of_port(pair, server);
-    let has_rules = matches!(server.kind, Kind::Postgres | Kind::Pgbouncer);
+    let has_rules = server.kind == Kind::Postgres || server.kind.facts().logins.is_some();
     if pair.stays.is_some() || !(has_rules || pair.checked.is_empty()) {
         return;
     }

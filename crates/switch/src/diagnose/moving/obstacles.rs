@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use looptax_advise::check::{Hba, Origin};
 use looptax_host::discover::Server;
-use looptax_model::dsn::Kind;
+use looptax_model::dsn::{Kind, Protocol};
 use looptax_redirect::Demand;
 
-use super::bouncer;
 use super::candidate::Candidate;
+use super::pooler;
 use crate::diagnose::check::hba_file;
 
 /// More than a list of hosts has.
@@ -63,9 +63,9 @@ const OF_MYSQL: &[Said] = &[
 
 /// What keeps a process with such arguments or such an environment on TCP.
 pub(super) fn demands(kind: Kind) -> Vec<Demand> {
-    let all = match kind {
-        Kind::Postgres | Kind::Pgbouncer => OF_POSTGRES,
-        Kind::Mysql | Kind::Mariadb | Kind::Percona | Kind::Proxysql => OF_MYSQL,
+    let all = match kind.protocol() {
+        Some(Protocol::Postgres) => OF_POSTGRES,
+        Some(Protocol::Mysql) => OF_MYSQL,
         _ => &[],
     };
     let demand = |(words, harmless): &Said| Demand {
@@ -77,12 +77,8 @@ pub(super) fn demands(kind: Kind) -> Vec<Demand> {
 
 /// Whether the port speaks what the socket speaks.
 pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
-    let is_redis = matches!(
-        server.kind,
-        Kind::Redis | Kind::Valkey | Kind::Keydb | Kind::Dragonfly
-    );
     let first = *pair.from.first()?;
-    if !is_redis {
+    if server.kind.protocol() != Some(Protocol::Redis) {
         return None;
     }
     match first_answer(first).as_ref() {
@@ -135,12 +131,10 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
         },
         Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
         Kind::Postgres => rules(pair, server, is_direct),
-        Kind::Pgbouncer => match bouncer::difference(&server.process) {
-            Some(why) => gets_more(why),
-            None => Logins::Same(None),
-        },
-        // Whom these let in does not depend on where somebody comes from.
-        _ => Logins::Same(None),
+        // The other kinds let in the same accounts over each transport.
+        kind => { kind.facts().logins.as_ref() }
+            .and_then(|setting| pooler::difference(setting, &server.process))
+            .map_or(Logins::Same(None), gets_more),
     }
 }
 

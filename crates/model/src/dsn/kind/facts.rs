@@ -1,0 +1,129 @@
+//! The form of the facts of one kind of server.
+//!
+//! Each family of servers has a file beside this one with the facts of its kinds. The rooms ask them instead of
+//! naming kinds.
+
+use super::variants::{Kind, Protocol};
+use crate::dsn::Arm;
+
+/// The facts of a kind of server.
+#[derive(Debug)]
+pub struct Facts {
+    /// The word for it in commands, tables and records: `mariadb`.
+    pub name: &'static str,
+    /// Its name as people write it: `MariaDB`.
+    pub title: &'static str,
+    /// The protocol of its clients; `None` if looptax does not speak it.
+    pub protocol: Option<Protocol>,
+    /// The names of its program. Another kind may have a program of the same name: its version decides.
+    pub programs: &'static [&'static str],
+    /// A pooler: the kind of server behind it. Clients' connections end at the pooler.
+    pub pools: Option<Kind>,
+    /// A pooler whose rules for logins may depend on the transport: the setting that decides.
+    pub logins: Option<LoginSetting>,
+    /// Where it listens without configuration.
+    pub usual: Usual,
+    /// How its program spells its version, and how similar programs do, in the order in which they count. A kind
+    /// without any is known from its package.
+    pub spellings: &'static [Spelling],
+    /// How to lengthen its queue of connections.
+    pub how_to_raise_the_backlog: &'static str,
+    /// What to set so that it has a socket, and what that takes.
+    pub how_to_add_a_socket: &'static str,
+    /// `None` if looptax cannot start a private one.
+    pub private: Option<Private>,
+}
+
+/// The setting of a pooler that decides whether logins end alike over a socket and over TCP.
+#[derive(Debug)]
+pub struct LoginSetting {
+    /// The file that it reads if its command line names none; empty if the command line has to.
+    pub file: &'static str,
+    /// The option before the file; empty if the file is the last word.
+    pub option: &'static str,
+    pub name: &'static str,
+    /// Its value if the file has none.
+    pub usual: &'static str,
+    /// The values with which logins end alike.
+    pub same: &'static [&'static str],
+    /// The start of a line that reads another file.
+    pub include: &'static str,
+}
+
+/// How looptax starts a private server of a kind, on a Debian-like system.
+#[derive(Debug)]
+pub struct Private {
+    /// The file names of its program, the likeliest first; none if looptax itself is the server.
+    pub programs: &'static [&'static str],
+    /// Whether a program that prints this for `--version` is of this kind: a `mysqld` may be a link to MariaDB's server
+    /// and a `redis-server` one to Valkey's.
+    pub prints: fn(&str) -> bool,
+    /// The Debian package with the program.
+    pub package: Option<&'static str>,
+    /// System accounts to run it as if looptax is root, the best first.
+    pub accounts: &'static [&'static str],
+    /// Whether it is measured without being named: databases, and echo for the transport.
+    pub is_usual: bool,
+    /// The arms that it does not have, with the reasons.
+    pub lacks: &'static [(Arm, &'static str)],
+}
+
+/// Ports and sockets that servers use unless they are configured otherwise. Kinds may have them in common.
+#[derive(Debug)]
+pub struct Usual {
+    /// The first is the port of the clients; the others are for other protocols of the server.
+    pub ports: &'static [u16],
+    /// The first letters of the names of sockets.
+    pub names: &'static [&'static str],
+    /// For a person who sees only the endpoint.
+    pub words: &'static str,
+}
+
+impl Usual {
+    /// No usual place.
+    pub(super) const NOWHERE: Self = Self {
+        ports: &[],
+        names: &[],
+        words: "",
+    };
+}
+
+/// A way to spell a version among the constants of a program.
+#[derive(Debug)]
+pub struct Spelling {
+    /// The kind that a program with this spelling is.
+    pub kind: Kind,
+    /// Words that the program also has, which tell similar programs apart; empty if there are none.
+    pub mark: &'static str,
+    pub form: Form,
+}
+
+#[derive(Debug)]
+pub enum Form {
+    /// Directly after these words.
+    After(&'static str),
+    /// A constant that has these words behind its digits.
+    With(&'static str),
+    /// A constant of three numbers only, of which the first is between the two. The highest counts; if the flag is set,
+    /// the highest that is also found with a build's number behind it.
+    Alone((u32, u32), bool),
+}
+
+impl Spelling {
+    pub(super) const fn new(kind: Kind, mark: &'static str, form: Form) -> Self {
+        Self { kind, mark, form }
+    }
+}
+
+/// Why a private server without TLS on its socket does not have the arm `tls-unix`.
+pub(super) const TLS_UNIX: (Arm, &str) = (
+    Arm::TlsUnix,
+    "it speaks no TLS on its socket; MySQL and MariaDB do",
+);
+/// Why a private server without TLS does not have the arm `tls`.
+pub(super) const TLS: (Arm, &str) = (Arm::Tls, "it speaks no TLS here");
+/// Why a private server that knows only paths does not have the arm `abstract`.
+pub(super) const ABSTRACT: (Arm, &str) = (
+    Arm::Abstract,
+    "it makes a file of that name instead; PostgreSQL and echo can",
+);

@@ -1,0 +1,200 @@
+//! The kinds of server that looptax knows, and the facts of each.
+//!
+//! A kind is a variant of [`Kind`], its place in the two lists below, and its facts in the file of its family.
+//! Facts are data only. What a room does with them stays in that room.
+
+mod facts;
+mod mysql;
+mod postgres;
+mod protocol;
+mod redis;
+mod stores;
+mod variants;
+mod web;
+
+use std::fmt;
+
+pub use facts::{Facts, Form, LoginSetting, Private, Spelling, Usual};
+pub use variants::{Kind, Protocol};
+
+/// PHP-FPM's name, which a version follows in packages that may stand beside each other: `php-fpm8.2`.
+const PHP_FPM: &str = "php-fpm";
+
+impl Kind {
+    /// All of them, in the order in which they are listed to people.
+    pub const ALL: [Self; 17] = [
+        Self::Mariadb,
+        Self::Mysql,
+        Self::Percona,
+        Self::Postgres,
+        Self::Redis,
+        Self::Valkey,
+        Self::Keydb,
+        Self::Dragonfly,
+        Self::Memcached,
+        Self::Mongodb,
+        Self::Ferretdb,
+        Self::Pgbouncer,
+        Self::Proxysql,
+        Self::PhpFpm,
+        Self::Uwsgi,
+        Self::Http,
+        Self::Echo,
+    ];
+
+    /// All facts of it.
+    pub const fn facts(self) -> &'static Facts {
+        match self {
+            Self::Mariadb => &mysql::MARIADB,
+            Self::Mysql => &mysql::MYSQL,
+            Self::Percona => &mysql::PERCONA,
+            Self::Postgres => &postgres::POSTGRES,
+            Self::Redis => &redis::REDIS,
+            Self::Valkey => &redis::VALKEY,
+            Self::Keydb => &redis::KEYDB,
+            Self::Dragonfly => &redis::DRAGONFLY,
+            Self::Memcached => &stores::MEMCACHED,
+            Self::Mongodb => &stores::MONGODB,
+            Self::Ferretdb => &stores::FERRETDB,
+            Self::Pgbouncer => &postgres::PGBOUNCER,
+            Self::Proxysql => &mysql::PROXYSQL,
+            Self::PhpFpm => &web::PHP_FPM,
+            Self::Uwsgi => &web::UWSGI,
+            Self::Http => &web::HTTP,
+            Self::Echo => &web::ECHO,
+        }
+    }
+
+    /// The word for it in commands, tables and records: `mariadb`.
+    pub const fn name(self) -> &'static str {
+        self.facts().name
+    }
+
+    /// The kind that a program of this name is, until its version says more.
+    pub fn of_program(name: &str) -> Option<Self> {
+        let is_version = |it: &str| it.bytes().all(|byte| byte == b'.' || byte.is_ascii_digit());
+        if name.strip_prefix(PHP_FPM).is_some_and(is_version) {
+            return Some(Self::PhpFpm);
+        }
+        let mut kinds = Self::ALL.into_iter();
+        kinds.find(|kind| kind.facts().programs.contains(&name))
+    }
+
+    /// What its clients speak with it; `None` where looptax does not.
+    pub const fn protocol(self) -> Option<Protocol> {
+        self.facts().protocol
+    }
+
+    /// The port that goes without saying in an application's settings; 0 where there is none.
+    pub const fn port(self) -> u16 {
+        match self.protocol() {
+            Some(protocol) => protocol.port(),
+            None => 0,
+        }
+    }
+
+    /// Whether its clients' connections end here while it has its own to another server.
+    pub const fn is_pooler(self) -> bool {
+        self.facts().pools.is_some()
+    }
+
+    /// Whether it is measured without being named.
+    pub fn is_usual(self) -> bool {
+        let private = self.facts().private.as_ref();
+        private.is_some_and(|it| it.is_usual)
+    }
+
+    /// The kinds of which looptax can start a private server.
+    pub fn startable() -> impl Iterator<Item = Self> {
+        let kinds = Self::ALL.into_iter();
+        kinds.filter(|kind| kind.facts().private.is_some())
+    }
+}
+
+impl fmt::Display for Kind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn servers_are_known_by_their_programs() {
+        assert_eq!(Kind::of_program("mysqld"), Some(Kind::Mysql));
+        assert_eq!(Kind::of_program("redis-cli"), None);
+    }
+
+    #[test]
+    fn php_fpm_is_known_with_and_without_its_version() {
+        for name in ["php-fpm", "php-fpm8.2", "php-fpm7.4", "php-fpm82"] {
+            assert_eq!(Kind::of_program(name), Some(Kind::PhpFpm), "{name}");
+        }
+        for name in ["php", "php8.2", "php-fpm-exporter", "my-php-fpm"] {
+            assert_eq!(Kind::of_program(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn each_kind_is_in_the_list_and_read_from_its_name() {
+        let mut all = Kind::ALL.to_vec();
+        all.dedup();
+        assert!(all.is_sorted(), "in the order of the variants");
+        for kind in all {
+            let name = format!("\"{kind}\"");
+            assert_eq!(serde_json::from_str::<Kind>(&name).unwrap(), kind);
+        }
+    }
+
+    #[track_caller]
+    fn check(text: &str, expected: Kind) {
+        for kind in Kind::startable() {
+            let private = kind.facts().private.as_ref().unwrap();
+            let is_it = !private.programs.is_empty() && (private.prints)(text);
+            assert_eq!(is_it, kind == expected, "{kind}: {text}");
+        }
+    }
+
+    #[test]
+    fn tells_the_look_alikes_apart_by_their_version() {
+        check(
+            "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64",
+            Kind::Mariadb,
+        );
+        check(
+            "/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
+            Kind::Mysql,
+        );
+        check(
+            "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)",
+            Kind::Postgres,
+        );
+        check(
+            "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
+            Kind::Redis,
+        );
+        check(
+            "Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
+            Kind::Valkey,
+        );
+        check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
+        check("PgBouncer 1.18.0\nlibevent 2.1.12-stable", Kind::Pgbouncer);
+        check(
+            "version: v1.24.2\ncommit: unknown\nbranch: unknown\ndirty: false\npackage: unknown\ndebugBuild: false\n",
+            Kind::Ferretdb,
+        );
+        check("memcached 1.6.18\n", Kind::Memcached);
+        check("memcached 1.10.0", Kind::Memcached);
+    }
+
+    #[test]
+    fn a_memcached_that_does_not_name_its_threads_is_none() {
+        let memcached = Kind::Memcached.facts().private.as_ref().unwrap();
+        for version in ["1.6.14", "1.5.22", "0.9", ""] {
+            let text = format!("memcached {version}\n");
+            assert!(!(memcached.prints)(&text), "{text}");
+        }
+    }
+}

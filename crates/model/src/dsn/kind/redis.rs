@@ -1,0 +1,76 @@
+//! Redis and its relatives.
+//!
+//! Facts only.
+
+use super::facts::{ABSTRACT, Facts, Form, Private, Spelling, TLS_UNIX, Usual};
+use super::variants::{Kind, Protocol};
+
+pub(super) const REDIS: Facts = Facts {
+    name: "redis",
+    title: "Redis",
+    // The second is the same file as the server on Debian.
+    programs: &["redis-server", "redis-check-rdb"],
+    private: Some(Private {
+        programs: &["redis-server"],
+        prints: |text| text.contains("Redis server"),
+        package: Some("redis-server"),
+        accounts: &["redis", "nobody"],
+        is_usual: true,
+        lacks: &[ABSTRACT, TLS_UNIX],
+    }),
+    ..FAMILY
+};
+
+pub(super) const VALKEY: Facts = Facts {
+    name: "valkey",
+    title: "Valkey",
+    programs: &["valkey-server", "valkey-check-rdb"],
+    private: Some(Private {
+        programs: &["valkey-server"],
+        prints: |text| text.contains("Valkey server"),
+        package: Some("valkey-server"),
+        accounts: &["valkey", "nobody"],
+        is_usual: true,
+        lacks: &[ABSTRACT, TLS_UNIX],
+    }),
+    ..FAMILY
+};
+
+pub(super) const KEYDB: Facts = Facts {
+    name: "keydb",
+    title: "KeyDB",
+    programs: &["keydb-server"],
+    ..FAMILY
+};
+
+pub(super) const DRAGONFLY: Facts = Facts {
+    name: "dragonfly",
+    title: "Dragonfly",
+    programs: &["dragonfly"],
+    spellings: &[],
+    how_to_raise_the_backlog: "raise its backlog",
+    how_to_add_a_socket: "start it with `--unixsocket PATH`; TCP stays",
+    ..FAMILY
+};
+
+const FAMILY: Facts = Facts {
+    name: "",
+    title: "",
+    protocol: Some(Protocol::Redis),
+    programs: &[],
+    pools: None,
+    logins: None,
+    usual: Usual {
+        ports: &[6379],
+        names: &["redis", "valkey", "keydb", "dragonfly"],
+        words: "redis or valkey",
+    },
+    spellings: &[
+        Spelling::new(Kind::Valkey, "Valkey", Form::Alone((7, 99), true)),
+        Spelling::new(Kind::Keydb, "KeyDB", Form::Alone((5, 99), true)),
+        Spelling::new(Kind::Redis, "", Form::Alone((2, 99), true)),
+    ],
+    how_to_raise_the_backlog: "set `tcp-backlog` (sockets have it too)",
+    how_to_add_a_socket: "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and `unixsocketperm 770` into its configuration and restart it: it opens no socket while it runs; TCP stays",
+    private: None,
+};

@@ -1,0 +1,122 @@
+//! memcached and the stores of documents.
+//!
+//! Facts only.
+
+use super::facts::{Facts, Form, Private, Spelling, TLS, TLS_UNIX, Usual};
+use super::variants::{Kind, Protocol};
+use crate::dsn::Arm;
+
+/// The first version of memcached that names its threads, without which none could be pinned.
+const MEMCACHED_LEAST: [u32; 3] = [1, 6, 18];
+
+pub(super) const MEMCACHED: Facts = Facts {
+    name: "memcached",
+    title: "memcached",
+    protocol: Some(Protocol::Memcached),
+    programs: &["memcached"],
+    pools: None,
+    logins: None,
+    usual: Usual {
+        ports: &[11_211],
+        names: &["memcached"],
+        words: "memcached",
+    },
+    spellings: &[Spelling::new(
+        Kind::Memcached,
+        "",
+        Form::After("memcached "),
+    )],
+    how_to_raise_the_backlog: "set `-b`",
+    how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second one",
+    private: Some(Private {
+        programs: &["memcached"],
+        prints: |text| {
+            let version = text.strip_prefix("memcached ");
+            version.is_some_and(|version| numbers(version) >= MEMCACHED_LEAST)
+        },
+        package: Some("memcached"),
+        accounts: &["memcache", "memcached", "nobody"],
+        is_usual: true,
+        lacks: &[
+            (Arm::Abstract, "memcached has no abstract socket"),
+            TLS_UNIX,
+            (
+                Arm::Proxy,
+                "memcached knows its clients by their addresses alone, and sees the proxy's: nothing could be proved",
+            ),
+            TLS,
+        ],
+    }),
+};
+
+pub(super) const MONGODB: Facts = Facts {
+    name: "mongodb",
+    title: "MongoDB",
+    programs: &["mongod"],
+    ..DOCUMENTS
+};
+
+const ONE_ADDRESS: &str = "FerretDB listens on one address and one path";
+
+pub(super) const FERRETDB: Facts = Facts {
+    name: "ferretdb",
+    title: "FerretDB",
+    programs: &["ferretdb"],
+    // Go writes the versions of the modules that a program was built from into it.
+    spellings: &[
+        Spelling::new(
+            Kind::Ferretdb,
+            "",
+            Form::After("\tgithub.com/FerretDB/FerretDB\tv"),
+        ),
+        Spelling::new(
+            Kind::Ferretdb,
+            "",
+            Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv"),
+        ),
+    ],
+    how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it takes, and restart it",
+    how_to_add_a_socket: "start it with `--listen-unix PATH`; TCP stays",
+    private: Some(Private {
+        programs: &["ferretdb"],
+        // Its second edition needs a PostgreSQL with an extension behind it.
+        prints: |text| text.starts_with("version: v1.") && text.contains("debugBuild:"),
+        package: None,
+        accounts: &["ferretdb", "mongodb", "nobody"],
+        is_usual: false,
+        lacks: &[
+            (Arm::Abstract, ONE_ADDRESS),
+            (Arm::Tcp6, ONE_ADDRESS),
+            (Arm::Bridge, ONE_ADDRESS),
+            (Arm::Nat, ONE_ADDRESS),
+            (Arm::Proxy, ONE_ADDRESS),
+            TLS_UNIX,
+            TLS,
+        ],
+    }),
+    ..DOCUMENTS
+};
+
+const DOCUMENTS: Facts = Facts {
+    name: "",
+    title: "",
+    protocol: Some(Protocol::Mongodb),
+    programs: &[],
+    pools: None,
+    logins: None,
+    usual: Usual {
+        ports: &[27_017],
+        names: &["mongodb-", "ferretdb"],
+        words: "mongodb or ferretdb",
+    },
+    spellings: &[],
+    how_to_raise_the_backlog: "raise its backlog",
+    how_to_add_a_socket: "set `net.unixDomainSocket.enabled` (and `filePermissions`) and restart",
+    private: None,
+};
+
+/// The first three numbers of `1.6.18-beta`; 0 for each that is missing.
+fn numbers(version: &str) -> [u32; 3] {
+    let mut parts = version.trim().split(|part: char| !part.is_ascii_digit());
+    [(); 3].map(|()| parts.next().and_then(|part| part.parse().ok()).unwrap_or(0))
+}

@@ -1,0 +1,62 @@
+//! The names of the kinds of server, and of the protocols.
+//!
+//! `mod.rs` gives each kind its facts. A kind that is added here makes the compiler list the places that decide by kind.
+
+use serde::Deserialize;
+
+/// A kind of server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Kind {
+    Mariadb,
+    /// MySQL of Oracle.
+    Mysql,
+    /// Percona Server.
+    Percona,
+    /// PostgreSQL.
+    Postgres,
+    Redis,
+    Valkey,
+    /// `KeyDB`.
+    Keydb,
+    Dragonfly,
+    Memcached,
+    /// `MongoDB`.
+    Mongodb,
+    /// `FerretDB`, which speaks `MongoDB`'s protocol.
+    Ferretdb,
+    /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
+    Pgbouncer,
+    /// `ProxySQL`, likewise for MySQL.
+    Proxysql,
+    /// `PHP-FPM`, which runs PHP for a web server.
+    #[serde(rename = "php-fpm")]
+    PhpFpm,
+    /// uWSGI in its own protocol, which looptax does not speak.
+    Uwsgi,
+    /// An application that answers HTTP behind a web server; private: looptax itself.
+    Http,
+    /// The built-in echo server: looptax itself.
+    Echo,
+}
+
+/// A wire protocol that looptax speaks, and the family of servers that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Protocol {
+    /// MySQL, MariaDB, Percona.
+    Mysql,
+    /// PostgreSQL, `PgBouncer`.
+    Postgres,
+    /// Redis, Valkey, `KeyDB`, Dragonfly.
+    Redis,
+    Memcached,
+    /// `MongoDB`, `FerretDB`.
+    Mongodb,
+    /// PHP-FPM's.
+    Fastcgi,
+    /// HTTP/1.1, without TLS.
+    Http,
+    /// The built-in echo server's.
+    Echo,
+}

@@ -1,0 +1,104 @@
+//! How a pooler authenticates: the same over its socket as over its port, or by rules for each.
+//!
+//! Reads its configuration; which setting decides is a fact of its kind. Called by `obstacles`.
+//!
+//! # Source
+//! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.
+
+use std::path::{Path, PathBuf};
+
+use looptax_host::discover::Process;
+use looptax_host::kernel;
+use looptax_model::dsn::LoginSetting;
+
+/// More than any configuration that people wrote.
+const MOST_BYTES: u64 = 1 << 20;
+
+/// Why a login over the socket may end otherwise than over TCP.
+pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
+    let Some(text) = configuration(setting, process) else {
+        return Some(
+            "its configuration, which may treat sockets otherwise, cannot be read".to_owned(),
+        );
+    };
+    match value(setting, &text) {
+        None => Some(
+            "its configuration includes others, one of which may treat sockets otherwise"
+                .to_owned(),
+        ),
+        Some(value) if setting.same.contains(&&*value) => None,
+        Some(value) => Some(format!(
+            "its configuration says `{} = {value}`, which may end otherwise over the socket",
+            setting.name
+        )),
+    }
+}
+
+/// What it was started with. A relative path is taken from its folder, unless that is `/`, where it goes when it leaves
+/// the one that it was started in.
+fn configuration(setting: &LoginSetting, process: &Process) -> Option<String> {
+    let path = PathBuf::from(file(setting, process.arguments())?);
+    let path = if path.is_absolute() {
+        path
+    } else {
+        let folder = kernel::link(process.file("cwd")).ok()?;
+        (folder != Path::new("/")).then(|| folder.join(path))?
+    };
+    let bytes = process.view().ok()?.read(&path, MOST_BYTES).ok()?;
+    String::from_utf8(bytes).ok()
+}
+
+/// The file that the command line names, or the usual one.
+fn file(setting: &LoginSetting, mut words: Vec<String>) -> Option<String> {
+    if setting.option.is_empty() {
+        return words.pop();
+    }
+    let mut words = words.into_iter();
+    words.find(|word| word == setting.option);
+    let usual = Some(setting.file.to_owned()).filter(|it| !it.is_empty());
+    words.next().or(usual)
+}
+
+/// The last value in the text, or the usual one; `None` if another file may have it.
+fn value(setting: &LoginSetting, text: &str) -> Option<String> {
+    let mut found = setting.usual.to_owned();
+    for line in text.lines().map(str::trim) {
+        if line.starts_with(setting.include) {
+            return None;
+        }
+        let pair = line
+            .split_once('=')
+            .map(|(name, value)| (name.trim(), value.trim()));
+        if let Some((name, value)) = pair
+            && name.eq_ignore_ascii_case(setting.name)
+        {
+            value.clone_into(&mut found);
+        }
+    }
+    Some(found)
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_model::dsn::Kind;
+
+    use super::*;
+
+    #[track_caller]
+    fn check(kind: Kind, text: &str, expected: Option<&str>) {
+        let setting = kind.facts().logins.as_ref().unwrap();
+        assert_eq!(value(setting, text).as_deref(), expected, "{text}");
+    }
+
+    #[test]
+    fn the_last_method_counts() {
+        let pgbouncer = Kind::Pgbouncer;
+        check(pgbouncer, "[pgbouncer]\n;auth_type = hba\n", Some("md5"));
+        check(
+            pgbouncer,
+            "auth_type=trust\n auth_type = hba \n",
+            Some("hba"),
+        );
+        check(pgbouncer, "%include other.ini\nauth_type = md5", None);
+    }
+}
