@@ -94,7 +94,8 @@ pub trait Origin: Send + Sync {
 pub struct Helper {
     /// Its process id.
     pub pid: u32,
-    /// Whether it is put on the server's cores.
+    /// Whether it is put on the server's cores, with all processes that it has started: a pooler may have one for each
+    /// client.
     pub sits_with_server: bool,
 }
 

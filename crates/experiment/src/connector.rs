@@ -110,7 +110,7 @@ impl<'a> TargetConnector<'a> {
     fn server_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
-        names_second_hop: bool,
+        pair: [Arm; 2],
     ) -> Result<[ServerView; 2], PathError> {
         let ids = |conversations: &[Conversation]| -> Vec<u64> {
             conversations
@@ -120,15 +120,14 @@ impl<'a> TargetConnector<'a> {
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
         if self.target.is_pooled {
-            let listener = self.target.listener();
-            let view = pooled_view(conversations, listener, names_second_hop)?;
-            return Ok([view.clone(), view]);
+            return self.pooled_views(conversations, pair);
         }
         if self.target.processes_per_arm().is_none() {
             let asked = conversations[0][0].server_view(&[&*baseline_ids, &*other_ids].concat());
             let view = match asked {
                 Err(error) if error.is_untold() => {
-                    ServerView::by_kernel(conversations.iter().flatten(), self.target.listener())
+                    let listener = self.target.pid();
+                    ServerView::by_kernel(conversations.iter().flatten(), listener)
                         .ok_or_else(|| error.also_unseen())?
                 }
                 asked => asked?,
@@ -167,6 +166,29 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
+    /// The views of both sides through a pooler, which lead to one server.
+    fn pooled_views(
+        &self,
+        conversations: &mut [Vec<Conversation>; 2],
+        pair: [Arm; 2],
+    ) -> Result<[ServerView; 2], PathError> {
+        let mut facts = conversations.iter().flatten().map(Conversation::facts);
+        let of_socket = facts.find_map(|it| it.peer_pid).or(self.target.pid());
+        let names_second_hop = pair.iter().any(|arm| arm.second_hop().is_some());
+        let [baseline, other] = conversations;
+        let view = |side: &mut [Conversation], arm| {
+            let listener = self.target.arms.pooler(arm).or(of_socket);
+            pooled_view(side, listener, names_second_hop)
+        };
+        let views = [view(baseline, pair[0])?, view(other, pair[1])?];
+        let [one, two] = views.each_ref().map(|it| &it.identity);
+        if one != two {
+            let detail = format!("behind the pooler are `{one}` and `{two}`");
+            return Err(PathError::DifferentServers { detail });
+        }
+        Ok(views)
+    }
+
     /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
     fn meet(
         &mut self,
@@ -193,8 +215,7 @@ impl<'a> TargetConnector<'a> {
             self.others_at_first = self.others_at_first.or(now);
         }
         let pair = self.pairs[contrast_idx];
-        let names_second_hop = pair.iter().any(|arm| arm.second_hop().is_some());
-        let views = self.server_views(&mut conversations, names_second_hop)?;
+        let views = self.server_views(&mut conversations, pair)?;
         Ok(Met {
             conversations,
             views,
@@ -266,26 +287,34 @@ impl<'a> TargetConnector<'a> {
     }
 }
 
-/// Who serves connections through a pooler: the kernel says that it holds their other ends, and the server behind it
-/// which process answers on each, and how that is reached.
+/// Who serves one side's connections through a pooler: the kernel shows that its process `listener` holds their other
+/// ends, and the server behind it tells which process answers on each, and how that is reached.
 fn pooled_view(
-    conversations: &mut [Vec<Conversation>; 2],
+    conversations: &mut [Conversation],
     listener: Option<u32>,
     names_second_hop: bool,
 ) -> Result<ServerView, PathError> {
-    let view = ServerView::by_kernel(conversations.iter().flatten(), listener);
+    let view = ServerView::by_kernel(conversations.iter(), listener);
+    let view = view.filter(|it| listener.is_none() || it.server_pid == listener);
     let mut view = view.ok_or_else(|| PathError::Unseen {
-        endpoint: conversations[0][0].endpoint().to_string(),
+        endpoint: conversations[0].endpoint().to_string(),
     })?;
-    for conversation in conversations.iter_mut().flatten() {
-        let (pid, seen_as) = conversation.backend()?;
+    let mut identity = None;
+    for conversation in conversations {
+        let backend = conversation.backend()?;
+        let known = identity.get_or_insert_with(|| backend.identity.clone());
+        if *known != backend.identity {
+            let detail = format!("behind the pooler are `{known}` and `{}`", backend.identity);
+            return Err(PathError::DifferentServers { detail });
+        }
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
-            client.worker = Some(pid);
+            client.worker = Some(backend.pid);
             // Where no arm names that hop, both arms have the same.
-            client.behind = names_second_hop.then_some(seen_as);
+            client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
+    view.identity = identity.unwrap_or(view.identity);
     Ok(view)
 }
 

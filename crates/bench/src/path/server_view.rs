@@ -21,7 +21,7 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::{ASK, ASK_CONNECTIONS};
 use crate::path::{Conversation, Link, PathError};
 pub use activity::ServerCounts;
-pub use seen::{ClientSeen, SeenAs, ServerView};
+pub use seen::{Backend, ClientSeen, SeenAs, ServerView};
 pub use work::ServerWork;
 
 impl Conversation {
@@ -65,12 +65,13 @@ impl Conversation {
     ///
     /// # Errors
     /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
-    pub fn backend(&mut self) -> Result<(u32, SeenAs), PathError> {
+    pub fn backend(&mut self) -> Result<Backend, PathError> {
         let told = if self.protocol() == Protocol::Postgres {
             self.row(
-                "SELECT pid, host(client_addr), client_port FROM pg_stat_activity WHERE pid = pg_backend_pid()",
+                "SELECT pid, host(client_addr), client_port, pg_postmaster_start_time()::text, current_setting('port') \
+                 FROM pg_stat_activity WHERE pid = pg_backend_pid()",
             )
-            .and_then(postgres_session)
+            .and_then(postgres_backend)
         } else {
             Err(WireError::Unsupported {
                 what: "a backend process".to_owned(),
@@ -256,6 +257,17 @@ fn postgres_identity([started, data, port]: [Option<String>; 3]) -> Result<Strin
     let port: u16 = number(POSTGRES, port)?;
     let data = data.unwrap_or_default();
     Ok(format!("started={started} data={data} port={port}"))
+}
+
+/// A session with its server.
+fn postgres_backend(row: [Option<String>; 5]) -> Result<Backend, WireError> {
+    let [pid, address, client_port, started, port] = row;
+    let (pid, seen_as) = postgres_session([pid, address, client_port])?;
+    Ok(Backend {
+        pid,
+        seen_as,
+        identity: postgres_identity([started, None, port])?,
+    })
 }
 
 /// Process, address and port of a session.

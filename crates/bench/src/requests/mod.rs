@@ -18,11 +18,12 @@ use looptax_model::stats::{Quantile, Side, mean, quantile_of, rate_per_s};
 use crate::budget::{Replanned, WarmedUp, replan};
 use crate::clock::now_ns;
 use crate::connect::{Connector, Helper};
-use crate::cores::{CoreMap, cores_for, pin_process};
+use crate::cores::{CoreMap, cores_for, pin_tree};
 use crate::error::{BenchError, side_name};
 use crate::experiment::{Outcome, run_slices};
 use crate::load::{Command, Load, SliceSpec, ThreadBuffers};
 use crate::plan::Plan;
+use crate::process_tree;
 use crate::progress::Observer;
 use crate::schedule::opposite;
 use crate::server_cpu::ServerMeter;
@@ -69,7 +70,7 @@ struct Running {
     shape: Shape,
     map: CoreMap,
     meters: [ServerMeter; 2],
-    helpers: [Option<u32>; 2],
+    helpers: [Option<Helper>; 2],
     workers: Workers,
     reconnect_ns: u64,
     prime_ns: u64,
@@ -156,7 +157,7 @@ impl SliceSource for Requests<'_> {
             shape,
             map,
             meters,
-            helpers: helpers.map(|it| Some(it?.pid)),
+            helpers,
             workers,
             reconnect_ns,
             prime_ns: 0,
@@ -271,7 +272,7 @@ fn pin_helpers(
         .flatten()
         .filter(|it| it.sits_with_server);
     for helper in with_server {
-        pin_process(helper.pid, core, cores).map_err(|source| BenchError::Machine {
+        pin_tree(helper.pid, core, cores).map_err(|source| BenchError::Machine {
             action: "pin a helper's threads",
             source,
         })?;
@@ -279,9 +280,16 @@ fn pin_helpers(
     Ok(())
 }
 
-/// CPU of a process that helps one side's client; 0 where there is none.
-fn helper_cpu_ns(pid: Option<u32>) -> u64 {
-    pid.and_then(process_cpu_ns).unwrap_or(0)
+/// CPU of a process that helps one side's client; 0 without one.
+fn helper_cpu_ns(helper: Option<Helper>) -> u64 {
+    let cpu_ns = helper.and_then(|it| {
+        if it.sits_with_server {
+            process_tree::cpu_ns(it.pid)
+        } else {
+            process_cpu_ns(it.pid)
+        }
+    });
+    cpu_ns.unwrap_or(0)
 }
 
 fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {

@@ -19,6 +19,7 @@ use looptax_model::failure::{Explain, Failure};
 use super::Machine;
 use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
+use crate::servers::pooler::of_hop;
 
 /// What a target's arms need beside plain connections of this process.
 #[derive(Default)]
@@ -27,8 +28,8 @@ pub(crate) struct TargetArms {
     hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
     proxies: Vec<Proxy>,
-    /// The process that all connections go through, where there is one.
-    pub pooler_pid: Option<u32>,
+    /// The processes of a pooler that connections go through.
+    pub pooler_pids: Vec<u32>,
     pub tls: Option<TlsClient>,
 }
 
@@ -186,9 +187,14 @@ impl TargetArms {
         }
         let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy);
         Some(Helper {
-            pid: self.pooler_pid.or(proxy.map(|it| it.pid))?,
+            pid: self.pooler(arm).or(proxy.map(|it| it.pid))?,
             sits_with_server: true,
         })
+    }
+
+    /// The pooler that an arm goes through.
+    pub(crate) fn pooler(&self, arm: Arm) -> Option<u32> {
+        of_hop(arm, &self.pooler_pids).first().copied()
     }
 
     /// What the port proxies relay now, for an arm that goes through them.

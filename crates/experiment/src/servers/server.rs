@@ -12,8 +12,8 @@ use looptax_model::dsn::{Kind, Protocol};
 use looptax_wire::Login;
 
 use crate::servers::child::{ChildGuard, DROP_GRACE, Waited, end_child};
-use crate::servers::engine::{self, Launch, Ports, Site};
-use crate::servers::pooler::{self, Behind, PoolMode};
+use crate::servers::engine::{self, Behind, Engine, Launch, Ports, Site};
+use crate::servers::pooler::PoolMode;
 use crate::servers::process::Process;
 use crate::servers::publish::{self, Published};
 use crate::servers::scratch::Scratch;
@@ -51,6 +51,13 @@ pub struct Config {
     pub listening: Listening,
     /// How a pooler pools.
     pub pool_mode: PoolMode,
+}
+
+impl Config {
+    /// Connections that it must take, ours for control included.
+    fn n_connections(&self) -> u32 {
+        self.max_connections.saturating_add(N_CONTROL_CONNECTIONS)
+    }
 }
 
 /// Further ways to a private server.
@@ -105,9 +112,8 @@ pub struct PrivateServer {
     pub settings: Vec<(String, String)>,
     /// Companions first, so that they end first.
     running: Vec<(Child, Process)>,
-    /// The pooler's process, where there is one: then `socket` and `tcp` are its own, and `pid` is the server's
-    /// behind it.
-    pub pooler_pid: Option<u32>,
+    /// The processes of a pooler: then `socket` and `tcp` are those of the first, and `pid` is the server's behind it.
+    pub pooler_pids: Vec<u32>,
     /// What each of them is to the server: `port proxy`.
     companions: Vec<&'static str>,
     is_stopped: bool,
@@ -129,39 +135,32 @@ impl PrivateServer {
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
-        let engine = engine::of(protocol);
-        // A pooler is started beside the server that it pools.
-        let is_pooled = kind == Kind::Pgbouncer;
-        let behind = if is_pooled { Kind::Postgres } else { kind };
+        // A pooler is started beside the server that it pools, and both are one server to their clients.
+        let behind = kind.facts().pools.unwrap_or(kind);
+        let engine = engine_of(behind);
         let (binary, version) = program_of(config, behind)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
         let login = Login {
             database: (engine.place)(&scratch),
-            ..new_login(protocol)?
+            ..new_login(engine)?
         };
         let site = Site {
             kind: behind,
+            engine,
             protocol,
             binary,
             scratch: &scratch,
             login: login.clone(),
-            // A pooler has a pool for each of its two databases.
-            n_connections: config
-                .max_connections
-                .saturating_add(N_CONTROL_CONNECTIONS)
-                .saturating_mul(1 + u32::from(is_pooled)),
+            // A pooler has a pool for each of the two ways behind it.
+            n_connections: config.n_connections() * (1 + u32::from(kind.is_pooler())),
             n_rows: config.rows,
             listening: config.listening.clone(),
+            behind: None,
         };
         let authority = { site.listening.has_tls }
             .then(|| certificate::write(&scratch))
             .transpose()?;
-        for program in (engine.prepare)(&site)? {
-            run_to_end(&site, &program)?;
-        }
-        let launched: Vec<Running> = (0..engine.n_instances)
-            .map(|idx| launch_on_a_free_port(&site, idx))
-            .collect::<Result<_, _>>()?;
+        let launched = launch_all(&site)?;
         for name in engine.spent_files {
             scratch.remove_file(name)?;
         }
@@ -181,11 +180,11 @@ impl PrivateServer {
             settings,
             running,
             companions: Vec::new(),
-            pooler_pid: None,
+            pooler_pids: Vec::new(),
             is_stopped: false,
             scratch,
         };
-        if is_pooled {
+        if kind.is_pooler() {
             return server.pooled(config);
         }
         Ok(server)
@@ -193,24 +192,40 @@ impl PrivateServer {
 
     /// The same behind a pooler, which clients then know as the server.
     fn pooled(mut self, config: &Config) -> Result<Self, ServerError> {
-        let behind = Behind {
-            mode: config.pool_mode,
-            socket: &self.socket,
-            tcp: self.tcp,
-            login: &self.login,
-            n_connections: config.max_connections + N_CONTROL_CONNECTIONS,
+        let (binary, version) = program_of(config, config.kind)?;
+        let site = Site {
+            kind: config.kind,
+            engine: engine_of(config.kind),
+            protocol: self.protocol,
+            binary,
+            scratch: &self.scratch,
+            login: self.login.clone(),
+            n_connections: config.n_connections(),
+            n_rows: config.rows,
+            listening: Listening::default(),
+            behind: Some(Behind {
+                mode: config.pool_mode,
+                socket: self.socket.clone(),
+                tcp: self.tcp,
+            }),
         };
-        let pooler = pooler::start(&behind, &self.scratch, free_address)?;
-        self.settings.extend(pooler.settings);
-        let version = std::mem::replace(&mut self.version, pooler.version);
-        self.settings.push(("postgres".to_owned(), version));
-        self.kind = Kind::Pgbouncer;
-        self.socket.clone_from(&pooler.socket);
-        self.tcp = pooler.tcp;
-        self.instances[0].socket = Some(pooler.socket);
-        self.instances[0].tcp = Some(pooler.tcp);
-        self.pooler_pid = Some(pooler.child.1.pid);
-        self.accompany("pooler", pooler.child);
+        let launched = launch_all(&site)?;
+        let instances = launched.iter().map(|it| Instance {
+            pid: self.pid,
+            ..it.instance()
+        });
+        self.instances = instances.collect();
+        self.pooler_pids = launched.iter().map(|it| it.guard.pid()).collect();
+        self.settings.extend(launched[0].launch.settings.clone());
+        let children: Vec<_> = launched.into_iter().map(|it| it.guard.keep()).collect();
+        let behind = std::mem::replace(&mut self.version, version);
+        self.settings.push((self.kind.to_string(), behind));
+        self.kind = config.kind;
+        self.socket = first(&self.instances, |it| it.socket.clone());
+        self.tcp = first(&self.instances, |it| it.tcp);
+        for child in children {
+            self.accompany("pooler", child);
+        }
         Ok(self)
     }
 
@@ -342,16 +357,31 @@ fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerEr
     Ok((binary, version))
 }
 
-fn new_login(protocol: Protocol) -> Result<Login, ServerError> {
+fn new_login(engine: &Engine) -> Result<Login, ServerError> {
     let mut login = Login {
-        user: engine::of(protocol).user.to_owned(),
+        user: engine.user.to_owned(),
         is_for_own_server: true,
         ..Login::default()
     };
-    if engine::of(protocol).has_password {
+    if engine.has_password {
         login.password = account::random_secret()?;
     }
     Ok(login)
+}
+
+fn engine_of(kind: Kind) -> &'static Engine {
+    engine::of(kind).expect("a kind that can be started has a recipe")
+}
+
+/// Prepares the server and launches its processes.
+fn launch_all<'a>(site: &Site<'a>) -> Result<Vec<Running<'a>>, ServerError> {
+    for program in (site.engine.prepare)(site)? {
+        run_to_end(site, &program)?;
+    }
+    let processes = 0..site.engine.n_instances;
+    processes
+        .map(|idx| launch_on_a_free_port(site, idx))
+        .collect()
 }
 
 /// Runs one program of the preparation.
@@ -361,8 +391,7 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
         status,
         log_tail: site.scratch.log_tail(),
     };
-    let mut guard =
-        ChildGuard::spawn(program, engine::of(site.protocol).stop_signal, site.scratch)?;
+    let mut guard = ChildGuard::spawn(program, site.engine.stop_signal, site.scratch)?;
     match guard.wait(PREPARE_LIMIT, |_| false) {
         Ok(Waited::Ended(status)) if status.success() => Ok(()),
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
@@ -399,13 +428,9 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
 /// Launches one process and asks it until it is ready, has ended, or the time is up.
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
-    let launch = (engine::of(site.protocol).launch)(site, idx, ports)?;
-    let mut guard = ChildGuard::spawn(
-        &launch.program,
-        engine::of(site.protocol).stop_signal,
-        site.scratch,
-    )?;
-    let limit = engine::of(site.protocol).ready_limit;
+    let launch = (site.engine.launch)(site, idx, ports)?;
+    let mut guard = ChildGuard::spawn(&launch.program, site.engine.stop_signal, site.scratch)?;
+    let limit = site.engine.ready_limit;
     let waited = guard.wait(limit, |pid| {
         let (socket, tcp) = (launch.socket.as_deref(), launch.tcp);
         ready::is_ready(site.protocol, &site.login, socket, tcp, pid)

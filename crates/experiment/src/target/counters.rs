@@ -51,7 +51,7 @@ impl Counter {
     /// Where the target's counter stands; `None` where the server keeps none that fits.
     pub(crate) fn start(target: &Target) -> Option<Self> {
         let kinds = if target.is_pooled {
-            passed(&target.workload).filter(|_| target.is_private())?
+            passed(&target.workload).filter(|_| target.has_console())?
         } else {
             kinds(&target.workload, target.protocol)?
         };

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::servers::PrivateServer;
-use crate::servers::pooler::{CONSOLE, OVER_TCP};
+use crate::servers::pooler::of_hop;
 use looptax_bench::path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
 use looptax_bench::script::{Presets, ScriptSet};
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
@@ -62,6 +62,10 @@ pub struct Target {
     pub(crate) offers_tls: Option<bool>,
     /// Whether a pooler passes its connections on.
     pub(crate) is_pooled: bool,
+    /// The database with which the pooler reaches the server over TCP, if that is not the login's.
+    over_tcp: Option<&'static str>,
+    /// The database that is the pooler itself and counts.
+    console: Option<&'static str>,
     /// Others use it: they are watched, and measuring stops when they suffer.
     pub(crate) has_load_limits: bool,
     /// One, or those of the processes that serve the arm.
@@ -108,14 +112,16 @@ impl Target {
         let at = |addresses: &[SocketAddr]| addresses.iter().copied().map(Endpoint::Tcp).collect();
         Ok(match arm {
             Arm::Unix | Arm::TlsUnix | Arm::UnixUnix | Arm::UnixTcp => {
-                let paths = self.sockets.iter();
+                let paths = of_hop(arm, &self.sockets).iter();
                 return paths.map(|it| Endpoint::unix(it)).collect();
             }
             Arm::Abstract => {
                 let names = self.abstract_names.iter().cloned();
                 names.map(Endpoint::Abstract).collect()
             }
-            Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => at(&self.addresses),
+            Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => {
+                at(of_hop(arm, &self.addresses))
+            }
             Arm::Tls => at(&self.tls_addresses),
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
@@ -141,11 +147,6 @@ impl Target {
             [pid] => Some(pid),
             _ => None,
         }
-    }
-
-    /// The process that clients connect to, where it is known and the only one: the pooler, if there is one.
-    pub(crate) fn listener(&self) -> Option<u32> {
-        self.arms.pooler_pid.or_else(|| self.pid())
     }
 
     /// Processes that a private server started before anybody connected, of which any may serve.
@@ -182,10 +183,15 @@ impl Target {
         self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
     }
 
+    /// Whether a pooler counts what it passes on.
+    pub(crate) fn has_console(&self) -> bool {
+        self.console.is_some()
+    }
+
     /// A connection to the pooler itself.
     pub(crate) fn console(&self) -> Option<Conversation> {
         let login = Login {
-            database: Some(CONSOLE.to_owned()),
+            database: Some(self.console?.to_owned()),
             ..self.login.clone()
         };
         let link = Link::open(&self.endpoint(Arm::UnixUnix).ok()?, Limits::default()).ok()?;
@@ -238,13 +244,13 @@ impl Target {
 
     /// Who logs in: behind a pooler a database's name decides on the second hop.
     pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
-        if arm.second_hop() != Some(Arm::Tcp) {
-            return Cow::Borrowed(&self.login);
+        match self.over_tcp {
+            Some(database) if arm.second_hop() == Some(Arm::Tcp) => Cow::Owned(Login {
+                database: Some(database.to_owned()),
+                ..self.login.clone()
+            }),
+            _ => Cow::Borrowed(&self.login),
         }
-        Cow::Owned(Login {
-            database: Some(OVER_TCP.to_owned()),
-            ..self.login.clone()
-        })
     }
 
     /// Whether we started it.

@@ -58,7 +58,7 @@ pub(super) fn start(
     let authority = server.authority.as_deref();
     let trusted = authority.map(TlsClient::trusting).transpose();
     arms.tls = trusted.map_err(Failure::new)?;
-    arms.pooler_pid = server.pooler_pid;
+    arms.pooler_pids.clone_from(&server.pooler_pids);
     let all = || server.instances.iter();
     let mut target = Target {
         kind: kind.name().to_owned(),
@@ -80,14 +80,17 @@ pub(super) fn start(
         script: Script::read(server.protocol, settings)?,
         n_keys: u64::from(settings.rows),
         threads: threads(&server, settings),
-        pids: server.instances.iter().map(|it| it.pid).collect(),
+        pids: pids(&server),
         settings: server.settings.clone(),
         offers_tls: None,
-        asks: match kind {
-            Kind::Pgbouncer => [Arm::UnixUnix, Arm::TcpUnix],
-            _ => [Arm::Unix, Arm::Tcp],
+        asks: if kind.is_pooler() {
+            [Arm::UnixUnix, Arm::TcpUnix]
+        } else {
+            [Arm::Unix, Arm::Tcp]
         },
-        is_pooled: server.pooler_pid.is_some(),
+        is_pooled: kind.is_pooler(),
+        over_tcp: pooler::over_tcp(kind),
+        console: pooler::console(kind),
         has_load_limits: false,
         sockets: all().filter_map(|it| it.socket.clone()).collect(),
         addresses: all().filter_map(|it| it.tcp).collect(),
@@ -105,26 +108,40 @@ pub(super) fn start(
 fn threads(server: &PrivateServer, settings: &Experiment) -> ServerThreads {
     if has_one_thread(server) {
         ServerThreads::Single
-    } else if server.pooler_pid.is_some() && settings.pool_mode != PoolMode::Session {
+    } else if server.kind.is_pooler() && settings.pool_mode != PoolMode::Session {
         ServerThreads::Tree
     } else {
         threads_of(server.protocol)
     }
 }
 
-/// Refuses prepared statements that the pooler would lose.
+/// The servers' processes; the instances of a pooler have one server behind them.
+fn pids(server: &PrivateServer) -> Vec<u32> {
+    let mut pids: Vec<u32> = server.instances.iter().map(|it| it.pid).collect();
+    pids.dedup();
+    pids
+}
+
+/// Refuses a mode that the pooler does not have, and prepared statements that it would lose.
 fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
-    if kind != Kind::Pgbouncer || settings.requests.sent == Sent::Text {
+    let (title, mode) = (kind.facts().title, settings.pool_mode);
+    if !pooler::has_mode(kind, mode) {
+        return Err(Failure::usage(
+            format!("{title} does not pool by {}", mode.name()),
+            "leave --pool-mode out: it pools by session",
+        ));
+    }
+    if !kind.is_pooler() || settings.requests.sent == Sent::Text {
         return Ok(());
     }
-    let version = pooler::installed_version()?;
-    if pooler::keeps_prepared(&version, settings.pool_mode) {
+    let (version, keeps_prepared) = pooler::keeps_prepared(kind, mode)?;
+    if keeps_prepared {
         return Ok(());
     }
     Err(Failure::usage(
         format!(
-            "PgBouncer {version} keeps what a client prepares with its session alone, and --pool-mode is {}",
-            settings.pool_mode.name()
+            "{title} {version} keeps what a client prepares with its session alone, and --pool-mode is {}",
+            mode.name()
         ),
         "--protocol text sends statements whole; PgBouncer keeps prepared ones in every mode from 1.21 on",
     ))

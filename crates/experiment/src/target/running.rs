@@ -3,6 +3,7 @@
 use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
 };
+use looptax_host::discover::process;
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_model::failure::Failure;
@@ -40,12 +41,15 @@ pub(super) fn open(
     };
     let (socket, mut by_socket) =
         socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
-    let is_pooled = is_pooled(&mut conversation);
+    let pooler = pooler(&mut conversation, &by_socket);
+    let is_pooled = pooler.is_some();
     if is_pooled && settings.requests.sent == Sent::Prepared {
         refuse_if_prepared_is_lost(&mut conversation, &mut by_socket)?;
     }
     let mut target = Target {
-        kind: kind_of(&conversation, is_pooled).to_owned(),
+        kind: pooler
+            .map_or_else(|| kind_of(&conversation), Kind::name)
+            .to_owned(),
         // A pooler states the version of the server behind it.
         version: if is_pooled {
             String::new()
@@ -69,6 +73,8 @@ pub(super) fn open(
         settings: Vec::new(),
         offers_tls: conversation.offers_tls(),
         is_pooled,
+        over_tcp: None,
+        console: None,
         has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
         asks: [
@@ -141,13 +147,22 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Whether somebody else than the process that greeted us answers: a pooler gives numbers of its own.
-fn is_pooled(conversation: &mut Conversation) -> bool {
+/// The pooler that answers, if one does: the process behind the socket is one, or PostgreSQL gives the connection another
+/// number than the greeting did. Some poolers pass PostgreSQL's number on.
+fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
+    if conversation.protocol() != Protocol::Postgres {
+        return None;
+    }
+    let process = by_socket.facts().peer_pid.and_then(process);
+    let kind = process.and_then(|it| Kind::of_program(&it.program_name()));
+    let is_known = |kind: &Kind| kind.facts().pools == Some(Kind::Postgres);
     let id = conversation.connection_id();
-    conversation.protocol() == Protocol::Postgres
-        && conversation
-            .backend()
-            .is_ok_and(|(pid, _)| u64::from(pid) != id)
+    let mut gives_its_own = || {
+        let backend = conversation.backend();
+        backend.is_ok_and(|backend| u64::from(backend.pid) != id)
+    };
+    kind.filter(is_known)
+        .or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
 /// What we prepare would stay with the pooler's connection to the server, for whoever gets that next.
@@ -166,9 +181,8 @@ fn refuse_if_prepared_is_lost(
     ))
 }
 
-fn kind_of(conversation: &Conversation, is_pooled: bool) -> &'static str {
+fn kind_of(conversation: &Conversation) -> &'static str {
     match conversation.protocol() {
-        Protocol::Postgres if is_pooled => Kind::Pgbouncer,
         Protocol::Mysql if conversation.server_version().contains("MariaDB") => Kind::Mariadb,
         Protocol::Mongodb if conversation.is_ferretdb() => Kind::Ferretdb,
         protocol => protocol.kind(),

@@ -23,9 +23,9 @@ impl Conversation {
     /// [`PathError::Protocol`] when the server refuses the question, or is no PostgreSQL.
     pub fn shares_backends_with(&mut self, other: &mut Self) -> Result<bool, PathError> {
         // Twice in a row each: where connections take turns, that is two of them.
-        let own = [self.backend()?.0, self.backend()?.0];
-        let others = [other.backend()?.0, other.backend()?.0];
-        let again = self.backend()?.0;
+        let own = [self.backend()?.pid, self.backend()?.pid];
+        let others = [other.backend()?.pid, other.backend()?.pid];
+        let again = self.backend()?.pid;
         let is_own = own == [again; 2] && others[0] == others[1] && others[0] != again;
         Ok(!is_own)
     }

@@ -17,6 +17,16 @@ pub enum SeenAs {
     Other(String),
 }
 
+/// The process of PostgreSQL behind one connection.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backend {
+    pub pid: u32,
+    /// Where it sees its client, which is the pooler if there is one.
+    pub seen_as: SeenAs,
+    /// What tells its server from any other.
+    pub identity: String,
+}
+
 /// One connection as the server sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSeen {

@@ -12,6 +12,7 @@ use super::bench::{budget, interim_analyses, most_epochs, shape, warm_up_of};
 use super::case::{Case, Doing, TargetPlan};
 use crate::arms::Missing;
 use crate::observer::PlannedStep;
+use crate::servers::pooler::over_tcp;
 use crate::spec::Experiment;
 use crate::spec::load::Rate;
 use crate::spec::target::TargetSpec;
@@ -194,12 +195,19 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             "private http: looptax's own small upstream, a thread for each connection, started and stopped by looptax"
                 .to_owned()
         }
-        TargetSpec::Private(Kind::Pgbouncer) => format!(
-            "private pgbouncer before a private postgres with {} rows: started in a scratch folder, stopped and removed; \
-             it pools by {}, and reaches postgres over its socket for one database and over its port for another",
-            settings.rows,
-            settings.pool_mode.name()
-        ),
+        TargetSpec::Private(kind) if kind.is_pooler() => {
+            let behind = kind.facts().pools.unwrap_or(*kind);
+            let ways = match over_tcp(*kind) {
+                Some(_) => "for one database and over its port for another",
+                None => "from one process and over its port from another",
+            };
+            format!(
+                "private {kind} before a private {behind} with {} rows: started in a scratch folder, stopped and \
+                 removed; it pools by {}, and reaches {behind} over its socket {ways}",
+                settings.rows,
+                settings.pool_mode.name()
+            )
+        }
         TargetSpec::Private(Kind::PhpFpm) => {
             "private php-fpm: started in a scratch folder with four pages of looptax's own, stopped and removed; a pool \
              listens on one address, so each way has processes of its own, forked from one master"

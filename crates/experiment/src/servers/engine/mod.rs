@@ -8,25 +8,47 @@ mod ferretdb;
 mod http;
 mod memcached;
 mod mysql;
+mod pgbouncer;
 pub(crate) mod php_fpm;
 mod postgres;
 mod recipe;
 mod redis;
 
-use looptax_model::dsn::Protocol;
+use looptax_model::dsn::Kind;
 
-pub(crate) use recipe::{Engine, Launch, Ports, Site};
+pub(crate) use recipe::{Behind, Engine, Launch, Pooling, Ports, Site};
 
-/// The recipe of a protocol's servers.
-pub(crate) fn of(protocol: Protocol) -> &'static Engine {
-    match protocol {
-        Protocol::Mysql => &mysql::ENGINE,
-        Protocol::Postgres => &postgres::ENGINE,
-        Protocol::Redis => &redis::ENGINE,
-        Protocol::Memcached => &memcached::ENGINE,
-        Protocol::Mongodb => &ferretdb::ENGINE,
-        Protocol::Fastcgi => &php_fpm::ENGINE,
-        Protocol::Http => &http::ENGINE,
-        Protocol::Echo => &echo::ENGINE,
+/// The recipe of a kind; `None` for one that looptax cannot start.
+pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
+    Some(match kind {
+        Kind::Mariadb | Kind::Mysql => &mysql::ENGINE,
+        Kind::Postgres => &postgres::ENGINE,
+        Kind::Pgbouncer => &pgbouncer::ENGINE,
+        Kind::Redis | Kind::Valkey => &redis::ENGINE,
+        Kind::Memcached => &memcached::ENGINE,
+        Kind::Ferretdb => &ferretdb::ENGINE,
+        Kind::PhpFpm => &php_fpm::ENGINE,
+        Kind::Http => &http::ENGINE,
+        Kind::Echo => &echo::ENGINE,
+        _ => return None,
+    })
+}
+
+/// What differs between poolers, of one that looptax can start.
+pub(crate) fn pooling(kind: Kind) -> Option<&'static Pooling> {
+    of(kind)?.pooling.as_ref()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_kind_that_can_be_started_has_a_recipe() {
+        for kind in Kind::ALL {
+            let is_startable = kind.facts().private.is_some();
+            assert_eq!(of(kind).is_some(), is_startable, "{kind}");
+            assert_eq!(pooling(kind).is_some(), is_startable && kind.is_pooler());
+        }
     }
 }

@@ -76,9 +76,6 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     for (name, value) in &settings {
         args.extend(["-c".to_owned(), format!("{name}={value}")]);
     }
-    let socket = site
-        .scratch
-        .socket_path(&format!(".s.PGSQL.{}", tcp.port()))?;
     Ok(Launch {
         program: Program {
             path: site.binary.clone(),
@@ -86,7 +83,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
             input: String::new(),
             secret: None,
         },
-        socket: Some(socket),
+        socket: Some(site.postgres_socket(tcp.port())?),
         tcp: Some(tcp),
         tls: site.listening.has_tls.then_some(tcp),
         abstract_name: site

@@ -10,6 +10,7 @@ use looptax_model::dsn::{Kind, Protocol};
 use looptax_wire::Login;
 
 use crate::servers::ServerError;
+use crate::servers::pooler::PoolMode;
 use crate::servers::process::StopSignal;
 use crate::servers::scratch::Scratch;
 use crate::servers::server::Listening;
@@ -37,6 +38,20 @@ pub(crate) struct Engine {
     pub(crate) has_password: bool,
     /// What clients name as database: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
+    /// Only of a pooler.
+    pub(crate) pooling: Option<Pooling>,
+}
+
+/// What differs between poolers.
+pub(crate) struct Pooling {
+    /// The database with which clients reach the server's port; its own name leads to the socket. `None` if a process
+    /// reaches the server in one way only: then its instances reach it over the socket and over TCP, in this order.
+    pub(crate) over_tcp: Option<&'static str>,
+    /// The database that is the pooler itself, if it counts its clients' queries there.
+    pub(crate) console: Option<&'static str>,
+    pub(crate) modes: &'static [PoolMode],
+    /// Whether this version keeps what clients prepare, in this mode.
+    pub(crate) keeps_prepared: fn(&str, PoolMode) -> bool,
 }
 
 impl Engine {
@@ -52,6 +67,7 @@ impl Engine {
             user: "",
             has_password: false,
             place: |_| None,
+            pooling: None,
         }
     }
 
@@ -71,6 +87,7 @@ impl Engine {
 pub(crate) struct Site<'a> {
     /// What to start.
     pub(crate) kind: Kind,
+    pub(crate) engine: &'static Engine,
     /// What it speaks.
     pub(crate) protocol: Protocol,
     /// Its program.
@@ -85,6 +102,15 @@ pub(crate) struct Site<'a> {
     pub(crate) n_rows: u32,
     /// Further ways to it.
     pub(crate) listening: Listening,
+    /// The server behind a pooler.
+    pub(crate) behind: Option<Behind>,
+}
+
+/// The server that a pooler pools.
+pub(crate) struct Behind {
+    pub(crate) mode: PoolMode,
+    pub(crate) socket: PathBuf,
+    pub(crate) tcp: SocketAddr,
 }
 
 /// Addresses of 127.0.0.1 that were free a moment ago.
@@ -104,8 +130,27 @@ impl Site<'_> {
             .max(128)
     }
 
+    /// The server behind; only a pooler asks.
+    pub(super) fn behind(&self) -> &Behind {
+        let behind = self.behind.as_ref();
+        behind.expect("a pooler is started before a server")
+    }
+
     pub(super) fn path_text(&self, name: &str) -> String {
         self.scratch.path(name).display().to_string()
+    }
+
+    /// Writes a file that an earlier launch may have written.
+    pub(super) fn rewrite(&self, name: &str, text: &str) -> Result<PathBuf, ServerError> {
+        if self.scratch.has(name) {
+            self.scratch.remove_file(name)?;
+        }
+        self.scratch.write(name, text)
+    }
+
+    /// The socket that clients of PostgreSQL look for, in the scratch folder.
+    pub(super) fn postgres_socket(&self, port: u16) -> Result<PathBuf, ServerError> {
+        self.scratch.socket_path(&format!(".s.PGSQL.{port}"))
     }
 
     /// All addresses that it listens on, with something between them.
