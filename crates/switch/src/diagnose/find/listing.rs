@@ -186,7 +186,7 @@ fn found_client(
     let server = &survey.servers[client.server_idx];
     let asked = Asked {
         kind: server.kind.name(),
-        client_kind: client_kind(&client.peer, survey),
+        client_kind: server_of(&client.peer, survey).map(|it| it.kind.name()),
         is_per_connection: false,
     };
     let source = requests_per_s.and_then(|_| source_of(asked, sources));
@@ -212,13 +212,15 @@ fn found_client(
     }
 }
 
-/// The kind of a client that is a server itself.
-fn client_kind(peer: &Peer, survey: &Survey) -> Option<&'static str> {
-    let own = survey
-        .servers
-        .iter()
-        .find(|it| peer.is_of(it.process.pid))?;
-    Some(own.kind.name())
+/// The server that a client is, or that has started it.
+fn server_of<'a>(peer: &Peer, survey: &'a Survey) -> Option<&'a Server> {
+    let process = peer.process.as_ref()?;
+    let mut servers = survey.servers.iter();
+    servers.find(|it| {
+        let is_parent = it.process.pid == process.parent;
+        let has_started_it = is_parent && it.process.program_name() == process.program_name();
+        it.process.pid == process.pid || has_started_it
+    })
 }
 
 /// Where a pooler's own connections lead: what its clients reach in the end.
@@ -226,7 +228,10 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     if !server.kind.is_pooler() {
         return None;
     }
-    let is_own = |it: &&Client| it.peer.is_of(server.process.pid);
+    let is_own = |it: &&Client| {
+        let client = server_of(&it.peer, survey);
+        client.is_some_and(|it| it.process.pid == server.process.pid)
+    };
     let own = survey.clients.iter().find(is_own)?;
     let end = &survey.servers[own.server_idx];
     Some(format!(
