@@ -142,6 +142,7 @@ packages_of() {
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
+    pgpool) echo pgpool2 ;;
     apache2) echo apache2-bin ;;
     uwsgi) echo uwsgi-core uwsgi-plugin-python3 ;;
     ansible-playbook) echo ansible-core ;;
@@ -157,7 +158,7 @@ find_missing() {
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
     replay) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
-    test) programs+=(haproxy pgbouncer ip nft perl setfacl) ;;
+    test) programs+=(haproxy pgbouncer pgpool ip nft perl setfacl) ;;
     applications)
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal

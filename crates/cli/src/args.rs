@@ -300,7 +300,7 @@ pub(crate) enum ColorWhen {
 )]
 pub(crate) struct CompareArgs {
     /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
-    /// private:memcached, private:ferretdb, private:pgbouncer, private:php-fpm, private:http, echo, or a running one by its URL
+    /// private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, echo, or a running one by its URL
     /// (<mysql://user@127.0.0.1:3306/db>, postgres://…, redis://…, http://…).
     /// Default: a private server for every protocol that is installed (MariaDB before MySQL, Redis before Valkey; no
     /// memcached but in a bare `looptax`), and echo.

@@ -17,7 +17,7 @@ const TOOLS: [&str; 25] = [
     "mkdir", "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat",
     "tail", "tr",
 ];
-const WANTED: [&str; 15] = [
+const WANTED: [&str; 16] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",
@@ -27,6 +27,7 @@ const WANTED: [&str; 15] = [
     "memcached",
     "haproxy",
     "pgbouncer",
+    "pgpool",
     "sysbench",
     "cc",
     "ip",

@@ -9,13 +9,14 @@ use std::time::Duration;
 use looptax_bench::path::{Conversation, Endpoint, Limits};
 use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_testkit::ports::free_address;
+use looptax_testkit::runner::Looptax;
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::{patience, programs};
 use looptax_wire::Login;
 use serde_json::Value;
 
 use crate::find::{found, ways};
-use crate::fixture::{Alive, Server, is_root, is_there};
+use crate::fixture::{Alive, Server, exe, is_root, is_there};
 
 /// The rows of a client for a server.
 fn row(found: &Value, client: u32, server: u32) -> Value {
@@ -181,4 +182,42 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
     );
     // The pooler itself is PostgreSQL's client.
     assert_eq!(row(&found, pid, server.it.pid)["program"], "pgbouncer");
+}
+
+/// It passes PostgreSQL's own numbers on, and has a process for each client.
+#[test]
+fn pgpool_is_a_server_and_a_client_of_postgres() {
+    let Some(server) = Server::start(Kind::Pgpool) else {
+        return;
+    };
+    let scratch = Scratch::new();
+    let it = &server.it;
+    let limits = Limits::default();
+    let open = |at: &Endpoint| Conversation::open(Protocol::Postgres, at, &it.login, limits);
+    let mut client = open(&Endpoint::Tcp(it.tcp)).unwrap();
+    client.query("SELECT 1").unwrap();
+    let found = found(&scratch);
+    let [over_socket, _] = it.pooler_pids[..] else {
+        panic!("{:?}", it.pooler_pids);
+    };
+    let servers = found["servers"].as_array().unwrap();
+    let pooler = servers.iter().find(|it| it["pid"] == over_socket).unwrap();
+    assert_eq!(pooler["kind"], "pgpool");
+    assert!(
+        pooler["version"].as_str().unwrap().contains('.'),
+        "{pooler}"
+    );
+    let listens = pooler["endpoints"].to_string();
+    for at in [it.tcp.to_string(), it.socket.display().to_string()] {
+        assert!(listens.contains(&at), "{listens}");
+    }
+    let at_pooler = row(&found, std::process::id(), over_socket);
+    assert_eq!(at_pooler["way"], "loopback");
+    assert_eq!(at_pooler["onward"], format!("postgres {} by unix", it.pid));
+    drop(client);
+    let check = Looptax::new(exe(), &scratch)
+        .args(["check", &server.url()])
+        .run();
+    check.expect_code(0);
+    assert!(check.stdout.contains("would work"), "{check:?}");
 }

@@ -215,15 +215,21 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
 
 #[test]
 fn a_running_pooler_is_measured_as_what_it_is() {
-    let Some(server) = Server::start(Kind::Pgbouncer) else {
-        return;
-    };
+    for kind in [Kind::Pgbouncer, Kind::Pgpool] {
+        let Some(server) = Server::start(kind) else {
+            continue;
+        };
+        measured_as_what_it_is(kind, &server);
+    }
+}
+
+fn measured_as_what_it_is(kind: Kind, server: &Server) {
     let scratch = Scratch::new();
     server.compare(&scratch).run().expect_code(0);
     let record = fs::read(scratch.file("r.json")).unwrap();
     let record: Value = serde_json::from_slice(&record).unwrap();
     let comparison = &record["comparisons"][0];
-    assert_eq!(comparison["target"]["kind"], "pgbouncer");
+    assert_eq!(comparison["target"]["kind"], kind.name());
     // What it states is PostgreSQL's.
     assert_eq!(comparison["target"]["version"], "");
     let arms = comparison["arms"].as_array().unwrap();
@@ -261,8 +267,10 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
 
 /// Whether the `PgBouncer` that is installed keeps what clients prepare in every mode.
 fn keeps_prepared() -> bool {
-    let version = looptax_experiment::servers::pooler::installed_version().unwrap();
-    looptax_experiment::servers::pooler::keeps_prepared(&version, PoolMode::Transaction)
+    let mode = PoolMode::Transaction;
+    looptax_experiment::servers::pooler::keeps_prepared(Kind::Pgbouncer, mode)
+        .unwrap()
+        .1
 }
 
 /// What a session is told would stay with the pooler's connection, for whoever gets that next.

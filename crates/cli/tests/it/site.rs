@@ -6,6 +6,7 @@ use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
 use looptax_experiment::servers::pooler::{self, PoolMode};
+use looptax_model::dsn::Kind;
 use looptax_testkit::ports::free_address;
 use looptax_testkit::scratch::Scratch;
 use serde_json::Value;
@@ -132,8 +133,11 @@ fn two_arms_of_tcp_are_proved_without_a_socket() {
     if program("php-fpm").is_some() {
         expect_twice("tcp", &Scratch::new(), &["private:php-fpm"]);
     }
-    if is_there("pgbouncer") {
-        expect_twice("tcp+unix", &Scratch::new(), &["private:pgbouncer"]);
+    for pooler in ["pgbouncer", "pgpool"] {
+        if is_there(pooler) {
+            let target = format!("private:{pooler}");
+            expect_twice("tcp+unix", &Scratch::new(), &[&target]);
+        }
     }
     if let Some(server) = Gunicorn::start(&scratch, &THREADS) {
         let url = server.url("/page?a=b");
@@ -166,13 +170,18 @@ fn a_pooler_pools_as_it_is_told() {
         assert!(command.contains("--pool-mode"), "{command}");
     }
     let old = ["private:pgbouncer", "--pool-mode", "transaction"];
-    let version = pooler::installed_version().unwrap();
-    if !pooler::keeps_prepared(&version, PoolMode::Transaction) {
+    let (_, keeps_prepared) =
+        pooler::keeps_prepared(Kind::Pgbouncer, PoolMode::Transaction).unwrap();
+    if !keeps_prepared {
         check_refused(&old, &["keeps what a client prepares", "--protocol text"]);
     }
     check_refused(
         &["echo", "--pool-mode", "transaction"],
         &["a pooler that looptax starts"],
+    );
+    check_refused(
+        &["private:pgpool", "--pool-mode", "transaction"],
+        &["Pgpool-II does not pool by transaction"],
     );
 }
 

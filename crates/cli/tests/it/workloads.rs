@@ -153,7 +153,16 @@ fn pgbouncer_counts_each_workload_s_queries_as_we_do() {
 
 #[test]
 fn both_hops_of_pgbouncer_are_proved_and_its_bill_has_both() {
-    let Some(comparison) = run(Kind::Pgbouncer, &["-c", "1"]) else {
+    proves_both_hops(Kind::Pgbouncer);
+}
+
+#[test]
+fn both_hops_of_pgpool_are_proved_and_its_bill_has_both() {
+    proves_both_hops(Kind::Pgpool);
+}
+
+fn proves_both_hops(kind: Kind) {
+    let Some(comparison) = run(kind, &["-c", "1"]) else {
         return;
     };
     let socket = "local socket of process ";

@@ -154,9 +154,10 @@ fn version_text(binary: &Path) -> io::Result<String> {
     let output = Command::new(binary)
         .arg("--version")
         .stdin(Stdio::null())
-        .stderr(Stdio::null())
         .output()?;
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    // Pgpool-II prints it as an error.
+    let text = [output.stdout, output.stderr].concat();
+    Ok(String::from_utf8_lossy(&text).into_owned())
 }
 
 /// The first word that starts with a digit, after an optional `v=`.

@@ -11,7 +11,8 @@ use looptax_model::failure::Failure;
 use looptax_wire::Login;
 
 const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-                     private:memcached, private:ferretdb, private:pgbouncer, private:php-fpm, private:http, echo, \
+                     private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, \
+                     private:http, echo, \
                      or a URL such as mysql://user@127.0.0.1:3306/db or http://127.0.0.1:8000/page";
 
 /// What is to be measured.

@@ -12,11 +12,10 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::rule::Process;
 
 /// Programs that hand logins on to servers, beside those that looptax knows more of.
-const POOLERS: [(&str, Protocol); 4] = [
+const POOLERS: [(&str, Protocol); 3] = [
     ("mysqlrouter", Protocol::Mysql),
     ("odyssey", Protocol::Postgres),
     ("pgcat", Protocol::Postgres),
-    ("pgpool", Protocol::Postgres),
 ];
 
 /// Sockets that were found to be a server's. The kernel gives no number twice while a socket is open, so whoever asks for

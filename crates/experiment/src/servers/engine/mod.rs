@@ -9,6 +9,7 @@ mod http;
 mod memcached;
 mod mysql;
 mod pgbouncer;
+mod pgpool;
 pub(crate) mod php_fpm;
 mod postgres;
 mod recipe;
@@ -24,6 +25,7 @@ pub(crate) fn of(kind: Kind) -> Option<&'static Engine> {
         Kind::Mariadb | Kind::Mysql => &mysql::ENGINE,
         Kind::Postgres => &postgres::ENGINE,
         Kind::Pgbouncer => &pgbouncer::ENGINE,
+        Kind::Pgpool => &pgpool::ENGINE,
         Kind::Redis | Kind::Valkey => &redis::ENGINE,
         Kind::Memcached => &memcached::ENGINE,
         Kind::Ferretdb => &ferretdb::ENGINE,

@@ -180,7 +180,8 @@ mod tests {
         let name = program.to_string_lossy().replace("-check-rdb", "-server");
         let mut command = Command::new(program);
         let output = command.arg0(name).arg("--version").output().unwrap();
-        String::from_utf8_lossy(&output.stdout).into_owned()
+        // Pgpool-II prints it as an error.
+        String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
     #[test]

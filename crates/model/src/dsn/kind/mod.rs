@@ -22,7 +22,7 @@ const PHP_FPM: &str = "php-fpm";
 
 impl Kind {
     /// All of them, in the order in which they are listed to people.
-    pub const ALL: [Self; 17] = [
+    pub const ALL: [Self; 18] = [
         Self::Mariadb,
         Self::Mysql,
         Self::Percona,
@@ -35,6 +35,7 @@ impl Kind {
         Self::Mongodb,
         Self::Ferretdb,
         Self::Pgbouncer,
+        Self::Pgpool,
         Self::Proxysql,
         Self::PhpFpm,
         Self::Uwsgi,
@@ -57,6 +58,7 @@ impl Kind {
             Self::Mongodb => &stores::MONGODB,
             Self::Ferretdb => &stores::FERRETDB,
             Self::Pgbouncer => &postgres::PGBOUNCER,
+            Self::Pgpool => &postgres::PGPOOL,
             Self::Proxysql => &mysql::PROXYSQL,
             Self::PhpFpm => &web::PHP_FPM,
             Self::Uwsgi => &web::UWSGI,
@@ -180,6 +182,7 @@ mod tests {
             Kind::Valkey,
         );
         check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
+        check("pgpool-II version 4.3.5 (tamahomeboshi)\n", Kind::Pgpool);
         check("PgBouncer 1.18.0\nlibevent 2.1.12-stable", Kind::Pgbouncer);
         check(
             "version: v1.24.2\ncommit: unknown\nbranch: unknown\ndirty: false\npackage: unknown\ndebugBuild: false\n",

@@ -75,3 +75,37 @@ pub(super) const PGBOUNCER: Facts = Facts {
         lacks: &[],
     }),
 };
+
+pub(super) const PGPOOL: Facts = Facts {
+    name: "pgpool",
+    title: "Pgpool-II",
+    protocol: Some(Protocol::Postgres),
+    programs: &["pgpool"],
+    pools: Some(Kind::Postgres),
+    // Its `pool_hba.conf` has lines for sockets and lines for addresses.
+    logins: Some(LoginSetting {
+        file: "/etc/pgpool2/pgpool.conf",
+        option: "-f",
+        name: "enable_pool_hba",
+        usual: "off",
+        same: &["off", "false", "no", "0"],
+        include: "include",
+    }),
+    // The other port is that of its commands, PCP.
+    usual: Usual {
+        ports: &[9999, 9898],
+        names: &[".s.PGSQL.9999", ".s.PGSQL.9898"],
+        words: "pgpool",
+    },
+    spellings: &[Spelling::new(Kind::Pgpool, "", Form::Alone((3, 9), false))],
+    how_to_raise_the_backlog: "set `listen_backlog_multiplier` or `num_init_children` (the backlog is their product)",
+    how_to_add_a_socket: "set `unix_socket_directories` (before 4.4 `socket_dir`) and restart",
+    private: Some(Private {
+        programs: &["pgpool"],
+        prints: |text| text.starts_with("pgpool-II version "),
+        package: Some("pgpool2"),
+        accounts: &["postgres", "nobody"],
+        is_usual: false,
+        lacks: &[],
+    }),
+};

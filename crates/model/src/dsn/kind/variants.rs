@@ -27,6 +27,8 @@ pub enum Kind {
     Ferretdb,
     /// `PgBouncer`, a pooler: a server to its clients, a client to PostgreSQL.
     Pgbouncer,
+    /// `Pgpool-II`, likewise.
+    Pgpool,
     /// `ProxySQL`, likewise for MySQL.
     Proxysql,
     /// `PHP-FPM`, which runs PHP for a web server.

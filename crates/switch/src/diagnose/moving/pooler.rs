@@ -66,13 +66,14 @@ fn value(setting: &LoginSetting, text: &str) -> Option<String> {
         if line.starts_with(setting.include) {
             return None;
         }
-        let pair = line
-            .split_once('=')
-            .map(|(name, value)| (name.trim(), value.trim()));
+        let is_between = |it: char| it == '=' || it.is_whitespace();
+        let pair = line.split_once(is_between);
         if let Some((name, value)) = pair
             && name.eq_ignore_ascii_case(setting.name)
         {
-            value.clone_into(&mut found);
+            let value = value.split('#').next().unwrap_or_default();
+            let value = value.trim_start_matches(is_between).trim_end();
+            value.trim_matches('\'').clone_into(&mut found);
         }
     }
     Some(found)
@@ -100,5 +101,20 @@ mod tests {
             Some("hba"),
         );
         check(pgbouncer, "%include other.ini\nauth_type = md5", None);
+        let pgpool = Kind::Pgpool;
+        check(pgpool, "#enable_pool_hba = on\n", Some("off"));
+        check(pgpool, "enable_pool_hba = 'off' # on\n", Some("off"));
+        check(pgpool, "enable_pool_hba on", Some("on"));
+    }
+
+    #[test]
+    fn the_file_is_named_or_the_usual_one() {
+        let words = |text: &str| text.split(' ').map(str::to_owned).collect();
+        let named = |kind: Kind, text| file(kind.facts().logins.as_ref().unwrap(), words(text));
+        let [ini, conf] = ["a.ini", "a.conf"].map(|it| Some(it.to_owned()));
+        assert_eq!(named(Kind::Pgbouncer, "pgbouncer -q a.ini"), ini);
+        assert_eq!(named(Kind::Pgpool, "pgpool -n -f a.conf -D"), conf);
+        let usual = Some("/etc/pgpool2/pgpool.conf".to_owned());
+        assert_eq!(named(Kind::Pgpool, "pgpool -n"), usual);
     }
 }
