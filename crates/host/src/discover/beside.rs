@@ -16,7 +16,6 @@ use crate::discover::owners::Owners;
 use crate::discover::process::processes;
 use crate::discover::servers::{Place, is_file, is_socket};
 use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
-use crate::discover::usual::is_called;
 
 /// A socket that may lead where a port leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +45,7 @@ pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     let all = own_sockets().unwrap_or_default();
     let owners = Owners::from_processes(&processes());
     let mut found = of_listeners(&all, &owners, protocol, tcp);
-    let in_usual_places = usual().filter(|path| is_called(path, protocol, tcp.port()));
+    let in_usual_places = usual().filter(|path| protocol.may_name(path, tcp.port()));
     let in_usual_places = in_usual_places.filter(|path| is_out_of_reach(path, None));
     found.extend(in_usual_places.map(|path| Beside {
         path,
@@ -81,7 +80,7 @@ fn of_listeners(
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
         // One whose process is seen is that process's.
-        (holders.is_empty() && is_users && is_called(path, protocol, tcp.port()))
+        (holders.is_empty() && is_users && protocol.may_name(path, tcp.port()))
             .then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);
@@ -142,7 +141,7 @@ pub fn socket_named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBu
     let mut sockets = read::list(path).unwrap_or_default();
     sockets.retain(|it| matches!(read::look_at_link(it), Ok(Some(found)) if is_socket(&found)));
     if sockets.len() > 1 {
-        sockets.retain(|it| is_called(it, protocol, port));
+        sockets.retain(|it| protocol.may_name(it, port));
     }
     match (sockets.pop(), sockets.len()) {
         (Some(only), 0) => Ok(only),
@@ -185,9 +184,9 @@ mod tests {
         let uid = rustix::process::geteuid().as_raw();
         assert!(is_of(&path, uid, socket));
         assert!(!is_of(&path, uid + 1, socket));
-        assert!(is_called(&path, Protocol::Postgres, 7));
-        assert!(!is_called(&path, Protocol::Postgres, 8));
-        assert!(!is_called(&path, Protocol::Redis, 7));
+        assert!(Protocol::Postgres.may_name(&path, 7));
+        assert!(!Protocol::Postgres.may_name(&path, 8));
+        assert!(!Protocol::Redis.may_name(&path, 7));
     }
 
     #[test]

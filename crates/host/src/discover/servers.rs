@@ -123,17 +123,23 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// The socket with a path that is known best, and how.
-    pub fn socket(&self) -> Option<(&Path, HowKnown)> {
-        let best = { self.endpoints.iter() }
-            .filter(|it| matches!(it.place, Place::Path { .. }))
-            .map(|it| it.known)
-            .max()?;
-        let mut endpoints = self.endpoints.iter().filter(|it| it.known == best);
-        endpoints.find_map(|it| match &it.place {
-            Place::Path { path, .. } => Some((&**path, best)),
-            Place::Tcp(_) | Place::Abstract(_) => None,
-        })
+    /// The socket with a path that is known best, and how. Of several, one that is named for this port: another may be
+    /// for commands.
+    pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
+        let paths = || {
+            self.endpoints.iter().filter_map(|it| match &it.place {
+                Place::Path { path, .. } => Some((&**path, it.known)),
+                Place::Tcp(_) | Place::Abstract(_) => None,
+            })
+        };
+        let best = paths().map(|it| it.1).max()?;
+        let mut known_best = paths().filter(|it| it.1 == best);
+        let is_named = |path: &Path| {
+            let protocol = self.kind.protocol();
+            protocol.is_some_and(|it| it.may_name(path, port))
+        };
+        let named = known_best.clone().find(|it| is_named(it.0));
+        named.or_else(|| known_best.next())
     }
 
     /// The sockets with a path, as the server sees them.

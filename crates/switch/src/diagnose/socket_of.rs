@@ -112,7 +112,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
         });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
-    match server.socket() {
+    match server.socket(address.port) {
         Some((path, HowKnown::Seen)) => Ok(socket_at(address, path, &format!("of {named}"))),
         Some((path, known)) => {
             let by = known.inferred_by().unwrap_or_default();

@@ -37,7 +37,7 @@ pub(crate) fn find(
         return Ok(socket_at(address.kind, path, "the URL's own"));
     }
     let server = near.listener(&place).filter(|it| it.kind == address.kind);
-    if let Some((server, (path, _))) = server.and_then(|it| Some((it, it.socket()?))) {
+    if let Some((server, (path, _))) = server.and_then(|it| Some((it, it.socket(place.port)?))) {
         let words = format!("of {}, pid {}", server.name(), server.process.pid);
         return Ok(socket_at(address.kind, path, &words));
     }

@@ -3,6 +3,7 @@
 //! Data only. A protocol's bytes are in `wire`.
 
 use std::fmt;
+use std::path::Path;
 
 use super::{Kind, Protocol};
 
@@ -32,6 +33,19 @@ impl Protocol {
             Self::Fastcgi => "FastCGI",
             _ => self.kind().facts().title,
         }
+    }
+
+    /// Whether a socket of this name may be the one of a server of this protocol on this port.
+    pub fn may_name(self, path: &Path, port: u16) -> bool {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let name = name.to_lowercase();
+        if self == Self::Postgres {
+            return name == format!(".s.pgsql.{port}");
+        }
+        let facts = Kind::ALL.into_iter().map(Kind::facts);
+        let its = facts.filter(|it| it.protocol == Some(self));
+        let mut names = its.flat_map(|it| it.usual.names);
+        names.any(|it| name.contains(it)) && !name.contains("mysqlx")
     }
 
     /// The port that goes without saying; the echo server has none.
