@@ -9,7 +9,7 @@
 
 use std::path::Path;
 
-use looptax_switch::{Edited, End, Kept, Original, Work};
+use looptax_switch::{Edited, End, Kept, Named, Original, Work};
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -31,13 +31,12 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             });
         }
         edited.push(edit(&args[2])?);
-        let mut work = Work::plan(
-            &kept,
-            "20261123",
-            "2026-11-23T12:00:00Z",
-            "two files",
-            &edited,
-        )?;
+        let named = Named {
+            day: "20261123",
+            at: "2026-11-23T12:00:00Z",
+            title: "two files",
+        };
+        let mut work = Work::plan(&kept, named, &edited)?;
         work.write(&edited)?;
         work.put_back("the way back", End::Undone)?;
     }

@@ -123,20 +123,24 @@ pub struct StackOf {
     /// Where it listened.
     pub tcp: SocketAddr,
     /// Where it was moved to.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub socket: Option<PathBuf>,
+    pub socket: PathBuf,
+}
+
+/// The programs of a web server's switch, out of its steps.
+pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
+    steps.iter().find_map(|it| match it {
+        Step::Moving { stack, .. } => stack.as_ref(),
+        _ => None,
+    })
 }
 
 /// A program that runs all the time.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramOf {
-    /// Its file.
-    pub program: PathBuf,
+    /// What it is; its file may be an interpreter.
+    pub name: String,
     /// Its command line.
     pub words: String,
-    /// What it is, where its file may be an interpreter; an earlier looptax said it of none.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<String>,
 }
 
 /// How a switch ended.

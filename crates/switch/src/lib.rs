@@ -12,7 +12,7 @@
     )
 )]
 
-mod apply;
+mod carry;
 mod clock;
 mod create;
 mod data_folder;
@@ -33,27 +33,27 @@ mod remark;
 mod replace;
 mod settle;
 mod stack;
+mod step;
 mod subject;
 mod taken_out;
 mod text;
 mod told;
 mod work;
 
-pub use apply::{Carried, Order, Tell, carry_out, undo};
+pub use carry::{Carried, Order, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use fallen::{Fallen, fallen_back};
 pub use file::Original;
 pub use journal::{End, Fix, MovedFrom, ProgramOf, StackOf, Step};
-pub use line::Line;
+pub use line::{Commands, Line};
 pub use list::{Switch, list, open};
-pub use plan::{Fate, Lines, Plan, Planned, Wish, plan};
-pub use proof::{Application, Judgement, Kin, Page, Watch, Watched};
+pub use plan::{Fate, Lines, Plan, Planned, Subject, Wish, plan};
+pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;
 pub use remark::{Remark, remarks};
 pub use settle::{Lies, Standing};
-pub use stack::{
-    Stack, StackOrder, StackWish, carry_out_stack, look_at_stack, pool_tests, undo_stack,
-};
-pub use subject::{About, Subject, files_of, look_at};
+pub use stack::{StackWish, look_at_stack, pool_tests};
+pub use step::Tell;
+pub use subject::{About, files_of, look_at};
 pub use work::{Edited, Named, Work};

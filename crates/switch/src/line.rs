@@ -48,6 +48,23 @@ impl From<Question> for Line {
     }
 }
 
+/// What tests files, and what has programs read them then, each in this order.
+#[derive(Debug, Default)]
+pub struct Commands {
+    /// What tests the files before a program reads them.
+    pub tests: Vec<Line>,
+    /// What has them read.
+    pub reloads: Vec<Line>,
+}
+
+impl Commands {
+    /// All of them as they are typed and shown.
+    pub fn texts(&self) -> Vec<&str> {
+        let all = self.tests.iter().chain(&self.reloads);
+        all.map(Line::text).collect()
+    }
+}
+
 /// A question for the program of a process, which is asked as the owner of the process.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {

@@ -6,7 +6,7 @@ use looptax_host::Folder;
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
-use crate::journal::{self, Fix, PlannedFile, Step};
+use crate::journal::{self, Fix, PlannedFile, StackOf, Step, stack_of};
 use crate::settle::{Lies, Standing, look};
 use crate::work::Work;
 
@@ -27,6 +27,13 @@ pub struct Switch {
     pub fix: Option<Fix>,
     /// What it did, in order.
     pub steps: Vec<Step>,
+}
+
+impl Switch {
+    /// The programs of a web server's switch.
+    pub fn stack(&self) -> Option<&StackOf> {
+        stack_of(&self.steps)
+    }
 }
 
 /// Lists all switches, oldest first; those whose journal cannot be read apart, with the reason.

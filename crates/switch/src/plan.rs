@@ -10,6 +10,8 @@ use looptax_model::record::{Edit, SwitchVerdict};
 
 use crate::file::Original;
 use crate::follow::{self, Followed, Reader};
+use crate::line::Commands;
+use crate::proof::Proof;
 use crate::remark::{Remark, remarks};
 use crate::text::Encoding;
 use crate::work::Edited;
@@ -29,7 +31,15 @@ pub struct Wish<'a> {
     pub compose: bool,
 }
 
-/// What would be done.
+/// What is to be done: which files, what tests them and has them read, and what will prove it.
+pub struct Subject {
+    pub plan: Plan,
+    /// What tests the files, and what has them read; no reload if that is for the caller to say.
+    pub commands: Commands,
+    pub proof: Box<dyn Proof>,
+}
+
+/// What would be written.
 #[derive(Debug)]
 pub struct Plan {
     /// Every connection of the file.

@@ -8,8 +8,10 @@ use looptax_host::discover::{Process, Survey, process};
 use looptax_host::kernel;
 use looptax_model::failure::Failure;
 
-use crate::plan::{Fate, Plan, Planned, Wish, plan};
-use crate::proof::{Watch, Watched};
+use crate::line::Commands;
+use crate::plan::{Fate, Plan, Planned, Subject, Wish, plan};
+use crate::proof::{Watch, Watched, Watches};
+use crate::stack::pool_tests;
 
 /// What is said of the subject beside the wish.
 #[derive(Debug, Clone, Copy)]
@@ -20,22 +22,6 @@ pub struct About<'a> {
     pub socket: Option<&'a Path>,
     /// Connections that come at once.
     pub n_connections: u32,
-}
-
-/// A plan with the watches that will prove it.
-pub struct Subject {
-    pub plan: Plan,
-    /// One for each connection that moves.
-    pub watches: Vec<Watch>,
-}
-
-impl Subject {
-    /// Whether a connection moves that goes to no address of this machine: a container's.
-    pub fn has_unwatched(&self) -> bool {
-        let moved = |it: &&Planned| matches!(it.fate, Fate::Moves(_));
-        let mut moved = self.plan.connections.iter().filter(moved);
-        moved.any(|it| it.found.tcp.is_none())
-    }
 }
 
 /// The files of a process's working folder that name connections.
@@ -70,8 +56,22 @@ pub fn look_at(wish: Wish<'_>, about: About<'_>, survey: &Survey) -> Result<Subj
         None => first,
     };
     let moves = |watch: &Watch| plan.connections.iter().any(|it| is_of(it, watch));
-    let watches = watches.into_iter().filter(moves).collect();
-    Ok(Subject { plan, watches })
+    let all = watches.into_iter().filter(moves).collect();
+    let mut moved = { plan.connections.iter() }.filter(|it| matches!(it.fate, Fate::Moves(_)));
+    let watches = Watches {
+        all,
+        // A container's goes to no address of this machine.
+        has_unwatched: moved.any(|it| it.found.tcp.is_none()),
+    };
+    let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
+    Ok(Subject {
+        plan,
+        commands: Commands {
+            tests,
+            reloads: Vec::new(),
+        },
+        proof: Box::new(watches),
+    })
 }
 
 fn around<'a>(client: &'a Client, about: About<'a>, survey: &'a Survey) -> Around<'a> {

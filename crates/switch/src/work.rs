@@ -12,7 +12,7 @@ use crate::create::{create, remove_folder, uncreate};
 use crate::data_folder::Kept;
 use crate::digest::Digest;
 use crate::file::{Created, Original, State};
-use crate::journal::{End, Fix, Identity, Journal, PlannedFile, Step, VERSION};
+use crate::journal::{End, Fix, Identity, Journal, PlannedFile, StackOf, Step, VERSION, stack_of};
 use crate::replace::replace;
 use crate::settle::{Lies, Standing, folder_of, look, not_read, original_of, settle};
 use crate::taken_out::take_out;
@@ -81,19 +81,10 @@ impl Side {
 impl Work {
     /// Lays down old and new files and the plan; no file of the application is touched yet.
     ///
-    /// `day` is the beginning of the name, `20261123`, `at` the time as RFC 3339, `title` says for a person what is
-    /// switched.
-    ///
     /// # Errors
     /// [`SwitchError::Journal`]; then nothing is kept.
-    pub fn plan(
-        kept: &Kept,
-        day: &str,
-        at: &str,
-        title: &str,
-        edited: &[Edited],
-    ) -> Result<Self, SwitchError> {
-        Self::plan_fix(kept, Named { day, at, title }, edited, None)
+    pub fn plan(kept: &Kept, named: Named<'_>, edited: &[Edited]) -> Result<Self, SwitchError> {
+        Self::plan_fix(kept, named, edited, None)
     }
 
     /// The same for what prepares the way.
@@ -217,6 +208,11 @@ impl Work {
     /// What its fix keeps for itself.
     pub(crate) fn kept_of_fix(&self) -> Result<Vec<u8>, SwitchError> {
         self.read(FIX_FILE)
+    }
+
+    /// The programs of a web server's switch.
+    pub(crate) fn stack(&self) -> Option<StackOf> {
+        stack_of(&self.journal.steps).cloned()
     }
 
     pub(crate) fn steps(&self) -> &[Step] {

@@ -4,17 +4,16 @@ mod doing;
 mod earlier;
 mod fixes;
 mod planned;
-mod together;
 
 use std::path::{Path, PathBuf};
 
-use looptax_host::discover::survey;
+use looptax_host::discover::{Survey, survey};
 use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
 use looptax_switch::{
-    About, Carried, Order, Page, Subject, Wish, carry_out, files_of, look_at, pool_tests,
-    usual_reload,
+    About, Line, Order, Page, StackWish, Subject, Wish, carry_out, files_of, look_at,
+    look_at_stack, usual_reload,
 };
 
 use crate::args::SwitchArgs;
@@ -22,7 +21,7 @@ use crate::failure::{Exit, Failure};
 use crate::signals;
 use crate::sys;
 use crate::terminal::{self, Terminal};
-use doing::{Doing, kept};
+use doing::{Doing, kept, named};
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -45,10 +44,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     if !args.patch {
         earlier::offer(doing)?;
     }
-    match &args.pool {
-        Some(pool) => doing.switch_together([&file, pool]),
-        None => doing.switch(&file),
-    }
+    doing.switch(&file)
 }
 
 /// The one file of a process's working folder that names a connection.
@@ -84,7 +80,58 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
 impl Doing<'_> {
     fn switch(self, file: &Path) -> Result<Exit, Failure> {
         let args = self.args;
-        let survey = survey(None);
+        self.refuse_while_busy()?;
+        let before = survey(None);
+        let mut subject = self.look(file, &before)?;
+        if args.patch {
+            return planned::print_patch(&subject.plan);
+        }
+        let prepared = fixes::mend(self, &subject.plan, &before)?;
+        if !prepared.is_empty() {
+            subject = self.look(file, &survey(Some(&before)))?;
+        }
+        let mut switched = planned::switched(&subject.plan, args);
+        switched.prepared = prepared;
+        if args.pool.is_some() {
+            switched.proof.reload = Some(subject.commands.texts().join(" && "));
+        }
+        self.hint_at_owner(file, &subject);
+        let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
+        let source = source.display().to_string();
+        let style = self.terminal.style();
+        self.show(&report::switch_plan(&switched, &source, style))?;
+        if subject.plan.edited.is_empty() {
+            planned::hint_at_pair(self, &switched, file);
+            self.show(&fixes::offered(self, &subject.plan))?;
+            return self.nothing(switched);
+        }
+        planned::refuse_unwritable(&switched)?;
+        let page = self.page_before(&subject)?;
+        if args.dry_run || !self.agrees(&switched) {
+            switched.outcome = SwitchOutcome::Planned;
+            let exit = if args.dry_run { Exit::Done } else { Exit::No };
+            return self.end(&switched, exit);
+        }
+        if args.pool.is_none() {
+            let reload = self.reload(&subject);
+            let line = reload.as_deref().map(Line::from);
+            subject.commands.reloads.extend(line);
+            switched.proof.reload = reload;
+        }
+        self.carry_out(subject, switched, page, &source)
+    }
+
+    /// Plans, and changes nothing.
+    fn look(self, file: &Path, survey: &Survey) -> Result<Subject, Failure> {
+        let args = self.args;
+        let socket = args.socket.as_deref();
+        if let Some(pool) = &args.pool {
+            return look_at_stack(StackWish {
+                files: [file, pool],
+                socket,
+                reload: args.reload.as_deref(),
+            });
+        }
         let wish = Wish {
             path: file,
             pid: args.pid,
@@ -94,47 +141,34 @@ impl Doing<'_> {
         };
         let about = About {
             user: args.user.as_deref(),
-            socket: args.socket.as_deref(),
+            socket,
             n_connections: args.connections,
         };
-        self.refuse_while_busy()?;
-        let mut subject = look_at(wish, about, &survey)?;
-        if args.patch {
-            return planned::print_patch(&subject.plan);
+        look_at(wish, about, survey)
+    }
+
+    /// The page that proves it, as it is now. A plan asks it only if nothing else proves it: better now than after the
+    /// plan was agreed to.
+    fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
+        let is_needed = subject.proof.needs_page();
+        match &self.args.url {
+            None if is_needed && self.args.dry_run => self
+                .terminal
+                .words("a page that proves it is still to be named: --url http://127.0.0.1/\n"),
+            None if is_needed => {
+                return Err(Failure::usage(
+                    "only a page can prove this: a web server's connections to what is behind it last a millisecond, and nobody logs in",
+                    "name one that is made anew each time: --url http://127.0.0.1/",
+                ));
+            }
+            _ => {}
         }
-        let prepared = fixes::mend(self, &subject, &survey)?;
-        if !prepared.is_empty() {
-            subject = look_at(wish, about, &looptax_host::discover::survey(Some(&survey)))?;
+        if !self.args.dry_run {
+            self.may_ask()?;
         }
-        let mut switched = planned::told(&subject.plan, args);
-        switched.prepared = prepared;
-        self.hint_at_owner(file, &subject);
-        let source = std::path::absolute(file).unwrap_or_else(|_| file.to_owned());
-        let source = source.display().to_string();
-        self.show(&report::switch_plan(
-            &switched,
-            &source,
-            self.terminal.style(),
-        ))?;
-        if subject.plan.edited.is_empty() {
-            together::hint(self, &switched, file);
-            self.show(&fixes::offered(self, &subject))?;
-            return self.nothing(switched);
-        }
-        planned::refuse_unwritable(&switched)?;
-        if args.dry_run {
-            switched.outcome = SwitchOutcome::Planned;
-            return self.end(&switched, Exit::Done);
-        }
-        self.may_ask()?;
-        let page = args.url.as_deref().map(Page::before).transpose()?;
-        if !self.agrees(&switched) {
-            switched.outcome = SwitchOutcome::Planned;
-            return self.end(&switched, Exit::No);
-        }
-        let reload = self.reload(&subject);
-        switched.proof.reload.clone_from(&reload);
-        self.carry_out(&mut subject, switched, page, reload.as_deref(), &source)
+        let url = self.args.url.as_deref();
+        let url = url.filter(|_| is_needed || !self.args.dry_run);
+        url.map(|it| subject.proof.page_before(it)).transpose()
     }
 
     fn refuse_while_busy(self) -> Result<(), Failure> {
@@ -149,12 +183,10 @@ impl Doing<'_> {
 
     /// Root reaches what an application may not.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
-        let mut applications = subject
-            .watches
-            .iter()
-            .map(looptax_switch::Watch::application);
-        let is_known = self.args.user.is_some() || self.args.pid.is_some();
-        if is_known || applications.any(|it| !it.is_unknown()) {
+        let args = self.args;
+        let applications = subject.proof.applications();
+        let is_known = args.user.is_some() || args.pid.is_some() || args.pool.is_some();
+        if is_known || applications.iter().any(|it| !it.is_unknown()) {
             return;
         }
         if let Some(owner) = sources::owner(file) {
@@ -199,11 +231,8 @@ impl Doing<'_> {
         if self.args.reload.is_some() || self.args.yes {
             return self.args.reload.clone();
         }
-        let applications = subject
-            .watches
-            .iter()
-            .map(looptax_switch::Watch::application);
-        let usual = || { applications }.find_map(|it| usual_reload(&it.example()?));
+        let applications = subject.proof.applications();
+        let usual = || { applications.iter() }.find_map(|it| usual_reload(&it.example()?));
         let usual = subject.plan.reload.clone().or_else(usual)?;
         let question = format!("Run `{usual}` once the file is written?");
         terminal::agrees(&question).then_some(usual)
@@ -211,57 +240,46 @@ impl Doing<'_> {
 
     fn carry_out(
         self,
-        subject: &mut Subject,
+        mut subject: Subject,
         mut switched: Switched,
         page: Option<Page>,
-        reload: Option<&str>,
         source: &str,
     ) -> Result<Exit, Failure> {
-        let now = jiff::Zoned::now();
         let stop = signals::stop_flag()?;
-        let edited = subject.plan.edited.iter();
-        let tests = pool_tests(edited.map(|it| it.original.path()));
-        let order = Order {
-            kept: &kept()?,
-            day: &now.strftime("%Y%m%d").to_string(),
-            at: &now.timestamp().to_string(),
-            title: &planned::title(&switched, source),
-            edited: &subject.plan.edited,
-            tests: &tests,
-            reload,
-            page,
-            within: self.args.within,
-            has_unwatched: subject.has_unwatched(),
-            stop: &stop,
-        };
-        let is_watched = !subject.watches.is_empty();
-        let by_hand = reload.is_none().then(|| by_hand(&switched, is_watched));
+        let is_watched = !subject.proof.applications().is_empty();
+        let is_read = !subject.commands.reloads.is_empty();
+        let by_hand = (!is_read).then(|| by_hand(&switched, is_watched));
         let mut steps = Vec::new();
         let mut tell = |step: SwitchStep| {
             let is_written = step.code == StepCode::FilesWritten;
             let then = by_hand.clone().filter(|_| is_written);
             for step in [Some(step), then].into_iter().flatten() {
-                let text = report::switch_step(&step, self.terminal.style());
-                // Who reads has gone; the switch goes on all the same.
-                let _gone = self.show(&text);
+                self.show_step(&step);
                 steps.push(step);
             }
         };
-        let carried = carry_out(&order, &mut subject.watches, &mut tell)?;
-        switched.steps = steps;
-        self.came_of(switched, carried)
-    }
-
-    /// How it ended.
-    fn came_of(self, mut switched: Switched, carried: Carried) -> Result<Exit, Failure> {
-        switched.id = Some(carried.id);
-        switched.outcome = carried.outcome;
+        let kept = kept()?;
+        let carried = named(&planned::title(&switched, source), |named| {
+            let order = Order {
+                kept: &kept,
+                named,
+                edited: &subject.plan.edited,
+                commands: &subject.commands,
+                page,
+                within: self.args.within,
+                stop: &stop,
+            };
+            carry_out(&order, &mut *subject.proof, &mut tell)
+        })?;
         let exit = match carried.outcome {
             SwitchOutcome::Moved => Exit::Done,
             SwitchOutcome::Unproved => Exit::Invalid,
-            _ if switched.steps.iter().any(|it| it.code == StepCode::Stopped) => Exit::Interrupted,
+            _ if steps.iter().any(|it| it.code == StepCode::Stopped) => Exit::Interrupted,
             _ => Exit::No,
         };
+        switched.id = Some(carried.id);
+        switched.outcome = carried.outcome;
+        switched.steps = steps;
         self.end(&switched, exit)
     }
 }

@@ -1,8 +1,8 @@
 //! Whether an application came over the socket: what the kernel and the server saw since, and what follows from it.
 //!
 //! `application` says whose connections count, `eye` asks the server, `page` a page of the application, `log` the
-//! server's log; `watch` looks through all of them again and again, `seen` holds what came of it and judges. Nothing is
-//! written here.
+//! server's log; `watch` looks through all of them again and again, `seen` holds what came of it and judges, `watches`
+//! are those of all connections that move. Nothing is written here.
 
 mod application;
 mod eye;
@@ -10,8 +10,106 @@ mod log;
 mod page;
 mod seen;
 mod watch;
+mod watches;
+
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use looptax_model::failure::Failure;
+use looptax_model::record::SwitchStep;
+
+use crate::journal::Step;
 
 pub use application::{Application, Kin};
 pub use page::Page;
 pub use seen::Judgement;
 pub use watch::{Watch, Watched};
+pub use watches::Watches;
+
+/// What shows that a switch worked, and that all works again after the old files are back.
+///
+/// [`carry_out`](crate::carry_out) calls the methods in this order.
+pub trait Proof {
+    /// The applications whose connections are watched.
+    fn applications(&self) -> Vec<&Application> {
+        Vec::new()
+    }
+
+    /// Whether nothing but a page can prove it.
+    fn needs_page(&self) -> bool {
+        false
+    }
+
+    /// Asks a page as it is before.
+    ///
+    /// # Errors
+    /// That it does not answer, or that it would prove nothing.
+    fn page_before(&self, url: &str) -> Result<Page, Failure> {
+        Page::before(url)
+    }
+
+    /// What moves, for the journal.
+    fn moving(&mut self) -> Step;
+
+    /// The files are about to be written.
+    fn begin(&mut self) {}
+
+    /// Waits, after the reload of this index, for what the next one needs.
+    ///
+    /// # Errors
+    /// The step that failed.
+    fn after_reload(&mut self, _idx: usize, _stop: &AtomicBool) -> Result<(), SwitchStep> {
+        Ok(())
+    }
+
+    /// The files have been read, or somebody else has them read now.
+    fn files_are_read(&mut self) {}
+
+    /// Looks once more.
+    fn look(&mut self);
+
+    /// What follows; `is_last` if no more time is left, `is_asked` if a page of the application is asked all the time.
+    fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judged>;
+
+    /// The page has to be as before for this long.
+    fn page_settles(&self) -> Duration {
+        Duration::ZERO
+    }
+
+    /// Why a page is another one than before, if that is known.
+    fn cause(&mut self) -> Option<SwitchStep> {
+        None
+    }
+
+    /// What else is to be known.
+    fn notes(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Lines of the server's log since that tell of a refusal.
+    fn log_lines(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// The old files are back and about to be read; a peer is not waited for longer than `limit`.
+    fn begin_again(&mut self, _limit: Option<Duration>) {}
+
+    /// Waits, after a reload of the old files, for what the next one needs, or for the end of the last one.
+    fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}
+
+    /// How it is known that all works again, without a page.
+    fn works_again(&mut self) -> Option<&'static str> {
+        None
+    }
+}
+
+/// What all that was seen says together.
+#[derive(Debug)]
+pub enum Judged {
+    /// It works; how that is known.
+    Holds(Vec<SwitchStep>),
+    /// It does not.
+    Fails(SwitchStep),
+    /// Nothing came, so nothing is known.
+    Unproved(String),
+}

@@ -16,8 +16,9 @@ type Ends = (SocketAddr, SocketAddr);
 
 /// Connections to a port and to a socket, seen again and again.
 pub(super) struct Eyes {
-    sides: Sides,
-    tcp: SocketAddr,
+    /// Both programs; what is behind as it listened at the last `refresh`.
+    pub(super) sides: Sides,
+    pub(super) tcp: SocketAddr,
     /// Where the port was listened at before.
     ports: Vec<Endpoint>,
     outlook: Outlook,
@@ -82,11 +83,6 @@ impl Eyes {
     pub(super) fn has_kept(&self) -> bool {
         let held = at_port(&self.outlook, self.tcp);
         held.values().any(|it| self.sides.is_front(it))
-    }
-
-    /// Whether what is behind runs as the process that it was.
-    pub(super) fn back_runs(&self) -> bool {
-        looptax_host::discover::process(self.sides.back_master.pid).is_some()
     }
 
     /// The process of what is behind that listens on this socket: another one after a restart.

@@ -1,12 +1,11 @@
 //! A web server and what is behind it, moved together: the web server's file and the file of what it asks, as one switch.
 //!
 //! `pair` reads both files and finds how they belong together, `looking` goes the way that the web server would go, `plan`
-//! says what would be written; none of them writes anything. `carry` writes, has both files
-//! tested before anybody reloads, reloads what is behind first, and proves it; `eyes` asks the kernel. `front` and `back`
-//! know their programs, a file each, `rights` who may write to a socket that is yet to be made.
+//! says what would be written, `way` waits for both programs and proves the switch, `eyes` asks the kernel. `front` and
+//! `back` know their programs, a file each, `rights` who may write to a socket that is yet to be made. Nothing is written
+//! here: `carry` does that.
 
 mod back;
-mod carry;
 mod eyes;
 mod front;
 mod looking;
@@ -15,25 +14,21 @@ mod plan;
 mod port;
 mod program;
 mod rights;
-mod undo;
+mod way;
 
-use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::diagnose::check::{FileText, Sources, Switchable};
 use looptax_host::discover::Process;
 use looptax_model::failure::Failure;
 
-use crate::journal::StackOf;
-use crate::line::Line;
-use crate::plan::Plan;
+use crate::line::{Commands, Line};
 use back::BackProgram;
 use front::FrontProgram;
 
 pub use back::pool_tests;
-pub use carry::{StackOrder, carry_out_stack};
 pub use plan::look_at_stack;
-pub use undo::undo_stack;
+pub(crate) use way::Way;
 
 /// What somebody wants moved together.
 #[derive(Debug, Clone, Copy)]
@@ -46,23 +41,6 @@ pub struct StackWish<'a> {
     pub reload: Option<&'a str>,
 }
 
-/// A plan with the programs that read its files.
-#[derive(Debug)]
-pub struct Stack {
-    /// The plan: the web server's connections, then those behind it.
-    pub plan: Plan,
-    sides: Sides,
-    commands: Commands,
-    /// One of the web server's workers.
-    worker: Process,
-    /// Whether the file of what is behind changes too.
-    pool_moves: bool,
-    /// Where the pages go now.
-    tcp: SocketAddr,
-    /// Where they will.
-    socket: PathBuf,
-}
-
 /// Both programs as they run.
 #[derive(Debug, Clone)]
 struct Sides {
@@ -70,36 +48,6 @@ struct Sides {
     front_master: Process,
     back: &'static dyn BackProgram,
     back_master: Process,
-}
-
-/// What tests files, and what has them read then, in this order.
-#[derive(Debug)]
-struct Commands {
-    tests: Vec<Line>,
-    reloads: Vec<Line>,
-}
-
-impl Stack {
-    /// The lines of a shell that test both files, and what has them read then, in this order.
-    pub fn commands(&self) -> Vec<String> {
-        let Commands { tests, reloads } = &self.commands;
-        tests
-            .iter()
-            .chain(reloads)
-            .map(|it| it.text().to_owned())
-            .collect()
-    }
-
-    fn told(&self) -> StackOf {
-        let sides = &self.sides;
-        let back = || program::told(&sides.back_master, sides.back.name());
-        StackOf {
-            front: program::told(&sides.front_master, sides.front.name()),
-            pool: self.pool_moves.then(back),
-            tcp: self.tcp,
-            socket: Some(self.socket.clone()),
-        }
-    }
 }
 
 impl Sides {

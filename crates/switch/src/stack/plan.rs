@@ -16,15 +16,16 @@ use super::front::Front;
 use super::looking::{Found, Looking};
 use super::pair::{Pair, Text, pair};
 use super::port::Port;
-use super::{Sides, Stack, StackWish, connections};
-use crate::plan::{Fate, Lines, Plan, Planned};
+use super::way::Way;
+use super::{Sides, StackWish, connections};
+use crate::plan::{Fate, Lines, Plan, Planned, Subject};
 use crate::remark::{Remark, remarks};
 
 /// Looks at both files, and at the programs that read them.
 ///
 /// # Errors
 /// That a file cannot be read, is of another program, or is read by none that runs; that the two do not belong together.
-pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
+pub fn look_at_stack(wish: StackWish<'_>) -> Result<Subject, Failure> {
     let (site, pool, pair) = pair(wish)?;
     let front = Front::find(pair.front, site.original.path())?;
     let socket = socket(&pair, wish.socket)?;
@@ -69,14 +70,10 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Stack, Failure> {
     if let Some(lines) = plan.elsewhere.last_mut() {
         lines.remarks.extend(left_alone);
     }
-    Ok(Stack {
+    Ok(Subject {
         plan,
         commands: sides.commands(pool_moves, wish.reload)?,
-        sides,
-        worker,
-        pool_moves,
-        tcp,
-        socket,
+        proof: Box::new(Way::new(&sides, worker, pool_moves, (tcp, socket))),
     })
 }
 

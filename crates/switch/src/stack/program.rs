@@ -57,11 +57,10 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
 }
 
 /// What it is found again by.
-pub(super) fn told(process: &Process, name: &str) -> ProgramOf {
+pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
     ProgramOf {
-        program: file_of(process),
+        name: name.to_owned(),
         words: process.arguments().join(" "),
-        name: Some(name.to_owned()),
     }
 }
 

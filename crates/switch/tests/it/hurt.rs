@@ -10,14 +10,15 @@ use std::sync::atomic::AtomicBool;
 
 use looptax_model::record::{StepCode, SwitchOutcome};
 use looptax_switch::{
-    End, Kept, Lies, Order, Original, Standing, SwitchError, Work, carry_out, list, open,
+    Commands, End, Kept, Lies, Line, Order, Original, Standing, SwitchError, Watches, Work,
+    carry_out, list, open,
 };
 use looptax_testkit::programs;
 use looptax_testkit::skips::skip;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
 
-use crate::kept::{House, edited};
+use crate::kept::{House, NAMED, edited};
 use crate::killed::back_and_forth;
 
 /// Runs in a thread whose mounts nobody else sees; says so where that is not possible.
@@ -91,7 +92,7 @@ fn a_full_disk_for_the_journal_keeps_the_file_and_the_plan_away() {
         mount_disk(&data, 16 << 10);
         let kept = Kept::in_data_folder(&data);
         let edits = [edited(&path, "new")];
-        let error = Work::plan(&kept, "20261123", "2026-11-23T12:00:00Z", "x", &edits).unwrap_err();
+        let error = Work::plan(&kept, NAMED, &edits).unwrap_err();
         assert!(matches!(error, SwitchError::Journal { .. }), "{error}");
         assert_eq!(fs::read_dir(data.join("switches")).unwrap().count(), 0);
         assert_eq!(fs::read_to_string(&path).unwrap(), "old".repeat(10_000));
@@ -190,12 +191,19 @@ fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
         // The plan has room, and a line with this command has not.
         let reload = format!("true {}", "x".repeat(80 << 10));
         let stop = AtomicBool::new(false);
+        let commands = Commands {
+            reloads: vec![Line::from(&*reload)],
+            ..Commands::default()
+        };
         let order = Order {
-            reload: Some(&reload),
+            commands: &commands,
             ..house.order(&edits, &stop)
         };
         let mut steps = Vec::new();
-        let carried = carry_out(&order, &mut [], &mut |step| steps.push(step)).unwrap();
+        let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
+            steps.push(step)
+        })
+        .unwrap();
         assert_eq!(carried.outcome, SwitchOutcome::PutBack, "{steps:?}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         let failed = steps.iter().find(|it| it.code == StepCode::FilesNotWritten);

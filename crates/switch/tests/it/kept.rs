@@ -8,14 +8,23 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_switch::{
-    Edited, End, Kept, Lies, Order, Original, Remark, Standing, Work, list, open, remarks,
+    Commands, Edited, End, Kept, Lies, Named, Order, Original, Remark, Standing, Work, list, open,
+    remarks,
 };
 use tempfile::TempDir;
+
+/// What every switch of these tests is called.
+pub(crate) const NAMED: Named<'static> = Named {
+    day: "20261123",
+    at: "2026-11-23T12:00:00Z",
+    title: "an app",
+};
 
 /// An application's folder and a data folder, gone with the value.
 pub(crate) struct House {
     pub(crate) root: TempDir,
     pub(crate) kept: Kept,
+    commands: Commands,
 }
 
 impl House {
@@ -23,7 +32,12 @@ impl House {
         let root = tempfile::tempdir().expect("a scratch folder");
         let kept = Kept::in_data_folder(&root.path().join("data"));
         fs::create_dir(root.path().join("app")).expect("a folder");
-        Self { root, kept }
+        let commands = Commands::default();
+        Self {
+            root,
+            kept,
+            commands,
+        }
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> std::path::PathBuf {
@@ -33,29 +47,18 @@ impl House {
     }
 
     pub(crate) fn plan(&self, edited: &[Edited]) -> Work {
-        Work::plan(
-            &self.kept,
-            "20261123",
-            "2026-11-23T12:00:00Z",
-            "an app",
-            edited,
-        )
-        .expect("a plan")
+        Work::plan(&self.kept, NAMED, edited).expect("a plan")
     }
 
     /// A switch of these files without tests, reload or page.
     pub(crate) fn order<'a>(&'a self, edited: &'a [Edited], stop: &'a AtomicBool) -> Order<'a> {
         Order {
             kept: &self.kept,
-            day: "20261123",
-            at: "2026-11-23T12:00:00Z",
-            title: "an app",
+            named: NAMED,
             edited,
-            tests: &[],
-            reload: None,
+            commands: &self.commands,
             page: None,
             within: Duration::from_secs(1),
-            has_unwatched: false,
             stop,
         }
     }

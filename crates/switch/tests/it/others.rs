@@ -7,7 +7,8 @@ use std::sync::atomic::AtomicBool;
 
 use looptax_model::record::{StepCode, SwitchOutcome};
 use looptax_switch::{
-    Edited, End, Lies, Line, Order, Original, Standing, SwitchError, carry_out, list, open, remarks,
+    Commands, Edited, End, Lies, Line, Order, Original, Standing, SwitchError, Watches, carry_out,
+    list, open, remarks,
 };
 
 use crate::kept::{House, edited};
@@ -181,15 +182,17 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let edits = [edited(&path, "new")];
     let read = house.root.path().join("read");
     let reload = format!("cp {} {}", path.display(), read.display());
-    let tests = [Line::from("echo a wrong pool; exit 78")];
+    let commands = Commands {
+        tests: vec![Line::from("echo a wrong pool; exit 78")],
+        reloads: vec![Line::from(&*reload)],
+    };
     let stop = AtomicBool::new(false);
     let order = Order {
-        tests: &tests,
-        reload: Some(&reload),
+        commands: &commands,
         ..house.order(&edits, &stop)
     };
     let mut steps = Vec::new();
-    let carried = carry_out(&order, &mut [], &mut |step| {
+    let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
         // What puts the old file back has it read.
         if step.code == StepCode::FilesPutBack {
             assert!(!read.exists(), "somebody has read it");

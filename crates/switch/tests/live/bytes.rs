@@ -75,7 +75,7 @@ pub(crate) fn kept(kind: Kind) {
         let new = [&old[..at], socket.as_bytes(), &old[at..]].concat();
         assert_eq!(found.edited[0].new, new, "round {round}");
         let kept = Kept::in_data_folder(&beside.root.path().join("data"));
-        let mut work = Work::plan(&kept, NAMED.day, NAMED.at, "x", &found.edited).unwrap();
+        let mut work = Work::plan(&kept, NAMED, &found.edited).unwrap();
         work.write(&found.edited).unwrap();
         work.end(End::Moved).unwrap();
         let id = work.id().to_owned();

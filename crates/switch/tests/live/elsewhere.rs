@@ -69,7 +69,7 @@ pub(crate) fn laravel(kind: Kind) {
         "{shown}"
     );
 
-    let mut work = Work::plan(&beside.kept, NAMED.day, NAMED.at, "x", &found.edited).unwrap();
+    let mut work = Work::plan(&beside.kept, NAMED, &found.edited).unwrap();
     work.write(&found.edited).unwrap();
     let socket = beside.server.socket.display();
     let expected = variables.replace("DB_PORT", &format!("DB_SOCKET={socket}\r\nDB_PORT"));

@@ -1,9 +1,9 @@
 //! What every part of `switch` knows and uses: what was typed, the terminal, where switches are kept.
 
-use looptax_model::record::Switched;
+use looptax_model::record::{SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_store::save_value;
-use looptax_switch::Kept;
+use looptax_switch::{Kept, Named};
 
 use crate::args::SwitchArgs;
 use crate::earlier_runs::data_folder;
@@ -21,6 +21,16 @@ pub(super) fn kept() -> Result<Kept, Failure> {
     Ok(Kept::in_data_folder(&data))
 }
 
+/// Does something under a name of now.
+pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
+    let now = jiff::Zoned::now();
+    run(Named {
+        day: &now.strftime("%Y%m%d").to_string(),
+        at: &now.timestamp().to_string(),
+        title,
+    })
+}
+
 /// What every part of the command knows.
 #[derive(Clone, Copy)]
 pub(super) struct Doing<'a> {
@@ -35,6 +45,11 @@ impl Doing<'_> {
             return Ok(());
         }
         Ok(terminal::data(text)?)
+    }
+
+    /// Shows a step; if the reader of the output has ended, the switch continues all the same.
+    pub(super) fn show_step(self, step: &SwitchStep) {
+        let _gone = self.show(&report::switch_step(step, self.terminal.style()));
     }
 
     /// Shows the end, and saves or prints the JSON.

@@ -3,7 +3,7 @@
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
-use looptax_switch::{Kept, StackOf, Step, Switch};
+use looptax_switch::{Kept, Step, Switch};
 
 use super::doing::{Doing, kept};
 use super::fixes;
@@ -55,20 +55,11 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
         return outputs::show(&after, &args.json, || "undone\n".to_owned()).map(|()| Exit::Done);
     }
     let stop = signals::stop_flag()?;
-    let mut steps = Vec::new();
-    let mut tell = |step: SwitchStep| {
-        let _gone = doing.show(&report::switch_step(&step, terminal.style()));
-        steps.push(step);
-    };
-    if let Some(stack) = stack_of(&switch) {
-        let reload = args.reload.as_deref();
-        looptax_switch::undo_stack(work, stack, reload, args.within, &mut tell)?;
-    } else {
-        let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
-        looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
-        if reload.is_none() {
-            tell(still_over_the_socket(&switch));
-        }
+    let mut tell = |step: SwitchStep| doing.show_step(&step);
+    let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
+    looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
+    if reload.is_none() && switch.stack().is_none() {
+        tell(still_over_the_socket(&switch));
     }
     for it in others.iter().filter(|it| it.fix.is_some()) {
         let (id, title) = (&it.id, &it.title);
@@ -83,16 +74,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(Exit::Done)
 }
 
-/// The programs of a web server's switch.
-fn stack_of(switch: &Switch) -> Option<&StackOf> {
-    switch.steps.iter().find_map(|it| match it {
-        Step::Moving { stack, .. } => stack.as_ref(),
-        _ => None,
-    })
-}
-
 fn question(switch: &Switch) -> String {
-    match stack_of(switch) {
+    match switch.stack() {
         _ if switch.fix.is_some() => "Take that back?".to_owned(),
         Some(stack) => format!("Put the old files back, and reload {}?", stack.titles()),
         None => "Put the old files back?".to_owned(),
@@ -177,7 +160,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
 /// The command that had the application read its files then; it runs where somebody agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
-    if args.yes {
+    // The programs of a web server's switch have commands of their own.
+    if args.yes || switch.stack().is_some() {
         return None;
     }
     terminal::agrees(&format!("Run `{command}` afterwards, as then?")).then_some(command)
@@ -238,7 +222,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         );
         doing.terminal.words_for(true, &words);
         // Two programs are reloaded with a web server's files: that is for --undo.
-        let is_stack = stack_of(&switch).is_some();
+        let is_stack = switch.stack().is_some();
         if is_stack || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;
         }

@@ -6,9 +6,9 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Point, StepPlace};
 use looptax_report::terminal::cleaned;
 use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
-use looptax_switch::{Fate, Named, Planned, Subject};
+use looptax_switch::{Fate, Named, Plan, Planned};
 
-use super::doing::{Doing, kept};
+use super::doing::{Doing, kept, named};
 use crate::args::SwitchArgs;
 use crate::terminal;
 
@@ -35,11 +35,7 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
 ///
 /// # Errors
 /// What keeps it from being mended; what was begun is taken back then.
-pub(super) fn mend(
-    doing: Doing<'_>,
-    subject: &Subject,
-    survey: &Survey,
-) -> Result<Vec<String>, Failure> {
+pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();
     if !args.fix_account && !args.fix_hba {
@@ -49,7 +45,7 @@ pub(super) fn mend(
         doing.may_ask()?;
     }
     let admin = admin(args)?;
-    let blocked = { subject.plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+    let blocked = { plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
     for (planned, client) in blocked.filter_map(|it| Some((it, it.found.address.as_ref()?))) {
         refuse_unnamed(planned, args)?;
         let points = &planned.found.checked.points;
@@ -150,12 +146,7 @@ fn done(
     run: impl FnOnce(Named<'_>) -> Result<String, Failure>,
     title: &str,
 ) -> Result<Option<String>, Failure> {
-    let now = jiff::Zoned::now();
-    let id = run(Named {
-        day: &now.strftime("%Y%m%d").to_string(),
-        at: &now.timestamp().to_string(),
-        title,
-    })?;
+    let id = named(title, run)?;
     doing.show(&format!(
         "  done     prepared; back with: looptax switch --undo {id}\n\n"
     ))?;
@@ -175,8 +166,8 @@ fn lines(label: &str, texts: &[String]) -> String {
 }
 
 /// What could be mended here, where it was not asked for.
-pub(super) fn offered(doing: Doing<'_>, subject: &Subject) -> String {
-    let blocked = { subject.plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
+    let blocked = { plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
     let mut text = String::new();
     for planned in blocked {
         let is_for =

@@ -3,15 +3,19 @@
 use std::path::Path;
 
 use looptax_model::failure::Failure;
-use looptax_model::record::{SwitchFate, SwitchOutcome, SwitchProof, Switched};
+use looptax_model::record::{SwitchConnection, SwitchFate, SwitchOutcome, SwitchProof, Switched};
 use looptax_switch::Plan;
 
+use super::doing::Doing;
 use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal;
 
+/// What stands behind web servers, and has no list of sessions that would prove a move.
+const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
+
 /// The plan, without passwords.
-pub(super) fn told(plan: &Plan, args: &SwitchArgs) -> Switched {
+pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     let connections = plan.connections();
     let mut reload_words: Vec<String> = plan.reload.iter().cloned().collect();
     for it in &connections {
@@ -75,6 +79,20 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// Says what can be done for a web server's file alone, which no server's list of sessions proves.
+pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
+    let is_behind = |it: &SwitchConnection| {
+        it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product)
+    };
+    if doing.args.pool.is_none() && switched.connections.iter().any(is_behind) {
+        let words = format!(
+            "hint: a web server's file and that of what is behind it move together: looptax switch SITE POOL --url PAGE; `looptax check --app {} --socket PATH` says the lines of each\n",
+            file.display()
+        );
+        doing.terminal.words_for(true, &words);
+    }
 }
 
 /// Prints what would be written as a unified diff, byte for byte.

@@ -1,0 +1,392 @@
+//! A switch carried out, and taken back: files are written and tested, programs read them, and it is proved or put back.
+//!
+//! One way for whatever is switched: the files are `Edited`, what tests them and has them read are `Commands`, and a
+//! [`Proof`] knows what shows that it worked. Every step is in the journal (`work`) before it is done. Called by the
+//! command line.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use looptax_host::waiting;
+use looptax_model::failure::with_causes;
+use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep};
+
+use crate::SwitchError;
+use crate::clock::Since;
+use crate::data_folder::Kept;
+use crate::journal::{End, Step};
+use crate::line::{Commands, Line};
+use crate::proof::{Judged, Page, Proof, Watches};
+use crate::stack::Way;
+use crate::step::{Tell, run, step, stopped};
+use crate::work::{Edited, Named, Work};
+
+/// Shortest pause between two looks.
+const LEAST_PAUSE: Duration = Duration::from_millis(3);
+/// A pause is so many times as long as the look before it.
+const PAUSE_PER_LOOK: u32 = 4;
+/// Pause between two requests for the page.
+const PAGE_PAUSE: Duration = Duration::from_millis(500);
+/// A page has to differ for this long before that counts: a program that restarts may fail at first.
+const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
+/// The application is waited for this long after the old files are back.
+const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
+/// The same if somebody wants to end: a silent peer is not waited for, as it may have been silent before.
+const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
+
+/// What is to be done.
+#[derive(Debug)]
+pub struct Order<'a> {
+    /// Where it is kept.
+    pub kept: &'a Kept,
+    /// What it is called.
+    pub named: Named<'a>,
+    /// The files.
+    pub edited: &'a [Edited],
+    /// What tests the files, and what has them read.
+    pub commands: &'a Commands,
+    /// A page of the application, as it was before.
+    pub page: Option<Page>,
+    /// The proof may take this long, and each command.
+    pub within: Duration,
+    /// Set when somebody wants to end.
+    pub stop: &'a AtomicBool,
+}
+
+/// What came of it.
+#[derive(Debug)]
+pub struct Carried {
+    /// Its name.
+    pub id: String,
+    /// How it ended.
+    pub outcome: SwitchOutcome,
+}
+
+/// Carries a switch out. If anything fails, the old files are back afterwards, or the error says that they are not.
+///
+/// # Errors
+/// That files or journal cannot be written; nothing is changed then.
+pub fn carry_out(
+    order: &Order<'_>,
+    proof: &mut dyn Proof,
+    tell: Tell<'_>,
+) -> Result<Carried, SwitchError> {
+    let _lock = order.kept.lock()?;
+    let moving = proof.moving();
+    let mut work = Work::plan(order.kept, order.named, order.edited)?;
+    let id = work.id().to_owned();
+    work.note(moving)?;
+    proof.begin();
+    work.write(order.edited)?;
+    let both = if order.edited.len() == 2 { "both " } else { "" };
+    let words = format!("{both}written; undo it with: looptax switch --undo {id}");
+    tell(step(StepCode::FilesWritten, words));
+    let mut carrying = Carrying {
+        order,
+        proof,
+        work,
+        tell,
+        is_reloaded: false,
+    };
+    let outcome = match carrying.have_read() {
+        Err(why) => carrying.put_back(why)?,
+        Ok(()) => carrying.prove()?,
+    };
+    Ok(Carried { id, outcome })
+}
+
+/// Puts the files of an earlier switch back, as somebody asked, and has the same programs read them: those of a web
+/// server's switch by their own commands or by `reload`, others by `reload`.
+///
+/// # Errors
+/// [`SwitchError::Rewritten`] if somebody wrote the very lines since, and whatever cannot be written.
+pub fn undo(
+    mut work: Work,
+    reload: Option<&str>,
+    within: Duration,
+    stop: &AtomicBool,
+    tell: Tell<'_>,
+) -> Result<(), SwitchError> {
+    put_back(&mut work, "somebody asked", End::Undone, tell)?;
+    let Some(stack) = work.stack() else {
+        let reloads = Vec::from_iter(reload.map(Line::from));
+        read_again(&reloads, within, stop, &mut Watches::default(), tell);
+        return Ok(());
+    };
+    let by_hand = |why: &str| {
+        let words = format!("{why}: reload {}", stack.titles());
+        step(StepCode::ReloadByHand, words)
+    };
+    let (mut way, commands) = match Way::again(&stack, reload) {
+        Ok(found) => found,
+        Err(why) => {
+            tell(by_hand(&why));
+            return Ok(());
+        }
+    };
+    for line in &commands.tests {
+        match run(line, within, stop) {
+            Ok(done) => tell(done),
+            Err(failed) => {
+                tell(failed);
+                tell(by_hand("nothing was reloaded; mend the files first"));
+                return Ok(());
+            }
+        }
+    }
+    way.begin_again(None);
+    read_again(&commands.reloads, within, stop, &mut way, tell);
+    Ok(())
+}
+
+/// Has the old files read, and waits until they are.
+fn read_again(
+    reloads: &[Line],
+    within: Duration,
+    stop: &AtomicBool,
+    proof: &mut dyn Proof,
+    tell: Tell<'_>,
+) {
+    for (idx, line) in reloads.iter().enumerate() {
+        let said = run(line, within, stop);
+        tell(said.unwrap_or_else(|failed| failed));
+        proof.after_old_reload(idx, idx + 1 == reloads.len());
+    }
+}
+
+/// Puts the old files back and reports it; also that the journal could not be written.
+fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), SwitchError> {
+    match work.put_back(why, how) {
+        Err(unnoted @ SwitchError::Unnoted { .. }) => {
+            tell(back(work));
+            tell(step(StepCode::ProofNote, with_causes(&unnoted)));
+            Ok(())
+        }
+        done => done.map(|()| tell(back(work))),
+    }
+}
+
+/// That the old files are back, and whose lines stayed.
+fn back(work: &Work) -> SwitchStep {
+    let shared = { work.shared().iter() }.map(|it| it.display().to_string());
+    let words = match &*shared.collect::<Vec<_>>() {
+        [] => "the old files are back".to_owned(),
+        shared => format!(
+            "the old lines are back; what somebody else wrote meanwhile stays in {}",
+            shared.join(", ")
+        ),
+    };
+    step(StepCode::FilesPutBack, words)
+}
+
+struct Carrying<'a, 'b> {
+    order: &'a Order<'b>,
+    proof: &'a mut dyn Proof,
+    work: Work,
+    tell: Tell<'a>,
+    /// Whether a program may have read the new files.
+    is_reloaded: bool,
+}
+
+impl Carrying<'_, '_> {
+    /// Has the files tested, then read.
+    fn have_read(&mut self) -> Result<(), SwitchStep> {
+        let commands = self.order.commands;
+        for line in &commands.tests {
+            self.run(line)?;
+        }
+        for (idx, line) in commands.reloads.iter().enumerate() {
+            self.is_reloaded = true;
+            self.run(line)?;
+            self.proof.after_reload(idx, self.order.stop)?;
+        }
+        self.proof.files_are_read();
+        Ok(())
+    }
+
+    fn run(&mut self, line: &Line) -> Result<(), SwitchStep> {
+        let command = line.text().to_owned();
+        self.note(Step::Running { command })?;
+        let said = run(line, self.order.within, self.order.stop);
+        let code = said.is_ok().then_some(0);
+        self.note(Step::Ran { code })?;
+        (self.tell)(said?);
+        Ok(())
+    }
+
+    /// Notes a step after the files were written; if that cannot be done it has failed as any other.
+    fn note(&mut self, noted: Step) -> Result<(), SwitchStep> {
+        { self.work.note(noted) }
+            .map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))
+    }
+
+    fn prove(&mut self) -> Result<SwitchOutcome, SwitchError> {
+        let judged = self.look_until_decided();
+        for note in self.proof.notes() {
+            (self.tell)(step(StepCode::ProofNote, note));
+        }
+        let (outcome, how, steps) = match judged {
+            Judged::Holds(steps) => (SwitchOutcome::Moved, End::Moved, steps),
+            Judged::Unproved(why) => {
+                let why = step(StepCode::NothingConnected, why);
+                (SwitchOutcome::Unproved, End::Unproved, vec![why])
+            }
+            Judged::Fails(why) => return self.put_back(why),
+        };
+        let words: Vec<&str> = steps.iter().map(|it| &*it.words).collect();
+        let (holds, words) = (outcome == SwitchOutcome::Moved, words.join("; "));
+        steps.into_iter().for_each(&mut *self.tell);
+        let noted = self.note(Step::Proof { holds, words });
+        match noted.and_then(|()| self.note(Step::Ended { how })) {
+            Err(why) => self.put_back(why),
+            Ok(()) => Ok(outcome),
+        }
+    }
+
+    /// Looks until it is decided, or the time is over.
+    fn look_until_decided(&mut self) -> Judged {
+        let start = Since::now();
+        let (is_over, seen) = (AtomicBool::new(false), Mutex::new(PageSeen::default()));
+        thread::scope(|scope| {
+            if let Some(page) = self.order.page.clone() {
+                scope.spawn(|| ask_again(page, start, &is_over, &seen));
+            }
+            let judged = loop {
+                let began = Since::now();
+                self.proof.look();
+                let page = { seen.lock() }.map_or_else(|_| PageSeen::default(), |it| it.clone());
+                if let Some(judged) = self.decide(&page, start.elapsed()) {
+                    break judged;
+                }
+                waiting::pause(LEAST_PAUSE.max(began.elapsed() * PAUSE_PER_LOOK));
+            };
+            is_over.store(true, Ordering::Relaxed);
+            judged
+        })
+    }
+
+    fn decide(&mut self, page: &PageSeen, now: Duration) -> Option<Judged> {
+        let order = self.order;
+        if order.stop.load(Ordering::Relaxed) {
+            return Some(Judged::Fails(stopped()));
+        }
+        let is_last = now >= order.within;
+        if let Some((since, how)) = &page.differs
+            && (is_last || now >= *since + PAGE_MAY_FAIL)
+        {
+            let cause = self.proof.cause();
+            let why = cause.unwrap_or_else(|| step(StepCode::PageDiffers, how.clone()));
+            return Some(Judged::Fails(why));
+        }
+        let mut judged = self.proof.judge(is_last, order.page.is_some())?;
+        let Some(asked) = { order.page.as_ref() }.filter(|_| !matches!(judged, Judged::Fails(_)))
+        else {
+            return Some(judged);
+        };
+        let settles = self.proof.page_settles();
+        if page.fine_since.is_none_or(|since| now < since + settles) {
+            let words = format!("{} did not answer as before within the time", asked.url());
+            return is_last.then(|| Judged::Fails(step(StepCode::PageDiffers, words)));
+        }
+        if let Judged::Holds(steps) = &mut judged {
+            let words = format!("{} is as it was before", asked.url());
+            steps.push(step(StepCode::PageAsBefore, words));
+        }
+        Some(judged)
+    }
+
+    /// Puts the old files back, has them read if the new ones may have been, and looks whether all works.
+    fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
+        let words = why.words.clone();
+        (self.tell)(why);
+        for line in self.proof.log_lines() {
+            (self.tell)(step(StepCode::ServerLog, line));
+        }
+        if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
+            let kept = self.work.folder().display();
+            let words = format!("{error}; the old files are kept in {kept}, as 0.old and so on");
+            (self.tell)(step(StepCode::FilesNotPutBack, words));
+            return Err(error);
+        }
+        // Who wanted to end has had the files put back; the application is still to read them.
+        let go_on = AtomicBool::new(false);
+        waiting::allow_again();
+        let is_stopped = self.order.stop.load(Ordering::Relaxed);
+        (self.proof).begin_again(is_stopped.then_some(WORKS_AGAIN_WHEN_STOPPED));
+        if self.is_reloaded {
+            let (reloads, within) = (&self.order.commands.reloads, self.order.within);
+            read_again(reloads, within, &go_on, self.proof, self.tell);
+        }
+        let seen = self.works_as_before();
+        (self.tell)(seen);
+        Ok(SwitchOutcome::PutBack)
+    }
+
+    fn works_as_before(&mut self) -> SwitchStep {
+        let start = Since::now();
+        let mut differs = None;
+        let mut page = self.order.page.clone();
+        let mut limit = WORKS_AGAIN_WITHIN.min(self.order.within);
+        if self.order.stop.load(Ordering::Relaxed) {
+            limit = limit.min(WORKS_AGAIN_WHEN_STOPPED);
+            if let Some(page) = &mut page {
+                page.hurry(limit);
+            }
+        }
+        while start.elapsed() < limit {
+            if let Some(page) = &mut page {
+                differs = page.differs();
+                if differs.is_none() {
+                    let words = format!("{} is as it was before", page.url());
+                    return step(StepCode::WorksAsBefore, words);
+                }
+            }
+            self.proof.look();
+            if page.is_none()
+                && let Some(words) = self.proof.works_again()
+            {
+                return step(StepCode::WorksAsBefore, words);
+            }
+            thread::sleep(LEAST_PAUSE);
+        }
+        let words = differs.unwrap_or_else(|| {
+            "the application has not connected since; reload it if it was reloaded before"
+                .to_owned()
+        });
+        step(StepCode::NotSeenAgain, words)
+    }
+}
+
+/// How the page is now.
+#[derive(Debug, Clone, Default)]
+struct PageSeen {
+    /// Since when it is as it was before.
+    fine_since: Option<Duration>,
+    /// Since when it is not, and how.
+    differs: Option<(Duration, String)>,
+}
+
+fn ask_again(mut page: Page, start: Since, is_over: &AtomicBool, last: &Mutex<PageSeen>) {
+    while !is_over.load(Ordering::Relaxed) {
+        let differs = page.differs_until(is_over);
+        let now = start.elapsed();
+        if let Ok(mut seen) = last.lock() {
+            match differs {
+                None => {
+                    seen.differs = None;
+                    seen.fine_since.get_or_insert(now);
+                }
+                Some(how) => {
+                    seen.fine_since = None;
+                    let since = seen.differs.as_ref().map_or(now, |(since, _)| *since);
+                    seen.differs = Some((since, how));
+                }
+            }
+        }
+        if !waiting::pause(PAGE_PAUSE) {
+            return;
+        }
+    }
+}

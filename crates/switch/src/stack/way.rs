@@ -1,0 +1,343 @@
+//! The way from a web server to what is behind it, as the proof of their switch: what is waited for after each reload,
+//! and what shows that the pages take the socket, or the port again.
+//!
+//! Called by `carry` through [`Proof`]; `eyes` asks the kernel. Writes nothing.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread;
+use std::time::Duration;
+
+use crate::diagnose::check::Client;
+use crate::diagnose::check::reach::reach;
+use looptax_advise::check::End as WayEnd;
+use looptax_host::discover::{Place, Process, is_listened_at};
+use looptax_host::waiting;
+use looptax_model::failure::Failure;
+use looptax_model::record::{StepCode, SwitchStep};
+
+use super::eyes::Eyes;
+use super::front::{self, has_new_workers};
+use super::{Sides, back, program};
+use crate::clock::Since;
+use crate::journal::{ProgramOf, StackOf, Step};
+use crate::line::Commands;
+use crate::proof::{Judged, Page, Proof};
+use crate::step::{step, stopped};
+
+/// The page has to be as before, and nothing at the port, for this long before that counts.
+const STEADY: Duration = Duration::from_secs(2);
+/// A program is waited for this long after a command had it read its files.
+const TAKEN: Duration = Duration::from_secs(10);
+/// Pause between two looks.
+const PAUSE: Duration = Duration::from_millis(10);
+/// Pause between two requests for a page while its connections are looked for.
+const PAGE_PAUSE: Duration = Duration::from_millis(3);
+/// Connections for a page are looked for this long: a page that asks nobody is refused after it, and on a busy machine a
+/// connection of a millisecond is missed hundreds of times.
+const LONGEST_LOOK: Duration = Duration::from_secs(15);
+/// So many ask meanwhile, so that one connection or another is open at most times.
+const N_ASKING: usize = 4;
+
+/// Both ends of the way, and what was seen between them.
+pub(crate) struct Way {
+    eyes: Eyes,
+    /// One of the web server's workers.
+    worker: Process,
+    /// Whether the file of what is behind changes too.
+    pool_moves: bool,
+    /// Where the pages will go.
+    socket: PathBuf,
+    /// Since when no connection over TCP came.
+    quiet: Since,
+    /// The web server's workers before the old files are read.
+    before: Vec<Process>,
+}
+
+impl Way {
+    pub(super) fn new(
+        sides: &Sides,
+        worker: Process,
+        pool_moves: bool,
+        (tcp, socket): (SocketAddr, PathBuf),
+    ) -> Self {
+        Self {
+            eyes: Eyes::open(sides, tcp),
+            worker,
+            pool_moves,
+            socket,
+            quiet: Since::now(),
+            before: Vec::new(),
+        }
+    }
+
+    /// The way of an earlier switch as both programs run now, and what has them read their files.
+    ///
+    /// # Errors
+    /// Why that is left to people.
+    pub(crate) fn again(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
+        let sides = Sides::again(stack);
+        let sides = sides.ok_or("the programs that read them run no more as they did then")?;
+        let commands = sides.commands(stack.pool.is_some(), reload);
+        let commands = commands.map_err(|why| why.to_string())?;
+        let worker = sides.front_master.clone();
+        let ends = (stack.tcp, stack.socket.clone());
+        Ok((
+            Self::new(&sides, worker, stack.pool.is_some(), ends),
+            commands,
+        ))
+    }
+
+    fn sides(&self) -> &Sides {
+        &self.eyes.sides
+    }
+
+    /// What is behind listens on the socket, and a worker of the web server gets in.
+    fn socket_opens(&self, stop: &AtomicBool) -> Result<(), SwitchStep> {
+        let (start, shown) = (Since::now(), self.socket.display());
+        let go_on = || {
+            { !stop.load(Ordering::Relaxed) }
+                .then_some(())
+                .ok_or_else(stopped)
+        };
+        let back = &self.sides().back_master;
+        let gone = |how: String| {
+            let title = self.sides().back.title();
+            let words = format!("{title} {} {how}", back.pid);
+            Err(step(StepCode::ServerGone, words))
+        };
+        while self.eyes.on(&self.socket).is_none() {
+            go_on()?;
+            // A service's manager may have another one started.
+            let runs = looptax_host::discover::process(back.pid).is_some();
+            if !runs && self.sides().is_told_by_signal() {
+                return gone("has ended".to_owned());
+            }
+            if start.elapsed() > TAKEN {
+                return gone(format!("does not listen on {shown}"));
+            }
+            thread::sleep(PAUSE);
+        }
+        // The master sets its rights after it has made it. Where one command reloads both, the worker may be gone.
+        while let Ok(client) = Client::find(Some(self.worker.pid), None) {
+            if reach(&self.socket, &client).end == WayEnd::Connected {
+                break;
+            }
+            go_on()?;
+            if start.elapsed() > TAKEN {
+                let words = format!("{} cannot connect to {shown}", client.shown);
+                return Err(step(StepCode::LoginsRefused, words));
+            }
+            thread::sleep(PAUSE);
+        }
+        Ok(())
+    }
+
+    /// What the proof is, if this process listens on the socket.
+    fn proved(&self, own: &Process) -> SwitchStep {
+        let (tcp, socket) = (self.eyes.tcp, self.socket.display());
+        let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
+        let seen = match &*workers.join(", ") {
+            "" => String::new(),
+            workers => format!(", {workers} was seen there"),
+        };
+        let port = if self.pool_moves {
+            format!("nobody listens at {tcp} any more")
+        } else {
+            format!("no connection to {tcp} came for the pages since")
+        };
+        let (title, pid) = (self.sides().back.title(), own.pid);
+        let words = format!("{title} {pid} listens on {socket}{seen}; {port}");
+        step(StepCode::SeenOverSocket, words)
+    }
+}
+
+impl Proof for Way {
+    /// A web server's connections to what is behind it last a millisecond, and nobody logs in.
+    fn needs_page(&self) -> bool {
+        true
+    }
+
+    /// Sees that each request for the page goes on over TCP.
+    fn page_before(&self, url: &str) -> Result<Page, Failure> {
+        let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
+        let page = Page::before(url).map_err(|failure| {
+            failure.with_hint("name a page that works now: only a page can prove this")
+        })?;
+        // It is asked twice.
+        let n_seen = eyes.look();
+        if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
+            return Ok(page);
+        }
+        Err(Failure::usage(
+            format!(
+                "{url} is answered, and no connection to {} is seen for it: it proves nothing",
+                self.eyes.tcp
+            ),
+            format!(
+                "name a page that {} makes anew each time",
+                self.sides().back.title()
+            ),
+        ))
+    }
+
+    fn moving(&mut self) -> Step {
+        let sides = self.sides();
+        let back = || program::found_again_by(&sides.back_master, sides.back.name());
+        let stack = StackOf {
+            front: program::found_again_by(&sides.front_master, sides.front.name()),
+            pool: self.pool_moves.then(back),
+            tcp: self.eyes.tcp,
+            socket: self.socket.clone(),
+        };
+        Step::Moving {
+            connections: Vec::new(),
+            stack: Some(stack),
+        }
+    }
+
+    fn begin(&mut self) {
+        self.eyes = Eyes::open(self.sides(), self.eyes.tcp);
+    }
+
+    fn after_reload(&mut self, idx: usize, stop: &AtomicBool) -> Result<(), SwitchStep> {
+        if idx == 0 && self.pool_moves {
+            return self.socket_opens(stop);
+        }
+        Ok(())
+    }
+
+    fn files_are_read(&mut self) {
+        self.eyes.refresh(&self.socket);
+        self.quiet = Since::now();
+    }
+
+    fn look(&mut self) {
+        if self.eyes.look() > 0 {
+            self.quiet = Since::now();
+        }
+    }
+
+    fn judge(&mut self, is_last: bool, _is_asked: bool) -> Option<Judged> {
+        let is_quiet = self.quiet.elapsed() >= STEADY && !self.eyes.has_kept();
+        if is_quiet
+            && let Some(own) = self.eyes.on(&self.socket)
+            && !(self.pool_moves && self.eyes.is_port_open())
+        {
+            return Some(Judged::Holds(vec![self.proved(&own)]));
+        }
+        if !is_last {
+            return None;
+        }
+        let fails = |code, words: String| Some(Judged::Fails(step(code, words)));
+        let (title, tcp) = (self.sides().back.title(), self.eyes.tcp);
+        if self.eyes.on(&self.socket).is_none() {
+            let words = format!("{title} does not listen on {}", self.socket.display());
+            return fails(StepCode::ServerGone, words);
+        }
+        let does = if is_quiet { "listens" } else { "connects" };
+        let at = if is_quiet { "at" } else { "to" };
+        let words = format!("somebody still {does} {at} {tcp}");
+        fails(StepCode::StillOverTcp, words)
+    }
+
+    fn page_settles(&self) -> Duration {
+        STEADY
+    }
+
+    fn begin_again(&mut self, _limit: Option<Duration>) {
+        let sides = self.sides();
+        let mut before = program::workers(&sides.front_master);
+        before.retain(|it| sides.front.is_serving(it));
+        self.before = before;
+    }
+
+    /// What is behind is the first: the web server is reloaded once that listens at its port.
+    fn after_old_reload(&mut self, idx: usize, is_last: bool) {
+        let (front, master) = (self.sides().front, &self.sides().front_master);
+        if idx == 0 && self.pool_moves {
+            wait_until(|| is_listened_at(self.eyes.tcp, master));
+        }
+        if is_last {
+            wait_until(|| has_new_workers(front, master, &self.before));
+        }
+    }
+}
+
+/// Waits, within bounds, unless a signal ends it.
+fn wait_until(is_so: impl Fn() -> bool) {
+    let start = Since::now();
+    while !is_so() && start.elapsed() < TAKEN && waiting::pause(PAUSE) {}
+}
+
+/// A connection that is reset leaves no trace, nor does any where the kernel keeps too many: then they have to be
+/// seen while they last, for which the page is asked again and again.
+fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
+    let (start, is_over) = (Since::now(), AtomicBool::new(false));
+    thread::scope(|scope| {
+        for _ in 0..N_ASKING {
+            scope.spawn(|| {
+                let mut page = page.clone();
+                while !is_over.load(Ordering::Relaxed) {
+                    page.differs_until(&is_over);
+                    thread::sleep(PAGE_PAUSE);
+                }
+            });
+        }
+        while n_seen < 2 && start.elapsed() < LONGEST_LOOK {
+            n_seen += eyes.look();
+        }
+        is_over.store(true, Ordering::Relaxed);
+    });
+    n_seen >= 2
+}
+
+impl Sides {
+    /// The programs of an earlier switch as they run now.
+    fn again(stack: &StackOf) -> Option<Self> {
+        let front = front::by_name(&stack.front.name)?;
+        let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
+        let masters = program::masters(|it| it.program_name() == front.name());
+        let masters = masters.into_iter().filter(|it| front.is_ours(it));
+        let masters: Vec<Process> = masters.collect();
+        let same = masters.iter().find(|it| words(it, &stack.front));
+        // A reload may add words to a command line; of one alone there is no doubt.
+        let only = masters.first().filter(|_| masters.len() == 1);
+        let front_master = same.or(only)?.clone();
+        let (back, back_master) = match &stack.pool {
+            // Nothing is asked of what is behind.
+            None => (back::ALL[0], front_master.clone()),
+            Some(of) => {
+                let back = back::by_name(&of.name)?;
+                let is_there = |place: &Place| match place {
+                    Place::Path { path, .. } => *path == stack.socket,
+                    place => place.takes(stack.tcp),
+                };
+                let again = || {
+                    let all = program::masters(|it| back.is_it(it));
+                    all.into_iter().find(|it| words(it, of))
+                };
+                (back, back::find(back, is_there).or_else(again)?)
+            }
+        };
+        Some(Self {
+            front,
+            front_master,
+            back,
+            back_master,
+        })
+    }
+}
+
+impl StackOf {
+    /// What has to read the files, for a person: `PHP-FPM and nginx`.
+    pub fn titles(&self) -> String {
+        let front = front::by_name(&self.front.name).map_or("the web server", |it| it.title());
+        let Some(of) = &self.pool else {
+            return front.to_owned();
+        };
+        let back = back::by_name(&of.name).map_or("what is behind it", |it| it.title());
+        format!("{back} and {front}")
+    }
+}

@@ -1,0 +1,54 @@
+//! A step of a switch as it is shown and saved, and a command as such a step.
+//!
+//! Called by `carry`, which does the steps, and by those that prove a switch.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use looptax_model::record::{StepCode, SwitchStep};
+
+use crate::line::Line;
+use crate::reload;
+
+/// Takes each step as it is done.
+pub type Tell<'a> = &'a mut dyn FnMut(SwitchStep);
+
+pub(crate) fn step(code: StepCode, words: impl Into<String>) -> SwitchStep {
+    let words = words.into();
+    SwitchStep { code, words }
+}
+
+/// That somebody wants to end.
+pub(crate) fn stopped() -> SwitchStep {
+    step(StepCode::Stopped, "stopped before it was proved")
+}
+
+/// Runs the command; the step that says how it ended, as an error if it failed.
+pub(crate) fn run(
+    line: &Line,
+    within: Duration,
+    stop: &AtomicBool,
+) -> Result<SwitchStep, SwitchStep> {
+    let failed = |words: String| Err(step(StepCode::ReloadFailed, words));
+    let text = line.text();
+    match reload::run(line, within, stop) {
+        Ok(ran) if ran.code == Some(0) => Ok(step(StepCode::Reloaded, format!("ran: {text}"))),
+        Ok(ran) if ran.code.is_none() && stop.load(Ordering::Relaxed) => {
+            let words = format!("stopped while `{text}` ran");
+            Err(step(StepCode::Stopped, words))
+        }
+        Ok(ran) => {
+            let how = match ran.code {
+                Some(code) => format!("ended with {code}"),
+                None => "did not end by itself".to_owned(),
+            };
+            let said = if ran.said.is_empty() {
+                String::new()
+            } else {
+                format!(": {}", ran.said)
+            };
+            failed(format!("`{text}` {how}{said}"))
+        }
+        Err(error) => failed(format!("`{text}` cannot be run: {error}")),
+    }
+}
