@@ -48,7 +48,7 @@ pub use file::Original;
 pub use journal::{End, Fix, MovedFrom, ProgramOf, StackOf, Step};
 pub use line::{Commands, Line};
 pub use list::{Switch, list, open};
-pub use plan::{Fate, Lines, Plan, Planned, Subject, Wish, plan};
+pub use plan::{Fate, FileToSwitch, Lines, Plan, Planned, Subject, Wish};
 pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;
 pub use remark::{Remark, remarks};

@@ -1,10 +1,11 @@
 //! What a switch of a file would do: which connections, which bytes, and what speaks against it. Writes nothing.
 
-use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, Variable, rewritten};
+use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Edit, SwitchVerdict};
 
@@ -96,65 +97,102 @@ pub enum Fate {
     ByHand,
 }
 
-/// Plans the switch of a file.
-///
-/// # Errors
-/// That the file cannot be read, or names no connection.
-pub fn plan(wish: Wish<'_>, around: Around<'_>) -> Result<Plan, Failure> {
-    let original = Original::read(wish.path)?;
-    let (encoding, text) = Encoding::read(original.bytes());
-    let nothing = BTreeMap::new();
-    let unfollowed = FileText {
-        path: wish.path,
-        text: &text,
-        pid: wish.pid,
-        application: wish.application,
-        environment: &nothing,
-        by_service: wish.compose,
-    };
-    let followed = followed(&unfollowed)?;
-    let file = FileText {
-        environment: &followed.values,
-        ..unfollowed
-    };
-    let (found, sources) = Sources::switchable(&file, around)?;
-    if sources.is_empty() {
-        return Err(sources.nothing(Some(wish.path), around.near.servers.len()));
-    }
-    if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
-        return Err(Failure::usage(
-            format!(
-                "there is no connection {number}: the file has {}",
-                found.len()
-            ),
-            "--only takes the numbers that the plan gives them: --dry-run shows it",
-        ));
-    }
-    let mut connections = Vec::new();
-    for (idx, found) in found.into_iter().enumerate() {
-        let is_wanted = wish.only.is_empty() || wish.only.contains(&(idx + 1));
-        let fate = if is_wanted {
-            fate(&found, wish.application)
-        } else {
-            Fate::Unwanted
+/// A file as it was read, and held, with what is set elsewhere for it.
+pub struct FileToSwitch<'a> {
+    wish: Wish<'a>,
+    original: Original,
+    encoding: Encoding,
+    text: String,
+    followed: Followed,
+}
+
+impl<'a> FileToSwitch<'a> {
+    /// Reads it.
+    ///
+    /// # Errors
+    /// That it cannot be read, or the environment of its process.
+    pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
+        let original = Original::read(wish.path)?;
+        let (encoding, text) = Encoding::read(original.bytes());
+        let mut read = Self {
+            wish,
+            original,
+            encoding,
+            text,
+            followed: Followed::default(),
         };
-        connections.push(Planned { found, fate });
+        read.followed = followed(&read.text())?;
+        Ok(read)
     }
-    let mut edits = Edits::default();
-    for planned in &mut connections {
-        edits.take(planned, &text, &followed);
+
+    fn text(&self) -> FileText<'_> {
+        FileText {
+            path: self.wish.path,
+            text: &self.text,
+            pid: self.wish.pid,
+            application: self.wish.application,
+            environment: &self.followed.values,
+            by_service: self.wish.compose,
+        }
     }
-    let remarks = remarks(wish.path, &original);
-    let mut plan = Plan {
-        unread: sources.unread(),
-        connections,
-        remarks,
-        edited: Vec::new(),
-        elsewhere: Vec::new(),
-        reload: None,
-    };
-    edits.write((original, encoding, &text), &followed, &mut plan)?;
-    Ok(plan)
+
+    /// Where its connections go over TCP that may be moved: see [`Sources::targets`].
+    pub(crate) fn targets(
+        &self,
+        around: Around<'_>,
+    ) -> Result<Vec<(Address, SocketAddr)>, Failure> {
+        let all = Sources::targets(&self.text(), around)?.into_iter();
+        let wanted = all.filter(|(idx, ..)| self.is_wanted(*idx));
+        Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
+    }
+
+    fn is_wanted(&self, idx: usize) -> bool {
+        self.wish.only.is_empty() || self.wish.only.contains(&(idx + 1))
+    }
+
+    /// Plans its switch.
+    ///
+    /// # Errors
+    /// That it names no connection, or not one that is wanted.
+    pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
+        let wish = self.wish;
+        let (found, sources) = Sources::switchable(&self.text(), around)?;
+        if sources.is_empty() {
+            return Err(sources.nothing(Some(wish.path), around.near.servers.len()));
+        }
+        if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
+            return Err(Failure::usage(
+                format!(
+                    "there is no connection {number}: the file has {}",
+                    found.len()
+                ),
+                "--only takes the numbers that the plan gives them: --dry-run shows it",
+            ));
+        }
+        let mut edits = Edits::default();
+        let mut connections = Vec::new();
+        for (idx, found) in found.into_iter().enumerate() {
+            let fate = if self.is_wanted(idx) {
+                fate(&found, wish.application)
+            } else {
+                Fate::Unwanted
+            };
+            let mut planned = Planned { found, fate };
+            edits.take(&mut planned, &self.text, &self.followed);
+            connections.push(planned);
+        }
+        let mut plan = Plan {
+            unread: sources.unread(),
+            connections,
+            remarks: remarks(wish.path, &self.original),
+            edited: Vec::new(),
+            elsewhere: Vec::new(),
+            reload: None,
+        };
+        let file = (self.original, self.encoding, &*self.text);
+        edits.write(file, &self.followed, &mut plan)?;
+        Ok(plan)
+    }
 }
 
 /// Where the variables are set that the file's connections depend on.

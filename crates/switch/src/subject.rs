@@ -1,15 +1,17 @@
 //! What is switched: the file, whose it is, and the watches over its connections.
 
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, Client};
 use looptax_advise::app;
-use looptax_host::discover::{Process, Survey, process};
+use looptax_host::discover::{Process, Server, Survey, process};
 use looptax_host::kernel;
+use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 
 use crate::line::Commands;
-use crate::plan::{Fate, Plan, Planned, Subject, Wish, plan};
+use crate::plan::{Fate, FileToSwitch, Subject, Wish};
 use crate::proof::{Watch, Watched, Watches};
 use crate::stack::pool_tests;
 
@@ -37,32 +39,52 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
     there.map(|name| folder.join(name)).collect()
 }
 
-/// Plans, as the user whose processes are connected now where none is named.
+/// Plans, as the user whose processes are connected now if none is named: who that is, is found before the one plan.
 ///
 /// # Errors
-/// As [`plan`]; that a user or process is not there.
+/// That the file cannot be read or names no connection; that a user or process is not there.
 pub fn look_at(wish: Wish<'_>, about: About<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
-    let client = Client::find(wish.pid, about.user)?;
-    let first = plan(wish, around(&client, about, survey))?;
-    let watches = watches(&first, survey, &named);
+    let mut client = Client::find(wish.pid, about.user)?;
+    let file = FileToSwitch::read(wish)?;
+    let mut before: Vec<Watch> = Vec::new();
+    for (address, tcp) in file.targets(around(&client, about, survey))? {
+        if !before.iter().any(|it| is_over(it, &address, tcp)) {
+            let of = watched(address, tcp, survey);
+            before.push(Watch::begin(of, &named));
+        }
+    }
     let is_named = wish.pid.is_some() || about.user.is_some();
-    let example = { watches.iter() }.find_map(|it| it.application().example());
-    let seen = example
-        .filter(|_| !is_named)
-        .and_then(|it| Client::find(Some(it.pid), None).ok());
-    let plan = match seen {
-        Some(client) => plan(wish, around(&client, about, survey))?,
-        None => first,
-    };
-    let moves = |watch: &Watch| plan.connections.iter().any(|it| is_of(it, watch));
-    let all = watches.into_iter().filter(moves).collect();
-    let mut moved = { plan.connections.iter() }.filter(|it| matches!(it.fate, Fate::Moves(_)));
-    let watches = Watches {
-        all,
-        // A container's goes to no address of this machine.
-        has_unwatched: moved.any(|it| it.found.tcp.is_none()),
-    };
+    let example = { before.iter().filter(|_| !is_named) }.find_map(|it| it.application().example());
+    if let Some(seen) = example.and_then(|it| Client::find(Some(it.pid), None).ok()) {
+        client = seen;
+    }
+    let plan = file.plan(around(&client, about, survey))?;
+    let mut watches = Watches::default();
+    for planned in { plan.connections.iter() }.filter(|it| matches!(it.fate, Fate::Moves(_))) {
+        let found = &planned.found;
+        let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket)
+        else {
+            // A container's goes to no address of this machine.
+            watches.has_unwatched |= found.tcp.is_none();
+            continue;
+        };
+        // Two connections of one account have one.
+        if watches.all.iter().any(|it| is_over(it, address, tcp)) {
+            continue;
+        }
+        let of = Watched {
+            title: format!("{} at {}", found.checked.product, found.checked.place),
+            socket: Some(PathBuf::from(socket)),
+            ..watched(address.clone(), tcp, survey)
+        };
+        let earlier = before.iter().position(|it| is_over(it, address, tcp));
+        let watch = match earlier {
+            Some(idx) => before.swap_remove(idx).with_socket(of, &named),
+            None => Watch::begin(of, &named),
+        };
+        watches.all.push(watch);
+    }
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
     Ok(Subject {
         plan,
@@ -83,43 +105,18 @@ fn around<'a>(client: &'a Client, about: About<'a>, survey: &'a Survey) -> Aroun
     }
 }
 
-/// Whether a watch is over this connection, which moves.
-fn is_of(planned: &Planned, watch: &Watch) -> bool {
+fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
     let watched = watch.watched();
-    let address = planned.found.address.as_ref();
-    let is_same = planned.found.tcp == Some(watched.tcp)
-        && address.is_some_and(|it| it.user == watched.address.user);
-    is_same && matches!(planned.fate, Fate::Moves(_))
+    watched.tcp == tcp && watched.address.user == address.user
 }
 
-/// Looks at every connection that may move, before anything is written. Two connections of one account have one.
-fn watches(plan: &Plan, survey: &Survey, named: &[Process]) -> Vec<Watch> {
-    let mut watches: Vec<Watch> = Vec::new();
-    for planned in &plan.connections {
-        let found = &planned.found;
-        let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket)
-        else {
-            continue;
-        };
-        if matches!(planned.fate, Fate::Unwanted | Fate::IsThere) {
-            continue;
-        }
-        let is_same = |it: &Watched| it.tcp == tcp && it.address.user == address.user;
-        if watches.iter().any(|it| is_same(it.watched())) {
-            continue;
-        }
-        let listens = |it: &&looptax_host::discover::Server| {
-            let endpoints = it.endpoints.iter();
-            { endpoints }.any(|endpoint| endpoint.place.takes(tcp))
-        };
-        let of = Watched {
-            title: format!("{} at {}", found.checked.product, found.checked.place),
-            address: address.clone(),
-            tcp,
-            socket: PathBuf::from(socket),
-            server: survey.servers.iter().find(listens).cloned(),
-        };
-        watches.push(Watch::begin(of, named));
+fn watched(address: Address, tcp: SocketAddr, survey: &Survey) -> Watched {
+    let listens = |it: &&Server| it.endpoints.iter().any(|it| it.place.takes(tcp));
+    Watched {
+        title: String::new(),
+        address,
+        tcp,
+        socket: None,
+        server: survey.servers.iter().find(listens).cloned(),
     }
-    watches
 }

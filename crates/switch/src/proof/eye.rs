@@ -37,51 +37,29 @@ pub(super) struct Session {
 }
 
 impl Eye {
-    /// Logs in as the account over both transports; beside it why there is none over the socket.
-    pub(super) fn open(
+    /// Logs in as the account over TCP.
+    pub(super) fn open(address: &Address, tcp: SocketAddr, limits: Limits) -> Self {
+        Self {
+            over_tcp: log_in(address, &Endpoint::Tcp(tcp), limits).ok(),
+            over_socket: None,
+            user: user_of(address).unwrap_or_default(),
+        }
+    }
+
+    /// Logs in over the socket too; why that is not possible, or does not help.
+    pub(super) fn open_socket(
+        &mut self,
         address: &Address,
-        tcp: SocketAddr,
         socket: &Path,
         limits: Limits,
-    ) -> (Self, Option<String>) {
-        let Some(user) = address
-            .user
-            .clone()
-            .or_else(|| usual_user(address.protocol))
-        else {
-            return (Self::default(), Some("the account is not known".to_owned()));
-        };
-        let password = match &address.password {
-            Some(password) => password.clone(),
-            None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
-        };
-        let login = Login {
-            user: user.clone(),
-            password,
-            database: address.database.clone(),
-            accounts: address.accounts.clone(),
-            ..Login::default()
-        };
-        let open = |endpoint: &Endpoint| {
-            let sealing = Sealing::IfRefused;
-            Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
-        };
-        let over_tcp = open(&Endpoint::Tcp(tcp)).ok();
-        let (over_socket, why) = match open(&Endpoint::Unix(socket.to_owned())) {
-            Ok(conversation) => {
-                // It lists nobody's connections, so what the kernel sees of the application has to do.
-                let is_untold = address.protocol == Protocol::Mongodb;
-                let why = is_untold.then(|| "the server does not list its connections".to_owned());
-                (Some(conversation), why)
-            }
-            Err(error) => (None, Some(error.to_string())),
-        };
-        let eye = Self {
-            over_tcp,
-            over_socket,
-            user,
-        };
-        (eye, why)
+    ) -> Option<String> {
+        match log_in(address, &Endpoint::Unix(socket.to_owned()), limits) {
+            Ok(conversation) => self.over_socket = Some(conversation),
+            Err(why) => return Some(why),
+        }
+        // It lists nobody's connections, so what the kernel sees of the application has to do.
+        let is_untold = address.protocol == Protocol::Mongodb;
+        is_untold.then(|| "the server does not list its connections".to_owned())
     }
 
     /// Whether sessions over TCP are listed to it.
@@ -123,6 +101,24 @@ impl Eye {
     }
 }
 
+fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {
+    let user = user_of(address).ok_or("the account is not known")?;
+    let password = match &address.password {
+        Some(password) => password.clone(),
+        None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
+    };
+    let login = Login {
+        user,
+        password,
+        database: address.database.clone(),
+        accounts: address.accounts.clone(),
+        ..Login::default()
+    };
+    let sealing = Sealing::IfRefused;
+    Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
+        .map_err(|error| error.to_string())
+}
+
 fn session(seen: &ClientSeen) -> Option<Session> {
     let from = match seen.seen_as {
         SeenAs::Socket | SeenAs::SocketOf(_) => None,
@@ -136,8 +132,9 @@ fn session(seen: &ClientSeen) -> Option<Session> {
 }
 
 /// Redis without access lists, and memcached, know one user.
-fn usual_user(protocol: Protocol) -> Option<String> {
-    match protocol {
+fn user_of(address: &Address) -> Option<String> {
+    let named = address.user.clone();
+    named.or_else(|| match address.protocol {
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -145,5 +142,5 @@ fn usual_user(protocol: Protocol) -> Option<String> {
         | Protocol::Http
         | Protocol::Echo => Some(String::new()),
         Protocol::Mysql | Protocol::Postgres => None,
-    }
+    })
 }

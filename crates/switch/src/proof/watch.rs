@@ -25,26 +25,25 @@ pub struct Watched {
     pub address: Address,
     /// The same as an address of TCP.
     pub tcp: SocketAddr,
-    /// The socket that it will take.
-    pub socket: PathBuf,
+    /// The socket that it will take; `None` until a plan knows it.
+    pub socket: Option<PathBuf>,
     /// The server behind both, where it is seen.
     pub server: Option<Server>,
 }
 
 impl Watched {
-    /// The server's own view; beside it why there is none over the socket.
+    /// The server's own view, over TCP and over the socket if that is known; beside it why there is none over the socket.
     fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
-        let pooler = { self.server.as_ref() }
-            .map(|it| it.kind)
-            .filter(|it| it.is_pooler());
-        match pooler {
+        let kind = self.server.as_ref().map(|it| it.kind);
+        if let Some(kind) = kind.filter(|it| it.is_pooler()) {
             // What is asked through it is answered by the server behind, which lists the pooler's connections.
-            Some(kind) => {
-                let why = format!("{kind} hands questions on to the server behind it");
-                (Eye::default(), Some(why))
-            }
-            None => Eye::open(&self.address, self.tcp, &self.socket, limits),
+            let why = format!("{kind} hands questions on to the server behind it");
+            return (Eye::default(), Some(why));
         }
+        let mut eye = Eye::open(&self.address, self.tcp, limits);
+        let socket = self.socket.as_deref();
+        let why = socket.and_then(|it| eye.open_socket(&self.address, it, limits));
+        (eye, why)
     }
 }
 
@@ -114,6 +113,20 @@ impl Watch {
         }
         watch.first_look();
         watch
+    }
+
+    /// The same, now that the socket is known: what was seen until now is of before.
+    pub(crate) fn with_socket(mut self, of: Watched, named: &[Process]) -> Self {
+        if !self.eye.sees_tcp() {
+            // Only the server's list over the socket says which clients are of the account.
+            return Self::begin(of, named);
+        }
+        let socket = of.socket.as_deref();
+        let open = |it| self.eye.open_socket(&of.address, it, self.limits);
+        self.seen.unasked = socket.and_then(open);
+        self.of = of;
+        self.restart();
+        self
     }
 
     fn first_look(&mut self) {

@@ -201,7 +201,7 @@ fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
         };
         let mut steps = Vec::new();
         let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
-            steps.push(step)
+            steps.push(step);
         })
         .unwrap();
         assert_eq!(carried.outcome, SwitchOutcome::PutBack, "{steps:?}");

@@ -5,7 +5,7 @@ use std::fs;
 use looptax_host::discover::survey;
 use looptax_model::dsn::Kind;
 use looptax_switch::diagnose::check::{Around, Client};
-use looptax_switch::{End, Fate, Kept, Wish, Work, open, plan};
+use looptax_switch::{End, Fate, FileToSwitch, Kept, Wish, Work, open};
 
 use crate::beside::{Beside, NAMED};
 
@@ -66,7 +66,7 @@ pub(crate) fn kept(kind: Kind) {
         }
         old.extend(BEHIND[round / 6]);
         fs::write(&path, &old).unwrap();
-        let found = plan(wish, around).unwrap();
+        let found = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
         assert!(
             matches!(found.connections[0].fate, Fate::Moves(_)),
             "{found:?}"

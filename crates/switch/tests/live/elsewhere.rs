@@ -5,7 +5,7 @@ use std::fs;
 use looptax_host::discover::survey;
 use looptax_model::dsn::Kind;
 use looptax_switch::diagnose::check::{Around, Client};
-use looptax_switch::{End, Fate, Wish, Work, open, plan};
+use looptax_switch::{End, Fate, FileToSwitch, Wish, Work, open};
 
 use crate::beside::{Beside, NAMED};
 
@@ -55,7 +55,7 @@ pub(crate) fn laravel(kind: Kind) {
         application: None,
         compose: false,
     };
-    let found = plan(wish, around).unwrap();
+    let found = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
     let fates: Vec<&Fate> = found.connections.iter().map(|it| &it.fate).collect();
     assert_eq!(fates, [&Fate::Moves(0)], "{found:?}");
     let [edited] = &found.edited[..] else {
@@ -77,7 +77,7 @@ pub(crate) fn laravel(kind: Kind) {
     assert_eq!(fs::read_to_string(&config).unwrap(), CONFIG);
     work.end(End::Moved).unwrap();
     drop(work);
-    let again = plan(wish, around).unwrap();
+    let again = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
     assert_eq!(again.connections[0].fate, Fate::IsThere, "{again:?}");
     let mut work = open(&beside.kept, "20261123-1").unwrap();
     work.put_back("wanted", End::Undone).unwrap();

@@ -16,6 +16,7 @@ use super::answer::{self, Around};
 use super::own_ip;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
+use crate::diagnose::socket_of;
 
 /// Applications whose settings are named where none of them was found.
 const MOST_WANTED: usize = 6;
@@ -154,6 +155,31 @@ impl Sources {
         let unseen = self.unseen.iter().filter(|it| !is_named(it));
         answers.extend(unseen.map(Unseen::answer));
         Ok(answers)
+    }
+
+    /// Where the connections of a file's text go over TCP, by their places, as far as a server that is known listens
+    /// there: an account's clients are looked for at these. Nobody is asked.
+    ///
+    /// # Errors
+    /// That the process' environment cannot be read, or no application has that name.
+    pub fn targets(
+        file: &FileText<'_>,
+        around: Around<'_>,
+    ) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
+        let looked = sources::text(file)?;
+        let target = |(idx, found): (usize, &Found)| {
+            let address = { found.address.clone() }.filter(|_| {
+                found.takes.is_some_and(|it| it != Takes::Unix) && !found.is_of_the_server()
+            })?;
+            let is_another_kind =
+                around.near.server(&address).is_none() && around.near.listener(&address).is_some();
+            let socket = socket_of::find(&address, around.socket, around.near).ok()?;
+            let tcp = tcp_beside_socket(&address)?;
+            (!socket.is_guess && !is_another_kind).then_some((idx, address, tcp))
+        };
+        Ok({ looked.reading.found.iter().enumerate() }
+            .filter_map(target)
+            .collect())
     }
 
     /// Checks each connection of a file's text, with what would be written into it.
