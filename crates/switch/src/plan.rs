@@ -1,19 +1,19 @@
 //! What a switch of a file would do: which connections, which bytes, and what speaks against it. Writes nothing.
 
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
-use looptax_advise::app::{Rewrite, Variable, rewritten};
+use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Variable, rewritten};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Edit, SwitchVerdict};
+use looptax_model::record::{Edit, SwitchFile, SwitchVerdict};
 
 use crate::file::Original;
 use crate::follow::{self, Followed, Reader};
 use crate::line::Commands;
 use crate::proof::Proof;
-use crate::remark::{Remark, remarks};
+use crate::remark::remarks;
 use crate::text::Encoding;
 use crate::work::Edited;
 
@@ -50,23 +50,10 @@ pub struct Plan {
     /// The files with what is to be written there: the one that was named, or those where its values are set. Empty
     /// where nothing is.
     pub edited: Vec<Edited>,
-    /// What is to be known of the file.
-    pub remarks: Vec<Remark>,
-    /// What changes in files of `edited` other than the one that was named.
-    pub elsewhere: Vec<Lines>,
+    /// The same files as they are shown: the lines that change, without passwords, and what is to be known of each.
+    pub files: Vec<SwitchFile>,
     /// What has such files read, where the application's own restart is not enough.
     pub reload: Option<String>,
-}
-
-/// The lines that change in a file that was not named.
-#[derive(Debug)]
-pub struct Lines {
-    /// Where it lies.
-    pub path: PathBuf,
-    /// Without passwords.
-    pub lines: Vec<Edit>,
-    /// What is to be known of it.
-    pub remarks: Vec<Remark>,
 }
 
 /// A connection of the file.
@@ -184,13 +171,11 @@ impl<'a> FileToSwitch<'a> {
         let mut plan = Plan {
             unread: sources.unread(),
             connections,
-            remarks: remarks(wish.path, &self.original),
             edited: Vec::new(),
-            elsewhere: Vec::new(),
+            files: Vec::new(),
             reload: None,
         };
-        let file = (self.original, self.encoding, &*self.text);
-        edits.write(file, &self.followed, &mut plan)?;
+        edits.write(self, &mut plan)?;
         Ok(plan)
     }
 }
@@ -271,57 +256,84 @@ impl Edits {
     }
 
     /// The files with all of it.
-    fn write(
-        self,
-        (original, encoding, text): (Original, Encoding, &str),
-        followed: &Followed,
-        plan: &mut Plan,
-    ) -> Result<(), Failure> {
-        let new = rewritten(text, &self.here).filter(|new| new != text);
+    fn write(self, file: FileToSwitch<'_>, plan: &mut Plan) -> Result<(), Failure> {
+        let (original, followed) = (file.original, file.followed);
+        let new = rewritten(&file.text, &self.here).filter(|new| *new != file.text);
         let unit = original.path().file_name().unwrap_or_default();
         let unit = unit.to_string_lossy().into_owned();
         let is_unit = follow::is_unit(original.path());
+        let mut lines = plan.lines();
         match new {
             Some(new) if is_unit => {
-                let Some(edited) = follow::drop_in_of(&original, text, &new)? else {
+                let Some(edited) = follow::drop_in_of(&original, &file.text, &new)? else {
                     plan.leave_to_people();
                     return Ok(());
                 };
                 let path = edited.original.path().to_owned();
-                plan.elsewhere.push(Lines {
-                    lines: plan.lines(),
-                    remarks: remarks(&path, &edited.original),
-                    path,
-                });
+                plan.add(edited, &path, lines);
+                plan.without_set_elsewhere();
                 plan.reload = Some(follow::restart_of(&unit));
-                plan.edited.push(edited);
             }
             Some(new) => {
-                let new = encoding.write(&new);
-                plan.edited.extend(new.map(|new| Edited { original, new }));
+                // What is set elsewhere is shown there.
+                lines.retain(|it| it.line.is_some() || self.variables.is_empty());
+                if let Some(new) = file.encoding.write(&new) {
+                    plan.add(Edited { original, new }, file.wish.path, lines);
+                }
             }
             None => {}
         }
         if self.variables.is_empty() {
             return Ok(());
         }
-        for it in followed
-            .edits(&self.variables, &self.near)
-            .unwrap_or_default()
-        {
-            plan.elsewhere.push(Lines {
-                remarks: remarks(&it.named, &it.edited.original),
-                path: it.edited.original.path().to_owned(),
-                lines: it.lines,
-            });
-            plan.edited.push(it.edited);
+        let elsewhere = followed.edits(&self.variables, &self.near);
+        for it in elsewhere.unwrap_or_default() {
+            plan.add(it.edited, &it.named, it.lines);
+            plan.without_set_elsewhere();
         }
-        plan.reload.clone_from(&followed.reload);
+        plan.reload = followed.reload;
         Ok(())
     }
 }
 
 impl Plan {
+    /// Adds a file that is written; `named` is its path as it was given.
+    pub(crate) fn add(&mut self, edited: Edited, named: &Path, lines: Vec<Edit>) {
+        self.files.push(SwitchFile {
+            path: edited.original.path().display().to_string(),
+            lines,
+            remarks: remarks(named, &edited.original),
+        });
+        self.edited.push(edited);
+    }
+
+    /// Takes out of the advice that something is set elsewhere, which is known and written.
+    fn without_set_elsewhere(&mut self) {
+        let connections = self.connections.iter_mut();
+        for change in connections.flat_map(|it| &mut it.found.checked.changes) {
+            let advice = change.advice.replace(SET_ELSEWHERE, "");
+            advice
+                .trim_start_matches("; ")
+                .clone_into(&mut change.advice);
+        }
+    }
+
+    /// The lines of all connections that move.
+    fn lines(&self) -> Vec<Edit> {
+        let moved = self.connections.iter().filter_map(|it| match it.fate {
+            Fate::Moves(idx) => it.found.checked.changes.get(idx),
+            _ => None,
+        });
+        let mut lines: Vec<Edit> = Vec::new();
+        for edit in moved.flat_map(|it| &it.edits) {
+            if !lines.contains(edit) {
+                lines.push(edit.clone());
+            }
+        }
+        lines.sort_by_key(|it| it.line);
+        lines
+    }
+
     pub(crate) fn leave_to_people(&mut self) {
         for planned in &mut self.connections {
             if matches!(planned.fate, Fate::Moves(_)) {

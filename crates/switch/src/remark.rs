@@ -2,10 +2,10 @@
 //!
 //! Reads only, and starts nothing: a folder of somebody else's may hold settings that would run as us.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_host::read;
+use looptax_model::record::{FileRemark, FileRemarkCode};
 use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
 
 use crate::file::{Original, State};
@@ -27,78 +27,71 @@ const MANAGERS: [(&str, &str); 8] = [
 /// More than the list of any package's conffiles.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
-/// Something about a file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Remark {
-    /// The name leads elsewhere, and that file is written.
-    Link(PathBuf),
-    /// So many other names lead to the same file; they keep the old one.
-    OtherNames(u64),
-    /// It may not be changed, not even by root (`chattr +i`, `+a`).
-    Immutable,
-    /// Its file system is mounted for reading.
-    ReadOnly,
-    /// Its folder takes no new file of this user.
-    FolderClosed,
-    /// This program writes it anew.
-    ManagedBy(&'static str),
-    /// It belongs to this package, which asks about changes when it is upgraded.
-    Conffile(String),
-    /// It lies in a git work tree, whose root is this.
-    GitTree(PathBuf),
-    /// A program that is not moved is connected to the port that is given up.
-    PortInUse {
-        /// With its pid.
-        program: String,
-        /// The port.
-        at: SocketAddr,
-    },
-}
-
-impl Remark {
-    /// Whether writing cannot succeed while it is so.
-    pub fn forbids(&self) -> bool {
-        matches!(self, Self::Immutable | Self::ReadOnly | Self::FolderClosed)
-    }
-
-    /// Whether writing it may be undone, or be wrong for somebody, without anybody noticing: somebody has to agree to that.
-    pub fn wants_a_word(&self) -> bool {
-        matches!(
-            self,
-            Self::OtherNames(_) | Self::ManagedBy(_) | Self::PortInUse { .. }
-        )
+/// Something about a file. Writing that may be undone, or be wrong for somebody, without anybody noticing, wants a word.
+pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
+    use FileRemarkCode as Code;
+    FileRemark {
+        code,
+        words: words.into(),
+        forbids: matches!(code, Code::Immutable | Code::ReadOnly | Code::FolderClosed),
+        wants_a_word: matches!(code, Code::OtherNames | Code::Managed | Code::PortInUse),
     }
 }
 
 /// Collects what is to be known of a file; `named` is its path as it was given.
-pub fn remarks(named: &Path, original: &Original) -> Vec<Remark> {
+pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
+    use FileRemarkCode as Code;
     let mut found = Vec::new();
     let State::There { folder, file } = &original.state else {
         return found;
     };
+    let mut add = |code, words: String| found.push(remark(code, words));
     let absolute = std::path::absolute(named).unwrap_or_else(|_| named.to_owned());
     if absolute != original.path {
-        found.push(Remark::Link(original.path.clone()));
+        let to = original.path.display();
+        let words = format!("the name is a link; what is written is {to}");
+        add(Code::Link, words);
     }
     if let Ok(Some(stat)) = original.stat()
         && stat.st_nlink > 1
     {
-        found.push(Remark::OtherNames(stat.st_nlink - 1));
+        let n = stat.st_nlink - 1;
+        let words =
+            format!("{n} other names (hard links) lead to the same file, and keep the old one");
+        add(Code::OtherNames, words);
     }
     let flags = ioctl_getflags(file);
     if flags.is_ok_and(|it| it.intersects(IFlags::IMMUTABLE | IFlags::APPEND)) {
-        found.push(Remark::Immutable);
+        let words = "it may not be changed, not even by root: chattr -i -a allows it";
+        add(Code::Immutable, words.to_owned());
     }
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
-        found.push(Remark::ReadOnly);
+        let words = "its file system is mounted for reading alone";
+        add(Code::ReadOnly, words.to_owned());
+    } else if !folder.takes_files() {
+        let words =
+            "its folder takes no new file of this user: run it as root, or as the folder's owner";
+        add(Code::FolderClosed, words.to_owned());
     }
-    let is_read_only = found.contains(&Remark::ReadOnly);
-    if !is_read_only && !folder.takes_files() {
-        found.push(Remark::FolderClosed);
+    if let Some(program) = manager(&original.bytes) {
+        let words = format!(
+            "{program} writes it, and will write it anew: change it there; --patch prints the lines"
+        );
+        add(Code::Managed, words);
     }
-    found.extend(manager(&original.bytes).map(Remark::ManagedBy));
-    found.extend(package_of(Path::new("/var/lib/dpkg/info"), &original.path).map(Remark::Conffile));
-    found.extend(git_tree(&original.path).map(Remark::GitTree));
+    if let Some(package) = package_of(Path::new("/var/lib/dpkg/info"), &original.path) {
+        let words = format!(
+            "it belongs to the package {package}, whose upgrade will ask which file to keep"
+        );
+        add(Code::Conffile, words);
+    }
+    if let Some(root) = git_tree(&original.path) {
+        let words = format!(
+            "it lies in the git work tree {}: whoever deploys from there brings the old lines back",
+            root.display()
+        );
+        add(Code::GitTree, words);
+    }
     found
 }
 

@@ -8,7 +8,7 @@ use looptax_advise::app::Rewrite;
 use looptax_host::discover::{Endpoint, Place, Process, listens_on};
 use looptax_host::read;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Edit, Outcome, SwitchVerdict};
+use looptax_model::record::{Edit, FileRemarkCode, Outcome, SwitchVerdict};
 
 use super::back::{self, Own};
 use super::eyes::others_at;
@@ -18,8 +18,8 @@ use super::pair::{Pair, Text, pair};
 use super::port::Port;
 use super::way::Way;
 use super::{Sides, StackWish, connections};
-use crate::plan::{Fate, Lines, Plan, Planned, Subject};
-use crate::remark::{Remark, remarks};
+use crate::plan::{Fate, Plan, Planned, Subject};
+use crate::remark::remark;
 
 /// Looks at both files, and at the programs that read them.
 ///
@@ -66,9 +66,14 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Subject, Failure> {
     };
     let others = pool_moves.then(|| others_at(&sides, tcp));
     let others = others.into_iter().flatten();
-    let left_alone = others.map(|program| Remark::PortInUse { program, at: tcp });
-    if let Some(lines) = plan.elsewhere.last_mut() {
-        lines.remarks.extend(left_alone);
+    let left_alone = others.map(|program| {
+        let words = format!(
+            "{program}, is connected to {tcp} as well, and will find nobody there any more"
+        );
+        remark(FileRemarkCode::PortInUse, words)
+    });
+    if let Some(file) = plan.files.last_mut() {
+        file.remarks.extend(left_alone);
     }
     Ok(Subject {
         plan,
@@ -195,8 +200,7 @@ fn planned(
         connections,
         unread: Vec::new(),
         edited: Vec::new(),
-        remarks: Vec::new(),
-        elsewhere: Vec::new(),
+        files: Vec::new(),
         reload: None,
     };
     let is_going = |it: &Planned| matches!(it.fate, Fate::Moves(_) | Fate::IsThere);
@@ -243,18 +247,13 @@ fn write(files: [(Text<'_>, Changes); 2], plan: &mut Plan) {
         if changes.rewrites.is_empty() {
             continue;
         }
-        let (named, path) = (text.named.to_owned(), text.original.path().to_owned());
+        let named = text.named;
         let Some(edited) = text.edited(&changes.rewrites) else {
             plan.edited.clear();
-            plan.elsewhere.clear();
+            plan.files.clear();
             plan.leave_to_people();
             return;
         };
-        plan.elsewhere.push(Lines {
-            path,
-            lines: changes.edits,
-            remarks: remarks(&named, &edited.original),
-        });
-        plan.edited.push(edited);
+        plan.add(edited, named, changes.edits);
     }
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
+use looptax_model::record::FileRemarkCode;
 use looptax_switch::{
-    Commands, Edited, End, Kept, Lies, Named, Order, Original, Remark, Standing, Work, list, open,
-    remarks,
+    Commands, Edited, End, Kept, Lies, Named, Order, Original, Standing, Work, list, open, remarks,
 };
 use tempfile::TempDir;
 
@@ -211,7 +211,13 @@ fn a_link_is_followed_and_stays_a_link() {
     symlink("real.env", &link).unwrap();
     let edits = [edited(&link, "new")];
     let real = fs::canonicalize(&path).unwrap();
-    assert_eq!(remarks(&link, &edits[0].original), [Remark::Link(real)]);
+    let found = remarks(&link, &edits[0].original);
+    let words = format!("the name is a link; what is written is {}", real.display());
+    assert_eq!(found.len(), 1);
+    assert_eq!(
+        (found[0].code, &found[0].words),
+        (FileRemarkCode::Link, &words)
+    );
     house.plan(&edits).write(&edits).unwrap();
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("real.env"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
@@ -229,13 +235,15 @@ fn who_else_writes_a_file_is_told() {
     let found = remarks(&path, &Original::read(&path).unwrap());
     let tree = fs::canonicalize(house.root.path().join("app")).unwrap();
     let expected = [
-        Remark::OtherNames(1),
-        Remark::ManagedBy("Puppet"),
-        Remark::GitTree(tree),
+        (FileRemarkCode::OtherNames, "1 other names", true),
+        (FileRemarkCode::Managed, "Puppet writes it", true),
+        (FileRemarkCode::GitTree, tree.to_str().unwrap(), false),
     ];
-    assert_eq!(found, expected);
-    let wants: Vec<bool> = found.iter().map(Remark::wants_a_word).collect();
-    assert_eq!(wants, [true, true, false]);
+    assert_eq!(found.len(), expected.len());
+    for (found, (code, words, wants_a_word)) in found.iter().zip(expected) {
+        assert_eq!((found.code, found.wants_a_word), (code, wants_a_word));
+        assert!(found.words.contains(words), "{found:?}");
+    }
     assert_eq!(OsStr::new("a.ini"), path.file_name().unwrap());
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn laravel(kind: Kind) {
         panic!("{:?}", found.edited);
     };
     assert_eq!(edited.original.path(), fs::canonicalize(&dotenv).unwrap());
-    let files = found.files();
+    let files = &found.files;
     let shown = format!("{:?}", files[0].lines);
     assert!(
         shown.contains("DB_SOCKET=") && !shown.contains("p$w#"),

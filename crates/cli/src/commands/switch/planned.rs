@@ -27,7 +27,7 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     Switched {
         id: None,
         prepared: Vec::new(),
-        files: plan.files(),
+        files: plan.files.clone(),
         connections,
         unread: plan.unread.clone(),
         proof: SwitchProof {
