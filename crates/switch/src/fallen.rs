@@ -1,11 +1,11 @@
 //! Who was switched to the socket once and is over TCP again: cron jobs, workers with a file of their own.
 
 use looptax_host::discover::{Client, Survey};
+use looptax_model::record::SwitchStanding;
 
-use crate::journal::{End, MovedFrom, Step};
+use crate::journal::{MovedFrom, Step};
 use crate::list::Switch;
 use crate::proof::Kin;
-use crate::settle::Standing;
 
 /// A process over TCP that is like those of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,7 +41,8 @@ pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
 }
 
 fn is_over_socket(switch: &Switch) -> bool {
-    matches!(switch.standing, Standing::Ended(End::Moved | End::Unproved))
+    use SwitchStanding::{Moved, Unproved};
+    matches!(switch.standing, Moved | Unproved)
 }
 
 fn moved_from(step: &Step) -> &[MovedFrom] {

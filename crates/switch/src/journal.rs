@@ -10,6 +10,7 @@ use std::path::{Component, PathBuf};
 use std::time::Duration;
 
 use looptax_host::{FileId, Folder, plain};
+use looptax_model::record::SwitchStanding;
 use rustix::fs::{FlockOperation, Stat};
 use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
@@ -157,6 +158,19 @@ pub enum End {
     PutBack,
     /// The old files are back, since somebody wanted them.
     Undone,
+}
+
+impl End {
+    /// How the switch stands then.
+    pub fn standing(self) -> SwitchStanding {
+        match self {
+            Self::Moved => SwitchStanding::Moved,
+            Self::Prepared => SwitchStanding::Prepared,
+            Self::Unproved => SwitchStanding::Unproved,
+            Self::PutBack => SwitchStanding::PutBack,
+            Self::Undone => SwitchStanding::Undone,
+        }
+    }
 }
 
 /// What prepares the way for switches, and is undone in other ways than files alone.

@@ -52,7 +52,6 @@ pub use plan::{Fate, FileToSwitch, Plan, Planned, Subject, Wish};
 pub use proof::{Application, Judged, Judgement, Kin, Page, Proof, Watch, Watched, Watches};
 pub use reload::usual_reload;
 pub use remark::remarks;
-pub use settle::{Lies, Standing};
 pub use stack::{StackWish, look_at_stack, pool_tests};
 pub use step::Tell;
 pub use subject::{About, files_of, look_at};

@@ -3,11 +3,12 @@
 use std::path::PathBuf;
 
 use looptax_host::Folder;
+use looptax_model::record::{FileHolds, SwitchStanding};
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
 use crate::journal::{self, Fix, PlannedFile, StackOf, Step, stack_of};
-use crate::settle::{Lies, Standing, look};
+use crate::settle::{look, standing};
 use crate::work::Work;
 
 /// A switch that was begun once.
@@ -20,9 +21,9 @@ pub struct Switch {
     /// What was switched, for a person.
     pub title: String,
     /// How it stands, as its journal says.
-    pub standing: Standing,
+    pub standing: SwitchStanding,
     /// Its files, and what lies there now.
-    pub files: Vec<(PathBuf, Lies)>,
+    pub files: Vec<(PathBuf, FileHolds)>,
     /// What it changed beside files, where it prepared the way for switches.
     pub fix: Option<Fix>,
     /// What it did, in order.
@@ -83,9 +84,9 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
         id: id.to_owned(),
         at: at.clone(),
         title: title.clone(),
-        standing: match Standing::after(&steps) {
-            Standing::Interrupted | Standing::Planned if journal::is_busy(folder) => {
-                Standing::UnderWay
+        standing: match standing(&steps) {
+            SwitchStanding::Interrupted | SwitchStanding::Planned if journal::is_busy(folder) => {
+                SwitchStanding::UnderWay
             }
             standing => standing,
         },

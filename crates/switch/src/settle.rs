@@ -4,51 +4,22 @@ use std::ffi::OsStr;
 use std::io;
 
 use looptax_host::Folder;
+use looptax_model::record::{FileHolds, SwitchStanding};
 use rustix::fs::{FileType, Stat, fstat};
 
 use crate::SwitchError;
 use crate::create;
 use crate::digest::Digest;
 use crate::file::{MOST_BYTES, Original, part_of};
-use crate::journal::{End, Identity, PlannedFile, Step};
+use crate::journal::{Identity, PlannedFile, Step};
 use crate::replace::exchange_back;
 
-/// What lies at the place of a file.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Lies {
-    /// What lay there before the switch.
-    Old,
-    /// What the switch wrote.
-    New,
-    /// Somebody wrote something else since.
-    Other,
-    /// Nothing that could be read.
-    Nothing,
-    /// What the switch cannot have written: a link, a folder, another user's file, or another folder than the switch's.
-    Foreign,
-}
-
-/// How a switch stands, as its journal says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Standing {
-    /// Nothing was written.
-    Planned,
-    /// A looptax is at work on it.
-    UnderWay,
-    /// It was interrupted while files, or the proof, were under way.
-    Interrupted,
-    /// It has come to an end.
-    Ended(End),
-}
-
-impl Standing {
-    /// Reads it off the steps.
-    pub(crate) fn after(steps: &[Step]) -> Self {
-        match steps.last() {
-            None | Some(Step::Planned { .. } | Step::Moving { .. }) => Self::Planned,
-            Some(Step::Ended { how }) => Self::Ended(*how),
-            Some(_) => Self::Interrupted,
-        }
+/// How a switch stands by its steps, as far as no looptax is at work on it.
+pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
+    match steps.last() {
+        None | Some(Step::Planned { .. } | Step::Moving { .. }) => SwitchStanding::Planned,
+        Some(Step::Ended { how }) => how.standing(),
+        Some(_) => SwitchStanding::Interrupted,
     }
 }
 
@@ -125,11 +96,11 @@ pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
 }
 
 /// Says what lies at a file's place now.
-pub(crate) fn look(file: &PlannedFile) -> Lies {
+pub(crate) fn look(file: &PlannedFile) -> FileHolds {
     let folder = match folder_of(file) {
-        Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
-        Err(error) if is_missing(&error) => return Lies::Nothing,
-        Err(_) => return Lies::Foreign,
+        Err(error) if is_missing(&error) && file.created.is_some() => return FileHolds::Old,
+        Err(error) if is_missing(&error) => return FileHolds::Nothing,
+        Err(_) => return FileHolds::Foreign,
         Ok(folder) => folder,
     };
     lies(&folder, file.path.file_name().unwrap_or_default(), file)
@@ -139,23 +110,23 @@ fn is_missing(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::NotFound
 }
 
-fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> Lies {
+fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> FileHolds {
     match folder.look(name) {
-        Ok(None) if file.created.is_some() => return Lies::Old,
-        Ok(Some(stat)) if objection(file, &stat).is_some() => return Lies::Foreign,
+        Ok(None) if file.created.is_some() => return FileHolds::Old,
+        Ok(Some(stat)) if objection(file, &stat).is_some() => return FileHolds::Foreign,
         Ok(Some(_)) => {}
-        Ok(None) | Err(_) => return Lies::Nothing,
+        Ok(None) | Err(_) => return FileHolds::Nothing,
     }
     let bytes = match folder.read(name, MOST_BYTES) {
-        Err(error) if is_missing(&error) && file.created.is_some() => return Lies::Old,
-        Err(_) if file.created.is_some() => return Lies::Other,
-        Err(_) => return Lies::Nothing,
+        Err(error) if is_missing(&error) && file.created.is_some() => return FileHolds::Old,
+        Err(_) if file.created.is_some() => return FileHolds::Other,
+        Err(_) => return FileHolds::Nothing,
         Ok((_, bytes)) => bytes,
     };
     match Digest::of_bytes(&bytes) {
-        found if found == file.new => Lies::New,
-        found if found == file.old && file.created.is_none() => Lies::Old,
-        _ => Lies::Other,
+        found if found == file.new => FileHolds::New,
+        found if found == file.old && file.created.is_none() => FileHolds::Old,
+        _ => FileHolds::Other,
     }
 }
 
@@ -176,10 +147,10 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
         return create::settle(&folder, name, &file.new, staged);
     }
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
-        (_, Lies::Old | Lies::New) => folder.remove(staged),
-        (Lies::Old | Lies::New, Lies::Other) => exchange_back(&folder, staged, name),
+        (_, FileHolds::Old | FileHolds::New) => folder.remove(staged),
+        (FileHolds::Old | FileHolds::New, FileHolds::Other) => exchange_back(&folder, staged, name),
         // Somebody wrote again since: both are theirs, and neither is taken away.
-        (_, Lies::Nothing | Lies::Foreign)
-        | (Lies::Other | Lies::Nothing | Lies::Foreign, Lies::Other) => Ok(()),
+        (_, FileHolds::Nothing | FileHolds::Foreign)
+        | (FileHolds::Other | FileHolds::Nothing | FileHolds::Foreign, FileHolds::Other) => Ok(()),
     }
 }

@@ -1,15 +1,9 @@
 //! A plan, and switches of earlier, in the form that is shown and saved.
 
-use std::path::Path;
+use looptax_model::record::{ListedFile, ListedSwitch, SwitchConnection, SwitchFate};
 
-use looptax_model::record::{
-    FileHolds, ListedFile, ListedSwitch, SwitchConnection, SwitchFate, SwitchStanding,
-};
-
-use crate::journal::End;
 use crate::list::Switch;
 use crate::plan::{Fate, Plan, Planned};
-use crate::settle::{Lies, Standing};
 
 impl Plan {
     /// The connections, numbered, without passwords.
@@ -48,43 +42,16 @@ fn connection(planned: &Planned, number: usize) -> SwitchConnection {
 impl Switch {
     /// As `--list` tells of it.
     pub fn listed(&self) -> ListedSwitch {
-        let files = self.files.iter().map(|(path, lies)| ListedFile {
-            path: shown(path),
-            holds: holds(*lies),
+        let files = self.files.iter().map(|(path, holds)| ListedFile {
+            path: path.display().to_string(),
+            holds: *holds,
         });
         ListedSwitch {
             id: self.id.clone(),
             at: self.at.clone(),
             title: self.title.clone(),
-            standing: standing(self.standing),
+            standing: self.standing,
             files: files.collect(),
         }
     }
-}
-
-fn holds(lies: Lies) -> FileHolds {
-    match lies {
-        Lies::Old => FileHolds::Old,
-        Lies::New => FileHolds::New,
-        Lies::Other => FileHolds::Other,
-        Lies::Nothing => FileHolds::Nothing,
-        Lies::Foreign => FileHolds::Foreign,
-    }
-}
-
-fn standing(standing: Standing) -> SwitchStanding {
-    match standing {
-        Standing::Planned => SwitchStanding::Planned,
-        Standing::UnderWay => SwitchStanding::UnderWay,
-        Standing::Interrupted => SwitchStanding::Interrupted,
-        Standing::Ended(End::Moved) => SwitchStanding::Moved,
-        Standing::Ended(End::Prepared) => SwitchStanding::Prepared,
-        Standing::Ended(End::Unproved) => SwitchStanding::Unproved,
-        Standing::Ended(End::PutBack) => SwitchStanding::PutBack,
-        Standing::Ended(End::Undone) => SwitchStanding::Undone,
-    }
-}
-
-fn shown(path: &Path) -> String {
-    path.display().to_string()
 }

@@ -6,6 +6,7 @@ use std::ops::RangeBounds;
 use std::path::{Path, PathBuf};
 
 use looptax_host::Folder;
+use looptax_model::record::{FileHolds, SwitchStanding};
 
 use crate::SwitchError;
 use crate::create::{create, remove_folder, uncreate};
@@ -14,7 +15,7 @@ use crate::digest::Digest;
 use crate::file::{Created, Original, State};
 use crate::journal::{End, Fix, Identity, Journal, PlannedFile, StackOf, Step, VERSION, stack_of};
 use crate::replace::replace;
-use crate::settle::{Lies, Standing, folder_of, look, not_read, original_of, settle};
+use crate::settle::{folder_of, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
 /// More than any file of a switch has, or what a fix keeps.
@@ -225,8 +226,8 @@ impl Work {
     }
 
     /// How it stands.
-    pub fn standing(&self) -> Standing {
-        Standing::after(&self.journal.steps)
+    pub fn standing(&self) -> SwitchStanding {
+        standing(&self.journal.steps)
     }
 
     /// Writes all files. Where one cannot be, those before it are put back, and the error is that one's.
@@ -263,17 +264,17 @@ impl Work {
         self.refuse_fix()?;
         for file in &self.files {
             match look(file) {
-                Lies::Other => {
+                FileHolds::Other => {
                     let path = file.path.clone();
                     return Err(SwitchError::Changed { path });
                 }
-                Lies::Foreign => return Err(foreign(file)),
-                Lies::Old | Lies::New | Lies::Nothing => {}
+                FileHolds::Foreign => return Err(foreign(file)),
+                FileHolds::Old | FileHolds::New | FileHolds::Nothing => {}
             }
         }
         self.journal.add(Step::Writing)?;
         for (idx, file) in self.files.iter().enumerate() {
-            if look(file) != Lies::New {
+            if look(file) != FileHolds::New {
                 put(file, &self.kept(idx, Side::New)?)?;
             }
         }
@@ -330,16 +331,16 @@ impl Work {
     fn put_back_text(&self, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
         let file = &self.files[idx];
         match look(file) {
-            Lies::Other if file.created.is_some() => {
+            FileHolds::Other if file.created.is_some() => {
                 let path = file.path.clone();
                 return Err(SwitchError::Changed { path });
             }
-            Lies::Foreign => return Err(foreign(file)),
+            FileHolds::Foreign => return Err(foreign(file)),
             // It is taken away, and held nothing.
             _ if file.created.is_some() => return Ok(None),
-            Lies::Old => return Ok(None),
-            Lies::New | Lies::Nothing => return self.kept(idx, Side::Old).map(Some),
-            Lies::Other => {}
+            FileHolds::Old => return Ok(None),
+            FileHolds::New | FileHolds::Nothing => return self.kept(idx, Side::Old).map(Some),
+            FileHolds::Other => {}
         }
         let now = original_of(file)?;
         let [old, new] = [Side::Old, Side::New].map(|side| self.kept(idx, side));
@@ -359,7 +360,7 @@ impl Work {
                 take_away(file, created)?;
                 continue;
             }
-            let is_shared = look(file) == Lies::Other;
+            let is_shared = look(file) == FileHolds::Other;
             if let Some(text) = self.put_back_text(idx)? {
                 put(file, &text)?;
             }
@@ -432,7 +433,7 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
 
 /// Takes a file away that a switch made, and its folder where it made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
-    if look(file) != Lies::Old {
+    if look(file) != FileHolds::Old {
         let failed = |source| SwitchError::Exchange {
             path: file.path.clone(),
             source,

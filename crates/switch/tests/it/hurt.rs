@@ -8,10 +8,9 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
-use looptax_model::record::{StepCode, SwitchOutcome};
+use looptax_model::record::{FileHolds, StepCode, SwitchOutcome, SwitchStanding};
 use looptax_switch::{
-    Commands, End, Kept, Lies, Line, Order, Original, Standing, SwitchError, Watches, Work,
-    carry_out, list, open,
+    Commands, End, Kept, Line, Order, Original, SwitchError, Watches, Work, carry_out, list, open,
 };
 use looptax_testkit::programs;
 use looptax_testkit::skips::skip;
@@ -78,7 +77,7 @@ fn a_full_disk_changes_nothing_and_leaves_nothing() {
             assert_eq!(fs::read_to_string(path).unwrap(), "old".repeat(10_000));
         }
         assert_eq!(house.names(), ["a.env", "b.env", "full"]);
-        assert_eq!(work.standing(), Standing::Ended(End::PutBack));
+        assert_eq!(work.standing(), SwitchStanding::PutBack);
     });
 }
 
@@ -121,7 +120,7 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
         let last = || list(&house.kept).unwrap().0.pop().unwrap();
         assert_eq!(
             (last().standing, last().files[0].1),
-            (Standing::Interrupted, Lies::New)
+            (SwitchStanding::Interrupted, FileHolds::New)
         );
         remount(&folder, MountFlags::empty());
         open(&house.kept, &last().id)
@@ -130,7 +129,7 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
             .unwrap();
         assert_eq!(
             (last().standing, last().files[0].1),
-            (Standing::Ended(End::PutBack), Lies::Old)
+            (SwitchStanding::PutBack, FileHolds::Old)
         );
         assert_eq!(Original::read(&path).unwrap().bytes(), b"old");
     });
@@ -232,6 +231,6 @@ fn old_files_that_are_back_without_a_word_in_the_journal_are_said_to_be_back() {
             .put_back("again", End::Undone)
             .unwrap();
         let standing = list(&house.kept).unwrap().0.pop().unwrap().standing;
-        assert_eq!(standing, Standing::Ended(End::Undone));
+        assert_eq!(standing, SwitchStanding::Undone);
     });
 }

@@ -7,9 +7,9 @@ use std::path::Path;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use looptax_model::record::FileRemarkCode;
+use looptax_model::record::{FileHolds, FileRemarkCode, SwitchStanding};
 use looptax_switch::{
-    Commands, Edited, End, Kept, Lies, Named, Order, Original, Standing, Work, list, open, remarks,
+    Commands, Edited, End, Kept, Named, Order, Original, Work, list, open, remarks,
 };
 use tempfile::TempDir;
 
@@ -151,8 +151,8 @@ fn owner_mode_access_list_and_attributes_stay_and_the_old_bytes_come_back() {
     check("old");
     let (known, unread) = list(&house.kept).unwrap();
     assert!(unread.is_empty());
-    assert_eq!(known[0].standing, Standing::Ended(End::Undone));
-    assert_eq!(known[0].files, [(path.clone(), Lies::Old)]);
+    assert_eq!(known[0].standing, SwitchStanding::Undone);
+    assert_eq!(known[0].files, [(path.clone(), FileHolds::Old)]);
 }
 
 #[test]

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_switch::{End, Lies, Standing, list, open};
+use looptax_model::record::{FileHolds, SwitchStanding};
+use looptax_switch::{End, list, open};
 use looptax_testkit::patience;
 
 use crate::kept::House;
@@ -58,11 +59,11 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
         assert!(is_away_or_whole(), "round {round}");
         let (known, unread) = list(&house.kept).unwrap();
         assert!(unread.is_empty(), "{unread:?}");
-        for switch in known
-            .iter()
-            .filter(|it| !matches!(it.standing, Standing::Ended(_)))
-        {
-            n_interrupted += u32::from(switch.standing == Standing::Interrupted);
+        for switch in known.iter().filter(|it| {
+            use SwitchStanding::{Interrupted, Planned, UnderWay};
+            matches!(it.standing, Interrupted | Planned | UnderWay)
+        }) {
+            n_interrupted += u32::from(switch.standing == SwitchStanding::Interrupted);
             let mut work = open(&house.kept, &switch.id).unwrap();
             if round % 2 == 0 {
                 work.finish().unwrap();
@@ -83,7 +84,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
         );
         assert_eq!(house.names(), ["a.env", "b.env"], "round {round}");
         let (known, _) = list(&house.kept).unwrap();
-        let is_settled = |lies: &(PathBuf, Lies)| lies.1 == Lies::Old;
+        let is_settled = |lies: &(PathBuf, FileHolds)| lies.1 == FileHolds::Old;
         assert!(known.iter().all(|it| it.files.iter().all(is_settled)));
         let data = house.root.path().join("data");
         assert!(!data.exists() || fs::remove_dir_all(data).is_ok());

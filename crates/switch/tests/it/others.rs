@@ -5,10 +5,10 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::PathBuf;
 use std::sync::atomic::AtomicBool;
 
-use looptax_model::record::{StepCode, SwitchOutcome};
+use looptax_model::record::{FileHolds, StepCode, SwitchOutcome, SwitchStanding};
 use looptax_switch::{
-    Commands, Edited, End, Lies, Line, Order, Original, Standing, SwitchError, Watches, carry_out,
-    list, open, remarks,
+    Commands, Edited, End, Line, Order, Original, SwitchError, Watches, carry_out, list, open,
+    remarks,
 };
 
 use crate::kept::{House, edited};
@@ -72,9 +72,9 @@ fn undo_of_a_file_whose_lines_somebody_wrote_anew_touches_none() {
         "{error}"
     );
     let switch = &list(&house.kept).unwrap().0[0];
-    let lies: Vec<Lies> = switch.files.iter().map(|it| it.1).collect();
-    assert_eq!(lies, [Lies::Other, Lies::New]);
-    assert_eq!(switch.standing, Standing::Ended(End::Moved));
+    let lies: Vec<FileHolds> = switch.files.iter().map(|it| it.1).collect();
+    assert_eq!(lies, [FileHolds::Other, FileHolds::New]);
+    assert_eq!(switch.standing, SwitchStanding::Moved);
 }
 
 /// A file to be made in a folder that is to be made, beside one that is changed.
@@ -102,11 +102,11 @@ fn a_file_that_was_not_there_is_made_like_its_neighbour_and_goes_again() {
     let made = fs::metadata(&path).unwrap();
     assert_eq!(fs::read(&path).unwrap(), b"[Service]\n");
     assert_eq!(made.mode() & 0o777, 0o640);
-    let files = |house: &House| -> Vec<Lies> {
+    let files = |house: &House| -> Vec<FileHolds> {
         let switch = list(&house.kept).unwrap().0.remove(0);
         switch.files.iter().map(|it| it.1).collect()
     };
-    assert_eq!(files(&house), [Lies::New, Lies::New]);
+    assert_eq!(files(&house), [FileHolds::New, FileHolds::New]);
     work.end(End::Moved).unwrap();
     drop(work);
     open(&house.kept, "20261123-1")
@@ -114,7 +114,7 @@ fn a_file_that_was_not_there_is_made_like_its_neighbour_and_goes_again() {
         .put_back("wanted", End::Undone)
         .unwrap();
     assert_eq!(house.names(), ["app.service"]);
-    assert_eq!(files(&house), [Lies::Old, Lies::Old]);
+    assert_eq!(files(&house), [FileHolds::Old, FileHolds::Old]);
 }
 
 #[test]
@@ -161,7 +161,7 @@ fn undo_of_a_file_that_somebody_added_to_keeps_what_they_added() {
     let now = fs::read_to_string(&path).unwrap();
     assert_eq!(now, "A=1\nHOST=tcp\nB=2\nC=3\n");
     assert_eq!(house.names(), ["a.env"]);
-    assert_eq!(work.standing(), Standing::Ended(End::PutBack));
+    assert_eq!(work.standing(), SwitchStanding::PutBack);
 }
 
 #[test]

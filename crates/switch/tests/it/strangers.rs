@@ -4,7 +4,8 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
 use std::path::{Path, PathBuf};
 
-use looptax_switch::{End, Kept, Lies, Original, Standing, SwitchError, list, open};
+use looptax_model::record::{FileHolds, SwitchStanding};
+use looptax_switch::{End, Kept, Original, SwitchError, list, open};
 use looptax_testkit::skips::skip;
 use rustix::fs::{CWD, RenameFlags, renameat_with};
 
@@ -89,7 +90,7 @@ fn undo_does_not_follow_a_link_in_the_file_s_place() {
     assert!(matches!(error, SwitchError::Foreign { .. }), "{error}");
     scene.check_victim();
     let (known, _) = list(&scene.house.kept).unwrap();
-    assert_eq!(known[0].files[0].1, Lies::Foreign);
+    assert_eq!(known[0].files[0].1, FileHolds::Foreign);
     // With her file back in its place it goes.
     fs::rename(scene.path.with_extension("mine"), &scene.path).unwrap();
     scene.undo(&id).unwrap();
@@ -195,7 +196,7 @@ fn a_journal_of_another_user_s_is_not_believed() {
     let id = scene.moved();
     let data = scene.house.root.path().join("data");
     let believed = |id: &str| open(&Kept::in_data_folder(&data), id).map(|it| it.standing());
-    assert_eq!(believed(&id).unwrap(), Standing::Ended(End::Moved));
+    assert_eq!(believed(&id).unwrap(), SwitchStanding::Moved);
     let journal = data.join("switches").join(&id).join("journal");
     give(&journal);
     assert!(believed(&id).is_err());

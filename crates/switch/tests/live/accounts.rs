@@ -6,9 +6,9 @@ use std::process::Command;
 use std::time::Duration;
 
 use looptax_model::dsn::{Address, Kind};
-use looptax_model::record::{Point, PointCode};
+use looptax_model::record::{Point, PointCode, SwitchStanding};
 use looptax_switch::fix::{AccountFix, FixError, undo};
-use looptax_switch::{End, Kept, Standing, Switch, list, open};
+use looptax_switch::{End, Kept, Switch, list, open};
 use looptax_testkit::patience;
 
 use crate::beside::{Beside, NAMED};
@@ -116,7 +116,7 @@ pub(crate) fn made(kind: Kind) {
     assert_eq!(fix.undo(), ["DROP USER 'app'@'localhost'"]);
     assert_eq!(dump(&beside), before, "preparing changes nothing");
     let work = fix.run(&beside.kept, NAMED).unwrap();
-    assert_eq!(work.standing(), Standing::Ended(End::Prepared));
+    assert_eq!(work.standing(), SwitchStanding::Prepared);
     check_silent(&beside, AWKWARD);
     drop(work);
 
@@ -143,7 +143,7 @@ pub(crate) fn made(kind: Kind) {
     undo(&mut work, Some(&beside.admin()), "wanted", End::Undone).unwrap();
     assert_eq!(dump(&beside), before);
     let (known, _) = list(&beside.kept).unwrap();
-    assert_eq!(known[0].standing, Standing::Ended(End::Undone));
+    assert_eq!(known[0].standing, SwitchStanding::Undone);
     beside.over_the_socket(&client).err().unwrap();
 }
 
@@ -206,7 +206,7 @@ pub(crate) fn refused(kind: Kind) {
     assert!(statement.starts_with("GRANT "), "{statement}");
     assert_eq!(dump(&beside), before);
     let (known, _) = list(&beside.kept).unwrap();
-    assert_eq!(known[0].standing, Standing::Ended(End::PutBack));
+    assert_eq!(known[0].standing, SwitchStanding::PutBack);
 
     // A policy that refuses the password tells nothing of it.
     let wrong = Address {
@@ -235,7 +235,7 @@ pub(crate) fn changed_since(kind: Kind) {
     let error = undo(&mut work, Some(&beside.admin()), "wanted", End::Undone).unwrap_err();
     assert!(matches!(error, FixError::AccountChanged { .. }), "{error}");
     assert_eq!(dump(&beside), before);
-    assert_eq!(work.standing(), Standing::Ended(End::Prepared));
+    assert_eq!(work.standing(), SwitchStanding::Prepared);
 }
 
 /// How often a looptax is killed while it mends and takes back.
@@ -297,9 +297,9 @@ pub(crate) fn killed(kind: Kind) {
         assert_eq!(child.wait().unwrap().code(), None, "it ended by itself");
         let (known, unread) = list(&beside.kept).unwrap();
         assert!(unread.is_empty(), "{unread:?}");
-        let done = |it: &&Switch| it.standing != Standing::Ended(End::Undone);
+        let done = |it: &&Switch| it.standing != SwitchStanding::Undone;
         for switch in known.iter().filter(done) {
-            n_at_work += u32::from(switch.standing == Standing::Interrupted);
+            n_at_work += u32::from(switch.standing == SwitchStanding::Interrupted);
             let mut work = open(&beside.kept, &switch.id).unwrap();
             undo(&mut work, Some(&admin), "again", End::Undone).unwrap();
         }

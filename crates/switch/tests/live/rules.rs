@@ -5,10 +5,10 @@ use std::path::PathBuf;
 
 use looptax_host::discover::survey;
 use looptax_model::dsn::{Address, Kind};
-use looptax_model::record::PointCode;
+use looptax_model::record::{FileHolds, PointCode, SwitchStanding};
 use looptax_switch::diagnose::socket_of::Near;
 use looptax_switch::fix::{FixError, HbaFix, HbaWish, undo};
-use looptax_switch::{End, Lies, Standing, list, open};
+use looptax_switch::{End, list, open};
 
 use crate::beside::{Beside, NAMED};
 
@@ -91,8 +91,8 @@ fn check_mended(cluster: &Cluster, admin: Option<&Address>) {
     });
 
     let (known, _) = list(&beside.kept).unwrap();
-    assert_eq!(known[0].standing, Standing::Ended(End::Prepared));
-    assert_eq!(known[0].files[0].1, Lies::New);
+    assert_eq!(known[0].standing, SwitchStanding::Prepared);
+    assert_eq!(known[0].files[0].1, FileHolds::New);
     let mut work = open(&beside.kept, "20261123-1").unwrap();
     work.put_back("without the server", End::Undone)
         .unwrap_err();
@@ -171,5 +171,5 @@ pub(crate) fn broken(kind: Kind) {
     assert!(matches!(error, FixError::BadRules { .. }), "{error}");
     assert_eq!(fs::read(file).unwrap(), before);
     let (known, _) = list(&beside.kept).unwrap();
-    assert_eq!(known[0].standing, Standing::Ended(End::PutBack));
+    assert_eq!(known[0].standing, SwitchStanding::PutBack);
 }

@@ -95,9 +95,8 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
 fn others_that_stand(kept: &Kept, than: &Switch) -> Result<Vec<Switch>, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let stands = |it: &Switch| {
-        let standing = it.listed().standing;
         matches!(
-            standing,
+            it.standing,
             SwitchStanding::Moved | SwitchStanding::Unproved | SwitchStanding::Prepared
         )
     };
@@ -171,7 +170,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
 pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let kept = kept()?;
     let switch = find(&kept, id)?;
-    if switch.listed().standing != SwitchStanding::Interrupted {
+    if switch.standing != SwitchStanding::Interrupted {
         return Err(Failure::usage(
             format!("{} was not interrupted", switch.id),
             "looptax switch --list shows how each stands",
@@ -192,7 +191,7 @@ fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let mut all = all.into_iter();
     let found = if id == "last" {
-        all.rfind(|it| it.listed().standing != SwitchStanding::Planned)
+        all.rfind(|it| it.standing != SwitchStanding::Planned)
     } else {
         all.find(|it| it.id == id)
     };
@@ -205,7 +204,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     let (all, _) = looptax_switch::list(&kept)?;
     let open = all
         .into_iter()
-        .filter(|it| it.listed().standing == SwitchStanding::Interrupted);
+        .filter(|it| it.standing == SwitchStanding::Interrupted);
     for switch in open {
         let id = switch.id.clone();
         if switch.fix.is_some() {
