@@ -7,14 +7,13 @@ use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Variable, rewritten};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Edit, SwitchFile, SwitchVerdict};
+use looptax_model::record::{Edit, SwitchFate, SwitchFile, SwitchVerdict};
 
-use crate::file::Original;
 use crate::follow::{self, Followed, Reader};
 use crate::line::Commands;
 use crate::proof::Proof;
 use crate::remark::remarks;
-use crate::text::Encoding;
+use crate::text::Text;
 use crate::work::Edited;
 
 /// What somebody wants switched.
@@ -22,6 +21,8 @@ use crate::work::Edited;
 pub struct Wish<'a> {
     /// The file, as it was given.
     pub path: &'a Path,
+    /// The other file, if a web server moves together with what is behind it: either may be the first.
+    pub other: Option<&'a Path>,
     /// The process that reads it.
     pub pid: Option<u32>,
     /// Which of its connections, counted from one; empty for all that can be.
@@ -30,6 +31,32 @@ pub struct Wish<'a> {
     pub application: Option<&'a str>,
     /// Whether it is a Compose file whose services are to share the folder of the socket.
     pub compose: bool,
+    /// As which user the application runs.
+    pub user: Option<&'a str>,
+    /// The socket that was named.
+    pub socket: Option<&'a Path>,
+    /// Connections that come at once.
+    pub n_connections: u32,
+    /// What has both programs read their files, if that is not their own signal or service.
+    pub reload: Option<&'a str>,
+}
+
+impl<'a> Wish<'a> {
+    /// All of a file, as it is found.
+    pub fn of(path: &'a Path) -> Self {
+        Self {
+            path,
+            other: None,
+            pid: None,
+            only: &[],
+            application: None,
+            compose: false,
+            user: None,
+            socket: None,
+            n_connections: 1,
+            reload: None,
+        }
+    }
 }
 
 /// What is to be done: which files, what tests them and has them read, and what will prove it.
@@ -41,7 +68,7 @@ pub struct Subject {
 }
 
 /// What would be written.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Plan {
     /// Every connection of the file.
     pub connections: Vec<Planned>,
@@ -62,34 +89,36 @@ pub struct Planned {
     /// What is known of it.
     pub found: Switchable,
     /// What becomes of it.
-    pub fate: Fate,
+    pub fate: SwitchFate,
+    /// Which of its changes moves it.
+    pub change_idx: Option<usize>,
+    /// If an application has to be named: of these one, or of all that are known.
+    pub may_be: Vec<String>,
 }
 
-/// What becomes of a connection.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
-    /// It is moved by the change of this index of `changes`.
-    Moves(usize),
-    /// It is on the socket.
-    IsThere,
-    /// Somebody wants others only.
-    Unwanted,
-    /// Its points say why not.
-    Blocked,
-    /// It stands in the way that something is not known; its points say what.
-    Open,
-    /// Of these applications one has to be named; of all that are known where there is none.
-    WhichApplication(Vec<String>),
-    /// The change does not belong into this file, or cannot be made there; the connection's changes say what to do.
-    ByHand,
+impl Planned {
+    pub(crate) fn new(found: Switchable, fate: SwitchFate) -> Self {
+        Self {
+            found,
+            fate,
+            change_idx: (fate == SwitchFate::Moves).then_some(0),
+            may_be: Vec::new(),
+        }
+    }
+
+    pub(crate) fn moves(&self) -> bool {
+        self.fate == SwitchFate::Moves
+    }
+
+    fn leave_to_people(&mut self) {
+        (self.fate, self.change_idx) = (SwitchFate::ByHand, None);
+    }
 }
 
 /// A file as it was read, and held, with what is set elsewhere for it.
 pub struct FileToSwitch<'a> {
     wish: Wish<'a>,
-    original: Original,
-    encoding: Encoding,
-    text: String,
+    text: Text,
     followed: Followed,
 }
 
@@ -99,13 +128,9 @@ impl<'a> FileToSwitch<'a> {
     /// # Errors
     /// That it cannot be read, or the environment of its process.
     pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
-        let original = Original::read(wish.path)?;
-        let (encoding, text) = Encoding::read(original.bytes());
         let mut read = Self {
             wish,
-            original,
-            encoding,
-            text,
+            text: Text::read(wish.path)?,
             followed: Followed::default(),
         };
         read.followed = followed(&read.text())?;
@@ -115,7 +140,7 @@ impl<'a> FileToSwitch<'a> {
     fn text(&self) -> FileText<'_> {
         FileText {
             path: self.wish.path,
-            text: &self.text,
+            text: &self.text.content,
             pid: self.wish.pid,
             application: self.wish.application,
             environment: &self.followed.values,
@@ -159,21 +184,18 @@ impl<'a> FileToSwitch<'a> {
         let mut edits = Edits::default();
         let mut connections = Vec::new();
         for (idx, found) in found.into_iter().enumerate() {
-            let fate = if self.is_wanted(idx) {
-                fate(&found, wish.application)
+            let mut planned = if self.is_wanted(idx) {
+                planned(found, wish.application)
             } else {
-                Fate::Unwanted
+                Planned::new(found, SwitchFate::Unwanted)
             };
-            let mut planned = Planned { found, fate };
-            edits.take(&mut planned, &self.text, &self.followed);
+            edits.take(&mut planned, &self.text.content, &self.followed);
             connections.push(planned);
         }
         let mut plan = Plan {
             unread: sources.unread(),
             connections,
-            edited: Vec::new(),
-            files: Vec::new(),
-            reload: None,
+            ..Plan::default()
         };
         edits.write(self, &mut plan)?;
         Ok(plan)
@@ -196,20 +218,28 @@ fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     Ok(follow::find(reader, &names))
 }
 
-fn fate(found: &Switchable, application: Option<&str>) -> Fate {
-    match found.checked.verdict {
-        SwitchVerdict::AlreadyThere => return Fate::IsThere,
-        SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere => return Fate::Blocked,
-        SwitchVerdict::Open => return Fate::Open,
-        SwitchVerdict::WouldWork => {}
-    }
-    let Some(idx) = which(found, application) else {
-        return Fate::WhichApplication(found.may_be(application).unwrap_or_default());
+fn planned(found: Switchable, application: Option<&str>) -> Planned {
+    let fate = match found.checked.verdict {
+        SwitchVerdict::AlreadyThere => SwitchFate::IsThere,
+        SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere => SwitchFate::Blocked,
+        SwitchVerdict::Open => SwitchFate::Open,
+        SwitchVerdict::WouldWork => SwitchFate::WhichApplication,
     };
-    match found.moves.get(idx) {
-        Some(Some(_)) => Fate::Moves(idx),
-        _ => Fate::ByHand,
+    let mut planned = Planned::new(found, fate);
+    if fate != SwitchFate::WhichApplication {
+        return planned;
     }
+    let found = &planned.found;
+    let Some(idx) = which(found, application) else {
+        planned.may_be = found.may_be(application).unwrap_or_default();
+        return planned;
+    };
+    if let Some(Some(_)) = found.moves.get(idx) {
+        (planned.fate, planned.change_idx) = (SwitchFate::Moves, Some(idx));
+    } else {
+        planned.fate = SwitchFate::ByHand;
+    }
+    planned
 }
 
 /// The change of the application that is meant; whichever it is where the same bytes are written.
@@ -222,8 +252,8 @@ fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
 
 /// What is written for all connections together.
 #[derive(Default)]
-struct Edits {
-    here: Vec<Rewrite>,
+pub(crate) struct Edits {
+    pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
     /// Variables of these connections.
     near: Vec<String>,
@@ -231,8 +261,8 @@ struct Edits {
 
 impl Edits {
     /// Adds what moves a connection. Two changes of the same bytes or variable are left to people.
-    fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
-        let Fate::Moves(idx) = planned.fate else {
+    pub(crate) fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
+        let Some(idx) = planned.change_idx else {
             return;
         };
         let own = planned.found.moves[idx].clone().unwrap_or_default();
@@ -251,34 +281,34 @@ impl Edits {
                 near,
             };
         } else {
-            planned.fate = Fate::ByHand;
+            planned.leave_to_people();
         }
     }
 
     /// The files with all of it.
     fn write(self, file: FileToSwitch<'_>, plan: &mut Plan) -> Result<(), Failure> {
-        let (original, followed) = (file.original, file.followed);
-        let new = rewritten(&file.text, &self.here).filter(|new| *new != file.text);
-        let unit = original.path().file_name().unwrap_or_default();
-        let unit = unit.to_string_lossy().into_owned();
-        let is_unit = follow::is_unit(original.path());
-        let mut lines = plan.lines();
+        let (text, followed) = (file.text, file.followed);
+        let new = rewritten(&text.content, &self.here).filter(|new| *new != text.content);
+        let path = text.original.path();
+        let unit = path.file_name().unwrap_or_default().to_string_lossy();
+        let mut lines = lines(&plan.connections);
+        lines.sort_by_key(|it| it.line);
         match new {
-            Some(new) if is_unit => {
-                let Some(edited) = follow::drop_in_of(&original, &file.text, &new)? else {
+            Some(new) if follow::is_unit(path) => {
+                let Some(edited) = follow::drop_in_of(&text.original, &text.content, &new)? else {
                     plan.leave_to_people();
                     return Ok(());
                 };
+                plan.reload = Some(follow::restart_of(&unit));
                 let path = edited.original.path().to_owned();
                 plan.add(edited, &path, lines);
                 plan.without_set_elsewhere();
-                plan.reload = Some(follow::restart_of(&unit));
             }
-            Some(new) => {
+            Some(_) => {
                 // What is set elsewhere is shown there.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
-                if let Some(new) = file.encoding.write(&new) {
-                    plan.add(Edited { original, new }, file.wish.path, lines);
+                if let Some(edited) = text.edited(&self.here) {
+                    plan.add(edited, file.wish.path, lines);
                 }
             }
             None => {}
@@ -318,27 +348,24 @@ impl Plan {
         }
     }
 
-    /// The lines of all connections that move.
-    fn lines(&self) -> Vec<Edit> {
-        let moved = self.connections.iter().filter_map(|it| match it.fate {
-            Fate::Moves(idx) => it.found.checked.changes.get(idx),
-            _ => None,
-        });
-        let mut lines: Vec<Edit> = Vec::new();
-        for edit in moved.flat_map(|it| &it.edits) {
-            if !lines.contains(edit) {
-                lines.push(edit.clone());
-            }
-        }
-        lines.sort_by_key(|it| it.line);
-        lines
-    }
-
     pub(crate) fn leave_to_people(&mut self) {
-        for planned in &mut self.connections {
-            if matches!(planned.fate, Fate::Moves(_)) {
-                planned.fate = Fate::ByHand;
-            }
+        let moved = { self.connections.iter_mut() }.filter(|it| it.moves());
+        moved.for_each(Planned::leave_to_people);
+    }
+}
+
+/// The lines of those connections that move, each once.
+pub(crate) fn lines(connections: &[Planned]) -> Vec<Edit> {
+    let change = |it: &Planned| it.found.checked.changes.get(it.change_idx?).cloned();
+    let mut lines: Vec<Edit> = Vec::new();
+    for edit in connections
+        .iter()
+        .filter_map(change)
+        .flat_map(|it| it.edits)
+    {
+        if !lines.contains(&edit) {
+            lines.push(edit);
         }
     }
+    lines
 }

@@ -11,20 +11,9 @@ use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 
 use crate::line::Commands;
-use crate::plan::{Fate, FileToSwitch, Subject, Wish};
+use crate::plan::{FileToSwitch, Subject, Wish};
 use crate::proof::{Watch, Watched, Watches};
-use crate::stack::pool_tests;
-
-/// What is said of the subject beside the wish.
-#[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
-    /// As whom the application runs.
-    pub user: Option<&'a str>,
-    /// The socket that was named.
-    pub socket: Option<&'a Path>,
-    /// Connections that come at once.
-    pub n_connections: u32,
-}
+use crate::stack::{self, pool_tests};
 
 /// The files of a process's working folder that name connections.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
@@ -43,25 +32,28 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
 ///
 /// # Errors
 /// That the file cannot be read or names no connection; that a user or process is not there.
-pub fn look_at(wish: Wish<'_>, about: About<'_>, survey: &Survey) -> Result<Subject, Failure> {
+pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
+    if let Some(other) = wish.other {
+        return stack::look_at(wish, other);
+    }
     let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
-    let mut client = Client::find(wish.pid, about.user)?;
+    let mut client = Client::find(wish.pid, wish.user)?;
     let file = FileToSwitch::read(wish)?;
     let mut before: Vec<Watch> = Vec::new();
-    for (address, tcp) in file.targets(around(&client, about, survey))? {
+    for (address, tcp) in file.targets(around(&client, wish, survey))? {
         if !before.iter().any(|it| is_over(it, &address, tcp)) {
             let of = watched(address, tcp, survey);
             before.push(Watch::begin(of, &named));
         }
     }
-    let is_named = wish.pid.is_some() || about.user.is_some();
+    let is_named = wish.pid.is_some() || wish.user.is_some();
     let example = { before.iter().filter(|_| !is_named) }.find_map(|it| it.application().example());
     if let Some(seen) = example.and_then(|it| Client::find(Some(it.pid), None).ok()) {
         client = seen;
     }
-    let plan = file.plan(around(&client, about, survey))?;
+    let plan = file.plan(around(&client, wish, survey))?;
     let mut watches = Watches::default();
-    for planned in { plan.connections.iter() }.filter(|it| matches!(it.fate, Fate::Moves(_))) {
+    for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
         let found = &planned.found;
         let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket)
         else {
@@ -96,12 +88,12 @@ pub fn look_at(wish: Wish<'_>, about: About<'_>, survey: &Survey) -> Result<Subj
     })
 }
 
-fn around<'a>(client: &'a Client, about: About<'a>, survey: &'a Survey) -> Around<'a> {
+fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey) -> Around<'a> {
     Around {
         client,
         near: client.near(&survey.servers),
-        socket: about.socket,
-        n_connections: about.n_connections,
+        socket: wish.socket,
+        n_connections: wish.n_connections,
     }
 }
 

@@ -1,11 +1,53 @@
 //! A file's bytes as text and back: its mark of byte order and its encoding stay.
 
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Rewrite, rewritten};
+
+use crate::SwitchError;
+use crate::file::Original;
+use crate::work::Edited;
+
 /// Three bytes that some editors begin a file with.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
+/// A file with its text.
+#[derive(Debug)]
+pub(crate) struct Text {
+    /// Its path as it was given.
+    pub(crate) named: PathBuf,
+    pub(crate) original: Original,
+    encoding: Encoding,
+    pub(crate) content: String,
+}
+
+impl Text {
+    /// # Errors
+    /// As [`Original::read`].
+    pub(crate) fn read(named: &Path) -> Result<Self, SwitchError> {
+        let original = Original::read(named)?;
+        let (encoding, content) = Encoding::read(original.bytes());
+        Ok(Self {
+            named: named.to_owned(),
+            original,
+            encoding,
+            content,
+        })
+    }
+
+    /// The file with these changes; `None` if they cannot be written.
+    pub(crate) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
+        let new = rewritten(&self.content, rewrites)?;
+        Some(Edited {
+            new: self.encoding.write(&new)?,
+            original: self.original,
+        })
+    }
+}
+
 /// How a file's bytes are text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Encoding {
+struct Encoding {
     has_mark: bool,
     /// What is no UTF-8 is taken byte for byte: names and signs of settings are ASCII in every encoding of files that
     /// people write, and whatever else there is comes back as it was.
@@ -14,7 +56,7 @@ pub(crate) struct Encoding {
 
 impl Encoding {
     /// The text of some bytes, without the mark.
-    pub(crate) fn read(bytes: &[u8]) -> (Self, String) {
+    fn read(bytes: &[u8]) -> (Self, String) {
         let body = bytes.strip_prefix(MARK);
         let has_mark = body.is_some();
         let body = body.unwrap_or(bytes);
@@ -28,7 +70,7 @@ impl Encoding {
     }
 
     /// The bytes of a text; `None` where a sign of it is none of the encoding's.
-    pub(crate) fn write(self, text: &str) -> Option<Vec<u8>> {
+    fn write(self, text: &str) -> Option<Vec<u8>> {
         let mut bytes = if self.has_mark {
             MARK.to_vec()
         } else {

@@ -1,9 +1,9 @@
 //! A plan, and switches of earlier, in the form that is shown and saved.
 
-use looptax_model::record::{ListedFile, ListedSwitch, SwitchConnection, SwitchFate};
+use looptax_model::record::{ListedFile, ListedSwitch, SwitchConnection};
 
 use crate::list::Switch;
-use crate::plan::{Fate, Plan, Planned};
+use crate::plan::{Plan, Planned};
 
 impl Plan {
     /// The connections, numbered, without passwords.
@@ -16,25 +16,13 @@ impl Plan {
 }
 
 fn connection(planned: &Planned, number: usize) -> SwitchConnection {
-    let (fate, change_idx) = match &planned.fate {
-        Fate::Moves(idx) => (SwitchFate::Moves, Some(*idx)),
-        Fate::IsThere => (SwitchFate::IsThere, None),
-        Fate::Unwanted => (SwitchFate::Unwanted, None),
-        Fate::Blocked => (SwitchFate::Blocked, None),
-        Fate::Open => (SwitchFate::Open, None),
-        Fate::WhichApplication(_) => (SwitchFate::WhichApplication, None),
-        Fate::ByHand => (SwitchFate::ByHand, None),
-    };
     SwitchConnection {
         number,
         user: { planned.found.address.as_ref() }.and_then(|it| it.user.clone()),
         socket: planned.found.socket.clone(),
-        fate,
-        may_be: match &planned.fate {
-            Fate::WhichApplication(titles) => titles.clone(),
-            _ => Vec::new(),
-        },
-        change_idx,
+        fate: planned.fate,
+        may_be: planned.may_be.clone(),
+        change_idx: planned.change_idx,
         check: planned.found.checked.clone(),
     }
 }

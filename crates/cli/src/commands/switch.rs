@@ -12,8 +12,7 @@ use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
 use looptax_switch::{
-    About, Line, Order, Page, StackWish, Subject, Wish, carry_out, files_of, look_at,
-    look_at_stack, usual_reload,
+    Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
 };
 
 use crate::args::SwitchArgs;
@@ -124,27 +123,19 @@ impl Doing<'_> {
     /// Plans, and changes nothing.
     fn look(self, file: &Path, survey: &Survey) -> Result<Subject, Failure> {
         let args = self.args;
-        let socket = args.socket.as_deref();
-        if let Some(pool) = &args.pool {
-            return look_at_stack(StackWish {
-                files: [file, pool],
-                socket,
-                reload: args.reload.as_deref(),
-            });
-        }
         let wish = Wish {
             path: file,
+            other: args.pool.as_deref(),
             pid: args.pid,
             only: &args.only,
             application: args.application.as_deref(),
             compose: args.compose,
-        };
-        let about = About {
             user: args.user.as_deref(),
-            socket,
+            socket: args.socket.as_deref(),
             n_connections: args.connections,
+            reload: args.reload.as_deref(),
         };
-        look_at(wish, about, survey)
+        look_at(wish, survey)
     }
 
     /// The page that proves it, as it is now. A plan asks it only if nothing else proves it: better now than after the

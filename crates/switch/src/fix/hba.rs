@@ -10,7 +10,6 @@ use std::thread;
 use std::time::Duration;
 
 use crate::diagnose::check::hba_file;
-use looptax_advise::app::rewritten;
 use looptax_advise::check::Hba;
 use looptax_bench::path::Conversation;
 use looptax_host::discover::{Process, Server};
@@ -22,9 +21,8 @@ use rustix::process::{Pid, PidfdFlags, Signal, pidfd_open, pidfd_send_signal};
 
 use super::FixError;
 use super::admin::{log_in, refuse_another};
-use crate::file::Original;
 use crate::journal::{Fix, Step};
-use crate::text::Encoding;
+use crate::text::Text;
 use crate::work::{FixPlan, Named};
 use crate::{Edited, End, Kept, Work};
 
@@ -83,9 +81,8 @@ impl HbaFix {
             None => seen(wish.server, wish.client)?,
         };
         refuse_elsewhere(&path, &data)?;
-        let original = Original::read(&path)?;
-        let (encoding, text) = Encoding::read(original.bytes());
-        let rules = Hba::parse(&text);
+        let text = Text::read(&path)?;
+        let rules = Hba::parse(&text.content);
         if let (None, Some(number)) = (wish.admin, rules.unread.first()) {
             return Err(FixError::BadRules {
                 path,
@@ -94,16 +91,15 @@ impl HbaFix {
         }
         let user = wish.client.user.as_deref().unwrap_or("postgres");
         let database = wish.client.database.as_deref().unwrap_or(user);
-        let placed = rules.insertion(&text, &line, database, user);
-        let new = rewritten(&text, &[placed.rewrite]).and_then(|it| encoding.write(&it));
-        let new = new.ok_or(FixError::Elsewhere {
+        let placed = rules.insertion(&text.content, &line, database, user);
+        let edited = text.edited(&[placed.rewrite]).ok_or(FixError::Elsewhere {
             path,
             why: "its signs are of an encoding that has not all of the line's",
         })?;
         Ok(Self {
             line,
             above: placed.above,
-            edited: Edited { original, new },
+            edited,
             data,
             admin: wish.admin.cloned(),
         })

@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{Assigned, Provider, Variable, assign, assigned, drop_in, rewritten};
+use looptax_advise::app::{Assigned, Provider, Variable, assign, assigned, drop_in};
 use looptax_host::discover::Process;
 use looptax_model::dsn::masked;
 use looptax_model::record::Edit;
 
 use crate::file::Original;
-use crate::text::Encoding;
+use crate::text::Text;
 use crate::work::Edited;
 
 /// A file that sets variables.
 #[derive(Debug)]
 pub(crate) struct Place {
-    pub(super) original: Original,
-    encoding: Encoding,
-    pub(super) text: String,
+    pub(super) text: Text,
     pub(super) provider: Provider,
     /// What is written in its stead: a drop-in of the unit's own.
     pub(super) drop_in: Option<PathBuf>,
@@ -91,12 +89,9 @@ impl Followed {
 impl Place {
     /// Reads a file that sets variables; `None` where it is none that could be written.
     pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
-        let original = Original::read(path).ok()?;
-        let (encoding, text) = Encoding::read(original.bytes());
-        let values = assigned(&text, provider);
+        let text = Text::read(path).ok()?;
+        let values = assigned(&text.content, provider);
         let place = Self {
-            original,
-            encoding,
             text,
             provider,
             drop_in: None,
@@ -106,7 +101,7 @@ impl Place {
     }
 
     fn edit(&self, wanted: &[Variable], near: &[String]) -> Option<Elsewhere> {
-        let known = assigned(&self.text, self.provider);
+        let known = assigned(&self.text.content, self.provider);
         let before = |name: &str| known.iter().rfind(|it| it.name == name);
         let line = |(name, value): &Variable| {
             let old = before(name).filter(|_| self.drop_in.is_none());
@@ -123,23 +118,19 @@ impl Place {
             return Some(Elsewhere {
                 named: path.clone(),
                 edited: Edited {
-                    original: Original::absent(path, &self.original).ok()?,
+                    original: Original::absent(path, &self.text.original).ok()?,
                     new: text.into_bytes(),
                 },
                 lines,
             });
         }
-        let rewrites = assign(&self.text, self.provider, wanted, near)?;
-        let new = self.encoding.write(&rewritten(&self.text, &rewrites)?)?;
-        let path = self.original.path();
+        let rewrites = assign(&self.text.content, self.provider, wanted, near)?;
+        let path = self.text.original.path();
+        let text = Text::read(path).ok()?;
+        let is_same = text.original.bytes() == self.text.original.bytes();
         Some(Elsewhere {
             named: path.to_owned(),
-            edited: Edited {
-                original: Original::read(path)
-                    .ok()
-                    .filter(|it| it.bytes() == self.original.bytes())?,
-                new,
-            },
+            edited: text.edited(&rewrites).filter(|_| is_same)?,
             lines,
         })
     }

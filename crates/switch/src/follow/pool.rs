@@ -33,11 +33,12 @@ pub(super) fn find(
         };
         let is_meant = |name: &String| {
             let head = format!("[{name}]");
-            place.text.lines().any(|it| it.trim() == head)
+            place.text.content.lines().any(|it| it.trim() == head)
         };
         // A file of several pools has each name perhaps twice.
         let n_pools = place
             .text
+            .content
             .lines()
             .filter(|it| it.trim().starts_with('['))
             .count();

@@ -46,7 +46,7 @@ pub(super) fn find(
     }
     // They are read after all that units say themselves.
     let named: Vec<PathBuf> = { places.iter() }
-        .flat_map(|(place, _)| environment_files(&place.text))
+        .flat_map(|(place, _)| environment_files(&place.text.content))
         .collect();
     for path in named {
         let inside = path.strip_prefix("/").unwrap_or(&path);
@@ -68,7 +68,8 @@ pub(super) fn find(
     for (idx, (mut place, values)) in places.into_iter().enumerate() {
         let own = owner.iter().filter(|(_, (at, _))| *at == idx);
         place.names = own.map(|(name, _)| name.clone()).collect();
-        if place.provider == Provider::Unit && place.original.path().parent() != Some(&*own_folder)
+        if place.provider == Provider::Unit
+            && place.text.original.path().parent() != Some(&*own_folder)
         {
             place.drop_in = Some(own_folder.join(DROP_IN));
         }
@@ -172,10 +173,12 @@ pub(crate) fn drop_in_of(
         let Some((place, values)) = Place::read(&other, Provider::Unit) else {
             continue;
         };
-        let of_files = environment_files(&place.text).into_iter().flat_map(|it| {
-            let inside = root.join(it.strip_prefix("/").unwrap_or(&it));
-            Place::read(&inside, Provider::Dotenv).map_or_else(Vec::new, |it| it.1)
-        });
+        let of_files = environment_files(&place.text.content)
+            .into_iter()
+            .flat_map(|it| {
+                let inside = root.join(it.strip_prefix("/").unwrap_or(&it));
+                Place::read(&inside, Provider::Dotenv).map_or_else(Vec::new, |it| it.1)
+            });
         let values = values.into_iter().filter(|_| is_other).chain(of_files);
         if values.into_iter().any(|it| touched.contains(&it.name)) {
             return Ok(None);

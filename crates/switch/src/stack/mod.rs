@@ -27,19 +27,8 @@ use back::BackProgram;
 use front::FrontProgram;
 
 pub use back::pool_tests;
-pub use plan::look_at_stack;
+pub(crate) use plan::look_at;
 pub(crate) use way::Way;
-
-/// What somebody wants moved together.
-#[derive(Debug, Clone, Copy)]
-pub struct StackWish<'a> {
-    /// Both files, in whatever order.
-    pub files: [&'a Path; 2],
-    /// Where the socket is to be.
-    pub socket: Option<&'a Path>,
-    /// What has both programs read their files, where that is not their own signal or service.
-    pub reload: Option<&'a str>,
-}
 
 /// Both programs as they run.
 #[derive(Debug, Clone)]

@@ -4,16 +4,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::Switchable;
-use looptax_advise::app::{Rewrite, rewritten};
 use looptax_host::discover::Place;
 use looptax_model::failure::Failure;
 
 use super::back::{self, BackProgram};
+use super::connections;
 use super::front::{self, FrontProgram};
-use super::{StackWish, connections};
-use crate::file::Original;
-use crate::text::Encoding;
-use crate::work::Edited;
+use crate::text::Text;
 
 /// What listens where a unit, a Procfile or an environment says, in the table of applications.
 const BY_HAND: [&str; 5] = [
@@ -24,26 +21,7 @@ const BY_HAND: [&str; 5] = [
     "systemd_socket_http",
 ];
 
-/// A file with its text.
-pub(super) struct Text<'a> {
-    pub(super) named: &'a Path,
-    pub(super) original: Original,
-    encoding: Encoding,
-    pub(super) content: String,
-}
-
-impl<'a> Text<'a> {
-    pub(super) fn read(named: &'a Path) -> Result<Self, Failure> {
-        let original = Original::read(named)?;
-        let (encoding, content) = Encoding::read(original.bytes());
-        Ok(Self {
-            named,
-            original,
-            encoding,
-            content,
-        })
-    }
-
+impl Text {
     /// Its connections, as that application's, with what would be written for a socket.
     pub(super) fn read_as(
         &self,
@@ -51,16 +29,6 @@ impl<'a> Text<'a> {
         socket: &Path,
     ) -> Result<Vec<Switchable>, Failure> {
         connections(self.original.path(), &self.content, application, socket)
-    }
-
-    /// The file with these bytes; `None` where they cannot be written.
-    pub(super) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
-        let new = rewritten(&self.content, rewrites)?;
-        let new = self.encoding.write(&new)?;
-        Some(Edited {
-            original: self.original,
-            new,
-        })
     }
 }
 
@@ -82,8 +50,11 @@ pub(super) struct Pair {
 ///
 /// # Errors
 /// That no two of the programs that are known would read them, or that one does not lead to the other.
-pub(super) fn pair(wish: StackWish<'_>) -> Result<(Text<'_>, Text<'_>, Pair), Failure> {
-    let [one, other] = [Text::read(wish.files[0])?, Text::read(wish.files[1])?];
+pub(super) fn pair(
+    files: [&Path; 2],
+    socket: Option<&Path>,
+) -> Result<(Text, Text, Pair), Failure> {
+    let [one, other] = [Text::read(files[0])?, Text::read(files[1])?];
     let in_order = search(&one, &other);
     if let Search::Pair(pair) = in_order {
         return Ok((one, other, pair));
@@ -92,7 +63,7 @@ pub(super) fn pair(wish: StackWish<'_>) -> Result<(Text<'_>, Text<'_>, Pair), Fa
     if let Search::Pair(pair) = turned {
         return Ok((other, one, pair));
     }
-    let by_hand = || by_hand(&other, wish.socket).or_else(|| by_hand(&one, wish.socket));
+    let by_hand = || by_hand(&other, socket).or_else(|| by_hand(&one, socket));
     let why = match (in_order, turned) {
         (Search::Apart(why), _) | (_, Search::Apart(why)) => Some(why),
         (_, _) => by_hand(),
@@ -112,7 +83,7 @@ enum Search {
 
 /// The first programs whose files these are, and whose ends meet; else why they do not: of those that speak alike, where
 /// there are such.
-fn search(site: &Text<'_>, pool: &Text<'_>) -> Search {
+fn search(site: &Text, pool: &Text) -> Search {
     let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
         let is_own = |it: &&dyn BackProgram| {
@@ -152,14 +123,14 @@ fn search(site: &Text<'_>, pool: &Text<'_>) -> Search {
     apart.map_or(Search::Strangers, |it| Search::Apart(it.1))
 }
 
-fn found(text: &Text<'_>, application: &str) -> Vec<Switchable> {
+fn found(text: &Text, application: &str) -> Vec<Switchable> {
     text.read_as(application, Path::new("/"))
         .unwrap_or_default()
 }
 
 /// That a file is what would have to change, and that its lines are typed: a command line's words are not written
 /// together with another file.
-fn by_hand(text: &Text<'_>, socket: Option<&Path>) -> Option<Failure> {
+fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let socket = socket.unwrap_or(Path::new("/run/NAME/NAME.sock"));
     let it = BY_HAND.iter().find_map(|name| {
         let all = text.read_as(name, socket).unwrap_or_default();
@@ -183,7 +154,7 @@ fn by_hand(text: &Text<'_>, socket: Option<&Path>) -> Option<Failure> {
     ))
 }
 
-fn strangers(one: &Text<'_>, other: &Text<'_>) -> Failure {
+fn strangers(one: &Text, other: &Text) -> Failure {
     let shown = [one, other].map(|it| it.named.display().to_string());
     let names = |mut all: Vec<&str>| {
         // Apache's program has two names.
@@ -244,7 +215,7 @@ impl Ends {
         is_one.then(|| (Some(first), label(own), Some(path)))
     }
 
-    fn strange(&self, (site, pool): (&Text<'_>, &Text<'_>), title: &str) -> Failure {
+    fn strange(&self, (site, pool): (&Text, &Text), title: &str) -> Failure {
         let places = |all: &[Switchable]| {
             let mut shown: Vec<&str> = Vec::new();
             for it in all {
@@ -319,12 +290,7 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         });
-        let wish = StackWish {
-            files: [&paths[0], &paths[1]],
-            socket: None,
-            reload: None,
-        };
-        let Err(why) = pair(wish) else {
+        let Err(why) = pair([&paths[0], &paths[1]], None) else {
             panic!("{files:?} belong together")
         };
         why.to_string()

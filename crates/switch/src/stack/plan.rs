@@ -4,29 +4,30 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::Switchable;
-use looptax_advise::app::Rewrite;
 use looptax_host::discover::{Endpoint, Place, Process, listens_on};
 use looptax_host::read;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Edit, FileRemarkCode, Outcome, SwitchVerdict};
+use looptax_model::record::{FileRemarkCode, Outcome, SwitchFate, SwitchVerdict};
 
 use super::back::{self, Own};
 use super::eyes::others_at;
 use super::front::Front;
 use super::looking::{Found, Looking};
-use super::pair::{Pair, Text, pair};
+use super::pair::{Pair, pair};
 use super::port::Port;
 use super::way::Way;
-use super::{Sides, StackWish, connections};
-use crate::plan::{Fate, Plan, Planned, Subject};
+use super::{Sides, connections};
+use crate::follow::Followed;
+use crate::plan::{Edits, Plan, Planned, Subject, Wish, lines};
 use crate::remark::remark;
+use crate::text::Text;
 
 /// Looks at both files, and at the programs that read them.
 ///
 /// # Errors
 /// That a file cannot be read, is of another program, or is read by none that runs; that the two do not belong together.
-pub fn look_at_stack(wish: StackWish<'_>) -> Result<Subject, Failure> {
-    let (site, pool, pair) = pair(wish)?;
+pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
+    let (site, pool, pair) = pair([wish.path, other], wish.socket)?;
     let front = Front::find(pair.front, site.original.path())?;
     let socket = socket(&pair, wish.socket)?;
     let master = master(&pair, &socket)?;
@@ -42,7 +43,7 @@ pub fn look_at_stack(wish: StackWish<'_>) -> Result<Subject, Failure> {
         own: Own {
             text: &pool.content,
             label: &pair.label,
-            file: pool.named,
+            file: &pool.named,
             master: &master,
         },
     }
@@ -158,10 +159,10 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     front.files.iter().flat_map(of_file).collect()
 }
 
-/// Connections, lines and files.
+/// Connections, lines and files: both change, or none.
 fn planned(
-    site: Text<'_>,
-    pool: Text<'_>,
+    site: Text,
+    pool: Text,
     (pair, socket, port): (&Pair, &Path, Option<&Port>),
     found: &Found,
 ) -> Result<(Plan, SocketAddr), Failure> {
@@ -175,85 +176,70 @@ fn planned(
     let mut of_pool = pool.read_as(pair.applications[1], socket)?;
     of_site.retain(is_wanted);
     of_pool.retain(|it| it.checked.label == pair.label);
-    let site_lines = Changes::collect(&of_site, found);
-    let mut pool_lines = Changes::collect(&of_pool, found);
-    pool_lines.rewrites.extend(found.rewrites.iter().cloned());
-    pool_lines.edits.extend(found.edits.iter().cloned());
-    let mut connections: Vec<Planned> = Vec::new();
-    for (idx, mut it) in of_site.into_iter().chain(of_pool).enumerate() {
-        let fate = fate(&it, found);
-        if idx == 0 {
-            it.checked.points.extend(found.points.iter().cloned());
-        }
-        for change in &mut it.checked.changes {
-            // What it says beside is done here.
-            change.advice.clear();
-        }
-        it.checked.verdict = match fate {
-            Fate::Moves(_) => SwitchVerdict::WouldWork,
-            Fate::Blocked => SwitchVerdict::WouldNotWork,
-            _ => it.checked.verdict,
-        };
-        connections.push(Planned { found: it, fate });
+    if let Some(first) = of_site.first_mut() {
+        first.checked.points.extend(found.points.iter().cloned());
     }
-    let mut plan = Plan {
-        connections,
-        unread: Vec::new(),
-        edited: Vec::new(),
-        files: Vec::new(),
-        reload: None,
-    };
-    let is_going = |it: &Planned| matches!(it.fate, Fate::Moves(_) | Fate::IsThere);
+    let mut plan = Plan::default();
+    let mut files = Vec::new();
+    for (text, all) in [(site, of_site), (pool, of_pool)] {
+        let mut edits = Edits::default();
+        let mut planned = Vec::new();
+        for it in all {
+            let mut it = Planned::new(it, SwitchFate::ByHand);
+            it.decide(found);
+            edits.take(&mut it, &text.content, &Followed::default());
+            planned.push(it);
+        }
+        files.push((text, edits.here, lines(&planned)));
+        plan.connections.extend(planned);
+    }
+    if let Some((_, rewrites, lines)) = files.last_mut() {
+        rewrites.extend(found.rewrites.iter().cloned());
+        lines.extend(found.edits.iter().cloned());
+    }
+    let is_going = |it: &Planned| it.moves() || it.fate == SwitchFate::IsThere;
+    files.retain(|(_, rewrites, _)| !rewrites.is_empty());
     if plan.connections.iter().all(is_going) {
-        write([(site, site_lines), (pool, pool_lines)], &mut plan);
+        for (text, rewrites, lines) in files {
+            let named = text.named.clone();
+            let Some(edited) = text.edited(&rewrites) else {
+                plan.edited.clear();
+                plan.files.clear();
+                plan.leave_to_people();
+                break;
+            };
+            plan.add(edited, &named, lines);
+        }
     }
     // Where all is on the socket already, nothing is asked of a port.
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     Ok((plan, pair.tcp.unwrap_or(nowhere)))
 }
 
-fn fate(it: &Switchable, found: &Found) -> Fate {
-    let has = |outcome| found.points.iter().any(|it| it.outcome == outcome);
-    match it.checked.verdict {
-        _ if has(Outcome::Fail) => Fate::Blocked,
-        _ if has(Outcome::Unknown) => Fate::Open,
-        SwitchVerdict::AlreadyThere => Fate::IsThere,
-        _ if it.moves.first().is_some_and(Option::is_some) => Fate::Moves(0),
-        _ => Fate::ByHand,
-    }
-}
-
-/// What changes in a file: bytes, and lines for a person.
-struct Changes {
-    rewrites: Vec<Rewrite>,
-    edits: Vec<Edit>,
-}
-
-impl Changes {
-    fn collect(all: &[Switchable], found: &Found) -> Self {
-        let moved = || { all.iter() }.filter(|it| matches!(fate(it, found), Fate::Moves(_)));
-        let own = moved().filter_map(|it| it.moves.first()?.clone());
-        let changes = moved().filter_map(|it| it.checked.changes.first());
-        Self {
-            rewrites: own.flat_map(|it| it.here).collect(),
-            edits: changes.flat_map(|it| it.edits.clone()).collect(),
-        }
-    }
-}
-
-/// The files that change, both or none.
-fn write(files: [(Text<'_>, Changes); 2], plan: &mut Plan) {
-    for (text, changes) in files {
-        if changes.rewrites.is_empty() {
-            continue;
-        }
-        let named = text.named;
-        let Some(edited) = text.edited(&changes.rewrites) else {
-            plan.edited.clear();
-            plan.files.clear();
-            plan.leave_to_people();
-            return;
+impl Planned {
+    /// By what was found between both programs.
+    fn decide(&mut self, found: &Found) {
+        let has = |outcome| found.points.iter().any(|it| it.outcome == outcome);
+        let moves = self.found.moves.first().is_some_and(Option::is_some);
+        let checked = &mut self.found.checked;
+        self.fate = match checked.verdict {
+            _ if has(Outcome::Fail) => SwitchFate::Blocked,
+            _ if has(Outcome::Unknown) => SwitchFate::Open,
+            SwitchVerdict::AlreadyThere => SwitchFate::IsThere,
+            _ if moves => SwitchFate::Moves,
+            _ => SwitchFate::ByHand,
         };
-        plan.add(edited, named, changes.edits);
+        for change in &mut checked.changes {
+            // What it says beside is done here.
+            change.advice.clear();
+        }
+        match self.fate {
+            SwitchFate::Moves => {
+                self.change_idx = Some(0);
+                checked.verdict = SwitchVerdict::WouldWork;
+            }
+            SwitchFate::Blocked => checked.verdict = SwitchVerdict::WouldNotWork,
+            _ => {}
+        }
     }
 }

@@ -4,8 +4,9 @@ use std::fs;
 
 use looptax_host::discover::survey;
 use looptax_model::dsn::Kind;
+use looptax_model::record::SwitchFate;
 use looptax_switch::diagnose::check::{Around, Client};
-use looptax_switch::{End, Fate, FileToSwitch, Kept, Wish, Work, open};
+use looptax_switch::{End, FileToSwitch, Kept, Wish, Work, open};
 
 use crate::beside::{Beside, NAMED};
 
@@ -48,11 +49,8 @@ pub(crate) fn kept(kind: Kind) {
         n_connections: 1,
     };
     let wish = Wish {
-        path: &path,
-        pid: None,
-        only: &[],
         application: Some("Laravel"),
-        compose: false,
+        ..Wish::of(&path)
     };
     let socket = beside.server.socket.display().to_string();
     for (round, before) in (0..24).map(|round| (round, BEFORE[round % 3])) {
@@ -67,10 +65,7 @@ pub(crate) fn kept(kind: Kind) {
         old.extend(BEHIND[round / 6]);
         fs::write(&path, &old).unwrap();
         let found = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
-        assert!(
-            matches!(found.connections[0].fate, Fate::Moves(_)),
-            "{found:?}"
-        );
+        assert_eq!(found.connections[0].fate, SwitchFate::Moves, "{found:?}");
         let at = old.windows(10).position(|it| it == b"DB_SOCKET=").unwrap() + 10;
         let new = [&old[..at], socket.as_bytes(), &old[at..]].concat();
         assert_eq!(found.edited[0].new, new, "round {round}");

@@ -4,8 +4,9 @@ use std::fs;
 
 use looptax_host::discover::survey;
 use looptax_model::dsn::Kind;
+use looptax_model::record::SwitchFate;
 use looptax_switch::diagnose::check::{Around, Client};
-use looptax_switch::{End, Fate, FileToSwitch, Wish, Work, open};
+use looptax_switch::{End, FileToSwitch, Planned, Wish, Work, open};
 
 use crate::beside::{Beside, NAMED};
 
@@ -48,16 +49,11 @@ pub(crate) fn laravel(kind: Kind) {
         socket: Some(&beside.server.socket),
         n_connections: 1,
     };
-    let wish = Wish {
-        path: &config,
-        pid: None,
-        only: &[],
-        application: None,
-        compose: false,
-    };
+    let wish = Wish::of(&config);
     let found = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
-    let fates: Vec<&Fate> = found.connections.iter().map(|it| &it.fate).collect();
-    assert_eq!(fates, [&Fate::Moves(0)], "{found:?}");
+    let moves = |it: &Planned| (it.fate, it.change_idx);
+    let fates: Vec<_> = found.connections.iter().map(moves).collect();
+    assert_eq!(fates, [(SwitchFate::Moves, Some(0))], "{found:?}");
     let [edited] = &found.edited[..] else {
         panic!("{:?}", found.edited);
     };
@@ -78,7 +74,7 @@ pub(crate) fn laravel(kind: Kind) {
     work.end(End::Moved).unwrap();
     drop(work);
     let again = FileToSwitch::read(wish).unwrap().plan(around).unwrap();
-    assert_eq!(again.connections[0].fate, Fate::IsThere, "{again:?}");
+    assert_eq!(again.connections[0].fate, SwitchFate::IsThere, "{again:?}");
     let mut work = open(&beside.kept, "20261123-1").unwrap();
     work.put_back("wanted", End::Undone).unwrap();
     assert_eq!(fs::read_to_string(&dotenv).unwrap(), variables);

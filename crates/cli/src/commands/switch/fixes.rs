@@ -3,10 +3,10 @@
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};
 use looptax_model::failure::Failure;
-use looptax_model::record::{Point, StepPlace};
+use looptax_model::record::{Point, StepPlace, SwitchFate};
 use looptax_report::terminal::cleaned;
 use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
-use looptax_switch::{Fate, Named, Plan, Planned};
+use looptax_switch::{Named, Plan, Planned};
 
 use super::doing::{Doing, kept, named};
 use crate::args::SwitchArgs;
@@ -45,7 +45,7 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
         doing.may_ask()?;
     }
     let admin = admin(args)?;
-    let blocked = { plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+    let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     for (planned, client) in blocked.filter_map(|it| Some((it, it.found.address.as_ref()?))) {
         refuse_unnamed(planned, args)?;
         let points = &planned.found.checked.points;
@@ -167,7 +167,7 @@ fn lines(label: &str, texts: &[String]) -> String {
 
 /// What could be mended here, where it was not asked for.
 pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
-    let blocked = { plan.connections.iter() }.filter(|it| it.fate == Fate::Blocked);
+    let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     let mut text = String::new();
     for planned in blocked {
         let is_for =
