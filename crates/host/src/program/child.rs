@@ -32,6 +32,8 @@ const MOST_DESCRIPTORS: RawFd = 65_536;
 
 /// All that a child needs, made before it exists.
 pub(super) struct Child {
+    /// The process that it is made in.
+    parent: Pid,
     program: OwnedFd,
     folder: Option<OwnedFd>,
     /// Who it becomes; `None` if we are that user already.
@@ -70,6 +72,7 @@ impl Child {
         let groups = owner.groups.iter().map(|it| Gid::from_raw(*it)).collect();
         let becomes = (Uid::from_raw(owner.uid), Gid::from_raw(owner.gid), groups);
         Self {
+            parent: rustix::process::getpid(),
             program: parts.program,
             folder: parts.folder,
             becomes: (!parts.is_ours).then_some(becomes),
@@ -118,6 +121,10 @@ impl Child {
         self.enter_folder()?;
         // After the change of user, which takes it back.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
+        // A parent that ended before that sends no signal, and the calls of a confined child are not answered any more.
+        if rustix::process::getppid() != Some(self.parent) {
+            return Err(io::Error::from_raw_os_error(libc::ESRCH));
+        }
         if let Some(confinement) = &self.confinement {
             confinement.enter()?;
         }
