@@ -10,12 +10,14 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_host::waiting;
+use looptax_model::dsn::Address;
 use looptax_model::failure::with_causes;
 use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep};
 
 use crate::SwitchError;
 use crate::clock::Since;
 use crate::data_folder::Kept;
+use crate::fix::{self, FixError};
 use crate::journal::{End, Step};
 use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof, Watches};
@@ -97,19 +99,37 @@ pub fn carry_out(
     Ok(Carried { id, outcome })
 }
 
-/// Puts the files of an earlier switch back, as somebody asked, and has the same programs read them: those of a web
-/// server's switch by their own commands or by `reload`, others by `reload`.
+/// How an earlier switch is undone.
+#[derive(Debug)]
+pub struct Undo<'a> {
+    /// What has the old files read; a web server and what is behind it have commands of their own.
+    pub reload: Option<&'a str>,
+    /// An administrator, for a switch that changed a server.
+    pub admin: Option<&'a Address>,
+    /// Each command may take this long.
+    pub within: Duration,
+    /// Set when somebody wants to end.
+    pub stop: &'a AtomicBool,
+}
+
+/// Puts the files of an earlier switch back, as somebody asked, and has the same programs read them; what a switch
+/// changed on a server is taken back there.
 ///
 /// # Errors
-/// [`SwitchError::Rewritten`] if somebody wrote the very lines since, and whatever cannot be written.
-pub fn undo(
-    mut work: Work,
-    reload: Option<&str>,
-    within: Duration,
-    stop: &AtomicBool,
-    tell: Tell<'_>,
-) -> Result<(), SwitchError> {
-    put_back(&mut work, "somebody asked", End::Undone, tell)?;
+/// [`SwitchError::Rewritten`] if somebody wrote the very lines since, and whatever cannot be written; as
+/// [`fix::undo`].
+pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
+    let why = "somebody asked";
+    if work.fix().is_some() {
+        return fix::undo(&mut work, order.admin, why, End::Undone);
+    }
+    let Undo {
+        reload,
+        within,
+        stop,
+        ..
+    } = *order;
+    put_back(&mut work, why, End::Undone, tell)?;
     let Some(stack) = work.stack() else {
         let reloads = Vec::from_iter(reload.map(Line::from));
         read_again(&reloads, within, stop, &mut Watches::default(), tell);

@@ -40,7 +40,7 @@ mod text;
 mod told;
 mod work;
 
-pub use carry::{Carried, Order, carry_out, undo};
+pub use carry::{Carried, Order, Undo, carry_out, undo};
 pub use data_folder::Kept;
 pub use error::SwitchError;
 pub use fallen::{Fallen, fallen_back};

@@ -3,7 +3,7 @@
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
 use looptax_report::terminal as report;
-use looptax_switch::{Kept, Step, Switch};
+use looptax_switch::{End, Kept, Step, Switch, Undo};
 
 use super::doing::{Doing, kept};
 use super::fixes;
@@ -46,32 +46,34 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     if !args.yes && !terminal::agrees(&question(&switch)) {
         return Ok(Exit::No);
     }
-    let mut work = looptax_switch::open(&kept, &switch.id)?;
-    if switch.fix.is_some() {
-        let admin = fixes::admin(args)?;
-        let end = looptax_switch::End::Undone;
-        looptax_switch::fix::undo(&mut work, admin.as_ref(), "somebody asked", end)?;
-        let after = find(&kept, &switch.id)?.listed();
-        return outputs::show(&after, &args.json, || "undone\n".to_owned()).map(|()| Exit::Done);
-    }
-    let stop = signals::stop_flag()?;
-    let mut tell = |step: SwitchStep| doing.show_step(&step);
+    let work = looptax_switch::open(&kept, &switch.id)?;
     let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
-    looptax_switch::undo(work, reload.as_deref(), args.within, &stop, &mut tell)?;
-    if reload.is_none() && switch.stack().is_none() {
-        tell(still_over_the_socket(&switch));
+    let (admin, stop) = (fixes::admin(args)?, signals::stop_flag()?);
+    let order = Undo {
+        reload: reload.as_deref(),
+        admin: admin.as_ref(),
+        within: args.within,
+        stop: &stop,
+    };
+    looptax_switch::undo(work, &order, &mut |step| doing.show_step(&step))?;
+    if is_of_application(&switch) && reload.is_none() {
+        doing.show_step(&still_over_the_socket(&switch));
     }
-    for it in others.iter().filter(|it| it.fix.is_some()) {
+    let fixes = { others.iter() }.filter(|it| it.fix.is_some() && switch.fix.is_none());
+    let stay = fixes.map(|it| {
         let (id, title) = (&it.id, &it.title);
-        doing.show(&format!(
-            "note: {title} stays; back with: looptax switch --undo {id}\n"
-        ))?;
-    }
+        format!("note: {title} stays; back with: looptax switch --undo {id}\n")
+    });
+    let done = switch.fix.is_some().then(|| "undone\n".to_owned());
+    let text: String = done.into_iter().chain(stay).collect();
     let after = find(&kept, &switch.id)?.listed();
-    if args.json.is_printed() {
-        terminal::json(&after)?;
-    }
+    outputs::show(&after, &args.json, || text)?;
     Ok(Exit::Done)
+}
+
+/// Whether an application reads its files by a command of the caller's.
+fn is_of_application(switch: &Switch) -> bool {
+    switch.fix.is_none() && switch.stack().is_none()
 }
 
 fn question(switch: &Switch) -> String {
@@ -159,8 +161,7 @@ fn reload_of(switch: &Switch) -> Option<String> {
 /// The command that had the application read its files then; it runs where somebody agrees to it.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
-    // The programs of a web server's switch have commands of their own.
-    if args.yes || switch.stack().is_some() {
+    if args.yes || !is_of_application(switch) {
         return None;
     }
     terminal::agrees(&format!("Run `{command}` afterwards, as then?")).then_some(command)
@@ -176,15 +177,19 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
             "looptax switch --list shows how each stands",
         ));
     }
-    let mut work = looptax_switch::open(&kept, &switch.id)?;
-    work.finish()?;
-    work.end(looptax_switch::End::Unproved)?;
+    write_the_rest(&kept, &switch.id)?;
     let listed = find(&kept, &switch.id)?.listed();
     outputs::show(&listed, &args.json, || {
         report::switches(std::slice::from_ref(&listed), terminal.style())
             + "reload the application, and look with `looptax find` whether it has moved\n"
     })?;
     Ok(Exit::Invalid)
+}
+
+fn write_the_rest(kept: &Kept, id: &str) -> Result<(), Failure> {
+    let mut work = looptax_switch::open(kept, id)?;
+    work.finish()?;
+    Ok(work.end(End::Unproved)?)
 }
 
 fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
@@ -202,36 +207,28 @@ fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
 pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     let kept = kept()?;
     let (all, _) = looptax_switch::list(&kept)?;
-    let open = all
-        .into_iter()
-        .filter(|it| it.standing == SwitchStanding::Interrupted);
-    for switch in open {
-        let id = switch.id.clone();
-        if switch.fix.is_some() {
-            let words = format!(
-                "note: {id} ({}) was interrupted: `looptax switch --undo {id} --admin DSN` takes it back\n",
-                switch.title
-            );
-            doing.terminal.words_for(true, &words);
-            continue;
-        }
-        let words = format!(
-            "note: {id} ({}) was interrupted: `looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left\n",
-            switch.title
-        );
+    let is_open = |it: &Switch| it.standing == SwitchStanding::Interrupted;
+    for switch in all.into_iter().filter(is_open) {
+        let (id, is_fix) = (switch.id.clone(), switch.fix.is_some());
+        let how = if is_fix {
+            format!("`looptax switch --undo {id} --admin DSN` takes it back")
+        } else {
+            format!(
+                "`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left"
+            )
+        };
+        let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // Two programs are reloaded with a web server's files: that is for --undo.
-        let is_stack = switch.stack().is_some();
-        if is_stack || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
+        // Two programs are reloaded with a web server's files, a server for a fix: that is for --undo.
+        let is_by_undo = !is_of_application(&switch);
+        if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;
         }
         if terminal::agrees(&format!("Undo {id} now?")) {
             let mut work = looptax_switch::open(&kept, &id)?;
-            work.put_back("it was interrupted", looptax_switch::End::Undone)?;
+            work.put_back("it was interrupted", End::Undone)?;
         } else if terminal::agrees(&format!("Finish {id} now?")) {
-            let mut work = looptax_switch::open(&kept, &id)?;
-            work.finish()?;
-            work.end(looptax_switch::End::Unproved)?;
+            write_the_rest(&kept, &id)?;
         }
     }
     Ok(())
