@@ -38,14 +38,11 @@ const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// The same if somebody wants to end: a silent peer is not waited for, as it may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// What is to be done.
 #[derive(Debug)]
 pub struct Order<'a> {
     /// Where it is kept.
     pub kept: &'a Kept,
-    /// What it is called.
     pub named: Named<'a>,
-    /// The files.
     pub edited: &'a [Edited],
     /// What tests the files, and what has them read.
     pub commands: &'a Commands,
@@ -57,12 +54,9 @@ pub struct Order<'a> {
     pub stop: &'a AtomicBool,
 }
 
-/// What came of it.
 #[derive(Debug)]
 pub struct Carried {
-    /// Its name.
     pub id: String,
-    /// How it ended.
     pub outcome: SwitchOutcome,
 }
 

@@ -11,14 +11,12 @@ pub enum SwitchError {
     /// The file cannot be read, or is no file.
     #[error("cannot read {path}")]
     Read { path: PathBuf, source: io::Error },
-    /// It is no ordinary file.
     #[error("{path} is no ordinary file")]
     NoFile { path: PathBuf },
     /// Its neighbour, which is to take its place, cannot be made as it is.
     #[error("cannot write a new {path}: {what}")]
     Stage {
         path: PathBuf,
-        /// What could not be done.
         what: &'static str,
         source: io::Error,
     },
@@ -49,18 +47,12 @@ pub enum SwitchError {
     Unnoted { path: PathBuf, source: io::Error },
     /// The journal cannot be read, or is none.
     #[error("cannot read the journal in {path}: {why}")]
-    Unreadable {
-        path: PathBuf,
-        /// Why not.
-        why: String,
-    },
-    /// Another looptax is at work on it.
+    Unreadable { path: PathBuf, why: String },
     #[error("another looptax is at work on {id}")]
     Busy { id: String },
     /// It changed a server, by more than files.
     #[error("{id} mended something of {server}, and is taken back there or not at all")]
     OnServer { id: String, server: String },
-    /// There is none of this name.
     #[error("there is no switch {id}")]
     Unknown { id: String },
 }

@@ -10,13 +10,10 @@ use crate::proof::Kin;
 /// A process over TCP that is like those of a switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallen {
-    /// The switch.
     pub id: String,
-    /// What was switched.
     pub title: String,
     /// The process: `php-fpm8.2 812`.
     pub who: String,
-    /// Its number.
     pub pid: u32,
 }
 

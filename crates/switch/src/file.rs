@@ -24,7 +24,6 @@ pub struct Original {
     links: Vec<Link>,
 }
 
-/// Whether a file is there.
 #[derive(Debug)]
 pub(crate) enum State {
     /// It is, and it and the folder that it lies in are held open, so that a path that leads elsewhere meanwhile changes
@@ -34,7 +33,6 @@ pub(crate) enum State {
     Absent {
         /// Its folder, or the one that its folder is to be made in.
         above: Folder,
-        /// How it is made.
         created: Created,
     },
 }

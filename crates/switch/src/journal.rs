@@ -28,7 +28,6 @@ const MOST_BYTES: u64 = 64 << 20;
 /// Form of the lines; a newer one is not touched.
 pub(crate) const VERSION: u32 = 1;
 
-/// One step.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "step", rename_all = "kebab-case")]
 pub enum Step {
@@ -40,15 +39,12 @@ pub enum Step {
         at: String,
         /// What is switched, for a person: `WordPress, mysql at 127.0.0.1:3306`.
         title: String,
-        /// Every file.
         files: Vec<PlannedFile>,
         /// Where it prepares the way for others: what it changes beside files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<Fix>,
     },
-    /// Which connections move.
     Moving {
-        /// Each of them.
         connections: Vec<MovedFrom>,
         /// Where a web server moves together with what is behind it: the programs that read the files.
         #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -56,7 +52,6 @@ pub enum Step {
     },
     /// All files are about to become new.
     Writing,
-    /// All files are new.
     Written,
     /// All files are about to become old again.
     PuttingBack {
@@ -70,7 +65,6 @@ pub enum Step {
         /// As it was given.
         command: String,
     },
-    /// It has ended.
     Ran {
         /// Its exit code; `None` where a signal ended it.
         code: Option<i32>,
@@ -84,25 +78,26 @@ pub enum Step {
         /// What takes it back, without passwords.
         undo: Vec<String>,
     },
-    /// It was run.
     Fixed {
-        /// Its place.
         idx: usize,
         /// How the account is since.
         state: Digest,
     },
     /// The statements are about to be taken back.
-    Unfixing { why: String },
+    Unfixing {
+        why: String,
+    },
     /// The accounts are as they were.
     Unfixed,
     /// What showed that the switch is done, or that it is not.
     Proof {
-        /// Whether it is.
         holds: bool,
         words: String,
     },
     /// Nothing more is to be done; the last line of a switch that was not undone.
-    Ended { how: End },
+    Ended {
+        how: End,
+    },
 }
 
 /// A connection as it was before a switch: whoever is found there again has fallen back.
@@ -117,7 +112,6 @@ pub struct MovedFrom {
 /// The programs of a web server's switch, to be found again when it is undone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackOf {
-    /// The web server.
     pub front: ProgramOf,
     /// What is behind it; `None` where its file stayed as it was.
     pub pool: Option<ProgramOf>,
@@ -140,11 +134,9 @@ pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
 pub struct ProgramOf {
     /// What it is; its file may be an interpreter.
     pub name: String,
-    /// Its command line.
     pub words: String,
 }
 
-/// How a switch ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
@@ -161,7 +153,6 @@ pub enum End {
 }
 
 impl End {
-    /// How the switch stands then.
     pub fn standing(self) -> SwitchStanding {
         match self {
             Self::Moved => SwitchStanding::Moved,
@@ -189,7 +180,6 @@ pub enum Fix {
     },
 }
 
-/// A file of a switch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PlannedFile {
     /// Where it lies, links followed.
@@ -211,9 +201,7 @@ pub struct PlannedFile {
 /// What a file or folder is known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Identity {
-    /// The file system's device number.
     dev: u64,
-    /// The inode's number there.
     ino: u64,
 }
 

@@ -37,7 +37,6 @@ mod step;
 mod subject;
 mod taken_out;
 mod text;
-mod told;
 mod work;
 
 pub use carry::{Carried, Order, Undo, carry_out, undo};

@@ -1,9 +1,7 @@
 //! The switches of this user: a folder each, with the journal, and old and new files.
 
-use std::path::PathBuf;
-
 use looptax_host::Folder;
-use looptax_model::record::{FileHolds, SwitchStanding};
+use looptax_model::record::{ListedFile, ListedSwitch, SwitchStanding};
 
 use crate::SwitchError;
 use crate::data_folder::Kept;
@@ -23,14 +21,23 @@ pub struct Switch {
     /// How it stands, as its journal says.
     pub standing: SwitchStanding,
     /// Its files, and what lies there now.
-    pub files: Vec<(PathBuf, FileHolds)>,
+    pub files: Vec<ListedFile>,
     /// What it changed beside files, where it prepared the way for switches.
     pub fix: Option<Fix>,
-    /// What it did, in order.
     pub steps: Vec<Step>,
 }
 
 impl Switch {
+    pub fn listed(&self) -> ListedSwitch {
+        ListedSwitch {
+            id: self.id.clone(),
+            at: self.at.clone(),
+            title: self.title.clone(),
+            standing: self.standing,
+            files: self.files.clone(),
+        }
+    }
+
     /// The programs of a web server's switch.
     pub fn stack(&self) -> Option<&StackOf> {
         stack_of(&self.steps)
@@ -79,7 +86,10 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
     else {
         return Ok(None);
     };
-    let lies = |file: &PlannedFile| (file.path.clone(), look(file));
+    let listed = |file: &PlannedFile| ListedFile {
+        path: file.path.display().to_string(),
+        holds: look(file),
+    };
     Ok(Some(Switch {
         id: id.to_owned(),
         at: at.clone(),
@@ -90,7 +100,7 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
             }
             standing => standing,
         },
-        files: files.iter().map(lies).collect(),
+        files: files.iter().map(listed).collect(),
         fix: fix.clone(),
         steps,
     }))

@@ -7,7 +7,7 @@ use crate::diagnose::check::{Around, FileText, Sources, Switchable, sources};
 use looptax_advise::app::{Rewrite, SET_ELSEWHERE, Variable, rewritten};
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
-use looptax_model::record::{Edit, SwitchFate, SwitchFile, SwitchVerdict};
+use looptax_model::record::{Edit, SwitchConnection, SwitchFate, SwitchFile, SwitchVerdict};
 
 use crate::follow::{self, Followed, Reader};
 use crate::line::Commands;
@@ -23,7 +23,6 @@ pub struct Wish<'a> {
     pub path: &'a Path,
     /// The other file, if a web server moves together with what is behind it: either may be the first.
     pub other: Option<&'a Path>,
-    /// The process that reads it.
     pub pid: Option<u32>,
     /// Which of its connections, counted from one; empty for all that can be.
     pub only: &'a [usize],
@@ -33,7 +32,6 @@ pub struct Wish<'a> {
     pub compose: bool,
     /// As which user the application runs.
     pub user: Option<&'a str>,
-    /// The socket that was named.
     pub socket: Option<&'a Path>,
     /// Connections that come at once.
     pub n_connections: u32,
@@ -70,7 +68,6 @@ pub struct Subject {
 /// What would be written.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Every connection of the file.
     pub connections: Vec<Planned>,
     /// What was not understood in it.
     pub unread: Vec<String>,
@@ -83,12 +80,9 @@ pub struct Plan {
     pub reload: Option<String>,
 }
 
-/// A connection of the file.
 #[derive(Debug)]
 pub struct Planned {
-    /// What is known of it.
     pub found: Switchable,
-    /// What becomes of it.
     pub fate: SwitchFate,
     /// Which of its changes moves it.
     pub change_idx: Option<usize>,
@@ -97,6 +91,18 @@ pub struct Planned {
 }
 
 impl Planned {
+    fn saved(&self, number: usize) -> SwitchConnection {
+        SwitchConnection {
+            number,
+            user: { self.found.address.as_ref() }.and_then(|it| it.user.clone()),
+            socket: self.found.socket.clone(),
+            fate: self.fate,
+            may_be: self.may_be.clone(),
+            change_idx: self.change_idx,
+            check: self.found.checked.clone(),
+        }
+    }
+
     pub(crate) fn new(found: Switchable, fate: SwitchFate) -> Self {
         Self {
             found,
@@ -327,6 +333,12 @@ impl Edits {
 }
 
 impl Plan {
+    /// The connections as they are saved, numbered, without passwords.
+    pub fn connections(&self) -> Vec<SwitchConnection> {
+        let numbered = self.connections.iter().zip(1..);
+        numbered.map(|(it, number)| it.saved(number)).collect()
+    }
+
     /// Adds a file that is written; `named` is its path as it was given.
     pub(crate) fn add(&mut self, edited: Edited, named: &Path, lines: Vec<Edit>) {
         self.files.push(SwitchFile {

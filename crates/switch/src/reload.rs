@@ -22,7 +22,6 @@ use crate::line::{Line, Question};
 const MOST_BYTES: u64 = 4 << 10;
 const STEP: Duration = Duration::from_millis(20);
 
-/// How a command ended.
 #[derive(Debug)]
 pub(crate) struct Ran {
     /// Its exit code; `None` where a signal ended it, or our patience.

@@ -11,10 +11,8 @@ use crate::work::Edited;
 /// Three bytes that some editors begin a file with.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A file with its text.
 #[derive(Debug)]
 pub(crate) struct Text {
-    /// Its path as it was given.
     pub(crate) named: PathBuf,
     pub(crate) original: Original,
     encoding: Encoding,

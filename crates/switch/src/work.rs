@@ -26,13 +26,11 @@ const FIX_FILE: &str = "fix";
 /// A file with what is to be written there.
 #[derive(Debug)]
 pub struct Edited {
-    /// As it is.
     pub original: Original,
     /// All of what it is to hold.
     pub new: Vec<u8>,
 }
 
-/// What a switch is called.
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
     /// The beginning of its name: `20261123`.
@@ -225,7 +223,6 @@ impl Work {
         self.folder.path()
     }
 
-    /// How it stands.
     pub fn standing(&self) -> SwitchStanding {
         standing(&self.journal.steps)
     }

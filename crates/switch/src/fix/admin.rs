@@ -9,7 +9,6 @@ use looptax_wire::Login;
 
 use super::FixError;
 
-/// Logs in as the address says.
 pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn {
         server: shown(address),

@@ -23,7 +23,6 @@ pub enum FixError {
         /// Whether nothing proved that the server is there.
         is_of_stranger: bool,
     },
-    /// An administrator is needed.
     #[error("an administrator of {server} is needed for that")]
     NoAdmin { server: String },
     /// The administrator was logged in to another server than the application.
@@ -40,7 +39,6 @@ pub enum FixError {
         /// The server's words, without it too.
         why: String,
     },
-    /// Somebody changed an account since.
     #[error("{account} was changed meanwhile, and stays as it is now")]
     AccountChanged { account: String },
     /// The statements were taken back, and yet the account is another one.
@@ -51,11 +49,7 @@ pub enum FixError {
     Password { why: &'static str },
     /// It is a file that cannot be written from here.
     #[error("cannot write {path}: {why}")]
-    Elsewhere {
-        path: PathBuf,
-        /// Why not.
-        why: &'static str,
-    },
+    Elsewhere { path: PathBuf, why: &'static str },
     /// The rules have an error already, or would have.
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },

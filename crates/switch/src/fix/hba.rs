@@ -40,9 +40,7 @@ const RELOAD: &str = "SELECT pg_reload_conf()::text";
 /// For whom the line is, and how the server is met.
 #[derive(Debug, Clone, Copy)]
 pub struct HbaWish<'a> {
-    /// What a check says.
     pub points: &'a [Point],
-    /// The application's own address.
     pub client: &'a Address,
     /// Its server, where it is seen.
     pub server: Option<&'a Server>,

@@ -12,7 +12,6 @@ use crate::file::Original;
 use crate::text::Text;
 use crate::work::Edited;
 
-/// A file that sets variables.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(super) text: Text,

@@ -83,7 +83,6 @@ impl Application {
         kin.unit.is_some() && self.kin.contains(&kin)
     }
 
-    /// Whether nothing is known of it.
     pub fn is_unknown(&self) -> bool {
         self.kin.is_empty()
     }
@@ -131,7 +130,6 @@ impl Application {
         self.pids.iter().find_map(|pid| process(*pid))
     }
 
-    /// Their numbers.
     pub fn pids(&self) -> Vec<u32> {
         self.pids.iter().copied().collect()
     }

@@ -27,7 +27,6 @@ impl Drop for Eye {
     }
 }
 
-/// A session of the account.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Session {
     /// The server's number for it.

@@ -30,7 +30,6 @@ pub use watches::Watches;
 ///
 /// [`carry_out`](crate::carry_out) calls the methods in this order.
 pub trait Proof {
-    /// The applications whose connections are watched.
     fn applications(&self) -> Vec<&Application> {
         Vec::new()
     }
@@ -65,7 +64,6 @@ pub trait Proof {
     /// The files have been read, or somebody else has them read now.
     fn files_are_read(&mut self) {}
 
-    /// Looks once more.
     fn look(&mut self);
 
     /// What follows; `is_last` if no more time is left, `is_asked` if a page of the application is asked all the time.
@@ -108,7 +106,6 @@ pub trait Proof {
 pub enum Judged {
     /// It works; how that is known.
     Holds(Vec<SwitchStep>),
-    /// It does not.
     Fails(SwitchStep),
     /// Nothing came, so nothing is known.
     Unproved(String),

@@ -193,7 +193,6 @@ impl Page {
         (self.patience, self.whole) = (limit, limit);
     }
 
-    /// Its address.
     pub fn url(&self) -> &str {
         &self.url
     }

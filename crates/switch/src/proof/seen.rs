@@ -17,7 +17,6 @@ const MOST_COUNTED: u64 = 1000;
 /// Fewer connections than these that the server counted prove nothing: one may be our own login, counted late.
 const FEWEST_COUNTED: u64 = 2;
 
-/// What was seen since.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Seen {
     /// Why the server was not asked over the socket; `None` where it is.
@@ -47,7 +46,6 @@ pub(super) struct Seen {
     pub(super) held: BTreeSet<String>,
     /// Whether a page of the application is asked all the time.
     pub(super) is_asked: bool,
-    /// The application's connections over TCP.
     pub(super) over_tcp: Vec<OverTcp>,
     /// When the application had been reloaded: what came before may be of the old file.
     pub(super) reloaded: Duration,
@@ -66,9 +64,7 @@ pub(super) struct Seen {
 /// A connection of the application over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct OverTcp {
-    /// Who made it.
     pub(super) who: String,
-    /// When it came.
     pub(super) at: Duration,
     /// The server's number for it, where it told.
     pub(super) session: Option<u64>,
@@ -76,12 +72,10 @@ pub(super) struct OverTcp {
     pub(super) is_open: bool,
 }
 
-/// What follows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
     /// It has moved; how that is known.
     Holds(String),
-    /// It has not.
     Fails(StepCode, String),
     /// Nothing came, so nothing is known.
     Unproved(String),

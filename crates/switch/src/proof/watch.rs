@@ -47,7 +47,6 @@ impl Watched {
     }
 }
 
-/// The watch over a connection.
 pub struct Watch {
     of: Watched,
     /// How long the server is waited for.
@@ -210,12 +209,10 @@ impl Watch {
         &self.application
     }
 
-    /// What is moved.
     pub fn watched(&self) -> &Watched {
         &self.of
     }
 
-    /// Looks once more.
     pub fn tick(&mut self) {
         let now = self.start.elapsed();
         // Before the look: a connection that comes between is then seen, and not counted.

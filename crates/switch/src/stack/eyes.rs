@@ -95,7 +95,6 @@ impl Eyes {
         back::find(self.sides.back, is_it)
     }
 
-    /// Whether anybody listens at the port.
     pub(super) fn is_port_open(&self) -> bool {
         is_listened_at(self.tcp, &self.sides.front_master)
     }

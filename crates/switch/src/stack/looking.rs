@@ -26,7 +26,6 @@ pub(super) struct Looking<'a> {
     pub(super) socket: &'a Path,
     /// The port that is given up, where the file of what is behind changes.
     pub(super) port: Option<&'a Port>,
-    /// The web server's file.
     pub(super) site: &'a Path,
     /// The other, and who reads it.
     pub(super) own: Own<'a>,
@@ -41,7 +40,6 @@ pub(super) struct Found {
 }
 
 impl Looking<'_> {
-    /// Everything.
     pub(super) fn look(&self) -> Result<Found, Failure> {
         let client = Client::find(Some(self.front.worker.pid), None)?;
         let mut found = Found::default();

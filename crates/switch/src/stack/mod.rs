@@ -91,5 +91,5 @@ fn connections(
         environment: &std::collections::BTreeMap::new(),
         by_service: false,
     };
-    Ok(Sources::for_socket(&file, socket)?.0)
+    Sources::for_socket(&file, socket)
 }

@@ -73,7 +73,6 @@ pub(super) fn pair(
 
 /// How two files were found to be.
 enum Search {
-    /// They belong together.
     Pair(Pair),
     /// They are of programs that may belong together, and one does not lead to the other.
     Apart(Failure),

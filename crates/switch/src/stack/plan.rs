@@ -83,7 +83,6 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
     })
 }
 
-/// Where the socket is to be.
 fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     let program = pair.back;
     let socket = match (&pair.listens, named) {

@@ -44,7 +44,6 @@ fn is_here(process: &Process) -> bool {
     !is_elsewhere && is_same
 }
 
-/// Its workers that run now.
 pub(super) fn workers(master: &Process) -> Vec<Process> {
     let mut all = Vec::new();
     any_process(|it| {

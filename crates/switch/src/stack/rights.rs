@@ -15,7 +15,6 @@ pub(super) struct Access {
     pub(super) mode: u32,
 }
 
-/// Who connects.
 #[derive(Debug, Clone)]
 pub(super) struct User {
     pub(super) name: String,

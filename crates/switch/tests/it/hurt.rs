@@ -119,7 +119,7 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
         drop(work);
         let last = || list(&house.kept).unwrap().0.pop().unwrap();
         assert_eq!(
-            (last().standing, last().files[0].1),
+            (last().standing, last().files[0].holds),
             (SwitchStanding::Interrupted, FileHolds::New)
         );
         remount(&folder, MountFlags::empty());
@@ -128,7 +128,7 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
             .put_back("again", End::PutBack)
             .unwrap();
         assert_eq!(
-            (last().standing, last().files[0].1),
+            (last().standing, last().files[0].holds),
             (SwitchStanding::PutBack, FileHolds::Old)
         );
         assert_eq!(Original::read(&path).unwrap().bytes(), b"old");

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use looptax_model::record::{FileHolds, SwitchStanding};
+use looptax_model::record::{FileHolds, ListedFile, SwitchStanding};
 use looptax_switch::{End, list, open};
 use looptax_testkit::patience;
 
@@ -84,7 +84,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
         );
         assert_eq!(house.names(), ["a.env", "b.env"], "round {round}");
         let (known, _) = list(&house.kept).unwrap();
-        let is_settled = |lies: &(PathBuf, FileHolds)| lies.1 == FileHolds::Old;
+        let is_settled = |it: &ListedFile| it.holds == FileHolds::Old;
         assert!(known.iter().all(|it| it.files.iter().all(is_settled)));
         let data = house.root.path().join("data");
         assert!(!data.exists() || fs::remove_dir_all(data).is_ok());

@@ -72,7 +72,7 @@ fn undo_of_a_file_whose_lines_somebody_wrote_anew_touches_none() {
         "{error}"
     );
     let switch = &list(&house.kept).unwrap().0[0];
-    let lies: Vec<FileHolds> = switch.files.iter().map(|it| it.1).collect();
+    let lies: Vec<FileHolds> = switch.files.iter().map(|it| it.holds).collect();
     assert_eq!(lies, [FileHolds::Other, FileHolds::New]);
     assert_eq!(switch.standing, SwitchStanding::Moved);
 }
@@ -104,7 +104,7 @@ fn a_file_that_was_not_there_is_made_like_its_neighbour_and_goes_again() {
     assert_eq!(made.mode() & 0o777, 0o640);
     let files = |house: &House| -> Vec<FileHolds> {
         let switch = list(&house.kept).unwrap().0.remove(0);
-        switch.files.iter().map(|it| it.1).collect()
+        switch.files.iter().map(|it| it.holds).collect()
     };
     assert_eq!(files(&house), [FileHolds::New, FileHolds::New]);
     work.end(End::Moved).unwrap();

@@ -90,7 +90,7 @@ fn undo_does_not_follow_a_link_in_the_file_s_place() {
     assert!(matches!(error, SwitchError::Foreign { .. }), "{error}");
     scene.check_victim();
     let (known, _) = list(&scene.house.kept).unwrap();
-    assert_eq!(known[0].files[0].1, FileHolds::Foreign);
+    assert_eq!(known[0].files[0].holds, FileHolds::Foreign);
     // With her file back in its place it goes.
     fs::rename(scene.path.with_extension("mine"), &scene.path).unwrap();
     scene.undo(&id).unwrap();

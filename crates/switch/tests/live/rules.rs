@@ -92,7 +92,7 @@ fn check_mended(cluster: &Cluster, admin: Option<&Address>) {
 
     let (known, _) = list(&beside.kept).unwrap();
     assert_eq!(known[0].standing, SwitchStanding::Prepared);
-    assert_eq!(known[0].files[0].1, FileHolds::New);
+    assert_eq!(known[0].files[0].holds, FileHolds::New);
     let mut work = open(&beside.kept, "20261123-1").unwrap();
     work.put_back("without the server", End::Undone)
         .unwrap_err();

@@ -236,10 +236,7 @@ impl Sources {
     ///
     /// # Errors
     /// That the process' environment cannot be read, or no application has that name.
-    pub fn for_socket(
-        file: &FileText<'_>,
-        socket: &Path,
-    ) -> Result<(Vec<Switchable>, Self), Failure> {
+    pub fn for_socket(file: &FileText<'_>, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         let looked = sources::text(file)?;
         let path = socket.to_string_lossy().into_owned();
         let folder = socket.parent().unwrap_or(socket);
@@ -270,13 +267,7 @@ impl Sources {
                 variables: sorted(found.variables()),
             }
         });
-        let all = all.collect();
-        let sources = Self {
-            looked: vec![looked],
-            connected: Vec::new(),
-            unseen: Vec::new(),
-        };
-        Ok((all, sources))
+        Ok(all.collect())
     }
 
     /// What was not understood, each with its place.

@@ -19,7 +19,6 @@ const USUAL_MODE: u32 = 0o660;
 /// Stands for the pool's name in what it says.
 const POOL: &str = "$pool";
 
-/// PHP-FPM.
 #[derive(Debug)]
 pub(super) struct Fpm;
 

@@ -38,7 +38,6 @@ pub(in crate::stack) struct Closed {
 pub(in crate::stack) trait BackProgram: Debug + Sync {
     /// What it is called in the journal.
     fn name(&self) -> &'static str;
-    /// Its name for a person.
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.
     fn applications(&self) -> &'static [&'static str];

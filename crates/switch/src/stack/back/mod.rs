@@ -17,7 +17,6 @@ use super::program::masters;
 pub use fpm::pool_tests;
 pub(super) use known::{BackProgram, Own};
 
-/// All that are known.
 pub(super) const ALL: [&dyn BackProgram; 4] =
     [&fpm::Fpm, &gunicorn::Gunicorn, &uwsgi::Uwsgi, &puma::Puma];
 
@@ -35,7 +34,6 @@ pub(super) fn find(
     all.find(|it| listens_on(it).iter().any(|it| is_there(&it.place)))
 }
 
-/// Whether it listens on this socket.
 pub(super) fn listens(master: &Process, socket: &Path) -> bool {
     let all = listens_on(master);
     all.iter()

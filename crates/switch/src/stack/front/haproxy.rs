@@ -12,7 +12,6 @@ use super::known::{Files, FrontProgram};
 use crate::line::{Line, Question};
 use crate::reload::reload_of_unit;
 
-/// `HAProxy`.
 #[derive(Debug)]
 pub(super) struct Haproxy;
 

@@ -9,14 +9,12 @@ use looptax_model::failure::Failure;
 use super::super::program::is_trusted;
 use crate::line::Line;
 
-/// Files with their texts.
 pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
 
 /// What is known of a web server's program.
 pub(in crate::stack) trait FrontProgram: Debug + Sync {
     /// Its file's name.
     fn name(&self) -> &'static str;
-    /// Its name for a person.
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.
     fn applications(&self) -> &'static [&'static str];

@@ -17,7 +17,6 @@ use looptax_model::failure::Failure;
 use super::program::{masters, workers};
 pub(super) use known::{Files, FrontProgram};
 
-/// All that are known.
 pub(super) const ALL: [&dyn FrontProgram; 5] = [
     &nginx::Nginx,
     &apache::Apache("apache2"),
