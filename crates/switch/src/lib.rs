@@ -1,9 +1,9 @@
 //! Applications moved to the socket: their files replaced whole, with a journal and a way back.
 //!
-//! The only room that writes files that looptax did not make. A switch is [`Work`]: what is to be written is laid down
-//! first, each step stands in a journal on disk before it is done, and whoever finds a switch that was interrupted
-//! knows from both what lies there ([`Switch::standing`]) and can finish or undo it. `plan` says what would be written, and is the only part that knows
-//! connections; the rest knows bytes alone.
+//! The only room that writes files that looptax did not make. `plan` and `stack` say what would be written, `carry`
+//! writes it, has it read and proved, or puts it back. [`Work`] lays down first what is to be written, and has each step
+//! in a journal on disk before it is done: after an interruption both say what lies there ([`Switch::standing`]), and the
+//! switch can be finished or undone.
 #![cfg_attr(
     test,
     allow(
