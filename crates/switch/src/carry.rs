@@ -133,7 +133,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
         let words = format!("{why}: reload {}", stack.titles());
         step(StepCode::ReloadByHand, words)
     };
-    let (mut way, commands) = match Way::again(&stack, reload) {
+    let (mut way, commands) = match Way::of_earlier(&stack, reload) {
         Ok(found) => found,
         Err(why) => {
             tell(by_hand(&why));
@@ -150,7 +150,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
             }
         }
     }
-    way.begin_again(None);
+    way.old_files_are_back(None);
     read_again(&commands.reloads, within, stop, &mut way, tell);
     Ok(())
 }
@@ -328,7 +328,7 @@ impl Carrying<'_, '_> {
         let go_on = AtomicBool::new(false);
         waiting::allow_again();
         let is_stopped = self.order.stop.load(Ordering::Relaxed);
-        (self.proof).begin_again(is_stopped.then_some(WORKS_AGAIN_WHEN_STOPPED));
+        (self.proof).old_files_are_back(is_stopped.then_some(WORKS_AGAIN_WHEN_STOPPED));
         if self.is_reloaded {
             let (reloads, within) = (&self.order.commands.reloads, self.order.within);
             read_again(reloads, within, &go_on, self.proof, self.tell);

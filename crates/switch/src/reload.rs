@@ -1,9 +1,7 @@
 //! The command that has an application read its files again: which it may be, and running it.
 
-use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::io::{self, Read, Seek};
-use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::process::{self, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +10,7 @@ use std::time::Duration;
 
 use looptax_host::discover::{Home, Process};
 use looptax_host::program::{ProgramError, find_program};
-use looptax_host::{kernel, read};
+use looptax_host::read;
 use rustix::fs::{MemfdFlags, memfd_create};
 
 use crate::clock::Since;
@@ -68,20 +66,6 @@ fn main_pid(unit: &str) -> Option<u32> {
 /// What has a process read its files by the service that it is the main one of.
 pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
-}
-
-/// The variables that a process was started with.
-///
-/// # Errors
-/// That they are not ours to read.
-pub(crate) fn environment(process: &Process) -> io::Result<Vec<(OsString, OsString)>> {
-    let bytes = kernel::read(process.file("environ"))?;
-    let owned = |bytes: &[u8]| OsStr::from_bytes(bytes).to_owned();
-    let pairs = bytes.split(|byte| *byte == 0).filter_map(|it| {
-        let at = it.iter().position(|byte| *byte == b'=')?;
-        Some((owned(&it[..at]), owned(&it[at + 1..])))
-    });
-    Ok(pairs.collect())
 }
 
 /// Runs it. What a shell leaves in the background goes on.

@@ -75,7 +75,7 @@ impl HbaFix {
             .filter(|_| wish.client.protocol == Protocol::Postgres);
         let line = line.ok_or(FixError::Nothing)?.text.clone();
         let (path, data) = match wish.admin {
-            Some(admin) => told(admin, wish.client)?,
+            Some(admin) => asked(admin, wish.client)?,
             None => seen(wish.server, wish.client)?,
         };
         refuse_elsewhere(&path, &data)?;
@@ -152,7 +152,7 @@ pub(super) fn undo(
 }
 
 /// The file and the data folder, as the server tells them.
-fn told(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
+fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
     let mut talk = log_in(admin)?;
     refuse_another(&mut talk, admin, client)?;
     let mut show = |name: &str| {

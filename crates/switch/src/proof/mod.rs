@@ -90,7 +90,7 @@ pub trait Proof {
     }
 
     /// The old files are back and about to be read; a peer is not waited for longer than `limit`.
-    fn begin_again(&mut self, _limit: Option<Duration>) {}
+    fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
 
     /// Waits, after a reload of the old files, for what the next one needs, or for the end of the last one.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}

@@ -9,8 +9,8 @@ use looptax_model::record::StepCode;
 
 /// So long nothing of the application may open a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// So long a refusal has to last: whatever restarts may stumble at first.
-const STUBBORN: Duration = Duration::from_secs(5);
+/// A refusal has to last this long before it counts: a program that restarts may be refused at first.
+const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 /// More connections over TCP than these may have used one port twice, which is counted once.
 const MOST_COUNTED: u64 = 1000;
 
@@ -118,7 +118,7 @@ impl Seen {
     /// Decides, where that is possible now; `is_last` where no more time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
-            && (is_last || now >= *since + STUBBORN)
+            && (is_last || now >= *since + MAY_BE_REFUSED)
         {
             let words = format!("the server does not answer any more: {why}");
             return Some(Judgement::Fails(StepCode::ServerGone, words));
@@ -132,7 +132,12 @@ impl Seen {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
         let is_refused = !self.is_over_socket() && self.refused_since.is_some() && self.has_come();
-        if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + STUBBORN)) {
+        if is_refused
+            && (is_last
+                || self
+                    .refused_since
+                    .is_some_and(|at| now >= at + MAY_BE_REFUSED))
+        {
             return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
         }
         is_last.then(|| self.at_the_end())

@@ -89,7 +89,7 @@ impl Proof for Watches {
         self.all.iter().flat_map(Watch::log_lines).collect()
     }
 
-    fn begin_again(&mut self, limit: Option<Duration>) {
+    fn old_files_are_back(&mut self, limit: Option<Duration>) {
         for watch in &mut self.all {
             if let Some(limit) = limit {
                 watch.hurry(limit);

@@ -3,6 +3,8 @@
 use looptax_host::discover::Process;
 use looptax_host::read;
 
+use crate::diagnose::check::user_name;
+
 const OWNER_WRITES: u32 = 0o200;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
@@ -27,7 +29,7 @@ impl User {
         let mut groups = process.groups.clone();
         groups.push(process.gid);
         Self {
-            name: name_of("/etc/passwd", process.uid),
+            name: user_name(process.uid),
             uid: process.uid,
             groups,
         }
@@ -60,17 +62,6 @@ pub(super) fn number_of(path: &str, name: &str) -> Option<u32> {
         .lines()
         .find(|line| line.split(':').next() == Some(name))?;
     line.split(':').nth(2)?.parse().ok()
-}
-
-/// The name, else the number.
-pub(super) fn name_of(path: &str, number: u32) -> String {
-    let text = read::system_text(path);
-    let wanted = number.to_string();
-    let line = text
-        .lines()
-        .find(|line| line.split(':').nth(2) == Some(&*wanted));
-    let name = line.and_then(|line| line.split(':').next());
-    name.map_or(wanted.clone(), str::to_owned)
 }
 
 #[cfg(test)]

@@ -76,8 +76,11 @@ impl Way {
     ///
     /// # Errors
     /// Why that is left to people.
-    pub(crate) fn again(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
-        let sides = Sides::again(stack);
+    pub(crate) fn of_earlier(
+        stack: &StackOf,
+        reload: Option<&str>,
+    ) -> Result<(Self, Commands), String> {
+        let sides = Sides::of_earlier(stack);
         let sides = sides.ok_or("the programs that read them run no more as they did then")?;
         let commands = sides.commands(stack.pool.is_some(), reload);
         let commands = commands.map_err(|why| why.to_string())?;
@@ -246,7 +249,7 @@ impl Proof for Way {
         STEADY
     }
 
-    fn begin_again(&mut self, _limit: Option<Duration>) {
+    fn old_files_are_back(&mut self, _limit: Option<Duration>) {
         let sides = self.sides();
         let mut before = program::workers(&sides.front_master);
         before.retain(|it| sides.front.is_serving(it));
@@ -295,7 +298,7 @@ fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
 
 impl Sides {
     /// The programs of an earlier switch as they run now.
-    fn again(stack: &StackOf) -> Option<Self> {
+    fn of_earlier(stack: &StackOf) -> Option<Self> {
         let front = front::by_name(&stack.front.name)?;
         let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
         let masters = program::masters(|it| it.program_name() == front.name());

@@ -6,7 +6,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Point, StepPlace, SwitchFate};
 use looptax_report::terminal::cleaned;
 use looptax_switch::fix::{AccountFix, FixError, HbaFix, HbaWish};
-use looptax_switch::{Named, Plan, Planned};
+use looptax_switch::{Kept, Named, Plan, Planned, Work};
 
 use super::doing::{Doing, kept, named};
 use crate::args::SwitchArgs;
@@ -110,11 +110,7 @@ fn mend_account(
     }
     let user = client.user.as_deref().unwrap_or_default();
     let title = format!("the account {user} on the server's socket");
-    done(
-        doing,
-        |named| Ok(fix.run(&kept()?, named)?.id().to_owned()),
-        &title,
-    )
+    done(doing, &title, |kept, named| fix.run(kept, named))
 }
 
 fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Failure> {
@@ -134,19 +130,17 @@ fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Fai
         return Ok(None);
     }
     let title = format!("{path}: {}", fix.line);
-    done(
-        doing,
-        |named| Ok(fix.run(&kept()?, named)?.id().to_owned()),
-        &title,
-    )
+    done(doing, &title, |kept, named| fix.run(kept, named))
 }
 
 fn done(
     doing: Doing<'_>,
-    run: impl FnOnce(Named<'_>) -> Result<String, Failure>,
     title: &str,
+    run: impl FnOnce(&Kept, Named<'_>) -> Result<Work, FixError>,
 ) -> Result<Option<String>, Failure> {
-    let id = named(title, run)?;
+    let kept = kept()?;
+    let work = named(title, |named| run(&kept, named))?;
+    let id = work.id().to_owned();
     doing.show(&format!(
         "  done     prepared; back with: looptax switch --undo {id}\n\n"
     ))?;

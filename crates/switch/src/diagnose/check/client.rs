@@ -112,7 +112,7 @@ fn own_network() -> Option<NamespaceId> {
 }
 
 /// A user's name, else the number.
-pub(super) fn user_name(uid: u32) -> String {
+pub(crate) fn user_name(uid: u32) -> String {
     name_of(&read("/etc/passwd"), uid)
 }
 

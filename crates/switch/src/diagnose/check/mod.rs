@@ -34,6 +34,7 @@ use crate::diagnose::local::own_address;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 pub use answer::Around;
 pub use client::Client;
+pub(crate) use client::user_name;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub use rights::Rights;

@@ -12,6 +12,7 @@ use looptax_host::{kernel, read};
 use super::super::program::reload;
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, Own, Wanted};
+use crate::diagnose::check::sources::environment;
 use crate::line::{Line, Question};
 
 const USUAL_FILE: &str = "gunicorn.conf.py";
@@ -66,8 +67,8 @@ impl BackProgram for Gunicorn {
             });
         };
         let words = &arguments[at + 1..];
-        if environment(own.master, "GUNICORN_CMD_ARGS").is_some() || option(words, "bind").is_some()
-        {
+        let variables = environment(own.master.pid).unwrap_or_default();
+        if variables.contains_key("GUNICORN_CMD_ARGS") || option(words, "bind").is_some() {
             return Some(Closed {
                 what: format!(
                     "{title} was told where to listen when it was started, and that wins over its file"
@@ -178,13 +179,6 @@ fn option(words: &[String], setting: &str) -> Option<String> {
         found = value.or(found);
     }
     found
-}
-
-fn environment(master: &Process, name: &str) -> Option<String> {
-    let bytes = kernel::read(master.file("environ")).ok()?;
-    let text = String::from_utf8_lossy(&bytes).into_owned();
-    let mut all = text.split('\0');
-    all.find_map(|it| Some(it.strip_prefix(name)?.strip_prefix('=')?.to_owned()))
 }
 
 /// What a line of the file sets, the last time; quotes are gone.

@@ -14,7 +14,7 @@ use rustix::process::Signal;
 use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User, number_of};
 use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
-use crate::reload::environment;
+use crate::diagnose::check::sources::environment;
 
 const SECTION: &str = "uwsgi";
 /// The settings that say where it listens.
@@ -189,9 +189,8 @@ enum Reads {
 impl Start {
     fn of(master: &Process) -> Self {
         let now = kernel::link(master.file("cwd")).ok();
-        let variables = environment(master).unwrap_or_default();
-        let shells = variables.into_iter().find(|it| it.0 == "PWD");
-        let shells = shells.map(|it| PathBuf::from(it.1));
+        let variables = environment(master.pid).unwrap_or_default();
+        let shells = variables.get("PWD").map(PathBuf::from);
         Self {
             words: master.arguments(),
             folders: now.into_iter().chain(shells).collect(),

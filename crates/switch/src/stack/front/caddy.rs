@@ -52,7 +52,7 @@ impl FrontProgram for Caddy {
     }
 
     fn test(&self, master: &Process) -> Line {
-        told(master, "validate").into()
+        question(master, "validate").into()
     }
 
     fn reload(&self, master: &Process) -> Result<Line, String> {
@@ -75,7 +75,7 @@ impl FrontProgram for Caddy {
                 main.display()
             ));
         }
-        let reload = Line::from(told(master, "reload"));
+        let reload = Line::from(question(master, "reload"));
         if master.uid != 0 {
             return Ok(reload);
         }
@@ -86,8 +86,8 @@ impl FrontProgram for Caddy {
     }
 }
 
-/// What its program is told, with the file that the running one was started with.
-fn told(master: &Process, what: &str) -> Question {
+/// What its program is asked, with the file that the running one was started with.
+fn question(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
         words.extend([ADAPTER[0].to_owned(), adapter]);
