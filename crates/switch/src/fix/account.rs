@@ -14,7 +14,8 @@ use looptax_model::record::{Outcome, Point, PointCode, StepPlace};
 use serde::{Deserialize, Serialize};
 
 use super::FixError;
-use super::admin::{identity, log_in, password_of, refuse_another, shown};
+use super::admin::{identity, log_in, refuse_another, shown};
+use crate::diagnose::check::password_of;
 use crate::digest::Digest;
 use crate::journal::{Fix, Step};
 use crate::work::{FixPlan, Named};

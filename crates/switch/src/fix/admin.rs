@@ -2,12 +2,13 @@
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use looptax_bench::path::{Conversation, Endpoint, Limits, Sealing};
-use looptax_model::dsn::{Address, Protocol, Secret};
+use looptax_bench::path::{Conversation, Endpoint, Limits};
+use looptax_model::dsn::{Address, Protocol};
 use looptax_model::failure::with_causes;
 use looptax_wire::Login;
 
 use super::FixError;
+use crate::diagnose::check::{login, password_of, sealing};
 
 pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn {
@@ -21,28 +22,11 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
             failed("its host is no address of this machine's own words".to_owned())
         })?),
     };
-    let sealing = match (&address.tls, &address.no_tls) {
-        (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
-        (None, Some(_)) => Sealing::Never,
-        _ => Sealing::IfRefused,
-    };
-    let usual = match address.protocol {
-        Protocol::Postgres => "postgres",
-        Protocol::Mysql => "root",
-        Protocol::Redis
-        | Protocol::Memcached
-        | Protocol::Mongodb
-        | Protocol::Fastcgi
-        | Protocol::Http
-        | Protocol::Echo => "",
-    };
     let login = Login {
-        user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
         password: address.password.clone().unwrap_or_default(),
-        database: address.database.clone(),
-        accounts: address.accounts.clone(),
-        ..Login::default()
+        ..login(address)
     };
+    let sealing = sealing(address, &endpoint);
     let limits = Limits::default();
     Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits).map_err(
         |error| FixError::LogIn {
@@ -123,13 +107,4 @@ pub(super) fn refuse_another(
         return Ok(());
     }
     Err(other("it tells other names of itself".to_owned()))
-}
-
-/// The client's password, as a check takes it.
-pub(super) fn password_of(client: &Address) -> Secret {
-    let given = || std::env::var("LOOPTAX_PASSWORD").unwrap_or_default();
-    client
-        .password
-        .clone()
-        .unwrap_or_else(|| Secret::new(given()))
 }

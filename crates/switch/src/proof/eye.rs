@@ -9,8 +9,9 @@ use std::path::Path;
 use looptax_bench::path::{
     ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts,
 };
-use looptax_model::dsn::{Address, Protocol, Secret};
-use looptax_wire::Login;
+use looptax_model::dsn::{Address, Protocol};
+
+use crate::diagnose::check::login;
 
 /// Logins that ask.
 #[derive(Default)]
@@ -101,18 +102,8 @@ impl Eye {
 }
 
 fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, String> {
-    let user = user_of(address).ok_or("the account is not known")?;
-    let password = match &address.password {
-        Some(password) => password.clone(),
-        None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
-    };
-    let login = Login {
-        user,
-        password,
-        database: address.database.clone(),
-        accounts: address.accounts.clone(),
-        ..Login::default()
-    };
+    user_of(address).ok_or("the account is not known")?;
+    let login = login(address);
     let sealing = Sealing::IfRefused;
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
         .map_err(|error| error.to_string())

@@ -37,6 +37,7 @@ pub use client::Client;
 pub(crate) use client::user_name;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
+pub(crate) use logins::{login, password_of, sealing};
 pub use rights::Rights;
 pub use sources::FileText;
 pub use subject::{Sources, Switchable};

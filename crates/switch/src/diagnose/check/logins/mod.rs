@@ -213,11 +213,15 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     points
 }
 
-fn login(address: &Address) -> Login {
-    let password = match &address.password {
-        Some(password) => password.clone(),
-        None => Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default()),
-    };
+/// The address's own password, else the one that was given for it.
+pub(crate) fn password_of(address: &Address) -> Secret {
+    let given = || std::env::var("LOOPTAX_PASSWORD").unwrap_or_default();
+    let own = address.password.clone();
+    own.unwrap_or_else(|| Secret::new(given()))
+}
+
+/// The login that an address means.
+pub(crate) fn login(address: &Address) -> Login {
     let usual = match address.protocol {
         Protocol::Postgres => "postgres",
         Protocol::Mysql => "root",
@@ -230,7 +234,7 @@ fn login(address: &Address) -> Login {
     };
     Login {
         user: address.user.clone().unwrap_or_else(|| usual.to_owned()),
-        password,
+        password: password_of(address),
         database: address.database.clone(),
         accounts: address.accounts.clone(),
         ..Login::default()
@@ -324,6 +328,15 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
+/// Whether TLS is demanded of TCP, refused, or taken if the server wants it.
+pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
+    match (&address.tls, &address.no_tls) {
+        (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
+        (None, Some(_)) => Sealing::Never,
+        _ => Sealing::IfRefused,
+    }
+}
+
 /// Logs in, over TLS where the URL demands it of TCP or the server refuses the login without; without the database
 /// where the account may not have that, whose words come beside.
 fn open(
@@ -331,12 +344,7 @@ fn open(
     endpoint: &Endpoint,
     login: &Login,
 ) -> (Result<Conversation, PathError>, Option<String>) {
-    let is_tcp = matches!(endpoint, Endpoint::Tcp(_));
-    let sealing = match (&address.tls, &address.no_tls) {
-        (Some(_), _) if is_tcp => Sealing::Always,
-        (None, Some(_)) => Sealing::Never,
-        _ => Sealing::IfRefused,
-    };
+    let sealing = sealing(address, endpoint);
     let (protocol, limits) = (address.protocol, Limits::default());
     let log_in =
         |login: &Login| Conversation::open_as_wanted(protocol, endpoint, login, sealing, limits);
