@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::diagnose::check::{Around, Client};
 use looptax_advise::app;
+use looptax_bench::path::WaitOnce;
 use looptax_host::discover::{Process, Server, Survey, process};
 use looptax_host::kernel;
 use looptax_model::dsn::Address;
@@ -36,6 +37,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     if let Some(other) = wish.other {
         return stack::look_at(wish, other);
     }
+    let _remembering = WaitOnce::begin();
     let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
     let mut client = Client::find(wish.pid, wish.user)?;
     let file = FileToSwitch::read(wish)?;
