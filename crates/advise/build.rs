@@ -1,9 +1,6 @@
 //! Packs the tables of `data/`, which people write as TOML: the program reads JSON anyway, and need not know another
 //! format for its own words.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "reads the files that it builds in"
-)]
+#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
 
 use std::env;
 use std::error::Error;
@@ -15,10 +12,7 @@ use flate2::write::DeflateEncoder;
 
 const TABLES: [&str; 4] = ["apps", "clients", "dialects", "proved"];
 
-#[allow(
-    clippy::print_stdout,
-    reason = "a build script talks to cargo on its standard output"
-)]
+#[allow(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 fn main() -> Result<(), Box<dyn Error>> {
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;
     for name in TABLES {

@@ -1,18 +1,12 @@
 //! Writes the files of `data/`, which people write as TOML, as JSON: the program reads that anyway.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "reads what it builds in, and writes what is made anew"
-)]
+#![allow(clippy::disallowed_methods, reason = "reads what it builds in, and writes what is made anew")]
 
 use std::env;
 use std::error::Error;
 use std::fs;
 use std::path::Path;
 
-#[allow(
-    clippy::print_stdout,
-    reason = "a build script talks to cargo on its standard output"
-)]
+#[allow(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed=data");
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;

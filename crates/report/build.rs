@@ -1,8 +1,5 @@
 //! Packs the page's script, which as text would be a twentieth of the whole program.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "reads the files that it builds in"
-)]
+#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in")]
 
 use std::env;
 use std::error::Error;
@@ -15,10 +12,7 @@ use flate2::write::DeflateEncoder;
 
 const SCRIPT: &str = "assets/page.js";
 
-#[allow(
-    clippy::print_stdout,
-    reason = "a build script talks to cargo on its standard output"
-)]
+#[allow(clippy::print_stdout, reason = "a build script talks to cargo on its standard output")]
 fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={SCRIPT}");
     let folder = env::var_os("OUT_DIR").ok_or("cargo sets OUT_DIR")?;

@@ -52,11 +52,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         crowd.push(Pair::start(n)?);
         n_left -= n;
     }
-    println!(
-        "{} connections, {} servers",
-        options.connections,
-        crowd.len()
-    );
+    println!("{} connections, {} servers", options.connections, crowd.len());
     for _ in 0..options.looks {
         look(&looptax, &crowd, options.connections)?;
     }
@@ -71,17 +67,15 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     let found: serde_json::Value = serde_json::from_str(&ended.stdout)?;
     let clients = found["clients"].as_array().context("no list of clients")?;
-    let ours = clients
-        .iter()
-        .filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.0.id()));
+    let ours = clients.iter().filter(|it| crowd.iter().any(|pair| it["pid"] == pair.holder.0.id()));
     let seen: u64 = ours.filter_map(|it| it["n_connections"].as_u64()).sum();
     if seen != u64::from(n_connections) {
         bail!("find saw {seen} of our connections");
     }
-    let memory = ended.used.peak_bytes.map_or_else(
-        || "memory less than our own".to_owned(),
-        |bytes| format!("{:.1} MB", bytes as f64 / 1e6),
-    );
+    let memory = ended
+        .used
+        .peak_bytes
+        .map_or_else(|| "memory less than our own".to_owned(), |bytes| format!("{:.1} MB", bytes as f64 / 1e6));
     let cpu_s = ended.used.user_s + ended.used.system_s;
     println!("{seconds:.2} s, {memory}, CPU {cpu_s:.2} s");
     Ok(())
@@ -106,10 +100,7 @@ impl Pair {
         if line != "ready\n" {
             bail!("the connections could not be opened");
         }
-        Ok(Self {
-            _server: server,
-            holder,
-        })
+        Ok(Self { _server: server, holder })
     }
 }
 
@@ -129,8 +120,7 @@ fn redis(max_clients: u32) -> Result<(Ours, SocketAddr)> {
 fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
     let mut open = Vec::new();
     for idx in 0..n_connections as usize {
-        let stream = TcpStream::connect(address)
-            .with_context(|| format!("cannot open connection {}", idx + 1))?;
+        let stream = TcpStream::connect(address).with_context(|| format!("cannot open connection {}", idx + 1))?;
         open.push(stream);
         if idx % BATCH == BATCH - 1 {
             thread::sleep(Duration::from_millis(2));
@@ -150,9 +140,6 @@ fn raise_open_files(n_files: u32) -> Result<()> {
     if limit.current.is_none_or(|current| current >= n_files) {
         return Ok(());
     }
-    let raised = Rlimit {
-        current: Some(n_files),
-        maximum: limit.maximum.map(|maximum| maximum.max(n_files)),
-    };
+    let raised = Rlimit { current: Some(n_files), maximum: limit.maximum.map(|maximum| maximum.max(n_files)) };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit of open files")
 }

@@ -12,9 +12,7 @@ use std::time::Instant;
 
 use anyhow::{Context, Result, bail, ensure};
 use clap::Args;
-use looptax_fleet::{
-    Access, Batch, Collector, Destination, InitOptions, Kind, Question, TABLES, VIEWS, Value,
-};
+use looptax_fleet::{Access, Batch, Collector, Destination, InitOptions, Kind, Question, TABLES, VIEWS, Value};
 
 use crate::servers::Ours;
 use crate::{process, workspace};
@@ -35,53 +33,28 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder")?;
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let _served = serve(&python, port, folder.path())?;
-    let destination =
-        Destination::parse(&format!("clickhouse://default@127.0.0.1:{port}/looptax"))?;
+    let destination = Destination::parse(&format!("clickhouse://default@127.0.0.1:{port}/looptax"))?;
     let mut collector = Collector::open(&destination, &Access::default())?;
-    let keep = |days| InitOptions {
-        cluster: None,
-        keep_days: days,
-    };
+    let keep = |days| InitOptions { cluster: None, keep_days: days };
     let made = collector.init(&keep(None))?;
     println!("{}: {}", made.engine, made.done.join(", "));
     ensure!(made.lacks.is_empty(), "it lacks {:?}", made.lacks);
-    ensure!(
-        collector.init(&keep(None))?.done.is_empty(),
-        "init twice changes something"
-    );
-    ensure!(
-        collector.init(&keep(Some(400)))?.done.len() == 3,
-        "rows have no time"
-    );
-    ensure!(
-        collector.init(&keep(Some(400)))?.done.is_empty(),
-        "they have it twice"
-    );
+    ensure!(collector.init(&keep(None))?.done.is_empty(), "init twice changes something");
+    ensure!(collector.init(&keep(Some(400)))?.done.len() == 3, "rows have no time");
+    ensure!(collector.init(&keep(Some(400)))?.done.is_empty(), "they have it twice");
     let batches: Vec<Batch> = (0..options.hosts)
-        .flat_map(|host| {
-            [
-                report(host, 1, options.findings),
-                report(host, 400, options.findings),
-            ]
-        })
+        .flat_map(|host| [report(host, 1, options.findings), report(host, 400, options.findings)])
         .collect();
     for _ in 0..3 {
         let start = Instant::now();
         collector.send(&batches)?;
         let n_findings = f64::from(options.hosts) * f64::from(options.findings) * 2.0;
-        println!(
-            "{:.0} findings per second",
-            n_findings / start.elapsed().as_secs_f64()
-        );
+        println!("{:.0} findings per second", n_findings / start.elapsed().as_secs_f64());
     }
     for view in VIEWS {
         let start = Instant::now();
         let n_rows = count(&mut collector, view.name)?;
-        println!(
-            "{}: {n_rows} rows, {:.2} s",
-            view.name,
-            start.elapsed().as_secs_f64()
-        );
+        println!("{}: {n_rows} rows, {:.2} s", view.name, start.elapsed().as_secs_f64());
     }
     let (hosts, findings) = (options.hosts as usize, options.findings as usize);
     for (view, wanted) in [
@@ -92,10 +65,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ("conditions", 1),
     ] {
         let found = count(&mut collector, view)?;
-        ensure!(
-            found == wanted,
-            "{view} has {found} rows in place of {wanted}"
-        );
+        ensure!(found == wanted, "{view} has {found} rows in place of {wanted}");
     }
     refuses_long_texts(&mut collector)
 }
@@ -104,19 +74,13 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn refuses_long_texts(collector: &mut Collector) -> Result<()> {
     let mut long = report(0, 500, 1);
     long.rows[0][0][8] = Value::Text("x".repeat(10_000));
-    ensure!(
-        collector.send(&[long]).is_err(),
-        "a text of 10,000 characters is taken"
-    );
+    ensure!(collector.send(&[long]).is_err(), "a text of 10,000 characters is taken");
     println!("a text of 10,000 characters is refused");
     Ok(())
 }
 
 fn count(collector: &mut Collector, view: &str) -> Result<usize> {
-    let question = Question {
-        view,
-        ..Question::default()
-    };
+    let question = Question { view, ..Question::default() };
     Ok(collector.ask(&question)?.rows.len())
 }
 
@@ -141,14 +105,7 @@ fn report(host: u32, n: u32, n_findings: u32) -> Batch {
         });
         values.collect()
     };
-    Batch {
-        rows: [
-            (0..n_findings).map(|finding| row(0, finding)).collect(),
-            Vec::new(),
-            vec![row(2, 0)],
-        ],
-        report_id,
-    }
+    Batch { rows: [(0..n_findings).map(|finding| row(0, finding)).collect(), Vec::new(), vec![row(2, 0)]], report_id }
 }
 
 fn serve(python: &Path, port: u16, folder: &Path) -> Result<Ours> {

@@ -32,11 +32,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     }
     println!("{} runs", options.runs);
     let all = options.runs.to_string();
-    for arguments in [
-        vec!["history"],
-        vec!["history", "-n", &all],
-        vec!["history", "-n", &all, "--json"],
-    ] {
+    for arguments in [vec!["history"], vec!["history", "-n", &all], vec!["history", "-n", &all, "--json"]] {
         for _ in 0..options.looks {
             let mut command = Command::new(&looptax);
             command.args(&arguments).env("XDG_DATA_HOME", folder.path());
@@ -64,12 +60,7 @@ fn past_run(idx: u32) -> PastRun {
         client: Client::Poll,
         baseline: "unix".to_owned(),
         arm: "tcp".to_owned(),
-        throughput_pct: Some(Estimate {
-            value: f64::from(idx % 300) / 10.0,
-            lo: Some(1.0),
-            hi: Some(30.0),
-            n: 20,
-        }),
+        throughput_pct: Some(Estimate { value: f64::from(idx % 300) / 10.0, lo: Some(1.0), hi: Some(30.0), n: 20 }),
         verdict: Verdict::Difference,
         direction: None,
     };

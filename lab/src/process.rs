@@ -39,22 +39,14 @@ pub(crate) struct Used {
 pub(crate) fn run(mut command: Command) -> Result<Ended> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut complaints = tempfile::tempfile().context("cannot make a temporary file")?;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(complaints.try_clone().context("cannot share a file")?);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot start `{program}`"))?;
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone().context("cannot share a file")?);
+    let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     let pipe = child.stdout.take().expect("stdout was asked for as a pipe");
     // The pipe is closed before waiting, so that a child whose output we cannot read ends too.
     let read = read_all(pipe, child.id());
-    let ended = child
-        .wait4()
-        .with_context(|| format!("cannot wait for `{program}`"))?;
+    let ended = child.wait4().with_context(|| format!("cannot wait for `{program}`"))?;
     let own_status = fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let (stdout, seen_bytes) =
-        read.with_context(|| format!("cannot read what `{program}` prints"))?;
+    let (stdout, seen_bytes) = read.with_context(|| format!("cannot read what `{program}` prints"))?;
     if !ended.status.success() {
         bail!(
             "`{program}` failed: {}; it printed:\n{}{}",
@@ -88,10 +80,7 @@ fn peak_of(told_bytes: u64, own_bytes: Option<u64>, seen_bytes: Option<u64>) -> 
 fn text_of(file: &mut File) -> String {
     let mut bytes = Vec::new();
     let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
-    read.map_or_else(
-        |error| error.to_string(),
-        |_| String::from_utf8_lossy(&bytes).into_owned(),
-    )
+    read.map_or_else(|error| error.to_string(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// The last lines of a text: a failed program says why at the end.
@@ -139,9 +128,7 @@ fn is_readable(pipe: &ChildStdout) -> io::Result<bool> {
 
 /// The line `VmHWM: 1234 kB` of a process's status; a process that has ended has none.
 fn peak_in(status: &str) -> Option<u64> {
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
     Some(1024 * kib)
 }
@@ -158,10 +145,7 @@ mod tests {
 
     #[test]
     fn gives_all_that_was_printed() {
-        assert_eq!(
-            shell("echo well; echo done").unwrap().stdout,
-            "well\ndone\n"
-        );
+        assert_eq!(shell("echo well; echo done").unwrap().stdout, "well\ndone\n");
     }
 
     #[test]
@@ -191,9 +175,6 @@ mod tests {
     fn a_failure_shows_both_outputs_and_not_the_arguments() {
         let script = "echo why; echo because >&2; exit $((3)) # secret";
         let text = format!("{:#}", shell(script).unwrap_err());
-        assert!(
-            text.contains("why\nbecause") && !text.contains("secret"),
-            "{text}"
-        );
+        assert!(text.contains("why\nbecause") && !text.contains("secret"), "{text}");
     }
 }

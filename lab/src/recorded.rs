@@ -27,12 +27,7 @@ impl<'a> Arm<'a> {
         let rate = rate.with_context(|| format!("looptax gives no throughput of `{name}`"))?;
         let cpu = Cpu::from_arm(comparison, idx);
         let cpu = cpu.with_context(|| format!("looptax gives no CPU time of `{name}`"))?;
-        Ok(Self {
-            idx,
-            seen: arm,
-            rate_per_s: rate.value,
-            cpu,
-        })
+        Ok(Self { idx, seen: arm, rate_per_s: rate.value, cpu })
     }
 }
 
@@ -46,11 +41,7 @@ pub(crate) struct Cpu {
 
 impl Cpu {
     fn from_arm(comparison: &Comparison, arm_idx: u32) -> Option<Self> {
-        let mut sum = Self {
-            all_ns: 0,
-            user_ns: 0,
-            n_requests: 0,
-        };
+        let mut sum = Self { all_ns: 0, user_ns: 0, n_requests: 0 };
         for slice in slices_of(comparison, arm_idx) {
             sum.all_ns += slice.client_cpu_ns?;
             sum.user_ns += slice.client_user_ns?;

@@ -76,10 +76,7 @@ impl Private {
             listening: Listening::default(),
             pool_mode: PoolMode::default(),
         };
-        Ok(Self {
-            server: PrivateServer::start(&config, &reaper)?,
-            _reaper: reaper,
-        })
+        Ok(Self { server: PrivateServer::start(&config, &reaper)?, _reaper: reaper })
     }
 
     /// Kind and version, `redis 7.0.15`.
@@ -91,12 +88,7 @@ impl Private {
     pub(crate) fn talk(&self) -> Result<Conversation> {
         let socket = Endpoint::unix(&self.socket)?;
         let limits = Limits::default();
-        Ok(Conversation::open(
-            self.protocol,
-            &socket,
-            &self.login,
-            limits,
-        )?)
+        Ok(Conversation::open(self.protocol, &socket, &self.login, limits)?)
     }
 
     pub(crate) fn stop(self) -> Result<()> {

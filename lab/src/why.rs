@@ -74,12 +74,7 @@ pub(crate) struct Large {
 }
 
 fn usual_targets() -> Vec<String> {
-    let all = [
-        "private:mariadb",
-        "private:postgres",
-        "private:redis",
-        "echo",
-    ];
+    let all = ["private:mariadb", "private:postgres", "private:redis", "echo"];
     all.map(str::to_owned).to_vec()
 }
 
@@ -115,67 +110,48 @@ fn each_run(
 }
 
 fn sums(looptax: &Path, series: &Series) -> Result<()> {
-    println!(
-        "| server | run | layers, µs | clocks without the sampler, µs | overlap | not attributed, % |"
-    );
+    println!("| server | run | layers, µs | clocks without the sampler, µs | overlap | not attributed, % |");
     println!("|---|---|---|---|---|---|");
     let (mut n_overlapping, mut n_runs) = (0, 0);
-    each_run(
-        looptax,
-        series,
-        &["--arms", "unix,tcp"],
-        |target, run, why| {
-            let sum = why.sum.as_ref().context("no sum")?;
-            let [layers, clocks] = [Some(sum), why.without_sampler.as_ref()]
-                .map(|row| row.and_then(|it| ends(&it.difference)));
-            let (layers, clocks) = layers.zip(clocks).context("no intervals")?;
-            let do_overlap = layers.1 <= clocks.2 && clocks.1 <= layers.2;
-            let left_pct = [0, 1].map(|side: usize| {
-                let left = row(why, NOT_ATTRIBUTED).map_or(0.0, |it| value(&it.arms[side]));
-                100.0 * left / value(&sum.arms[side])
-            });
-            println!(
-                "| {target} | {run} | {} | {} | {} | {:.1}, {:.1} |",
-                shown(layers),
-                shown(clocks),
-                if do_overlap { "yes" } else { "no" },
-                left_pct[0],
-                left_pct[1]
-            );
-            for it in &why.invalid {
-                println!("  invalid: {it}");
-            }
-            n_overlapping += u32::from(do_overlap);
-            n_runs += 1;
-            Ok(())
-        },
-    )?;
+    each_run(looptax, series, &["--arms", "unix,tcp"], |target, run, why| {
+        let sum = why.sum.as_ref().context("no sum")?;
+        let [layers, clocks] =
+            [Some(sum), why.without_sampler.as_ref()].map(|row| row.and_then(|it| ends(&it.difference)));
+        let (layers, clocks) = layers.zip(clocks).context("no intervals")?;
+        let do_overlap = layers.1 <= clocks.2 && clocks.1 <= layers.2;
+        let left_pct = [0, 1].map(|side: usize| {
+            let left = row(why, NOT_ATTRIBUTED).map_or(0.0, |it| value(&it.arms[side]));
+            100.0 * left / value(&sum.arms[side])
+        });
+        println!(
+            "| {target} | {run} | {} | {} | {} | {:.1}, {:.1} |",
+            shown(layers),
+            shown(clocks),
+            if do_overlap { "yes" } else { "no" },
+            left_pct[0],
+            left_pct[1]
+        );
+        for it in &why.invalid {
+            println!("  invalid: {it}");
+        }
+        n_overlapping += u32::from(do_overlap);
+        n_runs += 1;
+        Ok(())
+    })?;
     println!("\nthe intervals overlap in {n_overlapping} of {n_runs} runs");
     Ok(())
 }
 
 fn alike(looptax: &Path, series: &Series) -> Result<()> {
     let (mut n_said, mut n_layers) = (0, 0);
-    each_run(
-        looptax,
-        series,
-        &["--arms", "tcp,tcp"],
-        |target, run, why| {
-            n_layers += why.rows.len();
-            let said: Vec<&WhyRow> = why.rows.iter().filter(|it| is_said(it)).collect();
-            n_said += said.len();
-            let names: Vec<&str> = said.iter().map(|it| it.name.as_str()).collect();
-            println!(
-                "{target}, {run}: {}",
-                if names.is_empty() {
-                    "none".to_owned()
-                } else {
-                    names.join(", ")
-                }
-            );
-            Ok(())
-        },
-    )?;
+    each_run(looptax, series, &["--arms", "tcp,tcp"], |target, run, why| {
+        n_layers += why.rows.len();
+        let said: Vec<&WhyRow> = why.rows.iter().filter(|it| is_said(it)).collect();
+        n_said += said.len();
+        let names: Vec<&str> = said.iter().map(|it| it.name.as_str()).collect();
+        println!("{target}, {run}: {}", if names.is_empty() { "none".to_owned() } else { names.join(", ") });
+        Ok(())
+    })?;
     println!("{n_said} of {n_layers} layers were said to differ");
     Ok(())
 }
@@ -189,10 +165,8 @@ fn injected(looptax: &Path, options: &Injected) -> Result<()> {
         let own = row(why, OWN_CODE).and_then(|it| ends(&it.difference));
         let own = own.context("no layer of the client's own code")?;
         let is_covered = (own.1..=own.2).contains(&truth_us);
-        let elsewhere: Vec<&str> = { why.rows.iter() }
-            .filter(|it| it.name != OWN_CODE && is_said(it))
-            .map(|it| it.name.as_str())
-            .collect();
+        let elsewhere: Vec<&str> =
+            { why.rows.iter() }.filter(|it| it.name != OWN_CODE && is_said(it)).map(|it| it.name.as_str()).collect();
         n_covered += u32::from(is_covered);
         n_elsewhere += elsewhere.len();
         n_runs += 1;
@@ -202,22 +176,14 @@ fn injected(looptax: &Path, options: &Injected) -> Result<()> {
         );
         Ok(())
     })?;
-    println!(
-        "covered in {n_covered} of {n_runs} runs; {n_elsewhere} other layers were said to differ"
-    );
+    println!("covered in {n_covered} of {n_runs} runs; {n_elsewhere} other layers were said to differ");
     Ok(())
 }
 
 /// How long a request of one arm was kept busy by its own count.
 fn waited_us(why: &Why, side: usize) -> f64 {
-    let arms = [
-        looptax_model::stats::Side::Baseline,
-        looptax_model::stats::Side::Other,
-    ];
-    let slices = why
-        .epochs
-        .iter()
-        .flat_map(|it| it.raw.slices_of(arms[side]));
+    let arms = [looptax_model::stats::Side::Baseline, looptax_model::stats::Side::Other];
+    let slices = why.epochs.iter().flat_map(|it| it.raw.slices_of(arms[side]));
     let (ns, n) = slices.fold((0, 0), |(ns, n), it| (ns + it.injected_ns, n + it.requests));
     ns as f64 / 1e3 / n as f64
 }
@@ -227,12 +193,7 @@ fn large(looptax: &Path, options: &Large) -> Result<()> {
     let page: PathBuf = folder.path().join("why.html");
     let mut command = Command::new(looptax);
     command.args(["why", &options.target, "--no-history", "--json"]);
-    command.args([
-        "-c",
-        &options.connections.to_string(),
-        "--fixed",
-        &options.epochs.to_string(),
-    ]);
+    command.args(["-c", &options.connections.to_string(), "--fixed", &options.epochs.to_string()]);
     command.arg("--html").arg(&page);
     let done = process::run(command)?;
     let record: Record = serde_json::from_str(&done.stdout)?;

@@ -59,11 +59,7 @@ fn entry(name: &str, value: &toml::Value, text: &mut String) {
 /// A key as TOML has it.
 fn key(name: &str) -> String {
     let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
-    if name.chars().all(is_bare) {
-        name.to_owned()
-    } else {
-        toml::Value::from(name).to_string()
-    }
+    if name.chars().all(is_bare) { name.to_owned() } else { toml::Value::from(name).to_string() }
 }
 
 fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {

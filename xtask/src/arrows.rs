@@ -46,8 +46,7 @@ struct Edge {
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
     let path = root.join("ARCHITECTURE.md");
-    let text =
-        fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let metadata = workspace::metadata()?;
     let modules = modules(&text);
     let packages = packages(&metadata)?;
@@ -97,9 +96,7 @@ fn map(text: &str) -> BTreeMap<String, Vec<String>> {
 /// A round of rooms that see each other, if there is one: between modules no compiler forbids it.
 fn circle_of_rooms(mut map: BTreeMap<String, Vec<String>>) -> Option<String> {
     loop {
-        let done = map
-            .iter()
-            .find(|(_, sees)| !sees.iter().any(|it| map.contains_key(it)));
+        let done = map.iter().find(|(_, sees)| !sees.iter().any(|it| map.contains_key(it)));
         let Some((room, _)) = done else { break };
         let room = room.clone();
         map.remove(&room);
@@ -138,11 +135,7 @@ impl Package {
     /// The room that something below its root belongs to, by the first word of its path.
     fn room(&self, first: &str, modules: &BTreeSet<(String, String)>) -> String {
         let module = (self.name.clone(), first.to_owned());
-        if modules.contains(&module) {
-            module.1
-        } else {
-            self.name.clone()
-        }
+        if modules.contains(&module) { module.1 } else { self.name.clone() }
     }
 
     fn room_of_file(&self, file: &str, modules: &BTreeSet<(String, String)>) -> String {
@@ -164,19 +157,15 @@ impl Package {
             for path in circles::paths(text) {
                 let package = match path[0].as_str() {
                     "crate" => Some(self),
-                    other => { other.strip_prefix("looptax_") }
-                        .and_then(|it| all.iter().find(|package| package.name == it)),
+                    other => {
+                        { other.strip_prefix("looptax_") }.and_then(|it| all.iter().find(|package| package.name == it))
+                    }
                 };
                 let Some(package) = package else { continue };
                 let to = package.room(path.get(1).map_or("", |it| it), modules);
                 if to != from {
                     let (from, is_room, is_dev) = (from.clone(), true, false);
-                    found.push(Edge {
-                        from,
-                        to,
-                        is_room,
-                        is_dev,
-                    });
+                    found.push(Edge { from, to, is_room, is_dev });
                 }
             }
         }
@@ -186,10 +175,9 @@ impl Package {
     fn circles_of_files(&self) -> Vec<String> {
         let circles = circles::findings(&self.name, &self.files);
         match (WITH_CIRCLES.contains(&&*self.name), circles.is_empty()) {
-            (true, true) => vec![format!(
-                "{} has no circle of files any more: arrows.rs lists it",
-                self.name
-            )],
+            (true, true) => {
+                vec![format!("{} has no circle of files any more: arrows.rs lists it", self.name)]
+            }
             (true, false) => Vec::new(),
             (false, _) => circles,
         }
@@ -207,9 +195,7 @@ fn edges(metadata: &Metadata) -> Vec<Edge> {
             is_dev: dependency.kind == DependencyKind::Development,
         });
         // What a package uses of another is read from its files.
-        edges
-            .filter(|it| it.is_dev || !it.is_room)
-            .collect::<Vec<_>>()
+        edges.filter(|it| it.is_dev || !it.is_room).collect::<Vec<_>>()
     };
     packages.iter().flat_map(of_package).collect()
 }
@@ -226,26 +212,16 @@ fn findings(map: &BTreeMap<String, Vec<String>>, rooms: &[String], edges: &[Edge
     };
     let unused = map.iter().flat_map(|(from, sees)| {
         let unused = sees.iter().filter(move |to| !has(from, to));
-        unused.map(move |to| {
-            format!("{from} does not use {to}: ARCHITECTURE.md says that it sees it")
-        })
+        unused.map(move |to| format!("{from} does not use {to}: ARCHITECTURE.md says that it sees it"))
     });
     unknown.chain(wrong).chain(unused).collect()
 }
 
 fn objection(map: &BTreeMap<String, Vec<String>>, edge: &Edge) -> Option<String> {
-    let Edge {
-        from,
-        to,
-        is_room,
-        is_dev,
-    } = edge;
+    let Edge { from, to, is_room, is_dev } = edge;
     let is_program = PROGRAMS.contains(&from.as_str());
     if TERMINAL_LIBRARIES.contains(&to.as_str()) && !is_program && !is_dev {
-        return Some(format!(
-            "{from} uses {to}: only {} may",
-            PROGRAMS.join(", ")
-        ));
+        return Some(format!("{from} uses {to}: only {} may", PROGRAMS.join(", ")));
     }
     if !is_room {
         return None;
@@ -256,9 +232,7 @@ fn objection(map: &BTreeMap<String, Vec<String>>, edge: &Edge) -> Option<String>
     if *is_dev || map.get(from).is_some_and(|sees| sees.contains(to)) {
         return None;
     }
-    Some(format!(
-        "{from} uses {to}: this arrow is not on the map in ARCHITECTURE.md"
-    ))
+    Some(format!("{from} uses {to}: this arrow is not on the map in ARCHITECTURE.md"))
 }
 
 fn read_below(src: &Path, folder: &str, files: &mut Vec<(String, String)>) -> Result<()> {
@@ -289,12 +263,7 @@ mod tests {
 ";
 
     fn edge(from: &str, to: &str, is_dev: bool) -> Edge {
-        Edge {
-            from: from.to_owned(),
-            to: to.to_owned(),
-            is_room: !["clap", "serde"].contains(&to),
-            is_dev,
-        }
+        Edge { from: from.to_owned(), to: to.to_owned(), is_room: !["clap", "serde"].contains(&to), is_dev }
     }
 
     #[track_caller]
@@ -316,14 +285,8 @@ mod tests {
         check(edge("record", "bench", false), Some("not on the map"));
         check(edge("bench", "testkit", true), None);
         check(edge("bench", "testkit", false), Some("not on the map"));
-        check(
-            edge("bench", "cli", true),
-            Some("no arrow points at a program"),
-        );
-        check(
-            edge("bench", "clap", false),
-            Some("only cli, lab, xtask may"),
-        );
+        check(edge("bench", "cli", true), Some("no arrow points at a program"));
+        check(edge("bench", "clap", false), Some("only cli, lab, xtask may"));
         check(edge("cli", "clap", false), None);
         check(edge("bench", "serde", false), None);
     }

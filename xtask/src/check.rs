@@ -13,36 +13,12 @@ use crate::workspace::{built, cargo, root, run_to_success};
 use crate::{arrows, commands, deny, docs, licences, skips, steps, tests, tidy, web};
 
 const STEPS: &[Step] = &[
-    Step {
-        name: "format",
-        repeat: "cargo fmt --all --check",
-        work: Work::Cargo,
-    },
-    Step {
-        name: "tidy",
-        repeat: "cargo xtask tidy",
-        work: Work::Own(tidy::run),
-    },
-    Step {
-        name: "arrows",
-        repeat: "cargo xtask arrows",
-        work: Work::Own(arrows::run),
-    },
-    Step {
-        name: "licences",
-        repeat: "cargo xtask licences",
-        work: Work::Own(licences::run),
-    },
-    Step {
-        name: "web",
-        repeat: "cargo xtask web --check",
-        work: Work::Own(|| web::run(true)),
-    },
-    Step {
-        name: "cargo-deny",
-        repeat: "cargo xtask deny",
-        work: Work::Own(|| deny::run(false)),
-    },
+    Step { name: "format", repeat: "cargo fmt --all --check", work: Work::Cargo },
+    Step { name: "tidy", repeat: "cargo xtask tidy", work: Work::Own(tidy::run) },
+    Step { name: "arrows", repeat: "cargo xtask arrows", work: Work::Own(arrows::run) },
+    Step { name: "licences", repeat: "cargo xtask licences", work: Work::Own(licences::run) },
+    Step { name: "web", repeat: "cargo xtask web --check", work: Work::Own(|| web::run(true)) },
+    Step { name: "cargo-deny", repeat: "cargo xtask deny", work: Work::Own(|| deny::run(false)) },
     Step {
         name: "clippy",
         repeat: "cargo clippy --workspace --all-targets --locked -- -D warnings",
@@ -54,55 +30,24 @@ const STEPS: &[Step] = &[
         work: Work::Own(rustdoc),
     },
     TESTS,
-    Step {
-        name: "docs",
-        repeat: "cargo xtask docs",
-        work: Work::Own(|| docs::run(&built("looptax")?)),
-    },
+    Step { name: "docs", repeat: "cargo xtask docs", work: Work::Own(|| docs::run(&built("looptax")?)) },
     Step {
         name: "commands of README and book",
         repeat: "cargo xtask docs --run",
         work: Work::Own(|| commands::run(&built("looptax")?, false)),
     },
-    Step {
-        name: "book",
-        repeat: "mdbook build docs",
-        work: Work::Own(book),
-    },
-    Step {
-        name: "other load generators",
-        repeat: "cargo lab peers --short",
-        work: Work::Own(peers),
-    },
-    Step {
-        name: "attacks on root's looptax",
-        repeat: "cargo lab attacks --short",
-        work: Work::Own(attacks),
-    },
-    Step {
-        name: "changed records",
-        repeat: "cargo lab records --short",
-        work: Work::Own(records),
-    },
+    Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
+    Step { name: "other load generators", repeat: "cargo lab peers --short", work: Work::Own(peers) },
+    Step { name: "attacks on root's looptax", repeat: "cargo lab attacks --short", work: Work::Own(attacks) },
+    Step { name: "changed records", repeat: "cargo lab records --short", work: Work::Own(records) },
     // The last one, so that a machine that lacks a server hears of everything else first.
-    Step {
-        name: "skipped tests",
-        repeat: "cargo xtask tests",
-        work: Work::Own(skips::judge),
-    },
+    Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
 ];
 
-const TESTS: Step = Step {
-    name: "tests",
-    repeat: "cargo xtask tests",
-    work: Work::Own(|| tests::run(Which::Short)),
-};
+const TESTS: Step = Step { name: "tests", repeat: "cargo xtask tests", work: Work::Own(|| tests::run(Which::Short)) };
 
-const ALL_TESTS: Step = Step {
-    name: "tests",
-    repeat: "cargo xtask tests --long",
-    work: Work::Own(|| tests::run(Which::All)),
-};
+const ALL_TESTS: Step =
+    Step { name: "tests", repeat: "cargo xtask tests --long", work: Work::Own(|| tests::run(Which::All)) };
 
 /// Runs all steps, with the tests that take long or without.
 pub(crate) fn run(long: bool) -> Result<()> {
@@ -140,9 +85,7 @@ fn records() -> Result<()> {
 
 /// Shows that looptax and others can still be measured side by side, with what the tests were built with.
 fn peers() -> Result<()> {
-    println!(
-        "looptax is built without optimisation here: its figures say only that all of it runs"
-    );
+    println!("looptax is built without optimisation here: its figures say only that all of it runs");
     let mut command = Command::new(built("lab")?);
     command.args(["peers", "--short", "--looptax"]);
     command.arg(built("looptax")?);

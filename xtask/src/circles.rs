@@ -12,13 +12,9 @@ type Place = Vec<String>;
 
 /// Each circle of a room, as the shortest path from a file back to itself. `files` are paths below `src` with texts.
 pub(crate) fn findings(room: &str, files: &[(String, String)]) -> Vec<String> {
-    let modules: Modules = files
-        .iter()
-        .filter_map(|(path, text)| Some((place(path), Module::read(text)?)))
-        .collect();
-    let graph: BTreeMap<&Place, BTreeSet<Place>> = { modules.iter() }
-        .map(|(place, module)| (place, imports(&modules, place, module)))
-        .collect();
+    let modules: Modules = files.iter().filter_map(|(path, text)| Some((place(path), Module::read(text)?))).collect();
+    let graph: BTreeMap<&Place, BTreeSet<Place>> =
+        { modules.iter() }.map(|(place, module)| (place, imports(&modules, place, module))).collect();
     let mut known: BTreeSet<Place> = BTreeSet::new();
     let mut found = Vec::new();
     for place in modules.keys() {
@@ -57,10 +53,7 @@ impl Module {
     fn read(text: &str) -> Option<Self> {
         let mut reader = Reader::default();
         reader.visit_file(&syn::parse_file(text).ok()?);
-        Some(Self {
-            paths: reader.paths,
-            passed_on: reader.passed_on,
-        })
+        Some(Self { paths: reader.paths, passed_on: reader.passed_on })
     }
 }
 
@@ -80,10 +73,7 @@ impl<'ast> Visit<'ast> for Reader {
             _ => return visit::visit_item(self, item),
         };
         let is_for_tests = |attribute: &syn::Attribute| {
-            attribute.path().is_ident("cfg")
-                && attribute
-                    .parse_args::<syn::Ident>()
-                    .is_ok_and(|it| it == "test")
+            attribute.path().is_ident("cfg") && attribute.parse_args::<syn::Ident>().is_ok_and(|it| it == "test")
         };
         if !attributes.iter().any(is_for_tests) {
             visit::visit_item(self, item);
@@ -147,21 +137,14 @@ fn place(path: &str) -> Place {
     let bare = path.trim_end_matches(".rs");
     let words = bare.split('/').map(str::to_owned);
     let mut place: Place = words.collect();
-    if matches!(
-        place.last().map(String::as_str),
-        Some("mod" | "lib" | "main")
-    ) {
+    if matches!(place.last().map(String::as_str), Some("mod" | "lib" | "main")) {
         place.pop();
     }
     place
 }
 
 fn name(place: &Place) -> String {
-    if place.is_empty() {
-        "the crate's root".to_owned()
-    } else {
-        place.join("::")
-    }
+    if place.is_empty() { "the crate's root".to_owned() } else { place.join("::") }
 }
 
 fn imports(modules: &Modules, from: &Place, module: &Module) -> BTreeSet<Place> {
@@ -228,9 +211,7 @@ mod tests {
 
     #[track_caller]
     fn check(files: &[(&str, &str)], expected: &[&str]) {
-        let files: Vec<_> = { files.iter() }
-            .map(|(path, text)| ((*path).to_owned(), (*text).to_owned()))
-            .collect();
+        let files: Vec<_> = { files.iter() }.map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
         assert_eq!(findings("room", &files), expected);
     }
 
@@ -249,10 +230,7 @@ mod tests {
     #[test]
     fn a_file_and_the_one_that_declares_it_are_a_circle_when_both_import() {
         check(
-            &[
-                ("a/mod.rs", "mod b; use b::B; pub struct A;"),
-                ("a/b.rs", "use super::A; pub struct B(A);"),
-            ],
+            &[("a/mod.rs", "mod b; use b::B; pub struct A;"), ("a/b.rs", "use super::A; pub struct B(A);")],
             &["room: a circle of files: a -> a::b -> a"],
         );
         check(
@@ -270,10 +248,7 @@ mod tests {
         check(
             &[
                 ("a.rs", "use crate::b::B; pub fn a(_: B) {}"),
-                (
-                    "b.rs",
-                    "pub struct B; #[cfg(test)] mod tests { use crate::a::a; }",
-                ),
+                ("b.rs", "pub struct B; #[cfg(test)] mod tests { use crate::a::a; }"),
             ],
             &[],
         );

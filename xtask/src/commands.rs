@@ -21,18 +21,8 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use crate::workspace::{fail_on, root};
 
 /// First words of commands.
-const PROGRAMS: [&str; 10] = [
-    "LOOPTAX_PASSWORD=…",
-    "cargo",
-    "curl",
-    "docker",
-    "gh",
-    "looptax",
-    "make",
-    "podman",
-    "sha256sum",
-    "sudo",
-];
+const PROGRAMS: [&str; 10] =
+    ["LOOPTAX_PASSWORD=…", "cargo", "curl", "docker", "gh", "looptax", "make", "podman", "sha256sum", "sudo"];
 const LIMIT: &str = "30m";
 
 #[derive(Clone, Debug, PartialEq)]
@@ -89,27 +79,15 @@ fn try_block(looptax: &Path, block: &Block, is_long: bool) -> Result<Vec<String>
     let mut found = Vec::new();
     for line in lines {
         let start = Instant::now();
-        let in_terminal = matches!(
-            mark,
-            Mark::Run {
-                takes_minutes: true,
-                ..
-            }
-        );
+        let in_terminal = matches!(mark, Mark::Run { takes_minutes: true, .. });
         let output = shell(looptax, scratch.path(), &line, in_terminal)?.output()?;
         let seconds = start.elapsed().as_secs_f64();
         let code = output.status.code().unwrap_or(-1);
         println!("{code:3}  {seconds:6.1} s  {line}");
         if !codes.contains(&code) {
-            let words = if in_terminal {
-                &output.stdout
-            } else {
-                &output.stderr
-            };
+            let words = if in_terminal { &output.stdout } else { &output.stderr };
             let words = String::from_utf8_lossy(words);
-            found.push(format!(
-                "`{line}` ended with {code}, not {codes:?}:\n{words}"
-            ));
+            found.push(format!("`{line}` ended with {code}, not {codes:?}:\n{words}"));
         }
     }
     Ok(found)
@@ -123,14 +101,7 @@ fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Resul
     let mut command = Command::new("timeout");
     command.args(["--kill-after=10s", LIMIT]);
     if in_terminal {
-        command.args([
-            "script",
-            "--quiet",
-            "--return",
-            "--command",
-            line,
-            "/dev/null",
-        ]);
+        command.args(["script", "--quiet", "--return", "--command", line, "/dev/null"]);
     } else {
         command.args(["bash", "-c", line]);
     }
@@ -140,12 +111,7 @@ fn shell(looptax: &Path, scratch: &Path, line: &str, in_terminal: bool) -> Resul
         .env("PATH", std::env::join_paths(folders)?)
         .env("HOME", scratch)
         .stdin(Stdio::null());
-    for name in [
-        "XDG_DATA_HOME",
-        "XDG_CACHE_HOME",
-        "XDG_CONFIG_HOME",
-        "XDG_STATE_HOME",
-    ] {
+    for name in ["XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_STATE_HOME"] {
         command.env_remove(name);
     }
     Ok(command)
@@ -173,18 +139,14 @@ fn blocks(text: &str) -> Vec<Block> {
             Event::Html(html) => mark = read_mark(&html).or(mark),
             Event::Start(Tag::HtmlBlock) | Event::End(TagEnd::HtmlBlock) => {}
             Event::Start(Tag::CodeBlock(kind)) => {
-                let is_output =
-                    matches!(kind, CodeBlockKind::Fenced(it) if !matches!(&*it, "" | "sh"));
+                let is_output = matches!(kind, CodeBlockKind::Fenced(it) if !matches!(&*it, "" | "sh"));
                 code = (!is_output).then(String::new);
             }
             Event::Text(words) if code.is_some() => code.get_or_insert_default().push_str(&words),
             Event::End(TagEnd::CodeBlock) => {
                 let lines = commands(&code.take().unwrap_or_default());
                 if !lines.is_empty() {
-                    found.push(Block {
-                        mark: mark.take(),
-                        lines,
-                    });
+                    found.push(Block { mark: mark.take(), lines });
                 }
             }
             _ => mark = None,
@@ -201,25 +163,16 @@ fn commands(code: &str) -> Vec<String> {
 
 /// What a comment says of the block below it; `None` where it is about something else.
 fn read_mark(html: &str) -> Option<Mark> {
-    let words = html
-        .trim()
-        .strip_prefix("<!--")?
-        .strip_suffix("-->")?
-        .trim();
+    let words = html.trim().strip_prefix("<!--")?.strip_suffix("-->")?.trim();
     if words.starts_with("tried by ") {
         return Some(Mark::Elsewhere);
     }
     let is_number = |it: &str| it.parse().ok();
     match words {
         "arguments" => Some(Mark::Arguments),
-        "run" | "run for minutes" => Some(Mark::Run {
-            codes: vec![0],
-            takes_minutes: words != "run",
-        }),
+        "run" | "run for minutes" => Some(Mark::Run { codes: vec![0], takes_minutes: words != "run" }),
         _ => Some(Mark::Run {
-            codes: { words.strip_prefix("run: ")?.split(' ') }
-                .map(is_number)
-                .collect::<Option<_>>()?,
+            codes: { words.strip_prefix("run: ")?.split(' ') }.map(is_number).collect::<Option<_>>()?,
             takes_minutes: false,
         }),
     }
@@ -230,10 +183,7 @@ mod tests {
     use super::*;
 
     fn runs(codes: &[i32]) -> Mark {
-        Mark::Run {
-            codes: codes.to_vec(),
-            takes_minutes: false,
-        }
+        Mark::Run { codes: codes.to_vec(), takes_minutes: false }
     }
 
     #[test]
@@ -241,29 +191,17 @@ mod tests {
         let page = "<!-- run: 0 3 -->\n\n    looptax find   # words\n    here  it says\n\n    $ output\n\ntext\n\n    make test\n\n\
                     <!-- run -->\n\ntext between\n\n```sh\nlooptax\n```\n\n```text\nlooptax\n```\n";
         let found = blocks(page);
-        let block = |mark, line: &str| Block {
-            mark,
-            lines: vec![line.to_owned()],
-        };
-        let expected = [
-            block(Some(runs(&[0, 3])), "looptax find   # words"),
-            block(None, "make test"),
-            block(None, "looptax"),
-        ];
+        let block = |mark, line: &str| Block { mark, lines: vec![line.to_owned()] };
+        let expected =
+            [block(Some(runs(&[0, 3])), "looptax find   # words"), block(None, "make test"), block(None, "looptax")];
         assert_eq!(found, expected);
     }
 
     #[test]
     fn help_is_asked_for_after_looptaxs_own_arguments() {
         for (line, expected) in [
-            (
-                "looptax compare [TARGET…]     compare",
-                "looptax compare --help",
-            ),
-            (
-                "looptax run --only 3306 -- php -v  # x",
-                "looptax run --only 3306 --help",
-            ),
+            ("looptax compare [TARGET…]     compare", "looptax compare --help"),
+            ("looptax run --only 3306 -- php -v  # x", "looptax run --only 3306 --help"),
             ("looptax find # x", "looptax find --help"),
             ("looptax", "looptax --help"),
         ] {
@@ -274,10 +212,7 @@ mod tests {
     #[test]
     fn a_failing_command_is_told_with_its_code_and_a_block_without_mark_too() {
         let look = |line: &str, mark| {
-            let block = Block {
-                mark,
-                lines: vec![line.to_owned()],
-            };
+            let block = Block { mark, lines: vec![line.to_owned()] };
             try_block(Path::new("/nonexistent/looptax"), &block, false).expect("a shell starts")
         };
         assert!(look("exit 3", Some(runs(&[0])))[0].contains("ended with 3"));

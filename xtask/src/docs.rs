@@ -27,11 +27,7 @@ const SCHEMA_ENDING: &str = ".schema.json";
 /// Whether a path of the checkout is made by this chore.
 pub(crate) fn is_made(path: &str) -> bool {
     path.strip_prefix("docs/").is_some_and(|below| {
-        let is_in = |made: &str| {
-            below
-                .strip_prefix(made)
-                .is_some_and(|it| it.is_empty() || it.starts_with('/'))
-        };
+        let is_in = |made: &str| below.strip_prefix(made).is_some_and(|it| it.is_empty() || it.starts_with('/'));
         below.ends_with(SCHEMA_ENDING) || MADE.into_iter().any(is_in)
     })
 }
@@ -50,10 +46,7 @@ pub(crate) fn run(looptax: &Path) -> Result<()> {
         let path = docs.join(path);
         fs::write(&path, bytes).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    let missing: Vec<PathBuf> = { MADE.iter() }
-        .map(|it| docs.join(it))
-        .filter(|it| !it.exists())
-        .collect();
+    let missing: Vec<PathBuf> = { MADE.iter() }.map(|it| docs.join(it)).filter(|it| !it.exists()).collect();
     if !missing.is_empty() {
         bail!("nothing makes {missing:?}");
     }
@@ -66,19 +59,10 @@ mod tests {
 
     #[test]
     fn knows_what_is_made() {
-        for path in [
-            "docs/src/cli.md",
-            "docs/man/looptax.1",
-            "docs/record.schema.json",
-        ] {
+        for path in ["docs/src/cli.md", "docs/man/looptax.1", "docs/record.schema.json"] {
             assert!(is_made(path), "{path}");
         }
-        for path in [
-            "docs/src/run.md",
-            "docs/manual.md",
-            "docs/src/results/ways.md",
-            "man/a",
-        ] {
+        for path in ["docs/src/run.md", "docs/manual.md", "docs/src/results/ways.md", "man/a"] {
             assert!(!is_made(path), "{path}");
         }
     }

@@ -30,11 +30,8 @@ pub(crate) fn run() -> Result<()> {
     let policy = Policy::parse(&text)?;
     let metadata = workspace::metadata_of_all_features()?;
     let mut used = Used::new();
-    let mut found: Vec<String> = metadata
-        .packages
-        .iter()
-        .flat_map(|package| policy.judge(package, &mut used))
-        .collect();
+    let mut found: Vec<String> =
+        metadata.packages.iter().flat_map(|package| policy.judge(package, &mut used)).collect();
     found.extend(policy.unused(&used));
     workspace::fail_on(&found)
 }
@@ -60,24 +57,20 @@ impl Policy {
         if self.banned.iter().any(|banned| *banned == *package.name) {
             found.push("is banned".to_owned());
         }
-        let wildcards = package.dependencies.iter().filter(|it| {
-            it.kind != DependencyKind::Development && it.path.is_none() && it.req.to_string() == "*"
-        });
+        let wildcards = package
+            .dependencies
+            .iter()
+            .filter(|it| it.kind != DependencyKind::Development && it.path.is_none() && it.req.to_string() == "*");
         found.extend(wildcards.map(|it| format!("takes any version of {}", it.name)));
         if let Some(source) = &package.source {
             found.extend(self.source_objection(&source.repr));
         }
-        found
-            .into_iter()
-            .map(|words| format!("{name} {words}"))
-            .collect()
+        found.into_iter().map(|words| format!("{name} {words}")).collect()
     }
 
     fn licence_objection(&self, name: &str, licence: &str, used: &mut Used) -> Option<String> {
         let Ok(expression) = spdx::Expression::parse_mode(licence, spdx::ParseMode::LAX) else {
-            return Some(format!(
-                "states a licence that is no SPDX expression: `{licence}`"
-            ));
+            return Some(format!("states a licence that is no SPDX expression: `{licence}`"));
         };
         // An exception (`WITH …`) only adds rights, but is not in the list by itself: not accepted.
         let is_allowed = expression.evaluate(|requirement| {
@@ -112,28 +105,20 @@ impl Policy {
     }
 
     fn source_objection(&self, source: &str) -> Option<String> {
-        let is_allowed = self
-            .registries
-            .iter()
-            .any(|url| source == format!("registry+{url}"));
-        (!is_allowed)
-            .then(|| format!("comes from a source that deny.toml does not allow: {source}"))
+        let is_allowed = self.registries.iter().any(|url| source == format!("registry+{url}"));
+        (!is_allowed).then(|| format!("comes from a source that deny.toml does not allow: {source}"))
     }
 }
 
 /// The packages with a licence of their own.
 fn exceptions(table: &Table) -> Result<Vec<(String, String)>> {
     let list = table.get("licenses").and_then(|it| it.get("exceptions"));
-    let list = list
-        .and_then(Value::as_array)
-        .map_or(&[][..], Vec::as_slice);
+    let list = list.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut all = Vec::new();
     for exception in list {
         let name = exception.get("crate").and_then(Value::as_str);
         let allowed = exception.get("allow").and_then(Value::as_array);
-        let (name, allowed) = name
-            .zip(allowed)
-            .context("an exception in deny.toml wants `crate` and `allow`")?;
+        let (name, allowed) = name.zip(allowed).context("an exception in deny.toml wants `crate` and `allow`")?;
         let allowed = allowed.iter().filter_map(Value::as_str);
         all.extend(allowed.map(|licence| (name.to_owned(), licence.to_owned())));
     }
@@ -147,18 +132,8 @@ fn strings(table: &Table, section: &str, key: &str) -> Result<Vec<String>> {
         .and_then(|section| section.get(key))
         .and_then(Value::as_array)
         .with_context(|| format!("deny.toml has no list `{key}` in `[{section}]`"))?;
-    let name = |value: &Value| {
-        value
-            .get("name")
-            .unwrap_or(value)
-            .as_str()
-            .map(str::to_owned)
-    };
-    list.iter()
-        .map(|value| {
-            name(value).with_context(|| format!("`{key}` in deny.toml: not a name: {value}"))
-        })
-        .collect()
+    let name = |value: &Value| value.get("name").unwrap_or(value).as_str().map(str::to_owned);
+    list.iter().map(|value| name(value).with_context(|| format!("`{key}` in deny.toml: not a name: {value}"))).collect()
 }
 
 #[cfg(test)]
@@ -227,15 +202,8 @@ mod tests {
     #[test]
     fn accepts_the_listed_registry_only() {
         let policy = Policy::parse(RULES).expect("valid rules");
-        assert_eq!(
-            policy.source_objection("registry+https://example.org/index"),
-            None
-        );
-        assert!(
-            policy
-                .source_objection("git+https://example.org/index")
-                .is_some()
-        );
+        assert_eq!(policy.source_objection("registry+https://example.org/index"), None);
+        assert!(policy.source_objection("git+https://example.org/index").is_some());
     }
 
     #[test]

@@ -78,28 +78,16 @@ fn links<'a>(line: &'a str, place: &str) -> Vec<(&'a str, String)> {
     // Every second piece between backticks is code; a link around code spans still has its end outside.
     let prose = line.split('`').step_by(2);
     let targets = prose.flat_map(|piece| piece.split("](").skip(1));
-    let target = |rest: &'a str| {
-        rest.split_once(')')
-            .map(|(target, _)| (target, place.to_owned()))
-    };
+    let target = |rest: &'a str| rest.split_once(')').map(|(target, _)| (target, place.to_owned()));
     targets.filter_map(target).collect()
 }
 
-fn objection(
-    pages: &BTreeMap<&str, &str>,
-    paths: &[String],
-    from: &str,
-    target: &str,
-) -> Option<String> {
+fn objection(pages: &BTreeMap<&str, &str>, paths: &[String], from: &str, target: &str) -> Option<String> {
     if target.contains("://") || target.starts_with("mailto:") {
         return None;
     }
     let (file, heading) = target.split_once('#').unwrap_or((target, ""));
-    let to = if file.is_empty() {
-        from.to_owned()
-    } else {
-        resolved(from, file)
-    };
+    let to = if file.is_empty() { from.to_owned() } else { resolved(from, file) };
     if is_made(&to) {
         return None;
     }
@@ -107,10 +95,7 @@ fn objection(
         return Some(format!("links to {to}, which is outside of the book"));
     }
     let folder = format!("{to}/");
-    if !paths
-        .iter()
-        .any(|path| *path == to || path.starts_with(&folder))
-    {
+    if !paths.iter().any(|path| *path == to || path.starts_with(&folder)) {
         return Some(format!("links to {to}, which is not there"));
     }
     let is_there = heading.is_empty() || headings(pages, &to).any(|it| anchor(it) == heading);
@@ -121,17 +106,13 @@ fn named_headings(pages: &BTreeMap<&str, &str>, path: &str, text: &str) -> Vec<S
     let mut found = Vec::new();
     for (line_idx, line) in text.lines().enumerate() {
         for (at, _) in line.match_indices(NAMES_A_HEADING) {
-            let start = line[..at]
-                .rfind(|c: char| !is_of_a_path(c))
-                .map_or(0, |it| it + 1);
+            let start = line[..at].rfind(|c: char| !is_of_a_path(c)).map_or(0, |it| it + 1);
             let file = format!("{}.md", &line[start..at]);
             let heading = &line[at + NAMES_A_HEADING.len()..];
             let heading = heading.split('"').next().unwrap_or_default();
             if !headings(pages, &file).any(|it| it == heading) {
                 let place = line_idx + 1;
-                found.push(format!(
-                    "{path}:{place}: names \"{heading}\", no heading of {file}"
-                ));
+                found.push(format!("{path}:{place}: names \"{heading}\", no heading of {file}"));
             }
         }
     }
@@ -148,18 +129,12 @@ fn unlisted(pages: &BTreeMap<&str, &str>) -> Vec<String> {
     let Some(list) = pages.get(summary.as_str()) else {
         return Vec::new();
     };
-    let listed: Vec<String> = list
-        .lines()
-        .flat_map(|line| links(line, ""))
-        .map(|(target, _)| resolved(&summary, target))
-        .collect();
-    let is_left_out = |path: &&&str| {
-        path.starts_with(BOOK) && **path != summary && !listed.iter().any(|it| it == **path)
-    };
+    let listed: Vec<String> =
+        list.lines().flat_map(|line| links(line, "")).map(|(target, _)| resolved(&summary, target)).collect();
+    let is_left_out =
+        |path: &&&str| path.starts_with(BOOK) && **path != summary && !listed.iter().any(|it| it == **path);
     let left_out = pages.keys().filter(is_left_out);
-    left_out
-        .map(|path| format!("{path}: is not in {summary}"))
-        .collect()
+    left_out.map(|path| format!("{path}: is not in {summary}")).collect()
 }
 
 fn headings<'a>(pages: &BTreeMap<&str, &'a str>, path: &str) -> impl Iterator<Item = &'a str> {
@@ -240,33 +215,22 @@ mod tests {
             &[("M.md", "# The bill\n[x](M.md)\n"), book, other],
             &["M.md:2, in docs/book.md: links to docs/M.md, which is not there"],
         );
-        check(
-            &[("a.md", "```\n{{#include b.json}}\n```\n")],
-            &["a.md: includes b.json, which is not there"],
-        );
+        check(&[("a.md", "```\n{{#include b.json}}\n```\n")], &["a.md: includes b.json, which is not there"]);
     }
 
     #[test]
     fn finds_headings_that_comments_name() {
-        let comment =
-            |heading: &str| format!("//! A room; M{NAMES_A_HEADING}{heading}\", has it.\n");
+        let comment = |heading: &str| format!("//! A room; M{NAMES_A_HEADING}{heading}\", has it.\n");
         let page = ("M.md", "## The bill\n");
         check(&[page, ("a.rs", &comment("The bill"))], &[]);
-        check(
-            &[page, ("a.rs", &comment("The tax"))],
-            &["a.rs:1: names \"The tax\", no heading of M.md"],
-        );
+        check(&[page, ("a.rs", &comment("The tax"))], &["a.rs:1: names \"The tax\", no heading of M.md"]);
     }
 
     #[test]
     fn a_page_of_the_book_stays_in_the_book() {
         let summary = ("docs/src/SUMMARY.md", "- [A](a.md)\n");
         check(
-            &[
-                summary,
-                ("docs/src/a.md", "[x](../../M.md)\n"),
-                ("M.md", ""),
-            ],
+            &[summary, ("docs/src/a.md", "[x](../../M.md)\n"), ("M.md", "")],
             &["docs/src/a.md:1: links to M.md, which is outside of the book"],
         );
     }

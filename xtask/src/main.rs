@@ -105,9 +105,7 @@ fn main() -> ExitCode {
         Chore::Arrows => arrows::run(),
         Chore::Licences => licences::run(),
         Chore::Deny { advisories } => deny::run(advisories),
-        Chore::Docs {
-            run: true, long, ..
-        } => workspace::looptax().and_then(|it| commands::run(&it, long)),
+        Chore::Docs { run: true, long, .. } => workspace::looptax().and_then(|it| commands::run(&it, long)),
         Chore::Docs { .. } => workspace::looptax().and_then(|it| docs::run(&it)),
         Chore::Web { check } => web::run(check),
         Chore::Release { dry_run, tools } => release::run(dry_run, tools),

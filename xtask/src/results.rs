@@ -91,16 +91,12 @@ pub(crate) fn pages(root: &Path) -> Result<Vec<(PathBuf, Vec<u8>)>> {
     let clients: Clients = read(root, "crates/advise/data/clients.toml")?;
     Ok(vec![
         ("src/results/drivers.md".into(), drivers(&proofs).into()),
-        (
-            "src/results/traces.md".into(),
-            waits(&traces, &clients.client).into(),
-        ),
+        ("src/results/traces.md".into(), waits(&traces, &clients.client).into()),
     ])
 }
 
 fn read<T: DeserializeOwned>(root: &Path, path: &str) -> Result<T> {
-    let text =
-        fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
+    let text = fs::read_to_string(root.join(path)).with_context(|| format!("cannot read {path}"))?;
     toml::from_str(&text).with_context(|| format!("{path} is broken"))
 }
 
@@ -109,8 +105,7 @@ fn drivers(proofs: &BTreeMap<String, BTreeMap<String, Proof>>) -> String {
     for (kind, dialects) in proofs {
         for (name, proof) in dialects {
             let servers = proof.servers.join(", ");
-            let cells =
-                [&proof.driver, &proof.language, &servers].map(|cell| cell.replace('|', "\\|"));
+            let cells = [&proof.driver, &proof.language, &servers].map(|cell| cell.replace('|', "\\|"));
             let _ = writeln!(
                 text,
                 "| {kind} {name} | {} | {} | {} | {} | {} |",
@@ -149,15 +144,9 @@ fn waits(traces: &BTreeMap<String, Trace>, clients: &[Client]) -> String {
     for (differs, name) in notes {
         let _ = writeln!(text, "- {name} {differs}.");
     }
-    text.push_str(
-        "\nThese were traced:\n\n| client | versions | server | date |\n|---|---|---|---|\n",
-    );
+    text.push_str("\nThese were traced:\n\n| client | versions | server | date |\n|---|---|---|---|\n");
     for (name, trace) in traces {
-        let _ = writeln!(
-            text,
-            "| {name} | {} | {} | {} |",
-            trace.versions, trace.server, trace.date
-        );
+        let _ = writeln!(text, "| {name} | {} | {} | {} |", trace.versions, trace.server, trace.date);
     }
     text
 }
@@ -167,10 +156,7 @@ fn sequence(calls: &Calls) -> String {
         .sequence
         .iter()
         .filter(|call| !call.starts_with("futex"))
-        .map(|call| {
-            call.replace(" nothing", " (nothing)")
-                .replace(" EAGAIN", " (nothing)")
-        });
+        .map(|call| call.replace(" nothing", " (nothing)").replace(" EAGAIN", " (nothing)"));
     shown.collect::<Vec<_>>().join(", ")
 }
 

@@ -59,11 +59,8 @@ type Item = (usize, String);
 /// Prints the table and the largest.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;
-    let listed = Command::new("git")
-        .current_dir(&root)
-        .args(["ls-files", "-z"])
-        .output()
-        .context("cannot start git")?;
+    let listed =
+        Command::new("git").current_dir(&root).args(["ls-files", "-z"]).output().context("cannot start git")?;
     if !listed.status.success() {
         bail!("git ls-files failed: {}", listed.status);
     }
@@ -121,11 +118,7 @@ fn has_extension(path: &str, wanted: &str) -> bool {
 fn rust_lines(path: &str, text: &str) -> Lines {
     let mut lines = Lines::default();
     let is_test_file = path.contains("/tests/") || path.ends_with("/tests.rs");
-    let tests = if is_test_file {
-        Vec::new()
-    } else {
-        test_items(text)
-    };
+    let tests = if is_test_file { Vec::new() } else { test_items(text) };
     for (idx, line) in text.lines().enumerate() {
         let line = line.trim_start();
         if is_test_file || tests.iter().any(|it| it.contains(&(idx + 1))) {
@@ -175,11 +168,7 @@ fn is_of_tests(attributes: &[syn::Attribute]) -> bool {
 
 fn items(path: &str, text: &str, functions: &mut Vec<Item>, types: &mut Vec<Item>) {
     if let Ok(file) = syn::parse_file(text) {
-        let mut finder = Finder {
-            path,
-            functions,
-            types,
-        };
+        let mut finder = Finder { path, functions, types };
         finder.visit_file(&file);
     }
 }
@@ -219,16 +208,7 @@ impl<'ast> Visit<'ast> for Finder<'_> {
 }
 
 fn print_rooms(rooms: &BTreeMap<String, Lines>) {
-    let heads = [
-        "code",
-        "tests",
-        "comments",
-        "blank",
-        "prose",
-        "data",
-        "generated",
-        "all",
-    ];
+    let heads = ["code", "tests", "comments", "blank", "prose", "data", "generated", "all"];
     println!("{}", row("room", &heads));
     let mut all = Lines::default();
     let mut shipped = Lines::default();
@@ -244,16 +224,7 @@ fn print_rooms(rooms: &BTreeMap<String, Lines>) {
 }
 
 fn print_row(name: &str, it: &Lines) {
-    let numbers = [
-        it.code,
-        it.tests,
-        it.comments,
-        it.blank,
-        it.prose,
-        it.data,
-        it.generated,
-        it.total(),
-    ];
+    let numbers = [it.code, it.tests, it.comments, it.blank, it.prose, it.data, it.generated, it.total()];
     println!("{}", row(name, &numbers));
 }
 
@@ -277,13 +248,7 @@ mod tests {
     #[test]
     fn lines_are_told_apart() {
         let text = "//! Words.\n\nfn a() {}\n\n#[cfg(test)]\nmod tests {\n    // of tests\n}\n";
-        let expected = Lines {
-            code: 1,
-            tests: 4,
-            comments: 1,
-            blank: 2,
-            ..Lines::default()
-        };
+        let expected = Lines { code: 1, tests: 4, comments: 1, blank: 2, ..Lines::default() };
         assert_eq!(lines("crates/x/src/a.rs", text), expected);
         assert_eq!(lines("crates/x/tests/it/a.rs", text).tests, 8);
         assert_eq!(lines("docs/man/looptax.1", "a\nb\n").generated, 2);

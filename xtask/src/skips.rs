@@ -75,12 +75,10 @@ pub(crate) fn judge() -> Result<()> {
 
 impl Known {
     fn may_skip(&self, why: &str) -> bool {
-        self.skip
-            .iter()
-            .any(|it| match it.reason.strip_suffix('*') {
-                Some(start) => why.starts_with(start),
-                None => why == it.reason,
-            })
+        self.skip.iter().any(|it| match it.reason.strip_suffix('*') {
+            Some(start) => why.starts_with(start),
+            None => why == it.reason,
+        })
     }
 }
 
@@ -121,10 +119,7 @@ mod tests {
         for (why, may_skip) in [
             ("mysql is not installed", true),
             ("valkey is not installed", true),
-            (
-                "WordPress is not installed; looked for /usr/share/wordpress",
-                true,
-            ),
+            ("WordPress is not installed; looked for /usr/share/wordpress", true),
             ("needs root", true),
             ("mariadb is not installed", false),
             ("postgres is not installed", false),

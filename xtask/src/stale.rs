@@ -12,13 +12,7 @@ use sha2::{Digest, Sha256};
 const HASHES: &str = "crates/report/assets/HASHES";
 const ASSETS: [&str; 3] = ["LICENSES.txt", "page.css", "page.js"];
 /// What the assets are made of, below web/.
-const SOURCES: [&str; 5] = [
-    "build.mjs",
-    "package-lock.json",
-    "package.json",
-    "src",
-    "tsconfig.json",
-];
+const SOURCES: [&str; 5] = ["build.mjs", "package-lock.json", "package.json", "src", "tsconfig.json"];
 
 /// Writes the hashes of what was built just now.
 pub(crate) fn write(root: &Path) -> Result<()> {
@@ -115,14 +109,8 @@ mod tests {
         for file in ["web/src/main.ts", "crates/report/assets/page.js"] {
             check_after(|root| fs::write(root.join(file), "another").unwrap(), false);
         }
-        check_after(
-            |root| fs::write(root.join("web/src/new.ts"), "").unwrap(),
-            false,
-        );
-        check_after(
-            |root| fs::remove_file(root.join("web/src/main.ts")).unwrap(),
-            false,
-        );
+        check_after(|root| fs::write(root.join("web/src/new.ts"), "").unwrap(), false);
+        check_after(|root| fs::remove_file(root.join("web/src/main.ts")).unwrap(), false);
         check_after(|root| fs::write(root.join("web/README"), "").unwrap(), true);
     }
 }

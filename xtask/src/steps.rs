@@ -39,23 +39,10 @@ pub(crate) fn run(steps: &[Step]) -> Result<()> {
     for step in steps {
         println!("== {}", step.name);
         let start = Instant::now();
-        step.run().with_context(|| {
-            format!(
-                "step {} failed (repeat it with: {})",
-                step.name, step.repeat
-            )
-        })?;
-        println!(
-            "== {}: fine, {:.1} s",
-            step.name,
-            start.elapsed().as_secs_f64()
-        );
+        step.run().with_context(|| format!("step {} failed (repeat it with: {})", step.name, step.repeat))?;
+        println!("== {}: fine, {:.1} s", step.name, start.elapsed().as_secs_f64());
     }
-    println!(
-        "== all {} steps are fine, {:.0} s",
-        steps.len(),
-        begin.elapsed().as_secs_f64()
-    );
+    println!("== all {} steps are fine, {:.0} s", steps.len(), begin.elapsed().as_secs_f64());
     Ok(())
 }
 
@@ -63,21 +50,9 @@ pub(crate) fn run(steps: &[Step]) -> Result<()> {
 mod tests {
     use super::*;
 
-    const FINE: Step = Step {
-        name: "one",
-        repeat: "cargo one",
-        work: Work::Own(|| Ok(())),
-    };
-    const BROKEN: Step = Step {
-        name: "two",
-        repeat: "cargo two",
-        work: Work::Own(|| anyhow::bail!("no luck")),
-    };
-    const NEVER: Step = Step {
-        name: "three",
-        repeat: "",
-        work: Work::Own(|| panic!("must not run")),
-    };
+    const FINE: Step = Step { name: "one", repeat: "cargo one", work: Work::Own(|| Ok(())) };
+    const BROKEN: Step = Step { name: "two", repeat: "cargo two", work: Work::Own(|| anyhow::bail!("no luck")) };
+    const NEVER: Step = Step { name: "three", repeat: "", work: Work::Own(|| panic!("must not run")) };
 
     #[test]
     fn stops_at_the_first_failure_and_says_how_to_repeat_it() {

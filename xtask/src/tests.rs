@@ -102,32 +102,19 @@ fn folder_in_memory() -> Option<TempDir> {
     let is_in_memory = file_system.f_type as u64 == TMPFS_MAGIC;
     let n_free_bytes = file_system.f_bavail * file_system.f_bsize as u64;
     let available = fs::read_to_string("/proc/meminfo").ok()?;
-    let available = available
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let available = available.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let available: u64 = available.split_whitespace().next()?.parse().ok()?;
     let has_room = n_free_bytes.min(available << 10) >= LEAST_ROOM;
     let mut builder = tempfile::Builder::new();
     // Servers run under their own accounts.
-    let open = builder
-        .prefix("lt-")
-        .permissions(fs::Permissions::from_mode(0o755));
-    (is_in_memory && has_room)
-        .then(|| open.tempdir_in(root).ok())
-        .flatten()
+    let open = builder.prefix("lt-").permissions(fs::Permissions::from_mode(0o755));
+    (is_in_memory && has_room).then(|| open.tempdir_in(root).ok()).flatten()
 }
 
 fn build() -> Result<Vec<Program>> {
     // The programs too, and the examples that tests start: `cargo test --no-run` leaves out one that no integration test
     // names, as `lab`.
-    let args = [
-        "build",
-        "--workspace",
-        "--locked",
-        "--bins",
-        "--tests",
-        "--examples",
-    ];
+    let args = ["build", "--workspace", "--locked", "--bins", "--tests", "--examples"];
     let mut command = cargo(&args)?;
     command.arg("--message-format=json-render-diagnostics");
     let mut child = command.stdout(Stdio::piped()).spawn()?;

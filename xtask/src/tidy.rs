@@ -17,11 +17,7 @@ const MAX_PROSE_CHARS: usize = 400;
 /// Not ours, or not text.
 const SKIPPED: [&str; 3] = [".git", "target", "node_modules"];
 /// Folders that exist on one machine only, spelt apart so that this file does not find itself.
-const MACHINE_FOLDERS: [&str; 3] = [
-    concat!("/", "work/"),
-    concat!("/", "root/"),
-    concat!("/", "home/"),
-];
+const MACHINE_FOLDERS: [&str; 3] = [concat!("/", "work/"), concat!("/", "root/"), concat!("/", "home/")];
 /// Names of files and modules that say nothing about what is inside.
 const EMPTY_NAMES: [&str; 6] = ["util", "utils", "misc", "helper", "helpers", "common"];
 
@@ -99,21 +95,15 @@ fn findings(path: &str, text: &str) -> Vec<String> {
 fn rust_file(path: &str, text: &str) -> Vec<String> {
     let mut found = Vec::new();
     if !text.starts_with("//!") {
-        found.push(format!(
-            "{path}:1: does not open with `//!`: what it holds and who calls it"
-        ));
+        found.push(format!("{path}:1: does not open with `//!`: what it holds and who calls it"));
     }
     let n_lines = text.lines().count();
     if n_lines > MAX_FILE_LINES {
-        found.push(format!(
-            "{path}: has {n_lines} lines, more than {MAX_FILE_LINES}"
-        ));
+        found.push(format!("{path}: has {n_lines} lines, more than {MAX_FILE_LINES}"));
     }
     let parts = path.trim_end_matches(".rs").split('/');
     for part in parts.filter(|part| EMPTY_NAMES.contains(part)) {
-        found.push(format!(
-            "{path}: the name `{part}` says nothing about the content"
-        ));
+        found.push(format!("{path}: the name `{part}` says nothing about the content"));
     }
     found
 }
@@ -132,10 +122,7 @@ mod tests {
         let found = findings(path, text);
         assert_eq!(found.len(), expected.len(), "{found:#?}");
         for (finding, words) in found.iter().zip(expected) {
-            assert!(
-                finding.contains(words),
-                "`{finding}` does not contain `{words}`"
-            );
+            assert!(finding.contains(words), "`{finding}` does not contain `{words}`");
         }
     }
 
@@ -152,21 +139,9 @@ mod tests {
             (RUST, "fn f() {}", &["does not open with `//!`"] as &[_]),
             (RUST, "//! A room.\nfn f() {}", &[]),
             (RUST, &long_file, &["601 lines"]),
-            (
-                RUST,
-                "//! A room.\n    #[ignore = \"slow\"]",
-                &["lib.rs:2: an ignored test"],
-            ),
-            (
-                "crates/wire/src/util.rs",
-                "//! A room.",
-                &["the name `util`"],
-            ),
-            (
-                "crates/wire/src/common/mod.rs",
-                "//! A room.",
-                &["the name `common`"],
-            ),
+            (RUST, "//! A room.\n    #[ignore = \"slow\"]", &["lib.rs:2: an ignored test"]),
+            ("crates/wire/src/util.rs", "//! A room.", &["the name `util`"]),
+            ("crates/wire/src/common/mod.rs", "//! A room.", &["the name `common`"]),
             ("README.md", "fn f() {}", &[]),
             ("README.md", &long_line, &["README.md:1: 401 characters"]),
             ("README.md", &quoted, &[]),

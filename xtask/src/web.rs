@@ -18,10 +18,7 @@ pub(crate) fn run(is_check: bool) -> Result<()> {
     }
     for (program, args) in [
         // The packages as the lock file says, without their scripts.
-        (
-            "npm",
-            "ci --ignore-scripts --no-audit --no-fund --loglevel error",
-        ),
+        ("npm", "ci --ignore-scripts --no-audit --no-fund --loglevel error"),
         ("npm", "run --silent format"),
         ("npm", "run --silent types"),
         ("node", "build.mjs"),

@@ -63,9 +63,7 @@ pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
 
 /// Runs a command with its output shown; a failure names the command.
 pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {command:?}"))?;
+    let status = command.status().with_context(|| format!("cannot start {command:?}"))?;
     if !status.success() {
         bail!("{command:?} failed: {status}");
     }
@@ -77,10 +75,6 @@ pub(crate) fn fail_on(findings: &[String]) -> Result<()> {
     if findings.is_empty() {
         return Ok(());
     }
-    let noun = if findings.len() == 1 {
-        "finding"
-    } else {
-        "findings"
-    };
+    let noun = if findings.len() == 1 { "finding" } else { "findings" };
     bail!("{} {noun}:\n  {}", findings.len(), findings.join("\n  "));
 }

@@ -70,10 +70,7 @@ mod tests {
     #[track_caller]
     fn check(cannot: &str, user: &str, expected: bool) {
         let cannot: Cannot = toml::from_str(&format!("why = \"\"\n{cannot}")).unwrap();
-        let fields = Fields {
-            user: (!user.is_empty()).then(|| user.to_owned()),
-            ..Fields::default()
-        };
+        let fields = Fields { user: (!user.is_empty()).then(|| user.to_owned()), ..Fields::default() };
         assert_eq!(cannot.applies(&fields), expected, "{user}");
     }
 

@@ -57,9 +57,7 @@ impl Dialect {
     /// When the table has a mistake, which a test finds.
     pub fn text(&self, fields: &Fields) -> String {
         let text = filled(&self.text, fields);
-        text.expect("a test fills in every template")
-            .trim_matches('\n')
-            .to_owned()
+        text.expect("a test fills in every template").trim_matches('\n').to_owned()
     }
 
     /// Why the text would be wrong with these fields; nothing where it is right. The password has to be
@@ -123,16 +121,13 @@ fn usual(word: &str) -> &str {
         ("psycopg3", "psycopg"),
         ("jdbc", "Java"),
     ];
-    let other = OTHERS
-        .iter()
-        .find(|(other, _)| other.eq_ignore_ascii_case(word));
+    let other = OTHERS.iter().find(|(other, _)| other.eq_ignore_ascii_case(word));
     other.map_or(word, |(_, usual)| usual)
 }
 
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
-    bare.parse::<std::net::IpAddr>()
-        .is_ok_and(|ip| ip.is_loopback())
+    bare.parse::<std::net::IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]
@@ -145,11 +140,7 @@ mod tests {
         for dialect in dialects() {
             for fields in [&proof::sample(), &nothing] {
                 let text = dialect.text(fields);
-                assert!(
-                    !text.contains(['«', '»', '‹', '›']),
-                    "{}: {text}",
-                    dialect.name
-                );
+                assert!(!text.contains(['«', '»', '‹', '›']), "{}: {text}", dialect.name);
             }
         }
     }
@@ -178,30 +169,18 @@ mod tests {
     #[test]
     fn every_dialect_says_where_it_goes_and_why_and_has_a_name_of_its_own() {
         for (idx, dialect) in dialects().iter().enumerate() {
-            assert!(
-                !dialect.place.is_empty() && !dialect.why.is_empty(),
-                "{}",
-                dialect.name
-            );
+            assert!(!dialect.place.is_empty() && !dialect.why.is_empty(), "{}", dialect.name);
             let is_twin = |it: &Dialect| (&it.name, it.kind) == (&dialect.name, dialect.kind);
-            assert!(
-                !dialects()[..idx].iter().any(is_twin),
-                "{} twice",
-                dialect.name
-            );
+            assert!(!dialects()[..idx].iter().any(is_twin), "{} twice", dialect.name);
         }
     }
 
     #[test]
     fn a_dialect_is_known_by_what_people_call_it() {
         let named = |word: &str| dialects().iter().filter(|it| it.is_called(word)).count();
-        for (word, same) in [
-            ("nodejs", "Node"),
-            ("golang", "go"),
-            ("C#", ".NET"),
-            ("psql", "libpq"),
-            ("psycopg2", "psycopg"),
-        ] {
+        for (word, same) in
+            [("nodejs", "Node"), ("golang", "go"), ("C#", ".NET"), ("psql", "libpq"), ("psycopg2", "psycopg")]
+        {
             assert!(named(word) > 0, "{word}");
             assert_eq!(named(word), named(same), "{word}");
         }
@@ -211,9 +190,7 @@ mod tests {
     #[track_caller]
     fn check(url: &str, name: &str, expected: Takes) {
         let address = Address::parse(url).unwrap();
-        let dialect = dialects()
-            .iter()
-            .find(|it| it.name == name && it.kind == address.protocol.kind());
+        let dialect = dialects().iter().find(|it| it.name == name && it.kind == address.protocol.kind());
         assert_eq!(dialect.unwrap().takes(&address), expected, "{name} {url}");
     }
 

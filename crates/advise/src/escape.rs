@@ -5,22 +5,12 @@
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// What a URL takes as it is, wherever it stands.
-const URL: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 /// What a path in a URL escapes: slashes stay.
 const PATH: &AsciiSet = &URL.remove(b'/');
 /// What a query escapes that is percent-encoded already, and may stand between quotes: what divides its parts stays.
-const QUERY: &AsciiSet = &PATH
-    .remove(b'%')
-    .remove(b'&')
-    .remove(b'=')
-    .remove(b'+')
-    .remove(b':')
-    .remove(b',')
-    .remove(b';');
+const QUERY: &AsciiSet =
+    &PATH.remove(b'%').remove(b'&').remove(b'=').remove(b'+').remove(b':').remove(b',').remove(b';');
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Escape {
@@ -131,9 +121,7 @@ fn option_file_control(c: char) -> String {
 }
 
 fn ado_net(value: &str) -> String {
-    let is_plain = !value.is_empty()
-        && !value.contains([';', '"', '\'', '=', '{', '}'])
-        && value.trim() == value;
+    let is_plain = !value.is_empty() && !value.contains([';', '"', '\'', '=', '{', '}']) && value.trim() == value;
     if is_plain {
         return value.to_owned();
     }
@@ -160,10 +148,7 @@ mod tests {
         check("php", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("py", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("pybytes", "'a\\'b\"c\\\\d$e;f @/:%?#ü'.encode()");
-        check(
-            "pylatin",
-            "'a\\'b\"c\\\\d$e;f @/:%?#ü'.encode().decode('latin-1')",
-        );
+        check("pylatin", "'a\\'b\"c\\\\d$e;f @/:%?#ü'.encode().decode('latin-1')");
         check("phpd", "a'b\\\"c\\\\d\\$e;f @/:%?#ü");
         check("conninfo", "a\\'b\"c\\\\d$e;f @/:%?#ü");
         check("sh", "a'\\''b\"c\\d$e;f @/:%?#ü");

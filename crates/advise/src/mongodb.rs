@@ -38,9 +38,8 @@ impl MongodbOptions {
                 "replicaSet is left out for {DIRECT}: a set sends its clients back to hosts and ports; this server takes writes only while it is the set's primary"
             ));
         } else if is_one_of_several {
-            traps.push(format!(
-                "the first server alone is behind this socket, so the others are left out for {DIRECT}"
-            ));
+            traps
+                .push(format!("the first server alone is behind this socket, so the others are left out for {DIRECT}"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(
@@ -48,19 +47,11 @@ impl MongodbOptions {
                 of_tls.join(", ")
             ));
         }
-        if Query::new(query)
-            .pairs()
-            .any(|pair| is_by_certificate(&pair))
-        {
-            traps.push(
-                "MONGODB-X509 logs in with the certificate of TLS, which a socket without it has not"
-                    .to_owned(),
-            );
+        if Query::new(query).pairs().any(|pair| is_by_certificate(&pair)) {
+            traps
+                .push("MONGODB-X509 logs in with the certificate of TLS, which a socket without it has not".to_owned());
         }
-        Self {
-            kept: (!kept.is_empty()).then(|| kept.join("&")),
-            traps,
-        }
+        Self { kept: (!kept.is_empty()).then(|| kept.join("&")), traps }
     }
 }
 
@@ -109,24 +100,9 @@ mod tests {
         let set = ["replicaSet is left out"];
         check("authSource=admin&replicaSet=rs0", true, direct, &set);
         check("replicaset=rs0&authSource=admin", true, direct, &set);
-        check(
-            "directConnection=false&replicaSet=rs0&w=1",
-            true,
-            "w=1&directConnection=true",
-            &set,
-        );
-        check(
-            "directConnection=true&replicaSet=rs0&w=1",
-            true,
-            "directConnection=true&w=1",
-            &set,
-        );
-        check(
-            "authSource=admin",
-            true,
-            direct,
-            &["the first server alone"],
-        );
+        check("directConnection=false&replicaSet=rs0&w=1", true, "w=1&directConnection=true", &set);
+        check("directConnection=true&replicaSet=rs0&w=1", true, "directConnection=true&w=1", &set);
+        check("authSource=admin", true, direct, &["the first server alone"]);
         check("", true, DIRECT, &["the first server alone"]);
     }
 

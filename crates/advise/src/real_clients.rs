@@ -69,14 +69,10 @@ mod tests {
 
     #[test]
     fn a_word_means_one_client_for_each_kind_of_server() {
-        let words = real_clients()
-            .iter()
-            .flat_map(|client| client.like.iter().chain(std::iter::once(&client.name)));
+        let words = real_clients().iter().flat_map(|client| client.like.iter().chain(std::iter::once(&client.name)));
         for word in words {
             for kind in ["mariadb", "mysql", "postgres", "redis", "valkey"] {
-                let meant = real_clients()
-                    .iter()
-                    .filter(|client| client.is_called(word) && client.talks_to(kind));
+                let meant = real_clients().iter().filter(|client| client.is_called(word) && client.talks_to(kind));
                 assert!(meant.count() <= 1, "{word} for {kind}");
             }
         }

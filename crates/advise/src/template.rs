@@ -125,11 +125,7 @@ mod tests {
     use super::*;
 
     fn fields() -> Fields {
-        Fields {
-            password: Some("it's".to_owned()),
-            socket: "/run/a b.sock".to_owned(),
-            ..Fields::default()
-        }
+        Fields { password: Some("it's".to_owned()), socket: "/run/a b.sock".to_owned(), ..Fields::default() }
     }
 
     #[track_caller]

@@ -37,12 +37,7 @@ pub fn weigh(cpu_us_per_request: &Figure, requests_per_s: f64) -> Option<Weighed
     let cost = cpu_us_per_request.known()?;
     // A microsecond in each second is a ten-thousandth of a percent.
     let share = |us: f64| us * requests_per_s / 1e4;
-    let core_pct = Estimate {
-        value: share(cost.value),
-        lo: cost.lo.map(share),
-        hi: cost.hi.map(share),
-        n: cost.n,
-    };
+    let core_pct = Estimate { value: share(cost.value), lo: cost.lo.map(share), hi: cost.hi.map(share), n: cost.n };
     let worth = match (core_pct.lo, core_pct.hi) {
         (_, Some(hi)) if hi < NOTHING_PCT => Worth::NotWorthIt,
         (Some(lo), _) if lo > MUCH_PCT => Worth::Much,
@@ -58,10 +53,7 @@ mod tests {
     #[track_caller]
     fn check(requests_per_s: f64, core_pct: f64, worth: Worth) {
         let weighed = weigh(&Figure::new(4.0, 3.0, 5.0, 12), requests_per_s).unwrap();
-        assert!(
-            (weighed.core_pct.value - core_pct).abs() < 1e-9,
-            "{weighed:?}"
-        );
+        assert!((weighed.core_pct.value - core_pct).abs() < 1e-9, "{weighed:?}");
         assert_eq!(weighed.worth, worth, "{weighed:?}");
     }
 

@@ -72,17 +72,8 @@ mod tests {
     use super::*;
 
     fn schedule(arrivals: Arrivals, rate_per_s: f64, side: Side, thread: usize) -> Schedule {
-        let slice = SliceOf {
-            epoch: 1,
-            contrast: 0,
-            side,
-            rank: 2,
-        };
-        let open = OpenLoop {
-            rate_per_s,
-            arrivals,
-            may_spin: false,
-        };
+        let slice = SliceOf { epoch: 1, contrast: 0, side, rank: 2 };
+        let open = OpenLoop { rate_per_s, arrivals, may_spin: false };
         Schedule::new(open, 7, slice, [thread, 2], 5_000)
     }
 

@@ -47,7 +47,6 @@ pub(crate) struct WarmedUp {
     pub(crate) shape: [Shape; 2],
     /// What an epoch takes beside its slices: connecting, priming, answers that are waited for.
     pub(crate) beside: Duration,
-    /// Contrasts, whose epochs are interleaved.
     pub(crate) n_contrasts: usize,
     /// Epochs of each at most.
     pub(crate) n_epochs: usize,
@@ -75,9 +74,7 @@ impl Budget {
 /// Example: 40 epochs of 0.5 s were promised as 20 s. If an epoch takes 3 s, 6 of them fit.
 pub(crate) fn replan(seen: WarmedUp, budget: Option<Budget>) -> Option<Replanned> {
     let [planned_shape, shape] = seen.shape;
-    let of_all = |epoch: Duration, n_epochs: usize| {
-        epoch.mul_f64((n_epochs * seen.n_contrasts.max(1)) as f64)
-    };
+    let of_all = |epoch: Duration, n_epochs: usize| epoch.mul_f64((n_epochs * seen.n_contrasts.max(1)) as f64);
     let planned = budget.map_or(of_all(planned_shape.epoch(), seen.n_epochs), |it| it.time);
     let epoch = shape.epoch() + seen.beside;
     let all_take = of_all(epoch, seen.n_epochs);
@@ -101,10 +98,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
     /// What `--quick` promises: 40 epochs of eight slices.
-    const QUICK: Budget = Budget {
-        time: Duration::from_millis(19_600),
-        wanted_epochs: 10,
-    };
+    const QUICK: Budget = Budget { time: Duration::from_millis(19_600), wanted_epochs: 10 };
 
     /// The plan of `--quick` after a warm-up with these answers: epochs, slice in ms, seconds in all.
     #[track_caller]
@@ -113,20 +107,9 @@ mod tests {
         // One connection, whose answers all take as long.
         let grown = planned.adapted(1.0 / answer.as_secs_f64(), answer, MS);
         let shape = budget.map_or(grown, |it| it.shortened(grown, 1, answer * 10));
-        let seen = WarmedUp {
-            shape: [planned, shape],
-            beside: MS * 5,
-            n_contrasts: 1,
-            n_epochs: 40,
-        };
+        let seen = WarmedUp { shape: [planned, shape], beside: MS * 5, n_contrasts: 1, n_epochs: 40 };
         let found = replan(seen, budget);
-        let told = found.map(|it| {
-            (
-                it.n_epochs[1],
-                it.slice[1].as_millis(),
-                it.takes.as_secs_f64().round(),
-            )
-        });
+        let told = found.map(|it| (it.n_epochs[1], it.slice[1].as_millis(), it.takes.as_secs_f64().round()));
         assert_eq!(told, expected);
         if let (Some(found), Some(budget)) = (found, budget) {
             assert!(found.takes <= budget.time);

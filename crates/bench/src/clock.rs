@@ -23,9 +23,7 @@ pub(crate) fn thread_cpu_ns() -> u64 {
 pub struct Timed<T> {
     /// When it began.
     pub start_ns: u64,
-    /// How long it took.
     pub wall_ns: u64,
-    /// What it gave.
     pub value: T,
 }
 
@@ -36,11 +34,7 @@ pub struct Timed<T> {
 pub fn timed<T, E>(act: impl FnOnce() -> Result<T, E>) -> Result<Timed<T>, E> {
     let start_ns = now_ns();
     let value = act()?;
-    Ok(Timed {
-        start_ns,
-        wall_ns: now_ns() - start_ns,
-        value,
-    })
+    Ok(Timed { start_ns, wall_ns: now_ns() - start_ns, value })
 }
 
 /// Spins for `wait_ns` nanoseconds; gives how many it really were.

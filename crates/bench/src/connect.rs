@@ -19,9 +19,7 @@ pub struct Worker {
 
 /// A proved connection, logged in and prepared, ready for load.
 pub struct Wired {
-    /// The socket.
     pub fd: OwnedFd,
-    /// Requests and replies.
     pub codec: Box<dyn Codec>,
     /// What its bytes go through, where they do not travel as they are.
     pub records: Option<Box<dyn Records>>,
@@ -65,9 +63,7 @@ pub trait OneShotClient: Send {
 /// System calls that one request took for data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct OneShotCalls {
-    /// Calls that send.
     pub sends: u64,
-    /// Calls that receive.
     pub receives: u64,
 }
 
@@ -92,7 +88,6 @@ pub trait Origin: Send + Sync {
 /// A process that does part of the work of one side's connections: its CPU time counts as the client's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Helper {
-    /// Its process id.
     pub pid: u32,
     /// Whether it is put on the server's cores, with all processes that it has started: a pooler may have one for each
     /// client.
@@ -117,7 +112,6 @@ impl<E: Into<Failure>> From<E> for ConnectError {
     }
 }
 
-/// Opens connections for an epoch.
 pub trait Connector {
     /// Where the client threads of contrast `contrast_idx` are started from. Where a side has such a
     /// place, each side has client threads of its own.

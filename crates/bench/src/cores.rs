@@ -22,9 +22,7 @@ const CORES: u64 = 4;
 /// When the kernel does not tell.
 pub fn allowed_cores() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU)
-        .filter(|core| set.is_set(*core))
-        .collect())
+    Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
 }
 
 /// The cores of an experiment with `placement`.
@@ -32,10 +30,7 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
 /// # Errors
 /// [`BenchError::Machine`] when the cores cannot be read, or one is all there is and two are needed.
 pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> {
-    let cores = allowed_cores().map_err(|source| BenchError::Machine {
-        action: "read the allowed cores",
-        source,
-    })?;
+    let cores = allowed_cores().map_err(|source| BenchError::Machine { action: "read the allowed cores", source })?;
     if placement == Placement::Split && cores.len() < 2 {
         return Err(BenchError::Machine {
             action: "keep the two ends of a connection on different cores",
@@ -50,7 +45,6 @@ pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> 
 pub(crate) struct CoreMap {
     /// By client thread (by loop for the event client).
     pub(crate) client: Vec<Option<usize>>,
-    /// By connection.
     pub(crate) server: Vec<Option<usize>>,
 }
 
@@ -64,18 +58,12 @@ impl CoreMap {
         n_clients: usize,
         core_seed: u64,
     ) -> Self {
-        let order: Vec<usize> = shuffled(generator(core_seed, &[CORES]), cores.len())
-            .into_iter()
-            .map(|idx| cores[idx])
-            .collect();
+        let order: Vec<usize> =
+            shuffled(generator(core_seed, &[CORES]), cores.len()).into_iter().map(|idx| cores[idx]).collect();
         let at = |idx: usize| order[idx % order.len()];
         let single = threads.are_one();
         let server_core = |connection: usize| {
-            if single {
-                at(0)
-            } else {
-                at(connection % n_clients)
-            }
+            if single { at(0) } else { at(connection % n_clients) }
         };
         let client_core = |client: usize| match placement {
             Placement::Same | Placement::ClientPinned if single => at(0),
@@ -87,12 +75,8 @@ impl CoreMap {
         let pins_client = placement != Placement::Free;
         let pins_server = matches!(placement, Placement::Same | Placement::Split);
         Self {
-            client: (0..n_clients)
-                .map(|client| pins_client.then(|| client_core(client)))
-                .collect(),
-            server: (0..n_connections)
-                .map(|connection| pins_server.then(|| server_core(connection)))
-                .collect(),
+            client: (0..n_clients).map(|client| pins_client.then(|| client_core(client))).collect(),
+            server: (0..n_connections).map(|connection| pins_server.then(|| server_core(connection))).collect(),
         }
     }
 
@@ -101,10 +85,7 @@ impl CoreMap {
         let n_clients = self.client.len().max(1);
         let client_of = |connection: usize| *self.client.get(connection % n_clients)?;
         let number = |core: Option<usize>| core.map(|core| core as u32);
-        [
-            (0..self.server.len()).map(client_of).map(number).collect(),
-            self.server.iter().copied().map(number).collect(),
-        ]
+        [(0..self.server.len()).map(client_of).map(number).collect(), self.server.iter().copied().map(number).collect()]
     }
 }
 
@@ -165,13 +146,7 @@ fn set_of(core: Option<usize>, cores: &[usize]) -> CpuSet {
 mod tests {
     use super::*;
 
-    fn deal(
-        placement: Placement,
-        threads: ServerThreads,
-        n: usize,
-        clients: usize,
-        seed: u64,
-    ) -> CoreMap {
+    fn deal(placement: Placement, threads: ServerThreads, n: usize, clients: usize, seed: u64) -> CoreMap {
         CoreMap::deal(placement, threads, &[2, 5], n, clients, seed)
     }
 
@@ -181,26 +156,14 @@ mod tests {
         assert_eq!(map.client, map.server);
         assert_ne!(map.client[0], map.client[1]);
         let single = deal(Placement::Same, ServerThreads::Single, 4, 4, 9);
-        assert!(
-            single
-                .client
-                .iter()
-                .chain(&single.server)
-                .all(|core| *core == single.server[0])
-        );
+        assert!(single.client.iter().chain(&single.server).all(|core| *core == single.server[0]));
     }
 
     #[test]
     fn split_puts_them_on_different_cores() {
         for threads in [ServerThreads::PerConnection, ServerThreads::Single] {
             let map = deal(Placement::Split, threads, 4, 4, 1);
-            assert!(
-                map.client
-                    .iter()
-                    .zip(&map.server)
-                    .all(|(client, server)| client != server),
-                "{map:?}"
-            );
+            assert!(map.client.iter().zip(&map.server).all(|(client, server)| client != server), "{map:?}");
         }
     }
 
@@ -216,21 +179,14 @@ mod tests {
     fn free_pins_nothing_and_client_pinned_leaves_the_server_alone() {
         let free = deal(Placement::Free, ServerThreads::PerConnection, 2, 2, 3);
         assert!(free.client.iter().chain(&free.server).all(Option::is_none));
-        let ours = deal(
-            Placement::ClientPinned,
-            ServerThreads::PerConnection,
-            2,
-            2,
-            3,
-        );
+        let ours = deal(Placement::ClientPinned, ServerThreads::PerConnection, 2, 2, 3);
         assert!(ours.client.iter().all(Option::is_some) && ours.server.iter().all(Option::is_none));
     }
 
     #[test]
     fn cores_are_drawn_anew_for_each_epoch() {
-        let firsts: Vec<_> = (0..40)
-            .map(|seed| deal(Placement::Same, ServerThreads::Single, 1, 1, seed).server[0])
-            .collect();
+        let firsts: Vec<_> =
+            (0..40).map(|seed| deal(Placement::Same, ServerThreads::Single, 1, 1, seed).server[0]).collect();
         assert!(firsts.contains(&Some(2)) && firsts.contains(&Some(5)));
     }
 }

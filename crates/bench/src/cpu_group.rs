@@ -38,10 +38,7 @@ impl CpuGroup {
         let (group, folder, is_first_version) = first.or_else(second)?;
         let mount = root.join(folder.trim_start_matches('/'));
         let ancestors = Path::new(group.trim_start_matches('/')).ancestors();
-        Some(Self {
-            levels: ancestors.map(|level| mount.join(level)).collect(),
-            is_first_version,
-        })
+        Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
     /// The nearest limit, as version 2 prints it: microseconds in a period, and the period's own,
@@ -60,9 +57,7 @@ impl CpuGroup {
         };
         let limited = self.levels.iter().find(is_limited);
         let text = read(limited.or(self.levels.first())?, "cpu.stat")?;
-        let words = text
-            .lines()
-            .find_map(|line| line.strip_prefix("nr_throttled "));
+        let words = text.lines().find_map(|line| line.strip_prefix("nr_throttled "));
         words?.trim().parse().ok()
     }
 
@@ -72,11 +67,7 @@ impl CpuGroup {
         }
         let quota_us = read(level, "cpu.cfs_quota_us")?;
         let period_us = read(level, "cpu.cfs_period_us")?;
-        let quota_us = if quota_us.starts_with('-') {
-            "max"
-        } else {
-            &quota_us
-        };
+        let quota_us = if quota_us.starts_with('-') { "max" } else { &quota_us };
         Some(format!("{quota_us} {period_us}"))
     }
 }
@@ -86,10 +77,7 @@ fn first_version(groups: &str) -> Option<&str> {
     groups.lines().find_map(|line| {
         let (_, rest) = line.split_once(':')?;
         let (controllers, group) = rest.split_once(':')?;
-        controllers
-            .split(',')
-            .any(|it| it == "cpu")
-            .then_some(group)
+        controllers.split(',').any(|it| it == "cpu").then_some(group)
     })
 }
 
@@ -140,20 +128,11 @@ cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
     fn a_limit_of_the_first_version_is_read_in_the_form_of_the_second() {
         let of = |quota: &'static str| {
             [
-                (
-                    "proc/self/cgroup",
-                    "3:cpuset:/z\n2:cpu,cpuacct:/a/b\n0::/c\n",
-                ),
+                ("proc/self/cgroup", "3:cpuset:/z\n2:cpu,cpuacct:/a/b\n0::/c\n"),
                 ("proc/self/mounts", HYBRID),
                 ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_quota_us", quota),
-                (
-                    "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us",
-                    "100000\n",
-                ),
-                (
-                    "sys/fs/cgroup/cpu,cpuacct/a/b/cpu.stat",
-                    "nr_periods 9\nnr_throttled 7\nthrottled_time 12\n",
-                ),
+                ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.cfs_period_us", "100000\n"),
+                ("sys/fs/cgroup/cpu,cpuacct/a/b/cpu.stat", "nr_periods 9\nnr_throttled 7\nthrottled_time 12\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_quota_us", "20000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/cpu.cfs_period_us", "50000\n"),
                 ("sys/fs/cgroup/cpu,cpuacct/a/cpu.stat", "nr_throttled 3\n"),
@@ -169,10 +148,7 @@ cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
     fn a_container_sees_its_own_group_as_the_mount() {
         let files = [
             ("proc/self/cgroup", "1:cpu:/docker/abc\n"),
-            (
-                "proc/self/mounts",
-                "cgroup /sys/fs/cgroup/cpu cgroup ro,cpu 0 0\n",
-            ),
+            ("proc/self/mounts", "cgroup /sys/fs/cgroup/cpu cgroup ro,cpu 0 0\n"),
             ("sys/fs/cgroup/cpu/cpu.cfs_quota_us", "50000\n"),
             ("sys/fs/cgroup/cpu/cpu.cfs_period_us", "100000\n"),
             ("sys/fs/cgroup/cpu/cpu.stat", "nr_throttled 2\n"),
@@ -185,10 +161,7 @@ cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0
         let files = [
             ("proc/self/cgroup", "0::/a/b\n"),
             ("sys/fs/cgroup/a/b/cpu.max", "max 100000\n"),
-            (
-                "sys/fs/cgroup/a/b/cpu.stat",
-                "usage_usec 1\nnr_throttled 0\n",
-            ),
+            ("sys/fs/cgroup/a/b/cpu.stat", "usage_usec 1\nnr_throttled 0\n"),
             ("sys/fs/cgroup/a/cpu.max", "50000 100000\n"),
             ("sys/fs/cgroup/a/cpu.stat", "usage_usec 1\nnr_throttled 4\n"),
         ];

@@ -47,7 +47,6 @@ impl fmt::Display for RunName {
     }
 }
 
-/// One request failed.
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// A system call on the connection failed.
@@ -59,7 +58,6 @@ pub enum LoadError {
     },
     #[error("the server closed the connection")]
     Closed,
-    /// No answer within the limit.
     #[error("no answer within {limit:?}")]
     Timeout { limit: Duration },
     /// A connection that was to be opened, used and closed.
@@ -100,7 +98,6 @@ pub enum CommandError {
         /// The end of what it wrote to stderr.
         said: String,
     },
-    /// A signal ended it.
     #[error("it was ended by signal {signal}{}", words_after(.said))]
     Signal {
         signal: i32,
@@ -162,9 +159,7 @@ pub enum BenchError {
         source: CommandError,
     },
     /// Answers take so long that no epoch fits into the time that was promised.
-    #[error(
-        "answers take so long that one epoch needs {epoch:.0?}, and the plan has {planned:.0?} for all of them"
-    )]
+    #[error("answers take so long that one epoch needs {epoch:.0?}, and the plan has {planned:.0?} for all of them")]
     TooSlow {
         /// What an epoch of each contrast takes.
         epoch: Duration,
@@ -172,10 +167,7 @@ pub enum BenchError {
     },
     /// A client thread could not be started or pinned.
     #[error("cannot {action}")]
-    Machine {
-        action: &'static str,
-        source: io::Error,
-    },
+    Machine { action: &'static str, source: io::Error },
 }
 
 impl Explain for BenchError {
@@ -183,19 +175,17 @@ impl Explain for BenchError {
         match self {
             Self::Connect { source, .. }
             | Self::Slice(source)
-            | Self::Request {
-                source: LoadError::OneShot { source },
-                ..
-            } if source.hint().is_some() => source.hint().map(str::to_owned),
-            Self::Connect { .. } | Self::Slice(_) => None,
-            Self::Request { .. } => Some(
-                "nothing is concluded from a run with a failed request; the server's log may say why"
-                    .to_owned(),
-            ),
-            Self::Command { source, .. } => Some(source.hint().to_owned()),
-            Self::TooSlow { .. } => {
-                Some("--fixed 6 measures so many epochs, however long they take".to_owned())
+            | Self::Request { source: LoadError::OneShot { source }, .. }
+                if source.hint().is_some() =>
+            {
+                source.hint().map(str::to_owned)
             }
+            Self::Connect { .. } | Self::Slice(_) => None,
+            Self::Request { .. } => {
+                Some("nothing is concluded from a run with a failed request; the server's log may say why".to_owned())
+            }
+            Self::Command { source, .. } => Some(source.hint().to_owned()),
+            Self::TooSlow { .. } => Some("--fixed 6 measures so many epochs, however long they take".to_owned()),
             // Threads are what cannot be started, and nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("--placement free needs no pinning".to_owned()),
@@ -229,9 +219,7 @@ impl CommandError {
         match self {
             Self::Start { .. } => "is it installed, and on PATH or named with its folder?",
             Self::Timeout { .. } => "--exec-timeout allows more; or let each run do less",
-            Self::Stopped { .. } => {
-                "it cannot ask: give it passwords by its environment or its configuration file"
-            }
+            Self::Stopped { .. } => "it cannot ask: give it passwords by its environment or its configuration file",
             Self::WrongTransport { .. } => {
                 "its configuration files or its own flags may overrule the transport; nothing is concluded from this run"
             }

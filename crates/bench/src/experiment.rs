@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use looptax_model::stats::{
-    Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, StopCause, Verdict,
-    hodges_lehmann, mean, median, primary, rate_per_s,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, InterimAnalysis, StopCause, Verdict, hodges_lehmann, mean,
+    median, primary, rate_per_s,
 };
 
 use crate::clock::now_ns;
@@ -28,16 +28,13 @@ const LEAST_EPOCHS: usize = 6;
 /// A time that would hold more epochs than this ends earlier.
 const MOST_EPOCHS: usize = 10_000;
 
-/// What one contrast gave.
 #[derive(Debug)]
 pub struct ContrastRun {
-    /// All counted epochs.
     pub epochs: Vec<MeasuredEpoch>,
     /// The interim analysis that ended it, and why; `None` when it was cut short.
     pub stopped: Option<(InterimAnalysis, StopCause)>,
 }
 
-/// What an experiment gave.
 #[derive(Debug)]
 pub struct Outcome {
     pub contrasts: Vec<ContrastRun>,
@@ -45,7 +42,6 @@ pub struct Outcome {
     pub shape: Shape,
     /// The interim analyses as they were after the warm-up.
     pub analyses: InterimAnalyses,
-    /// Warm-up epochs of each contrast.
     pub n_warm_up_epochs: usize,
     /// All requests, those of warm-up, priming and guards too: what the server should have counted.
     /// An epoch that was interrupted is not in it.
@@ -63,10 +59,7 @@ pub fn run_slices(
     observer: &mut dyn Observer,
     stop: &AtomicBool,
 ) -> Outcome {
-    let unmeasured = |_: &String| ContrastRun {
-        epochs: Vec::new(),
-        stopped: None,
-    };
+    let unmeasured = |_: &String| ContrastRun { epochs: Vec::new(), stopped: None };
     let mut experiment = Experiment {
         source,
         observer,
@@ -94,9 +87,7 @@ pub fn run_slices(
     }
 }
 
-/// An experiment under way.
 struct Experiment<'a> {
-    /// As the warm-up leaves it.
     course: Course,
     source: &'a mut dyn SliceSource,
     observer: &'a mut dyn Observer,
@@ -159,12 +150,7 @@ impl Experiment<'_> {
         self.stop.load(Ordering::Relaxed)
     }
 
-    fn epoch(
-        &mut self,
-        contrast_idx: usize,
-        epoch: u64,
-        counts: bool,
-    ) -> Result<Option<MeasuredEpoch>, BenchError> {
+    fn epoch(&mut self, contrast_idx: usize, epoch: u64, counts: bool) -> Result<Option<MeasuredEpoch>, BenchError> {
         let order = EpochOrder::new(&self.course, contrast_idx, epoch, counts);
         let start_ns = now_ns();
         let data = order.measure(self.source, self.start_ns, self.stop)?;
@@ -196,13 +182,9 @@ impl Experiment<'_> {
             let warm_up = self.course.warm_up;
             // Of epochs that take seconds, two have to be enough.
             let is_late = !warm_up.at_most.is_zero() && spent >= warm_up.at_most;
-            let least_epochs = warm_up
-                .least_epochs
-                .min(if is_late { 2 } else { usize::MAX });
+            let least_epochs = warm_up.least_epochs.min(if is_late { 2 } else { usize::MAX });
             let enough = self.n_warm_up_epochs >= least_epochs && spent >= warm_up.least;
-            if self.is_stopped()
-                || enough && (spent >= warm_up.at_most || rates.iter().all(|it| is_steady(it)))
-            {
+            if self.is_stopped() || enough && (spent >= warm_up.at_most || rates.iter().all(|it| is_steady(it))) {
                 return Ok(());
             }
         }
@@ -233,11 +215,7 @@ impl Experiment<'_> {
     }
 
     fn keep(&mut self, contrast_idx: usize, mut data: MeasuredEpoch) {
-        let bytes: usize = data
-            .samples
-            .iter()
-            .map(|samples| samples.len() * size_of::<u32>())
-            .sum();
+        let bytes: usize = data.samples.iter().map(|samples| samples.len() * size_of::<u32>()).sum();
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
@@ -253,19 +231,12 @@ impl Experiment<'_> {
         let n_epochs = self.numbers[contrast_idx].len();
         let analyses = &self.course.stopping.analyses;
         if !answers_agree {
-            let analysis = analyses
-                .iter()
-                .last()
-                .expect("a schedule has an interim analysis");
+            let analysis = analyses.iter().last().expect("a schedule has an interim analysis");
             self.contrasts[contrast_idx].stopped = Some((analysis, StopCause::Invalid));
         } else if let Some(analysis) = analyses.due(n_epochs) {
-            self.contrasts[contrast_idx].stopped = decide(
-                &self.course.stopping,
-                &self.numbers[contrast_idx],
-                self.course.connections,
-                analysis,
-            )
-            .map(|cause| (analysis, cause));
+            self.contrasts[contrast_idx].stopped =
+                decide(&self.course.stopping, &self.numbers[contrast_idx], self.course.connections, analysis)
+                    .map(|cause| (analysis, cause));
         }
         self.tell(contrast_idx);
     }
@@ -314,21 +285,14 @@ impl Experiment<'_> {
     fn left_at_most(&self) -> Duration {
         let most = self.course.stopping.analyses.n_max();
         let running = self.contrasts.iter();
-        let left: usize = running
-            .filter(|it| it.stopped.is_none())
-            .map(|it| most.saturating_sub(it.epochs.len()))
-            .sum();
+        let left: usize =
+            running.filter(|it| it.stopped.is_none()).map(|it| most.saturating_sub(it.epochs.len())).sum();
         self.epoch_time * u32::try_from(left).unwrap_or(u32::MAX)
     }
 }
 
 /// Whether an interim analysis of the epochs so far ends their contrast, and why.
-fn decide(
-    stopping: &Stopping,
-    epochs: &[Epoch],
-    connections: usize,
-    analysis: InterimAnalysis,
-) -> Option<StopCause> {
+fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: InterimAnalysis) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
         connections: connections as u32,
@@ -343,11 +307,7 @@ fn decide(
     };
     // What may hang on disturbed epochs, of which there are too few or too many, waits for more of them.
     let has_answer = theta.has_interval() && !primary.is_unchecked();
-    let verdict = if has_answer || analysis.is_last {
-        primary.verdict
-    } else {
-        Verdict::Inconclusive
-    };
+    let verdict = if has_answer || analysis.is_last { primary.verdict } else { Verdict::Inconclusive };
     match stopping.rule.decide(analysis, &theta, verdict) {
         Decision::Continue => None,
         Decision::Stop(cause) => Some(cause),
@@ -367,10 +327,7 @@ fn total_rate(data: &MeasuredEpoch) -> f64 {
 
 /// Whether the median of the last four is within 3 % of the four before.
 fn is_steady(rates: &[f64]) -> bool {
-    let last = rates
-        .len()
-        .checked_sub(8)
-        .map(|from| rates[from..].to_vec());
+    let last = rates.len().checked_sub(8).map(|from| rates[from..].to_vec());
     let medians = last.and_then(|mut last| {
         let (before, now) = last.split_at_mut(4);
         Some((median(before)?, median(now)?))
@@ -385,11 +342,7 @@ mod tests {
     #[test]
     fn steady_means_within_three_percent() {
         assert!(!is_steady(&[100.0; 7]));
-        assert!(is_steady(&[
-            100.0, 100.0, 100.0, 100.0, 102.0, 102.0, 102.0, 102.0
-        ]));
-        assert!(!is_steady(&[
-            100.0, 100.0, 100.0, 100.0, 104.0, 104.0, 104.0, 104.0
-        ]));
+        assert!(is_steady(&[100.0, 100.0, 100.0, 100.0, 102.0, 102.0, 102.0, 102.0]));
+        assert!(!is_steady(&[100.0, 100.0, 100.0, 100.0, 104.0, 104.0, 104.0, 104.0]));
     }
 }

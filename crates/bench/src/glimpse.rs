@@ -15,7 +15,6 @@ use crate::slices::EpochOrder;
 
 /// Time that each quarter of a glimpse leaves the scheduler before it counts.
 const SETTLE: Duration = Duration::from_millis(400);
-/// Width of the rates shown.
 const BUCKET: Duration = Duration::from_millis(100);
 
 /// The rates that a glimpse saw.
@@ -23,7 +22,6 @@ const BUCKET: Duration = Duration::from_millis(100);
 pub struct GlimpseData {
     /// Rates of each 100 ms in requests per second, `[baseline, other]`, in the order of time.
     pub rates_per_s: [Vec<f64>; 2],
-    /// How long it took.
     pub took: Duration,
 }
 
@@ -40,19 +38,9 @@ pub fn glimpse(
 ) -> Result<Option<GlimpseData>, BenchError> {
     let start_ns = now_ns();
     let slice = (length / 4).saturating_sub(SETTLE).max(BUCKET * 2);
-    let course = Course {
-        shape: Shape {
-            slice,
-            guard: SETTLE,
-            bucket: Some(BUCKET),
-            ..Shape::short()
-        },
-        ..plan.course.clone()
-    };
-    let order = EpochOrder {
-        n_slices: 4,
-        ..EpochOrder::new(&course, 0, 0, true)
-    };
+    let course =
+        Course { shape: Shape { slice, guard: SETTLE, bucket: Some(BUCKET), ..Shape::short() }, ..plan.course.clone() };
+    let order = EpochOrder { n_slices: 4, ..EpochOrder::new(&course, 0, 0, true) };
     let mut requests = Requests::new(plan, connector, stop)?;
     let Some(data) = order.measure(&mut requests, start_ns, stop)? else {
         return Ok(None);
@@ -66,8 +54,5 @@ pub fn glimpse(
             .collect()
     };
     let took = Duration::from_nanos(now_ns() - start_ns);
-    Ok(Some(GlimpseData {
-        rates_per_s: Side::BOTH.map(rates_of),
-        took,
-    }))
+    Ok(Some(GlimpseData { rates_per_s: Side::BOTH.map(rates_of), took }))
 }

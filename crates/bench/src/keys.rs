@@ -40,31 +40,19 @@ pub(crate) struct KeyRange {
 impl KeyRange {
     /// What connection `connection` of `n_connections` draws from.
     pub(crate) fn for_connection(
-        KeySpace {
-            n: n_keys, share, ..
-        }: KeySpace,
+        KeySpace { n: n_keys, share, .. }: KeySpace,
         connection: usize,
         n_connections: usize,
     ) -> Self {
         let (connection, n_connections) = (connection as u64, n_connections.max(1) as u64);
         match share {
-            KeyShare::All => Self {
-                first: 1,
-                n: n_keys.max(1),
-            },
+            KeyShare::All => Self { first: 1, n: n_keys.max(1) },
             // More connections than keys have to share.
-            KeyShare::Own if n_keys < n_connections => Self {
-                first: 1 + connection % n_keys.max(1),
-                n: 1,
-            },
+            KeyShare::Own if n_keys < n_connections => Self { first: 1 + connection % n_keys.max(1), n: 1 },
             KeyShare::Own => {
-                let before = |connection| {
-                    (u128::from(n_keys) * u128::from(connection) / u128::from(n_connections)) as u64
-                };
-                Self {
-                    first: 1 + before(connection),
-                    n: before(connection + 1) - before(connection),
-                }
+                let before =
+                    |connection| (u128::from(n_keys) * u128::from(connection) / u128::from(n_connections)) as u64;
+                Self { first: 1 + before(connection), n: before(connection + 1) - before(connection) }
             }
         }
     }
@@ -87,19 +75,8 @@ impl Keys {
 
     /// Keys are equal for both sides at equal rank, and for all pairs of arms. Content is not: writing what
     /// is there already is less work for a server, so the second to run would have had it easier.
-    pub(crate) fn new(
-        seed: u64,
-        slice: SliceOf,
-        connection: u64,
-        range: KeyRange,
-        distribution: Distribution,
-    ) -> Self {
-        let SliceOf {
-            epoch,
-            contrast,
-            side,
-            rank,
-        } = slice;
+    pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
+        let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;
         Self {
             order: generator(seed, &[1, epoch, rank, connection]),
@@ -145,32 +122,19 @@ mod tests {
     use super::*;
 
     fn first(epoch: u64, rank: u64, connection: u64) -> Vec<u64> {
-        let slice = SliceOf {
-            epoch,
-            contrast: 0,
-            side: Side::Baseline,
-            rank,
-        };
+        let slice = SliceOf { epoch, contrast: 0, side: Side::Baseline, rank };
         drawn(slice, connection, Draws::key)
     }
 
     fn drawn(slice: SliceOf, connection: u64, draw: fn(&mut Keys) -> u64) -> Vec<u64> {
-        let range = KeyRange {
-            first: 1,
-            n: 100_000,
-        };
+        let range = KeyRange { first: 1, n: 100_000 };
         let mut keys = Keys::new(7, slice, connection, range, Distribution::Uniform);
         (0..8).map(|_| draw(&mut keys)).collect()
     }
 
     #[test]
     fn all_sides_ask_for_the_same_keys_and_write_different_content() {
-        let of = |contrast, side| SliceOf {
-            epoch: 3,
-            contrast,
-            side,
-            rank: 2,
-        };
+        let of = |contrast, side| SliceOf { epoch: 3, contrast, side, rank: 2 };
         let sides = [0, 1].map(|contrast| Side::BOTH.map(|side| of(contrast, side)));
         let sides = sides.concat();
         for (idx, one) in sides.iter().enumerate() {
@@ -187,11 +151,7 @@ mod tests {
         let ranges = |share, n_keys, n| -> Vec<(u64, u64)> {
             (0..n)
                 .map(|connection| {
-                    let keys = KeySpace {
-                        n: n_keys,
-                        share,
-                        distribution: Distribution::Uniform,
-                    };
+                    let keys = KeySpace { n: n_keys, share, distribution: Distribution::Uniform };
                     KeyRange::for_connection(keys, connection, n)
                 })
                 .map(|range| (range.first, range.first + range.n))
@@ -212,12 +172,7 @@ mod tests {
 
     #[test]
     fn zipf_draws_the_first_key_of_a_range_most_often() {
-        let slice = SliceOf {
-            epoch: 0,
-            contrast: 0,
-            side: Side::Other,
-            rank: 0,
-        };
+        let slice = SliceOf { epoch: 0, contrast: 0, side: Side::Other, rank: 0 };
         let range = KeyRange { first: 11, n: 10 };
         let mut keys = Keys::new(1, slice, 0, range, Distribution::Zipf(1.0));
         let mut seen = [0_u32; 21];
@@ -232,27 +187,13 @@ mod tests {
 
     #[test]
     fn keys_cover_their_range_and_nothing_else() {
-        let slice = SliceOf {
-            epoch: 0,
-            contrast: 0,
-            side: Side::Other,
-            rank: 0,
-        };
-        let mut keys = Keys::new(
-            1,
-            slice,
-            0,
-            KeyRange { first: 1, n: 5 },
-            Distribution::Uniform,
-        );
+        let slice = SliceOf { epoch: 0, contrast: 0, side: Side::Other, rank: 0 };
+        let mut keys = Keys::new(1, slice, 0, KeyRange { first: 1, n: 5 }, Distribution::Uniform);
         let mut seen = [0_u32; 6];
         for _ in 0..5_000 {
             seen[keys.key() as usize] += 1;
         }
         assert_eq!(seen[0], 0);
-        assert!(
-            seen[1..].iter().all(|count| (800..1_200).contains(count)),
-            "{seen:?}"
-        );
+        assert!(seen[1..].iter().all(|count| (800..1_200).contains(count)), "{seen:?}");
     }
 }

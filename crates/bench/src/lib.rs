@@ -4,13 +4,7 @@
 //! a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands, other rooms with what they like;
 //! [`pages`] asks for those of a web application. This room alone reads the measuring clock, for others by [`timed`].
 //! Verdicts are the statistics room's; the only question asked of them here is when to stop.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::disallowed_methods,
-        reason = "tests lay out files and start programs"
-    )
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
 mod arrivals;
 mod budget;
@@ -43,8 +37,8 @@ mod whole;
 pub use budget::{Budget, Replanned};
 pub use clock::{Timed, timed};
 pub use connect::{
-    ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins,
-    Records, Wired, Worker,
+    ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins, Records, Wired,
+    Worker,
 };
 pub use cores::allowed_cores;
 pub use cpu_group::CpuGroup;
@@ -53,8 +47,8 @@ pub use experiment::{ContrastRun, Outcome, run_slices};
 pub use glimpse::{GlimpseData, glimpse};
 pub use patterns::{MESSAGE_BYTES, Pattern, PatternRun, run_pattern};
 pub use plan::{
-    Arrivals, ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, OpenLoop, Pacing,
-    Placement, Plan, ServerThreads, SidePlan, Stopping, WarmUp,
+    Arrivals, ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, OpenLoop, Pacing, Placement, Plan,
+    ServerThreads, SidePlan, Stopping, WarmUp,
 };
 pub use process_tree::{cpu_ns as process_tree_cpu_ns, descendants_cpu_ns};
 pub use progress::{Observer, Phase, Progress, Silent};

@@ -10,7 +10,6 @@ use crate::cpu_group::CpuGroup;
 /// What the machine did between two moments; `None` where it does not say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct MachineDelta {
-    /// Ticks by kind.
     pub(crate) ticks: Option<CpuTicks>,
     /// Time that some task waited for a core, in microseconds (`/proc/pressure/cpu`).
     pub(crate) cpu_pressure_us: Option<u64>,
@@ -27,13 +26,10 @@ pub(crate) struct Snapshot {
 }
 
 impl Snapshot {
-    /// Reads the counters.
     pub(crate) fn read() -> Self {
         Self {
             ticks: ticks(),
-            pressure_us: kernel::text("/proc/pressure/cpu")
-                .ok()
-                .and_then(|text| number_after(&text, "total=")),
+            pressure_us: kernel::text("/proc/pressure/cpu").ok().and_then(|text| number_after(&text, "total=")),
             n_throttled: CpuGroup::find(Path::new("/")).and_then(|group| group.n_throttled()),
         }
     }
@@ -42,10 +38,7 @@ impl Snapshot {
     pub(crate) fn since(self, earlier: Self) -> MachineDelta {
         let counter = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
         MachineDelta {
-            ticks: self
-                .ticks
-                .zip(earlier.ticks)
-                .map(|(now, then)| difference(now, then)),
+            ticks: self.ticks.zip(earlier.ticks).map(|(now, then)| difference(now, then)),
             cpu_pressure_us: counter(self.pressure_us, earlier.pressure_us),
             n_throttled: counter(self.n_throttled, earlier.n_throttled),
         }
@@ -58,10 +51,7 @@ fn ticks() -> Option<CpuTicks> {
 }
 
 fn parse(line: &str) -> Option<CpuTicks> {
-    let mut columns = line
-        .strip_prefix("cpu ")?
-        .split_whitespace()
-        .map(str::parse::<u64>);
+    let mut columns = line.strip_prefix("cpu ")?.split_whitespace().map(str::parse::<u64>);
     let mut next = || columns.next()?.ok();
     Some(CpuTicks {
         user: next()?,
@@ -90,11 +80,7 @@ fn difference(now: CpuTicks, then: CpuTicks) -> CpuTicks {
 
 fn number_after(text: &str, mark: &str) -> Option<u64> {
     let rest = &text[text.find(mark)? + mark.len()..];
-    rest[..rest
-        .find(|c: char| !c.is_ascii_digit())
-        .unwrap_or(rest.len())]
-        .parse()
-        .ok()
+    rest[..rest.find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len())].parse().ok()
 }
 
 #[cfg(test)]
@@ -104,10 +90,7 @@ mod tests {
     #[test]
     fn the_cpu_line_is_read_by_column() {
         let ticks = parse("cpu  16185 937 15194 122586 809 0 2859 250 0 0").unwrap();
-        assert_eq!(
-            (ticks.user, ticks.softirq, ticks.steal),
-            (16_185, 2_859, 250)
-        );
+        assert_eq!((ticks.user, ticks.softirq, ticks.steal), (16_185, 2_859, 250));
         assert_eq!(parse("cpu0 1 2 3"), None);
     }
 

@@ -26,7 +26,6 @@ pub struct Pattern {
     pub is_nodelay: bool,
 }
 
-/// What a pattern gave.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternRun {
     /// Mean nanoseconds per message, a number for each block: on the socket, and over TCP.
@@ -52,10 +51,7 @@ pub fn run_pattern(pattern: Pattern, n_blocks: usize) -> io::Result<PatternRun> 
         thread::spawn(move || answer(unix_far, pattern.writes)),
         thread::spawn(move || answer(tcp_far, pattern.writes)),
     ];
-    let mut run = PatternRun {
-        ns_per_message: [Vec::new(), Vec::new()],
-        n_messages: 0,
-    };
+    let mut run = PatternRun { ns_per_message: [Vec::new(), Vec::new()], n_messages: 0 };
     for _ in 0..n_blocks {
         let blocks = [block(&mut unix, pattern)?, block(&mut tcp, pattern)?];
         for (side, (ns, n_messages)) in run.ns_per_message.iter_mut().zip(blocks) {

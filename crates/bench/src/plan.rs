@@ -25,10 +25,8 @@ pub enum ClientModel {
 }
 
 impl ClientModel {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Poll, Self::PollFirst, Self::Block, Self::Event];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         Client::from(self).name()
     }
@@ -58,9 +56,7 @@ impl FromStr for ClientModel {
         Self::ALL
             .into_iter()
             .find(|model| model.name() == word)
-            .ok_or_else(|| {
-                format!("`{word}` is not a client model: poll, poll-first, block or event")
-            })
+            .ok_or_else(|| format!("`{word}` is not a client model: poll, poll-first, block or event"))
     }
 }
 
@@ -69,7 +65,6 @@ impl FromStr for ClientModel {
 pub enum ServerThreads {
     /// A thread or process of its own per connection.
     PerConnection,
-    /// One thread for all.
     Single,
     /// Any thread of the process for any connection, as it comes: Go's scheduler deals them.
     Any,
@@ -85,10 +80,8 @@ impl ServerThreads {
     }
 }
 
-/// One side of a contrast.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SidePlan {
-    /// How its client threads wait.
     pub client: ClientModel,
     /// Busy-waits this many nanoseconds before each send (`Some(0)` runs the same code and waits
     /// for nothing); `None` leaves the code out.
@@ -117,26 +110,16 @@ pub struct WarmUp {
 }
 
 impl WarmUp {
-    /// Everything counts.
     pub const NONE: Self = Self::epochs(0);
 
     /// So many epochs, however long they take.
     pub const fn epochs(least_epochs: usize) -> Self {
-        Self {
-            least_epochs,
-            least: Duration::ZERO,
-            at_most: Duration::ZERO,
-            n_slices: None,
-        }
+        Self { least_epochs, least: Duration::ZERO, at_most: Duration::ZERO, n_slices: None }
     }
 
     /// At least so many epochs and so long, and at most `at_most` while the rate still moves.
     pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
-        Self {
-            least,
-            at_most,
-            ..Self::epochs(least_epochs)
-        }
+        Self { least, at_most, ..Self::epochs(least_epochs) }
     }
 
     /// Whether nothing is to run unmeasured.
@@ -152,7 +135,6 @@ pub struct Stopping {
     pub analyses: InterimAnalyses,
     /// In their place: a single look after as many epochs as this time holds, by the warm-up's measure.
     pub time: Option<Duration>,
-    /// What an interim analysis decides.
     pub rule: StopRule,
     /// Half the width of "no difference worth naming", as a fraction of throughput.
     pub delta: f64,
@@ -165,14 +147,7 @@ pub struct Stopping {
 impl Stopping {
     /// Without a limit of time or a wish for precision.
     pub fn at(analyses: InterimAnalyses, delta: f64) -> Self {
-        Self {
-            analyses,
-            time: None,
-            rule: StopRule { is_precise: false },
-            delta,
-            deadline: None,
-            patience: None,
-        }
+        Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
     /// Whether the time for further epochs is over, when each contrast has had so many of them in `spent`.
@@ -194,12 +169,10 @@ impl Stopping {
 pub enum Arrivals {
     /// Independent of one another, as those of many users are.
     Poisson,
-    /// All equal.
     Fixed,
 }
 
 impl Arrivals {
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::Poisson => "poisson",
@@ -213,7 +186,6 @@ impl Arrivals {
 pub struct OpenLoop {
     /// Requests per second over all connections of a side; above 0.
     pub rate_per_s: f64,
-    /// Their gaps.
     pub arrivals: Arrivals,
     /// Whether client threads may spin through short waits: only where nothing else needs their
     /// core.
@@ -228,15 +200,11 @@ pub enum Pacing {
         /// Pause between an answer and the next request.
         think: Duration,
     },
-    /// A schedule.
     Open(OpenLoop),
 }
 
 impl Pacing {
-    /// As fast as answers come.
-    pub const FLAT_OUT: Self = Self::Closed {
-        think: Duration::ZERO,
-    };
+    pub const FLAT_OUT: Self = Self::Closed { think: Duration::ZERO };
 
     /// Whether the rate follows from the server alone; else the response time is what tells.
     pub fn is_flat_out(self) -> bool {
@@ -244,7 +212,6 @@ impl Pacing {
     }
 }
 
-/// Who draws which keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum KeyShare {
     /// Every connection draws from all keys.
@@ -256,7 +223,6 @@ pub enum KeyShare {
 /// How often each key is drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
-    /// All alike.
     Uniform,
     /// The k-th key as k to the power of minus this, above 0.
     Zipf(f64),
@@ -267,16 +233,13 @@ pub enum Distribution {
 pub struct KeySpace {
     /// They are drawn from 1 to this.
     pub n: u64,
-    /// Who draws which.
     pub share: KeyShare,
-    /// How often.
     pub distribution: Distribution,
 }
 
 /// When an experiment warms up, looks and ends, whatever fills its slices.
 #[derive(Debug, Clone)]
 pub struct Course {
-    /// Everything random comes from this.
     pub seed: u64,
     /// Names of the contrasts, for progress and errors: `unix, tcp`. Each has its own epochs, which are interleaved in
     /// random order.
@@ -285,7 +248,6 @@ pub struct Course {
     pub connections: usize,
     /// Slice, guard, slices per epoch.
     pub shape: Shape,
-    /// Unmeasured start.
     pub warm_up: WarmUp,
     /// When to end.
     pub stopping: Stopping,
@@ -303,7 +265,6 @@ pub struct Plan {
     pub pacing: Pacing,
     /// Where the ends run.
     pub placement: Placement,
-    /// Who serves a connection.
     pub server_threads: ServerThreads,
     /// Whether the warm-up may lengthen the slices to fit the latencies seen.
     pub may_adapt_shape: bool,
@@ -333,10 +294,8 @@ mod tests {
 
     #[test]
     fn an_interim_analysis_that_would_come_too_late_is_not_waited_for() {
-        let stopping = Stopping {
-            patience: Some(Duration::from_secs(20)),
-            ..Stopping::at(InterimAnalyses::quick(), 0.01)
-        };
+        let stopping =
+            Stopping { patience: Some(Duration::from_secs(20)), ..Stopping::at(InterimAnalyses::quick(), 0.01) };
         let is_over = |n_epochs, ms| stopping.is_over(n_epochs, Duration::from_millis(ms));
         assert!(!is_over(20, 15_000));
         assert!(is_over(20, 15_100));

@@ -26,13 +26,7 @@ pub fn descendants_cpu_ns(pid: u32) -> Option<u64> {
     let ended = |pid: u32| Some(stat(pid)?.ended_children_ticks * TICK_NS);
     let own_ns = ended(pid)?;
     let cpu_ns = |pid: &u32| process_cpu_ns(*pid).unwrap_or(0) + ended(*pid).unwrap_or(0);
-    Some(
-        own_ns
-            + descendant_pids(pid, usize::MAX)
-                .iter()
-                .map(cpu_ns)
-                .sum::<u64>(),
-    )
+    Some(own_ns + descendant_pids(pid, usize::MAX).iter().map(cpu_ns).sum::<u64>())
 }
 
 #[cfg(test)]
@@ -46,11 +40,8 @@ mod tests {
         let before_ns = descendants_cpu_ns(std::process::id()).unwrap();
         // A grandchild that is waited for, and one that goes on.
         let script = format!("sh -c '{work}'; {work}; read line");
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", &script])
-            .stdin(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut child =
+            std::process::Command::new("sh").args(["-c", &script]).stdin(std::process::Stdio::piped()).spawn().unwrap();
         let is_idle = || {
             let stat = fs::read_to_string(format!("/proc/{}/stat", child.id())).unwrap();
             descendant_pids(child.id(), 1).is_empty() && stat.contains(") S")
@@ -62,10 +53,7 @@ mod tests {
         }
         let own_ns = process_cpu_ns(child.id()).unwrap();
         let all_ns = descendants_cpu_ns(std::process::id()).unwrap() - before_ns;
-        assert!(
-            own_ns > 0 && all_ns > own_ns,
-            "{all_ns} of all, {own_ns} of one"
-        );
+        assert!(own_ns > 0 && all_ns > own_ns, "{all_ns} of all, {own_ns} of one");
         drop(child.stdin.take());
         child.wait().unwrap();
     }

@@ -7,12 +7,9 @@ use looptax_model::stats::Estimate;
 use crate::budget::Replanned;
 use crate::slices::MeasuredEpoch;
 
-/// What is going on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Phase {
-    /// Unmeasured start.
     WarmUp,
-    /// Counted epochs.
     Measuring,
 }
 
@@ -23,9 +20,7 @@ pub struct Progress<'a> {
     pub contrast: &'a str,
     /// Its position in the plan.
     pub contrast_idx: usize,
-    /// What is going on.
     pub phase: Phase,
-    /// Epochs done by this contrast.
     pub n_epochs: usize,
     pub n_epochs_at_most: usize,
     /// The epoch that just ended. Its latencies are empty beyond the plan's cap.

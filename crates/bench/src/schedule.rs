@@ -18,7 +18,6 @@ pub(crate) struct EpochDraw {
     pub(crate) first: Side,
     /// Wait before the first slice.
     pub(crate) jitter: Duration,
-    /// Shuffles the cores.
     pub(crate) core_seed: u64,
     /// Decides what else about the connections is left to chance.
     pub(crate) coins: u64,
@@ -28,31 +27,14 @@ impl EpochDraw {
     /// Draws for epoch `epoch` of contrast `contrast`.
     pub(crate) fn new(seed: u64, contrast: usize, epoch: u64, longest_jitter: Duration) -> Self {
         let mut random = generator(seed, &[EPOCH, contrast as u64, epoch]);
-        let first = if random.next_u64() >> 63 == 0 {
-            Side::Baseline
-        } else {
-            Side::Other
-        };
+        let first = if random.next_u64() >> 63 == 0 { Side::Baseline } else { Side::Other };
         let share = (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64;
-        Self {
-            first,
-            jitter: longest_jitter.mul_f64(share),
-            core_seed: random.next_u64(),
-            coins: random.next_u64(),
-        }
+        Self { first, jitter: longest_jitter.mul_f64(share), core_seed: random.next_u64(), coins: random.next_u64() }
     }
 
     /// The sides of the epoch's slices: Thue-Morse, so that linear and quadratic drift cancel.
     pub(crate) fn order(&self, n_slices: usize) -> Vec<Side> {
-        (0..n_slices)
-            .map(|slice| {
-                if slice.count_ones() % 2 == 0 {
-                    self.first
-                } else {
-                    opposite(self.first)
-                }
-            })
-            .collect()
+        (0..n_slices).map(|slice| if slice.count_ones() % 2 == 0 { self.first } else { opposite(self.first) }).collect()
     }
 }
 
@@ -86,16 +68,8 @@ mod tests {
     #[test]
     fn eight_slices_are_thue_morse_or_its_complement() {
         let word = |first| {
-            let draw = EpochDraw {
-                first,
-                jitter: Duration::ZERO,
-                core_seed: 0,
-                coins: 0,
-            };
-            draw.order(8)
-                .iter()
-                .map(|side| if *side == Side::Baseline { 'U' } else { 'T' })
-                .collect::<String>()
+            let draw = EpochDraw { first, jitter: Duration::ZERO, core_seed: 0, coins: 0 };
+            draw.order(8).iter().map(|side| if *side == Side::Baseline { 'U' } else { 'T' }).collect::<String>()
         };
         assert_eq!(word(Side::Baseline), "UTTUTUUT");
         assert_eq!(word(Side::Other), "TUUTUTTU");
@@ -103,29 +77,14 @@ mod tests {
 
     #[test]
     fn the_coin_is_fair_and_repeats() {
-        let draws: Vec<_> = (0..2_000)
-            .map(|epoch| EpochDraw::new(42, 0, epoch, Duration::from_millis(20)))
-            .collect();
-        let baseline_first = draws
-            .iter()
-            .filter(|draw| draw.first == Side::Baseline)
-            .count();
+        let draws: Vec<_> = (0..2_000).map(|epoch| EpochDraw::new(42, 0, epoch, Duration::from_millis(20))).collect();
+        let baseline_first = draws.iter().filter(|draw| draw.first == Side::Baseline).count();
         assert!((900..1_100).contains(&baseline_first), "{baseline_first}");
-        assert!(
-            draws
-                .iter()
-                .all(|draw| draw.jitter <= Duration::from_millis(20))
-        );
-        assert_eq!(
-            draws[17],
-            EpochDraw::new(42, 0, 17, Duration::from_millis(20))
-        );
+        assert!(draws.iter().all(|draw| draw.jitter <= Duration::from_millis(20)));
+        assert_eq!(draws[17], EpochDraw::new(42, 0, 17, Duration::from_millis(20)));
         let heads = draws.iter().filter(|draw| draw.coins % 2 == 1).count();
         assert!((900..1_100).contains(&heads), "{heads}");
-        assert_ne!(
-            draws[17].core_seed,
-            EpochDraw::new(43, 0, 17, Duration::from_millis(20)).core_seed
-        );
+        assert_ne!(draws[17].core_seed, EpochDraw::new(43, 0, 17, Duration::from_millis(20)).core_seed);
     }
 
     #[test]

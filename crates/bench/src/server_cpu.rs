@@ -49,44 +49,26 @@ impl ServerMeter {
         };
         Self {
             tree: None,
-            pids: distinct(
-                workers.iter().map(|worker| worker.pid).collect(),
-                MOST_PROCESSES,
-            ),
+            pids: distinct(workers.iter().map(|worker| worker.pid).collect(), MOST_PROCESSES),
             tids: if threads == ServerThreads::Any {
                 Vec::new()
             } else {
-                distinct(
-                    workers.iter().map(|worker| worker.tid).collect(),
-                    MOST_THREADS,
-                )
+                distinct(workers.iter().map(|worker| worker.tid).collect(), MOST_THREADS)
             },
         }
     }
 
     /// A meter over a whole process, whose threads or children come and go.
     pub(crate) fn of_tree(pid: Option<u32>) -> Self {
-        Self {
-            tree: pid,
-            pids: Vec::new(),
-            tids: Vec::new(),
-        }
+        Self { tree: pid, pids: Vec::new(), tids: Vec::new() }
     }
 
-    /// Reads the counters now.
     pub(crate) fn read(&self) -> ServerReading {
         let total = |ids: &[u32], read: fn(u32) -> Option<u64>| {
-            if ids.is_empty() {
-                None
-            } else {
-                ids.iter().map(|id| read(*id)).sum()
-            }
+            if ids.is_empty() { None } else { ids.iter().map(|id| read(*id)).sum() }
         };
         ServerReading {
-            cpu_ns: self.tree.map_or_else(
-                || total(&self.pids, sys::process_cpu_ns),
-                process_tree::cpu_ns,
-            ),
+            cpu_ns: self.tree.map_or_else(|| total(&self.pids, sys::process_cpu_ns), process_tree::cpu_ns),
             switches: total(&self.tids, switches_of),
         }
     }
@@ -96,22 +78,15 @@ impl ServerReading {
     /// What was spent since `earlier`.
     pub(crate) fn since(self, earlier: Self) -> Self {
         let difference = |now: Option<u64>, then: Option<u64>| Some(now?.saturating_sub(then?));
-        Self {
-            cpu_ns: difference(self.cpu_ns, earlier.cpu_ns),
-            switches: difference(self.switches, earlier.switches),
-        }
+        Self { cpu_ns: difference(self.cpu_ns, earlier.cpu_ns), switches: difference(self.switches, earlier.switches) }
     }
 }
 
 /// Context switches of thread `tid` (`/proc/<tid>/status` answers for threads too).
 fn switches_of(tid: u32) -> Option<u64> {
     let status = kernel::text(format!("/proc/{tid}/status")).ok()?;
-    let values = status
-        .lines()
-        .filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
-    values
-        .map(|(_, number)| number.trim().parse::<u64>().ok())
-        .sum()
+    let values = status.lines().filter_map(|line| line.split_once("voluntary_ctxt_switches:"));
+    values.map(|(_, number)| number.trim().parse::<u64>().ok()).sum()
 }
 
 #[cfg(test)]
@@ -131,10 +106,7 @@ mod tests {
     fn the_clocks_of_a_hundred_processes_are_read_and_their_switches_not() {
         let sleeps = (0..100).map(|_| Command::new("sleep").arg("600").spawn().unwrap());
         let mut sleeps: Vec<_> = sleeps.collect();
-        let worker = |it: &Child| Worker {
-            pid: it.id(),
-            tid: it.id(),
-        };
+        let worker = |it: &Child| Worker { pid: it.id(), tid: it.id() };
         let workers: Vec<Worker> = sleeps.iter().map(worker).collect();
         let reading = ServerMeter::of_workers(&workers, ServerThreads::PerConnection).read();
         for sleep in &mut sleeps {
@@ -147,11 +119,6 @@ mod tests {
 
     #[test]
     fn an_unknown_worker_makes_the_meter_silent() {
-        assert!(
-            ServerMeter::new(&[], ServerThreads::PerConnection)
-                .read()
-                .cpu_ns
-                .is_none()
-        );
+        assert!(ServerMeter::new(&[], ServerThreads::PerConnection).read().cpu_ns.is_none());
     }
 }

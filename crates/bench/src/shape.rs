@@ -6,7 +6,6 @@ use std::time::Duration;
 const LEAST_SLICE: Duration = Duration::from_millis(50);
 /// Longest slice that adapting may choose on account of few requests.
 const LONGEST_SLICE: Duration = Duration::from_secs(1);
-/// Shortest guard.
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Requests that a slice should hold.
 pub const REQUESTS_PER_SLICE: f64 = 200.0;
@@ -17,12 +16,9 @@ const RECONNECT_SHARE: f64 = 0.2;
 /// Most octets in one epoch: more would leave too few epochs.
 const MOST_OCTETS: usize = 8;
 
-/// The times of an epoch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Counted part of a slice.
     pub slice: Duration,
-    /// Uncounted start of a slice.
     pub guard: Duration,
     /// How many times eight slices make an epoch; 0: an epoch is four slices, each of them one whole
     /// request, however long it takes.
@@ -36,22 +32,13 @@ pub struct Shape {
 impl Shape {
     /// For pinned placements: 50 ms slices behind 10 ms guards.
     pub fn short() -> Self {
-        Self {
-            slice: LEAST_SLICE,
-            guard: LEAST_GUARD,
-            octets: 1,
-            jitter: Duration::from_millis(20),
-            bucket: None,
-        }
+        Self { slice: LEAST_SLICE, guard: LEAST_GUARD, octets: 1, jitter: Duration::from_millis(20), bucket: None }
     }
 
     /// For an open loop: 250 ms slices, in which a rate shows whether it can be kept, behind guards
     /// that let a backlog drain.
     pub fn open() -> Self {
-        Self {
-            guard: Duration::from_millis(50),
-            ..Self::short().with_slice(Duration::from_millis(250))
-        }
+        Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
 
     /// For `free`: 1 s slices behind 1 s of settling, with rates every 100 ms.
@@ -66,12 +53,7 @@ impl Shape {
 
     /// For requests that are longer than any slice: two of each side make an epoch, ABBA or BAAB.
     pub fn whole() -> Self {
-        Self {
-            slice: Duration::ZERO,
-            guard: Duration::ZERO,
-            octets: 0,
-            ..Self::short()
-        }
+        Self { slice: Duration::ZERO, guard: Duration::ZERO, octets: 0, ..Self::short() }
     }
 
     /// Whether a slice is one whole request.
@@ -79,24 +61,15 @@ impl Shape {
         self.octets == 0
     }
 
-    /// Slices of an epoch.
     pub fn n_slices(&self) -> usize {
-        if self.is_whole() {
-            WHOLE_REQUESTS
-        } else {
-            8 * self.octets
-        }
+        if self.is_whole() { WHOLE_REQUESTS } else { 8 * self.octets }
     }
 
     /// The same with slices of another length.
     #[must_use]
     pub fn with_slice(self, slice: Duration) -> Self {
         let bucket = (slice >= Duration::from_millis(200)).then(|| Duration::from_millis(100));
-        Self {
-            slice,
-            bucket,
-            ..self
-        }
+        Self { slice, bucket, ..self }
     }
 
     /// Fits slice and guard to a warm-up's slower rate (requests per second) and p99, and the
@@ -114,22 +87,15 @@ impl Shape {
         let slice = self.slice.max(for_requests).max(p99 * 10);
         let guard = self.guard.max(p99 * 3);
         let octet = (slice + guard) * 8;
-        let octets = (reconnect.as_secs_f64() * (1.0 - RECONNECT_SHARE)
-            / RECONNECT_SHARE
-            / octet.as_secs_f64())
-        .ceil()
-        .clamp(1.0, MOST_OCTETS as f64) as usize;
-        Self {
-            guard,
-            octets: self.octets.max(octets),
-            ..self.with_slice(slice)
-        }
+        let octets = (reconnect.as_secs_f64() * (1.0 - RECONNECT_SHARE) / RECONNECT_SHARE / octet.as_secs_f64())
+            .ceil()
+            .clamp(1.0, MOST_OCTETS as f64) as usize;
+        Self { guard, octets: self.octets.max(octets), ..self.with_slice(slice) }
     }
 
     /// About how long an epoch takes, without reconnecting.
     pub fn epoch(&self) -> Duration {
-        (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX)
-            + self.jitter / 2
+        (self.slice + self.guard) * 8 * u32::try_from(self.octets).unwrap_or(u32::MAX) + self.jitter / 2
     }
 }
 
@@ -141,10 +107,7 @@ mod tests {
 
     #[test]
     fn a_quick_server_keeps_the_short_shape() {
-        assert_eq!(
-            Shape::short().adapted(80_000.0, MS / 10, MS * 5),
-            Shape::short()
-        );
+        assert_eq!(Shape::short().adapted(80_000.0, MS / 10, MS * 5), Shape::short());
     }
 
     #[test]

@@ -33,7 +33,6 @@ pub struct EpochOrder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SliceOrder {
     pub contrast_idx: usize,
-    /// The arm of it.
     pub side: Side,
     /// The epoch: one of the warm-up has a number that no counted one has.
     pub epoch: u64,
@@ -45,7 +44,6 @@ pub struct SliceOrder {
     pub coins: u64,
 }
 
-/// A slice that was filled.
 #[derive(Debug, Clone, Default)]
 pub struct FilledSlice {
     /// The counts; which arm it was, and when, is filled in here.
@@ -58,7 +56,6 @@ pub struct FilledSlice {
     pub lag_p99_ns: Option<u32>,
 }
 
-/// Fills slices.
 pub trait SliceSource {
     /// Fills one; `None` ends the measuring: told to stop in the middle of it, or no more is wanted.
     ///
@@ -253,13 +250,7 @@ mod tests {
             // Some noise that does not know the sides.
             let ns = self.ns[order.side.idx()] + 1_000 * (order.coins % 7 + order.rank);
             Ok(Some(FilledSlice {
-                slice: Slice {
-                    completions: 1,
-                    requests: 1,
-                    active_ns: ns,
-                    latency_sum_ns: ns,
-                    ..Slice::default()
-                },
+                slice: Slice { completions: 1, requests: 1, active_ns: ns, latency_sum_ns: ns, ..Slice::default() },
                 latencies_ns: vec![ns as u32],
                 ..FilledSlice::default()
             }))
@@ -271,10 +262,7 @@ mod tests {
             seed: 7,
             names: vec!["unix, tcp".to_owned(), "redis: unix, tcp".to_owned()],
             connections: 1,
-            shape: Shape {
-                octets,
-                ..Shape::whole()
-            },
+            shape: Shape { octets, ..Shape::whole() },
             warm_up: WarmUp::epochs(1),
             stopping: Stopping::at(InterimAnalyses::fixed(6), 0.01),
             max_sample_bytes: 1 << 20,
@@ -282,11 +270,7 @@ mod tests {
     }
 
     fn measured(octets: usize, fails_at: Option<usize>) -> (Fake, Outcome) {
-        let mut fake = Fake {
-            ns: [1_000_000, 1_100_000],
-            asked: Vec::new(),
-            fails_at,
-        };
+        let mut fake = Fake { ns: [1_000_000, 1_100_000], asked: Vec::new(), fails_at };
         let stop = AtomicBool::new(false);
         let outcome = run_slices(&course(octets), &mut fake, &mut Silent, &stop);
         (fake, outcome)

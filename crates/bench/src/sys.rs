@@ -23,7 +23,6 @@ pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
 pub(crate) struct ThreadUsage {
     /// Gave up the core by waiting.
     pub(crate) voluntary: u64,
-    /// Lost the core.
     pub(crate) involuntary: u64,
 }
 
@@ -36,10 +35,7 @@ pub(crate) fn thread_usage() -> ThreadUsage {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
     };
-    ThreadUsage {
-        voluntary: usage.ru_nvcsw as u64,
-        involuntary: usage.ru_nivcsw as u64,
-    }
+    ThreadUsage { voluntary: usage.ru_nvcsw as u64, involuntary: usage.ru_nivcsw as u64 }
 }
 
 /// User CPU of all our threads so far, in nanoseconds, those that have ended included
@@ -73,9 +69,7 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     // SAFETY: both pointers are to whole objects that live through the calls; `time` is read only
     // after the call that fills it has succeeded.
     unsafe {
-        if libc::clock_getcpuclockid(pid, &raw mut clock) != 0
-            || libc::clock_gettime(clock, time.as_mut_ptr()) != 0
-        {
+        if libc::clock_getcpuclockid(pid, &raw mut clock) != 0 || libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
             return None;
         }
         let time = time.assume_init();
@@ -92,7 +86,6 @@ pub(crate) struct ChildUsage {
     pub(crate) system_ns: u64,
     /// Gave up the core by waiting.
     pub(crate) voluntary: u64,
-    /// Lost the core.
     pub(crate) involuntary: u64,
 }
 
@@ -126,9 +119,7 @@ pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
 /// Sets how thread `tid` (0: the calling one) is scheduled (`sched_setscheduler(2)`).
 pub(crate) fn schedule(tid: u32, policy: i32, priority: i32) -> io::Result<()> {
     let tid = libc::pid_t::try_from(tid).map_err(io::Error::other)?;
-    let param = libc::sched_param {
-        sched_priority: priority,
-    };
+    let param = libc::sched_param { sched_priority: priority };
     // SAFETY: the pointer is to a whole `sched_param` that lives through the call.
     if unsafe { libc::sched_setscheduler(tid, policy, &raw const param) } != 0 {
         return Err(io::Error::last_os_error());
@@ -150,9 +141,6 @@ mod tests {
     fn usage_counts_up() {
         let before = thread_usage();
         std::thread::yield_now();
-        assert!(
-            thread_usage().voluntary + thread_usage().involuntary
-                >= before.voluntary + before.involuntary
-        );
+        assert!(thread_usage().voluntary + thread_usage().involuntary >= before.voluntary + before.involuntary);
     }
 }

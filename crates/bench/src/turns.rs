@@ -28,9 +28,7 @@ impl InTurns {
     /// [`io::ErrorKind::PermissionDenied`] without root, `CAP_SYS_NICE` or a limit that allows it;
     /// normal scheduling is then back.
     pub fn start(server_pids: &[u32]) -> io::Result<Self> {
-        let turns = Self {
-            server_pids: server_pids.to_vec(),
-        };
+        let turns = Self { server_pids: server_pids.to_vec() };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;
         for pid in server_pids {
             for tid in threads_of(*pid)? {
@@ -73,20 +71,12 @@ mod tests {
     fn policy(tid: u32) -> i32 {
         let stat = fs::read_to_string(format!("/proc/{tid}/stat")).unwrap();
         let after_name = stat.rsplit_once(')').unwrap().1;
-        after_name
-            .split_whitespace()
-            .nth(38)
-            .unwrap()
-            .parse()
-            .unwrap()
+        after_name.split_whitespace().nth(38).unwrap().parse().unwrap()
     }
 
     #[test]
     fn both_ends_take_turns_until_it_is_dropped() {
-        let mut server = std::process::Command::new("cat")
-            .stdin(std::process::Stdio::piped())
-            .spawn()
-            .unwrap();
+        let mut server = std::process::Command::new("cat").stdin(std::process::Stdio::piped()).spawn().unwrap();
         match InTurns::start(&[server.id()]) {
             Ok(turns) => {
                 assert_eq!(policy(server.id()), libc::SCHED_FIFO);

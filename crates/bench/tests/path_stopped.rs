@@ -1,8 +1,5 @@
 //! A signal ends waits for a peer, whatever their limits. A process of its own: what is ended is all of its waits.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 
 use std::io::{self, Read, Write};
 use std::net::TcpListener;
@@ -15,10 +12,7 @@ use looptax_host::waiting;
 
 /// Far longer than any test may take.
 const HOUR: Duration = Duration::from_secs(3600);
-const LIMITS: Limits = Limits {
-    connect: HOUR,
-    io: HOUR,
-};
+const LIMITS: Limits = Limits { connect: HOUR, io: HOUR };
 
 #[test]
 fn r44_a_signal_ends_waits_for_answers_and_for_connections() {

@@ -36,9 +36,7 @@ pub(crate) use check::{CheckArgs, ReachArgs};
 pub(crate) use dsn::DsnArgs;
 pub(crate) use exec::ExecArgs;
 pub(crate) use find::FindArgs;
-pub(crate) use fleet::{
-    AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs,
-};
+pub(crate) use fleet::{AskArgs, FleetArgs, FleetCommand, FleetListArgs, FleetReportArgs, InitArgs};
 pub(crate) use history::{DiffArgs, FormatArgs, GateArgs, HistoryArgs, HistoryCommand, ListArgs};
 pub(crate) use json::JsonArgs;
 pub(crate) use peer::PeerArgs;
@@ -79,39 +77,29 @@ impl Cli {
     /// What cannot be typed, and the texts of `--help` and `--version`.
     pub(crate) fn read() -> Result<Self, clap::Error> {
         let mut command = Self::command();
-        let words: Vec<String> = { std::env::args_os().skip(1) }
-            .map(|it| it.to_string_lossy().into_owned())
-            .collect();
+        let words: Vec<String> = { std::env::args_os().skip(1) }.map(|it| it.to_string_lossy().into_owned()).collect();
         let file_behind_json = json::file_behind(&words);
-        let matches = match (
-            command.try_get_matches_from_mut(std::env::args_os()),
-            file_behind_json,
-        ) {
+        let matches = match (command.try_get_matches_from_mut(std::env::args_os()), file_behind_json) {
             (Err(error), Some(file)) if error.exit_code() != 0 && !is_run() => {
                 return Err(command.error(error.kind(), json::advice(file)));
             }
             (matches, _) => matches?,
         };
-        let is_typed =
-            |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
+        let is_typed = |id: &&clap::Id| matches.value_source(id.as_str()) == Some(ValueSource::CommandLine);
         let says_what = |id: &clap::Id| !BESIDE_MEASURING.contains(&id.as_str());
         let is_bare = !matches.ids().filter(is_typed).any(says_what);
         let is_of_compare = |id: &clap::Id| !OF_EVERY_COMMAND.contains(&id.as_str());
         if let Some(name) = matches.subcommand_name()
             && matches.ids().filter(is_typed).any(is_of_compare)
         {
-            let words =
-                format!("options of a bare `looptax` stand before `{name}`: put them behind it");
+            let words = format!("options of a bare `looptax` stand before `{name}`: put them behind it");
             return Err(command.error(ErrorKind::ArgumentConflict, words));
         }
         let cli = Self::from_arg_matches(&matches)?;
         if let Some(file) = file_behind_json.filter(|it| cli.takes_as_word(it)) {
             return Err(command.error(ErrorKind::UnknownArgument, json::advice(file)));
         }
-        let mut cli = Self {
-            is_bare: is_bare && cli.command.is_none(),
-            ..cli
-        };
+        let mut cli = Self { is_bare: is_bare && cli.command.is_none(), ..cli };
         if let Some(Command::Why(args)) = &mut cli.command {
             args.typed = typed_options(&command, &matches);
         }
@@ -143,12 +131,8 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
         matches.value_source(id) == Some(ValueSource::CommandLine)
     };
     let subcommand = command.find_subcommand(name).into_iter();
-    let typed = subcommand
-        .flat_map(clap::Command::get_arguments)
-        .filter(is_typed);
-    typed
-        .filter_map(|it| Some(format!("--{}", it.get_long()?)))
-        .collect()
+    let typed = subcommand.flat_map(clap::Command::get_arguments).filter(is_typed);
+    typed.filter_map(|it| Some(format!("--{}", it.get_long()?))).collect()
 }
 
 /// Options that may stand before any command, and their group.
@@ -294,10 +278,7 @@ pub(crate) enum ColorWhen {
 
 /// Options of `compare`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct CompareArgs {
     /// Servers: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey,
     /// private:memcached, private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, echo, or a running one by its URL
@@ -366,12 +347,7 @@ pub(crate) struct CompareArgs {
     /// Wait as a real client does: php, java, jdbc, go, node, python, or a library such as libmariadb, libpq,
     /// pgjdbc, hiredis, redis-py. What it means depends on the server. What the client computes beside
     /// waiting is left out.
-    #[arg(
-        long,
-        value_delimiter = ',',
-        value_name = "CLIENT,…",
-        conflicts_with = "client"
-    )]
+    #[arg(long, value_delimiter = ',', value_name = "CLIENT,…", conflicts_with = "client")]
     pub(crate) client_like: Vec<String>,
     /// Send at this rate instead of as fast as answers come, whether answers are in or not, one
     /// comparison each: 50k (per second, over all connections of an arm), or 40%,80% of what the slower
@@ -562,6 +538,5 @@ fn label(typed: &str) -> Result<String, String> {
 /// `100000`, `500k` or `10M`.
 fn rows(typed: &str) -> Result<u32, String> {
     let rows = typed::count(typed);
-    rows.filter(|rows| *rows > 0)
-        .ok_or_else(|| "a number of rows as 100000, 500k or 10M".to_owned())
+    rows.filter(|rows| *rows > 0).ok_or_else(|| "a number of rows as 100000, 500k or 10M".to_owned())
 }

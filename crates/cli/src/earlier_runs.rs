@@ -26,11 +26,8 @@ pub(crate) fn data_folder() -> Option<PathBuf> {
     Some(own_data_folder().unwrap_or(named))
 }
 
-/// What the environment names.
 fn named_data_folder() -> Option<PathBuf> {
-    let data = std::env::var_os("XDG_DATA_HOME")
-        .map(PathBuf::from)
-        .filter(|path| path.is_absolute());
+    let data = std::env::var_os("XDG_DATA_HOME").map(PathBuf::from).filter(|path| path.is_absolute());
     let home = || {
         let home = std::env::var_os("HOME").filter(|home| !home.is_empty())?;
         Some(Path::new(&home).join(".local/share"))
@@ -79,7 +76,6 @@ pub(crate) fn runs() -> Option<Runs> {
     Some(Runs::new(data_folder()?.join("runs")))
 }
 
-/// The history of this user.
 pub(crate) fn open_history() -> Result<History, Failure> {
     let Some(path) = history_path() else {
         return Err(Failure::usage(
@@ -94,7 +90,9 @@ pub(crate) fn open_history() -> Result<History, Failure> {
 /// only told.
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {
-        terminal.words("neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `history` does not show it\n");
+        terminal.words(
+            "neither XDG_DATA_HOME nor HOME is set: this run is not remembered, and `history` does not show it\n",
+        );
         return false;
     };
     let absolute = path.and_then(|path| std::path::absolute(path).ok());
@@ -119,12 +117,8 @@ pub(crate) fn latest_runs(most: u32) -> Vec<PastRun> {
     runs.map_or_else(Vec::new, |(runs, _)| runs)
 }
 
-/// The files of these.
 pub(crate) fn latest_records(most: u32) -> Vec<PathBuf> {
-    latest_runs(most)
-        .into_iter()
-        .filter_map(|run| run.path.map(PathBuf::from))
-        .collect()
+    latest_runs(most).into_iter().filter_map(|run| run.path.map(PathBuf::from)).collect()
 }
 
 /// Whether a word names a file, or a folder with a record in it.
@@ -162,12 +156,7 @@ impl Judged {
             })
         };
         let untrue = looptax_model::analysis::judge_record(&mut record, &mut read);
-        Ok(Self {
-            record,
-            path,
-            untrue,
-            no_samples,
-        })
+        Ok(Self { record, path, untrue, no_samples })
     }
 
     /// The record, where a word is said of a summary that was not true.
@@ -208,26 +197,14 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     };
     if !read::exists(&path) {
         return Err(Failure::usage(
-            format!(
-                "the record of run `{}` is no longer at `{}`",
-                run.id,
-                path.display()
-            ),
-            format!(
-                "give its file where it is now; looptax history rm {} forgets the run",
-                run.id
-            ),
+            format!("the record of run `{}` is no longer at `{}`", run.id, path.display()),
+            format!("give its file where it is now; looptax history rm {} forgets the run", run.id),
         ));
     }
     let judged = Judged::load(path)?;
     if judged.record.id != run.id {
         return Err(Failure::usage(
-            format!(
-                "`{}` holds run `{}` now, not `{}`",
-                judged.path.display(),
-                judged.record.id,
-                run.id
-            ),
+            format!("`{}` holds run `{}` now, not `{}`", judged.path.display(), judged.record.id, run.id),
             format!("looptax history rm {} forgets it", run.id),
         ));
     }

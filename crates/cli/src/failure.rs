@@ -7,15 +7,11 @@ use looptax_model::record::{Record, Verdict};
 /// How a command ended, for the shell.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Exit {
-    /// Done; an inconclusive result too.
     Done,
-    /// The answer is no.
     No,
     /// Wrong usage, or the environment does not allow it.
     Environment,
-    /// The measurement is invalid.
     Invalid,
-    /// Ctrl-C.
     Interrupted,
     /// `run`: looptax itself failed.
     NotRun,
@@ -31,11 +27,7 @@ impl Exit {
     /// What a measured record comes to: invalid where one of its verdicts is.
     pub(crate) fn for_record(record: &Record) -> Self {
         let mut taxes = record.comparisons.iter().flat_map(|it| &it.tax);
-        if taxes.any(|tax| tax.verdict == Verdict::Invalid) {
-            Self::Invalid
-        } else {
-            Self::Done
-        }
+        if taxes.any(|tax| tax.verdict == Verdict::Invalid) { Self::Invalid } else { Self::Done }
     }
 
     /// The number that the shell sees.

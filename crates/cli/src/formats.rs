@@ -41,11 +41,7 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
             // The node exporter has a user of its own.
             save_for_all,
         ),
-        (
-            &args.benchmark_json,
-            &|| report::benchmark_json(record).into_bytes(),
-            save,
-        ),
+        (&args.benchmark_json, &|| report::benchmark_json(record).into_bytes(), save),
     ];
     let mut has_printed = false;
     for (path, bytes, save) in wanted {

@@ -2,13 +2,7 @@
 //!
 //! The way through: arguments (typed) → settings (meant) → command → record → report → exit code.
 //! `process::exit` stands only here.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::disallowed_methods,
-        reason = "tests lay out files and start programs"
-    )
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
 mod args;
 mod chains;
@@ -71,11 +65,7 @@ fn tell(error: &clap::Error) -> i32 {
         let _ = error.print();
     }
     let is_wrong = error.exit_code() != 0;
-    if is_wrong && args::is_run() {
-        Exit::NotRun.code()
-    } else {
-        error.exit_code()
-    }
+    if is_wrong && args::is_run() { Exit::NotRun.code() } else { error.exit_code() }
 }
 
 fn run(cli: Cli) -> Result<Exit, Failure> {

@@ -16,7 +16,6 @@ use serde::Serialize;
 use crate::args::JsonArgs;
 use crate::terminal;
 
-/// What is read and written.
 #[derive(Default)]
 pub(crate) struct Outputs {
     /// Option or word, and the file behind it.
@@ -56,10 +55,7 @@ impl Outputs {
         check_place(option, path)?;
         if let Some((other, _)) = self.files.iter().find(|(_, it)| is_same(it, path)) {
             return Err(Failure::usage(
-                format!(
-                    "{option} would be written over {other}: both are {}",
-                    path.display()
-                ),
+                format!("{option} would be written over {other}: both are {}", path.display()),
                 "give each a file of its own",
             ));
         }
@@ -72,11 +68,7 @@ impl Outputs {
 ///
 /// # Errors
 /// What cannot be written or printed; the text is printed all the same.
-pub(crate) fn show(
-    value: &impl Serialize,
-    json: &JsonArgs,
-    text: impl FnOnce() -> String,
-) -> Result<(), Failure> {
+pub(crate) fn show(value: &impl Serialize, json: &JsonArgs, text: impl FnOnce() -> String) -> Result<(), Failure> {
     if json.is_printed() {
         terminal::json(value)?;
         return Ok(());
@@ -93,17 +85,12 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
         Ok(_) => "its folder may not be written".to_owned(),
         Err(error) => match error.kind() {
             io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => {
-                "there is no such folder".to_owned()
-            }
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "there is no such folder".to_owned(),
             _ => error.to_string(),
         },
     };
     Err(Failure::usage(
-        format!(
-            "{option} cannot be written to {}: {problem}",
-            path.display()
-        ),
+        format!("{option} cannot be written to {}: {problem}", path.display()),
         "name a file in a folder that is yours",
     ))
 }

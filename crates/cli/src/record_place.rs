@@ -44,18 +44,11 @@ impl RecordPlace {
                 if let Some(folder) = &folder {
                     record.id.clone_from(&folder.id);
                 }
-                let path = folder
-                    .as_ref()
-                    .map_or_else(|| temporary_path(&record.id), RunFolder::record);
+                let path = folder.as_ref().map_or_else(|| temporary_path(&record.id), RunFolder::record);
                 Some(Saver::new(&path, Existing::Keep)?)
             }
         };
-        let place = Self {
-            folder,
-            saved_at: None,
-            is_homeless,
-            is_remembered: false,
-        };
+        let place = Self { folder, saved_at: None, is_homeless, is_remembered: false };
         Ok((RecordWriter::new(record, saver), place))
     }
 
@@ -65,10 +58,7 @@ impl RecordPlace {
     /// Why it is not saved here.
     pub(crate) fn save(&mut self, writer: &mut RecordWriter) -> Result<(), Failure> {
         let saved = writer.finish();
-        let wanted = writer
-            .path()
-            .filter(|_| !writer.is_empty())
-            .map(PathBuf::from);
+        let wanted = writer.path().filter(|_| !writer.is_empty()).map(PathBuf::from);
         let Err(failure) = saved else {
             self.saved_at = wanted;
             return Ok(());
@@ -77,9 +67,7 @@ impl RecordPlace {
         if save(&writer.record, &spare, Existing::Keep).is_err() {
             return Err(failure);
         }
-        let hint = failure
-            .hint()
-            .map_or_else(String::new, |hint| format!("{hint}; "));
+        let hint = failure.hint().map_or_else(String::new, |hint| format!("{hint}; "));
         let hint = format!("{hint}the record is at {}", spare.display());
         self.saved_at = Some(spare);
         Err(failure.with_hint(&hint))

@@ -39,10 +39,9 @@ pub(crate) fn keep(
     let name = place.name(&writer.record);
     let shown = show(args, writer, name.as_deref(), terminal);
     let shown = shown.map_err(|failure| match (failure.hint(), place.path()) {
-        (None, Some(path)) => failure.with_hint(format!(
-            "what was measured is in {0}: `looptax analyze {0}` prints it",
-            path.display()
-        )),
+        (None, Some(path)) => {
+            failure.with_hint(format!("what was measured is in {0}: `looptax analyze {0}` prints it", path.display()))
+        }
         _ => failure,
     });
     let paged = write_page(args, writer, place.path());
@@ -50,12 +49,7 @@ pub(crate) fn keep(
 }
 
 /// Prints the result, and writes copies of it; one that cannot be written is an error after that.
-fn show(
-    args: &ResultArgs,
-    writer: &RecordWriter,
-    name: Option<&str>,
-    terminal: Terminal,
-) -> Result<(), Failure> {
+fn show(args: &ResultArgs, writer: &RecordWriter, name: Option<&str>, terminal: Terminal) -> Result<(), Failure> {
     let copied = match args.json.path() {
         Some(json) if json.as_os_str() == "-" => {
             terminal::json(&writer.record)?;
@@ -80,19 +74,11 @@ fn show(
 }
 
 /// The page of `--html`; a run without anything measured has none.
-pub(crate) fn write_page(
-    args: &ResultArgs,
-    writer: &RecordWriter,
-    path: Option<&Path>,
-) -> Result<(), Failure> {
+pub(crate) fn write_page(args: &ResultArgs, writer: &RecordWriter, path: Option<&Path>) -> Result<(), Failure> {
     let Some(html) = args.html.as_ref().filter(|_| !writer.is_empty()) else {
         return Ok(());
     };
-    let source = Source {
-        record: &writer.record,
-        path,
-        no_samples: None,
-    };
+    let source = Source { record: &writer.record, path, no_samples: None };
     // What could not be read stands on the page.
     let text = page(&[source], &mut Vec::new());
     looptax_store::save_text(&text, html, Existing::Replace)?;

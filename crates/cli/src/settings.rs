@@ -13,9 +13,7 @@ use looptax_experiment::spec::exec::Exec;
 use looptax_experiment::spec::load::Load;
 use looptax_experiment::spec::requests::{Requests, distribution, workloads};
 use looptax_experiment::spec::target::{self, TargetSpec};
-use looptax_experiment::spec::{
-    Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep,
-};
+use looptax_experiment::spec::{Clients, EchoAsked, Effort, effort, installed, new_seed, remedies, seed, sweep};
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_wire::Sent;
@@ -61,11 +59,7 @@ fn asked_remedies(args: &CompareArgs, workload: Option<String>) -> Result<Asked,
 }
 
 /// One experiment with these arms and this workload; unchecked.
-fn experiment(
-    args: &CompareArgs,
-    arms: Vec<Arm>,
-    workload: Option<String>,
-) -> Result<Experiment, Failure> {
+fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> Result<Experiment, Failure> {
     let exec = exec(&args.exec)?;
     let targets = if args.targets.is_empty() && exec.is_none() {
         installed(&args.client_like)?
@@ -140,12 +134,9 @@ fn adds_tls(args: &CompareArgs) -> bool {
 }
 
 fn arms(args: &CompareArgs) -> Result<Vec<Arm>, Failure> {
-    let mut arms: Vec<Arm> =
-        words(&args.arms, "--arms")?.unwrap_or_else(|| vec![Arm::Unix, Arm::Tcp]);
+    let mut arms: Vec<Arm> = words(&args.arms, "--arms")?.unwrap_or_else(|| vec![Arm::Unix, Arm::Tcp]);
     if let Some(word) = &args.baseline {
-        let baseline: Arm = word
-            .parse()
-            .map_err(|error| Failure::usage(error, KNOWN_ARMS))?;
+        let baseline: Arm = word.parse().map_err(|error| Failure::usage(error, KNOWN_ARMS))?;
         let Some(idx) = arms.iter().position(|arm| *arm == baseline) else {
             return Err(Failure::usage(
                 format!("the baseline `{word}` is not among --arms"),
@@ -205,13 +196,11 @@ fn how_long(args: &CompareArgs) -> Result<Effort, Failure> {
     if let Some(fixed) = &args.fixed {
         return effort::fixed(fixed);
     }
-    Ok(
-        match (args.quick || args.targets.is_empty(), args.precise) {
-            (_, true) => Effort::Precise,
-            (true, _) => Effort::Quick,
-            _ => Effort::Full,
-        },
-    )
+    Ok(match (args.quick || args.targets.is_empty(), args.precise) {
+        (_, true) => Effort::Precise,
+        (true, _) => Effort::Quick,
+        _ => Effort::Full,
+    })
 }
 
 fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
@@ -223,17 +212,10 @@ fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
     }
 }
 
-fn words<T: std::str::FromStr<Err = String>>(
-    typed: &[String],
-    option: &str,
-) -> Result<Option<Vec<T>>, Failure> {
+fn words<T: std::str::FromStr<Err = String>>(typed: &[String], option: &str) -> Result<Option<Vec<T>>, Failure> {
     let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
-    let parsed = parsed.map_err(|error| {
-        Failure::usage(
-            format!("{option}: {error}"),
-            "looptax compare --help lists them",
-        )
-    })?;
+    let parsed =
+        parsed.map_err(|error| Failure::usage(format!("{option}: {error}"), "looptax compare --help lists them"))?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 
@@ -265,20 +247,13 @@ mod tests {
 
         /// Any experiment, whether or not its parts go together.
         fn experiment(&mut self) -> Experiment {
-            let targets = [
-                "echo",
-                "private:redis",
-                "private:mariadb",
-                "private:pgbouncer",
-                "postgres://u@[::1]:5433/d%20b",
-            ];
+            let targets =
+                ["echo", "private:redis", "private:mariadb", "private:pgbouncer", "postgres://u@[::1]:5433/d%20b"];
             let target = self.one(&targets);
             let is_pooler = target == "private:pgbouncer";
             let target = target_of(target).unwrap();
             let mut experiment = Experiment::new(target, self.below(u64::MAX));
-            experiment.arms = (0..2 + self.below(2))
-                .map(|_| self.one(&Arm::ALL))
-                .collect();
+            experiment.arms = (0..2 + self.below(2)).map(|_| self.one(&Arm::ALL)).collect();
             self.place(&mut experiment);
             self.ask(&mut experiment.requests);
             if experiment.exec.is_none() {
@@ -302,10 +277,7 @@ mod tests {
 
         /// Connections and placement, or a whole command.
         fn place(&mut self, experiment: &mut Experiment) {
-            let lines = [
-                "mysqldump '--where=a b' {transport} looptax",
-                "psql -c 'select 1' {transport}",
-            ];
+            let lines = ["mysqldump '--where=a b' {transport} looptax", "psql -c 'select 1' {transport}"];
             experiment.exec = match self.below(6) {
                 0 => Some(Exec::one_line(self.one(&lines), "10m").unwrap()),
                 1 => Some(Exec::line_per_arm("./a 'b c'", "true", "90s").unwrap()),
@@ -323,12 +295,8 @@ mod tests {
                 }
                 _ => {}
             }
-            experiment.placements = self.maybe(|dice| {
-                dice.one(&[
-                    vec![Placement::Same],
-                    vec![Placement::Free, Placement::Split],
-                ])
-            });
+            experiment.placements =
+                self.maybe(|dice| dice.one(&[vec![Placement::Same], vec![Placement::Free, Placement::Split]]));
             experiment.slice = self.maybe(|dice| Duration::from_millis(10 + dice.below(1_000)));
             experiment.clients = self.maybe(|dice| {
                 let models = vec![ClientModel::PollFirst, ClientModel::Event];
@@ -340,13 +308,7 @@ mod tests {
         }
 
         fn ask(&mut self, requests: &mut Requests) {
-            let words = [
-                "get",
-                "point-select",
-                "connect",
-                "dump",
-                "script:/a,b c.sql",
-            ];
+            let words = ["get", "point-select", "connect", "dump", "script:/a,b c.sql"];
             requests.workload = self.maybe(|dice| dice.one(&words).to_owned());
             requests.value_bytes = self.maybe(|dice| 1 + dice.below(1_000) as usize);
             requests.defined = self.maybe(|_| vec!["a=b c".to_owned()]).unwrap_or_default();
@@ -367,9 +329,7 @@ mod tests {
                     rates: vec![Rate::PerSecond(1_500.5), Rate::OfCapacity(40.0)],
                     arrivals: self.one(&[Arrivals::Poisson, Arrivals::Fixed]),
                 },
-                1 => Load::Closed {
-                    think: self.one(&[Duration::from_micros(200), Duration::from_secs(1)]),
-                },
+                1 => Load::Closed { think: self.one(&[Duration::from_micros(200), Duration::from_secs(1)]) },
                 _ => Load::flat_out(),
             }
         }
@@ -386,9 +346,7 @@ mod tests {
     }
 
     fn read(words: &[String]) -> Result<Asked, Failure> {
-        let command = Cli::try_parse_from(words)
-            .expect("a printed line is one")
-            .command;
+        let command = Cli::try_parse_from(words).expect("a printed line is one").command;
         let Some(Command::Compare(args)) = command else {
             panic!("{words:?}");
         };
@@ -408,11 +366,7 @@ mod tests {
                 continue;
             }
             let found = found.unwrap();
-            assert_eq!(
-                format!("{:?}", found.all[0].1),
-                format!("{experiment:?}"),
-                "{words:?}"
-            );
+            assert_eq!(format!("{:?}", found.all[0].1), format!("{experiment:?}"), "{words:?}");
             n_whole += 1;
         }
         assert!(n_whole > 1_000, "{n_whole} went together");

@@ -28,7 +28,6 @@ const QUIET: Duration = Duration::from_millis(300);
 
 /// Whether the next signal ends the process at once.
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
-/// Whether a signal came.
 static HAS_COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
 /// From now on a signal ends the process at once, with [`Exit::Interrupted`]. To be called first: it starts no thread.

@@ -23,15 +23,7 @@ pub(crate) fn hide_passwords() -> Vec<String> {
 /// Overwrites what is secret in one argument; says whether anything was.
 fn hide(argument: &mut [u8]) -> bool {
     // Byte for byte, whatever the encoding: all that divides the parts of an address is ASCII.
-    let text: String = { argument.iter() }
-        .map(|byte| {
-            if byte.is_ascii() {
-                char::from(*byte)
-            } else {
-                'x'
-            }
-        })
-        .collect();
+    let text: String = { argument.iter() }.map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' }).collect();
     let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {
         argument[secret.clone()].fill(b'x');
@@ -164,10 +156,7 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        maximum: limit.maximum,
-    };
+    let raised = Rlimit { current: limit.maximum, maximum: limit.maximum };
     match setrlimit(Resource::Nofile, raised) {
         Ok(()) => limit.maximum,
         Err(_) => limit.current,
@@ -187,23 +176,14 @@ mod tests {
 
     #[test]
     fn secrets_are_overwritten_byte_for_byte() {
-        check(
-            b"mysql://root:geheim@127.0.0.1:3306/db",
-            b"mysql://root:xxxxxx@127.0.0.1:3306/db",
-        );
+        check(b"mysql://root:geheim@127.0.0.1:3306/db", b"mysql://root:xxxxxx@127.0.0.1:3306/db");
         check(b"redis://:p%40ss@localhost", b"redis://:xxxxxx@localhost");
         check(b"mysql://root:a@b@127.0.0.1", b"mysql://root:xxx@127.0.0.1");
         check("mysql://ü:ä@h".as_bytes(), "mysql://ü:xx@h".as_bytes());
         check(b"mysql://\xff:\xfe\xfd@h", b"mysql://\xff:xx@h");
-        check(
-            b"postgres://u@h/d?password=x",
-            b"postgres://u@h/d?password=x",
-        );
+        check(b"postgres://u@h/d?password=x", b"postgres://u@h/d?password=x");
         check(b"host=h password='a b'", b"host=h password=xxxxx");
-        check(
-            b"mysql://root@127.0.0.1:3306/db",
-            b"mysql://root@127.0.0.1:3306/db",
-        );
+        check(b"mysql://root@127.0.0.1:3306/db", b"mysql://root@127.0.0.1:3306/db");
         check(b"private:mariadb", b"private:mariadb");
     }
 

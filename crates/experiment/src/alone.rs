@@ -38,7 +38,6 @@ impl Claim {
         Self::wait_of(NAME, stop)
     }
 
-    /// Whether another run measures.
     pub fn has_other(&self) -> bool {
         self.has_other
     }
@@ -58,10 +57,7 @@ impl Claim {
 
     fn take_of(name: &str) -> Self {
         let held = (0..MOST).find_map(|idx| hold(name, idx).ok());
-        Self {
-            has_other: n_held(name) > usize::from(held.is_some()),
-            _held: held,
-        }
+        Self { has_other: n_held(name) > usize::from(held.is_some()), _held: held }
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
@@ -69,10 +65,7 @@ impl Claim {
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {
-                return Self {
-                    _held: first,
-                    has_other: false,
-                };
+                return Self { _held: first, has_other: false };
             }
             waiting::pause(PAUSE);
             first = first.or_else(|| hold(name, 0).ok());

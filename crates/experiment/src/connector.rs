@@ -8,9 +8,7 @@ use std::io;
 use looptax_bench::path::{
     Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
 };
-use looptax_bench::{
-    ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker,
-};
+use looptax_bench::{ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker};
 use looptax_host::processes::of_thread;
 use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::{Explain, Failure};
@@ -35,14 +33,12 @@ pub struct ArmProof {
 /// Connections to one target for pairs of arms.
 pub struct TargetConnector<'a> {
     target: &'a Target,
-    /// By contrast: baseline and other.
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
     /// Queries of others on a running server when we came.
     others_at_first: Option<u64>,
     /// Connections that were prepared for load so far.
     pub n_prepared: u64,
-    /// By contrast, by side.
     pub proofs: Vec<[Option<ArmProof>; 2]>,
 }
 
@@ -50,24 +46,11 @@ impl<'a> TargetConnector<'a> {
     /// A connector for `pairs` of arms, one per contrast.
     pub fn new(target: &'a Target, pairs: Vec<[Arm; 2]>) -> Self {
         let proofs = pairs.iter().map(|_| [None, None]).collect();
-        Self {
-            target,
-            pairs,
-            limits: Limits::default(),
-            others_at_first: None,
-            n_prepared: 0,
-            proofs,
-        }
+        Self { target, pairs, limits: Limits::default(), others_at_first: None, n_prepared: 0, proofs }
     }
 
     /// Connections of one side. Where several processes serve its arm, its own coin picks one.
-    fn open(
-        &self,
-        contrast_idx: usize,
-        side: Side,
-        coins: u64,
-        n: usize,
-    ) -> Result<Vec<Conversation>, Failure> {
+    fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
         let endpoint = endpoints[picked(coins, side, endpoints.len())].clone();
@@ -89,11 +72,7 @@ impl<'a> TargetConnector<'a> {
     }
 
     /// The workload, or the user's own, on one connection of a side.
-    fn codec(
-        &self,
-        conversation: &mut Conversation,
-        idx: usize,
-    ) -> Result<Box<dyn Codec>, PathError> {
+    fn codec(&self, conversation: &mut Conversation, idx: usize) -> Result<Box<dyn Codec>, PathError> {
         match &self.target.script {
             None => conversation.codec(&self.target.workload, self.target.sending),
             Some(script) => Ok(Box::new(ScriptCodec::prepare(
@@ -113,10 +92,7 @@ impl<'a> TargetConnector<'a> {
         pair: [Arm; 2],
     ) -> Result<[ServerView; 2], PathError> {
         let ids = |conversations: &[Conversation]| -> Vec<u64> {
-            conversations
-                .iter()
-                .map(Conversation::connection_id)
-                .collect()
+            conversations.iter().map(Conversation::connection_id).collect()
         };
         let [baseline_ids, other_ids] = conversations.each_ref().map(|side| ids(side));
         if self.target.is_pooled {
@@ -139,20 +115,14 @@ impl<'a> TargetConnector<'a> {
             }
             // Without the right PROCESS an account sees its own connections alone, and has another name on the socket.
             let of_other = other.server_view(&other_ids)?;
-            let is_one =
-                of_other.identity == view.identity && baseline.is_one_server_with(other)?;
+            let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
             return Ok([view, of_other]);
         }
         let [baseline, other] = conversations.each_mut().map(|side| &mut side[0]);
-        let views = [
-            baseline.server_view(&baseline_ids)?,
-            other.server_view(&other_ids)?,
-        ];
+        let views = [baseline.server_view(&baseline_ids)?, other.server_view(&other_ids)?];
         for view in &views {
-            let pid = view
-                .server_pid
-                .filter(|pid| !self.target.pids.contains(pid));
+            let pid = view.server_pid.filter(|pid| !self.target.pids.contains(pid));
             if let Some(stranger) = pid {
                 let detail = format!("looptax did not start process {stranger}, which answers");
                 return Err(PathError::DifferentServers { detail });
@@ -190,12 +160,7 @@ impl<'a> TargetConnector<'a> {
     }
 
     /// Opens `n` connections per side, the drawn one first, and asks the servers how they see them.
-    fn meet(
-        &mut self,
-        contrast_idx: usize,
-        Draw { first, coins }: Draw,
-        n: usize,
-    ) -> Result<Met, Failure> {
+    fn meet(&mut self, contrast_idx: usize, Draw { first, coins }: Draw, n: usize) -> Result<Met, Failure> {
         if n == 0 {
             return Err(Failure::new("no connection was asked for"));
         }
@@ -216,10 +181,7 @@ impl<'a> TargetConnector<'a> {
         }
         let pair = self.pairs[contrast_idx];
         let views = self.server_views(&mut conversations, pair)?;
-        Ok(Met {
-            conversations,
-            views,
-        })
+        Ok(Met { conversations, views })
     }
 
     /// What goes through the port proxies now, for an arm that does.
@@ -237,17 +199,9 @@ impl<'a> TargetConnector<'a> {
         relayed: Option<&Relayed>,
     ) -> Result<Proof, PathError> {
         let arm = self.pairs[contrast_idx][side.idx()];
-        let proof = prove(
-            arm,
-            conversation.connection_id(),
-            conversation.facts(),
-            view,
-            relayed,
-        )?;
-        self.proofs[contrast_idx][side.idx()].get_or_insert_with(|| ArmProof {
-            facts: conversation.facts().clone(),
-            proof: proof.clone(),
-        });
+        let proof = prove(arm, conversation.connection_id(), conversation.facts(), view, relayed)?;
+        self.proofs[contrast_idx][side.idx()]
+            .get_or_insert_with(|| ArmProof { facts: conversation.facts().clone(), proof: proof.clone() });
         Ok(proof)
     }
 
@@ -263,15 +217,10 @@ impl<'a> TargetConnector<'a> {
         let relayed = self.relayed(contrast_idx, side);
         for mut conversation in conversations {
             let proof = self.prove(contrast_idx, side, &conversation, view, relayed.as_ref())?;
-            let codec = self
-                .codec(&mut conversation, wired.len())
-                .map_err(not_prepared)?;
+            let codec = self.codec(&mut conversation, wired.len()).map_err(not_prepared)?;
             self.n_prepared += 1;
             let worker = match (self.target.threads, &*self.target.pids) {
-                (ServerThreads::Tree, [first, ..]) => Some(Worker {
-                    pid: *first,
-                    tid: *first,
-                }),
+                (ServerThreads::Tree, [first, ..]) => Some(Worker { pid: *first, tid: *first }),
                 (_, pids) => worker_of(&proof, pids),
             };
             let Unlimited { fd, seal } = conversation.into_link().into_unlimited()?;
@@ -296,9 +245,7 @@ fn pooled_view(
 ) -> Result<ServerView, PathError> {
     let view = ServerView::by_kernel(conversations.iter(), listener);
     let view = view.filter(|it| listener.is_none() || it.server_pid == listener);
-    let mut view = view.ok_or_else(|| PathError::Unseen {
-        endpoint: conversations[0].endpoint().to_string(),
-    })?;
+    let mut view = view.ok_or_else(|| PathError::Unseen { endpoint: conversations[0].endpoint().to_string() })?;
     let mut identity = None;
     for conversation in conversations {
         let backend = conversation.backend()?;
@@ -363,25 +310,16 @@ impl Connector for TargetConnector<'_> {
         coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
-        let Met {
-            conversations: [baseline, other],
-            views,
-        } = self.meet(contrast_idx, Draw { first, coins }, n)?;
+        let Met { conversations: [baseline, other], views } = self.meet(contrast_idx, Draw { first, coins }, n)?;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {
             Side::Baseline => {
                 let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?;
-                [
-                    baseline,
-                    self.wire(contrast_idx, Side::Other, other, &views[1])?,
-                ]
+                [baseline, self.wire(contrast_idx, Side::Other, other, &views[1])?]
             }
             Side::Other => {
                 let other = self.wire(contrast_idx, Side::Other, other, &views[1])?;
-                [
-                    self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?,
-                    other,
-                ]
+                [self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?, other]
             }
         })
     }
@@ -402,8 +340,7 @@ impl Records for SealedRecords {
 
 /// Logging in worked when the run began, so a login that is cut off later has another cause.
 fn cut_off(error: PathError) -> Failure {
-    let is_crowded =
-        matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
+    let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);
     if !is_crowded {
         return failure;

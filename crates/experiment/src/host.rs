@@ -25,11 +25,7 @@ const SYSCTLS: [&str; 8] = [
 /// The facts about this machine that change results.
 pub fn host() -> Host {
     let n_cores = looptax_bench::allowed_cores().map_or(0, |cores| cores.len());
-    Host {
-        arch: Some(std::env::consts::ARCH.to_owned()),
-        cpus: n_cores as u32,
-        ..Files::below(Path::new("/")).host()
-    }
+    Host { arch: Some(std::env::consts::ARCH.to_owned()), cpus: n_cores as u32, ..Files::below(Path::new("/")).host() }
 }
 
 /// The pseudo files below a root: `/`, or a folder of a test.
@@ -39,9 +35,7 @@ struct Files {
 
 impl Files {
     fn below(root: &Path) -> Self {
-        Self {
-            root: root.to_owned(),
-        }
+        Self { root: root.to_owned() }
     }
 
     fn host(&self) -> Host {
@@ -51,26 +45,16 @@ impl Files {
             arch: None,
             cpu_model: field(&cpuinfo, "model name"),
             cpus: 0,
-            clocksource: self
-                .text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
+            clocksource: self.text("sys/devices/system/clocksource/clocksource0/current_clocksource"),
             governor: self.text("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-            hypervisor: field(&cpuinfo, "flags")
-                .map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
-            smt: self
-                .text("sys/devices/system/cpu/smt/active")
-                .map(|active| active == "1"),
+            hypervisor: field(&cpuinfo, "flags").map(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor")),
+            smt: self.text("sys/devices/system/cpu/smt/active").map(|active| active == "1"),
             cgroup_cpu_max: CpuGroup::find(&self.root).and_then(|group| group.limit()),
-            cpuset: self
-                .text("proc/self/status")
-                .and_then(|status| field(&status, "Cpus_allowed_list")),
+            cpuset: self.text("proc/self/status").and_then(|status| field(&status, "Cpus_allowed_list")),
             mitigations: self.mitigations(),
             sysctls: self.sysctls(),
-            lo_mtu: self
-                .text("sys/class/net/lo/mtu")
-                .and_then(|mtu| mtu.parse().ok()),
-            thp: self
-                .text("sys/kernel/mm/transparent_hugepage/enabled")
-                .and_then(|modes| chosen(&modes)),
+            lo_mtu: self.text("sys/class/net/lo/mtu").and_then(|mtu| mtu.parse().ok()),
+            thp: self.text("sys/kernel/mm/transparent_hugepage/enabled").and_then(|modes| chosen(&modes)),
             irq_time_accounting: self.irq_time_accounting(),
         }
     }
@@ -105,20 +89,14 @@ impl Files {
             Some(words.split_whitespace().collect::<Vec<_>>().join(" "))
         };
         let known = SYSCTLS.into_iter();
-        known
-            .filter_map(|name| Some((name.to_owned(), value(name)?)))
-            .collect()
+        known.filter_map(|name| Some((name.to_owned(), value(name)?))).collect()
     }
 
     /// From the kernel's configuration, which distributions keep in /boot.
     fn irq_time_accounting(&self) -> Option<bool> {
         let release = self.text("proc/sys/kernel/osrelease")?;
         let config = self.text(&format!("boot/config-{release}"))?;
-        Some(
-            config
-                .lines()
-                .any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"),
-        )
+        Some(config.lines().any(|line| line == "CONFIG_IRQ_TIME_ACCOUNTING=y"))
     }
 }
 
@@ -163,24 +141,12 @@ mod tests {
             ("proc/sys/kernel/osrelease", "6.1.0-9\n"),
             ("proc/sys/kernel/version", "#1 SMP Debian\n"),
             ("boot/config-6.1.0-9", "A=m\nCONFIG_IRQ_TIME_ACCOUNTING=y\n"),
-            (
-                "proc/cpuinfo",
-                "processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nflags\t\t: fpu hypervisor sse\n",
-            ),
-            (
-                "proc/self/status",
-                "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n",
-            ),
+            ("proc/cpuinfo", "processor\t: 0\nmodel name\t: A CPU @ 2 GHz\nflags\t\t: fpu hypervisor sse\n"),
+            ("proc/self/status", "Cpus_allowed:\t3\nCpus_allowed_list:\t0-1\n"),
             ("sys/devices/system/cpu/smt/active", "0\n"),
-            (
-                "sys/devices/system/cpu/vulnerabilities/meltdown",
-                "Not affected\n",
-            ),
+            ("sys/devices/system/cpu/vulnerabilities/meltdown", "Not affected\n"),
             ("sys/class/net/lo/mtu", "65536\n"),
-            (
-                "sys/kernel/mm/transparent_hugepage/enabled",
-                "always [madvise] never\n",
-            ),
+            ("sys/kernel/mm/transparent_hugepage/enabled", "always [madvise] never\n"),
             ("proc/sys/net/ipv4/tcp_rmem", "4096\t131072\t6291456\n"),
         ]);
         assert_eq!(found.kernel, "6.1.0-9 #1 SMP Debian");
@@ -206,16 +172,8 @@ mod tests {
     #[test]
     fn the_nearest_limit_of_the_control_group_counts() {
         check_limit(Some("max 100000\n"), None, Some("max 100000"));
-        check_limit(
-            Some("max 100000"),
-            Some("50000 100000"),
-            Some("50000 100000"),
-        );
-        check_limit(
-            Some("20000 100000"),
-            Some("50000 100000"),
-            Some("20000 100000"),
-        );
+        check_limit(Some("max 100000"), Some("50000 100000"), Some("50000 100000"));
+        check_limit(Some("20000 100000"), Some("50000 100000"), Some("20000 100000"));
         check_limit(None, None, None);
     }
 }

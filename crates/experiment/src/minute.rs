@@ -37,7 +37,6 @@ pub struct Minute {
     seed: u64,
 }
 
-/// What came of one kind.
 pub enum Step {
     /// It was measured; the comparison is the record's last one, unless somebody stopped it before.
     Measured,
@@ -55,11 +54,7 @@ impl Minute {
     pub fn new(began: Instant) -> Result<Self, Failure> {
         let mut left = installed_by_start();
         left.reverse();
-        Ok(Self {
-            began,
-            left,
-            seed: new_seed()?,
-        })
+        Ok(Self { began, left, seed: new_seed()? })
     }
 
     /// What stands for the whole in the record: the experiment without its servers.
@@ -85,16 +80,10 @@ impl Minute {
         let Some(time) = time else {
             return Some((kind, Step::LeftOut));
         };
-        let experiment = Experiment {
-            targets: vec![TargetSpec::Private(kind)],
-            effort: Effort::Time(time),
-            ..self.experiment()
-        };
+        let experiment =
+            Experiment { targets: vec![TargetSpec::Private(kind)], effort: Effort::Time(time), ..self.experiment() };
         let measured = measure(experiment, writer, observer, stop);
-        Some((
-            kind,
-            measured.map_or_else(Step::Failed, |()| Step::Measured),
-        ))
+        Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
 
     /// An equal share of the time that is left after all that is still to start; `None` where that is too

@@ -6,10 +6,8 @@ use looptax_bench::ContrastRun;
 use looptax_model::failure::Failure;
 use looptax_model::record::Comparison;
 
-/// A comparison that is planned.
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
-    /// Server, connections, placement.
     pub label: String,
     /// The longest that it can take, in seconds, where that is known.
     pub at_most_s: Option<f64>,
@@ -18,22 +16,17 @@ pub struct PlannedStep {
 /// What the numbers of a comparison count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unit {
-    /// Requests, each with a latency.
     Requests,
-    /// Whole runs of a command.
     Runs,
 }
 
-/// A comparison that begins.
 #[derive(Debug, Clone)]
 pub struct Scene {
-    /// Server, workload, connections, placement.
     pub title: String,
     /// The arms of its contrasts, in the plan's order.
     pub arms: Vec<[String; 2]>,
     /// What happens before the first epoch.
     pub news: String,
-    /// What is counted.
     pub unit: Unit,
     /// Processes beside ours that a request needs, without those that come from them.
     pub processes: Vec<(Doer, u32)>,
@@ -42,9 +35,7 @@ pub struct Scene {
 /// What a process does for a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Doer {
-    /// Asks.
     Client,
-    /// Answers.
     Server,
     /// Passes bytes on.
     Proxy,
@@ -56,7 +47,6 @@ pub enum Doer {
 
 /// Sees a run from outside and changes nothing in it; each epoch is told by [`looptax_bench::Observer`].
 pub trait Observer: looptax_bench::Observer {
-    /// What goes on between comparisons.
     fn say(&mut self, news: &str);
 
     /// The next comparison of the plan begins.
@@ -73,7 +63,6 @@ pub trait Observer: looptax_bench::Observer {
     /// Adds to the comparison of some of these contrasts what it saw in them.
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
-    /// It is over.
     fn end(&mut self);
 }
 

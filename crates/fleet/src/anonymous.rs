@@ -20,11 +20,7 @@ pub struct Names {
 
 impl std::fmt::Debug for Names {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.key.is_some() {
-            "hashed"
-        } else {
-            "plain"
-        })
+        f.write_str(if self.key.is_some() { "hashed" } else { "plain" })
     }
 }
 

@@ -41,22 +41,12 @@ impl Batch {
     /// The report of what was seen.
     pub fn new(sender: &Sender, seen: Seen<'_>, names: &Names) -> Self {
         let (findings, left_out) = findings::rows(sender, seen.found, seen.fallen, names);
-        let verdicts = seen
-            .records
-            .iter()
-            .flat_map(|it| verdicts::rows(sender, it));
+        let verdicts = seen.records.iter().flat_map(|it| verdicts::rows(sender, it));
         let verdicts: Vec<Row> = verdicts.take(MOST_VERDICTS).collect();
-        let extent = Extent {
-            findings: findings.len(),
-            verdicts: verdicts.len(),
-            left_out,
-        };
+        let extent = Extent { findings: findings.len(), verdicts: verdicts.len(), left_out };
         let name = names.shown(seen.name);
         let report = reports::row(sender, &name, seen.machine, seen.found, extent);
-        Self {
-            report_id: sender.report_id.clone(),
-            rows: [findings, verdicts, vec![report]],
-        }
+        Self { report_id: sender.report_id.clone(), rows: [findings, verdicts, vec![report]] }
     }
 
     pub fn tables(&self) -> impl Iterator<Item = (&'static Table, &[Row])> {

@@ -70,11 +70,6 @@ impl Value {
 impl Table {
     /// Whether the values are a row of this table: as many as it has columns, each of its column's kind.
     pub fn fits(&self, row: &[Value]) -> bool {
-        row.len() == self.columns.len()
-            && self
-                .columns
-                .iter()
-                .zip(row)
-                .all(|(column, value)| value.is_of(column.kind))
+        row.len() == self.columns.len() && self.columns.iter().zip(row).all(|(column, value)| value.is_of(column.kind))
     }
 }

@@ -19,11 +19,7 @@ pub enum FleetError {
     Take { path: PathBuf, source: io::Error },
     /// The spool holds as much as it may.
     #[error("the spool `{}` holds {n_bytes} bytes already, and no more than {limit} may wait", path.display())]
-    Full {
-        path: PathBuf,
-        n_bytes: u64,
-        limit: u64,
-    },
+    Full { path: PathBuf, n_bytes: u64, limit: u64 },
     /// Lines that are no report, or one of another version.
     #[error("line {line} is no row of a report: {what}")]
     NoReport {
@@ -90,9 +86,7 @@ impl Refusal {
                 "user and password stand in the address, or the password in --password-file or LOOPTAX_COLLECTOR_PASSWORD"
             }
             Self::Rights => "`looptax fleet init --print` lists what an account needs",
-            Self::Row | Self::Other => {
-                "`looptax fleet init --print` shows the tables as they should be"
-            }
+            Self::Row | Self::Other => "`looptax fleet init --print` shows the tables as they should be",
         }
     }
 }
@@ -105,13 +99,7 @@ impl FleetError {
 
     /// Whether it may be one report that is refused, and others are not.
     pub fn is_of_rows(&self) -> bool {
-        matches!(
-            self,
-            Self::Refused {
-                refusal: Refusal::Row,
-                ..
-            }
-        )
+        matches!(self, Self::Refused { refusal: Refusal::Row, .. })
     }
 }
 
@@ -122,27 +110,22 @@ impl Explain for FleetError {
                 Some("--spool FOLDER names one that can be written".to_owned())
             }
             Self::Full { .. } => Some(
-                "is the collector away? what waits is sent when it is back; nothing older was thrown away"
-                    .to_owned(),
+                "is the collector away? what waits is sent when it is back; nothing older was thrown away".to_owned(),
             ),
             Self::Away { .. } => {
                 Some("is it up, and may this machine reach it? the next report tries again".to_owned())
             }
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
-            Self::Authority { .. } => {
-                Some("--ca-file FILE names who signs the collector's certificate".to_owned())
+            Self::Authority { .. } => Some("--ca-file FILE names who signs the collector's certificate".to_owned()),
+            Self::Destination { .. } => {
+                Some("as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned())
             }
-            Self::Destination { .. } => Some(
-                "as clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -"
-                    .to_owned(),
-            ),
             Self::Answer { .. } => Some(
                 "is it the port of ClickHouse's HTTP interface (8123, over TLS 8443), or PostgreSQL's (5432)?"
                     .to_owned(),
             ),
             Self::NoEngine => Some(
-                "files are read by what reads logs; `looptax report-to ADDRESS --from FOLDER` sends them on"
-                    .to_owned(),
+                "files are read by what reads logs; `looptax report-to ADDRESS --from FOLDER` sends them on".to_owned(),
             ),
             Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,
         }

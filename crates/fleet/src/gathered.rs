@@ -37,14 +37,7 @@ struct Pending {
 impl<R: BufRead> Gathered<R> {
     /// What `lines` say; `source` is where they come from, for errors.
     pub fn new(lines: R, source: PathBuf) -> Self {
-        Self {
-            lines,
-            source,
-            line: 0,
-            pending: HashMap::new(),
-            n_pending_bytes: 0,
-            is_over: false,
-        }
+        Self { lines, source, line: 0, pending: HashMap::new(), n_pending_bytes: 0, is_over: false }
     }
 
     /// The next line without its end; `None` at the end.
@@ -52,10 +45,7 @@ impl<R: BufRead> Gathered<R> {
         let mut bytes = Vec::new();
         let limited = (&mut self.lines).take(MOST_LINE_BYTES);
         let read = { limited }.read_until(b'\n', &mut bytes);
-        let n_read = read.map_err(|source| FleetError::Take {
-            path: self.source.clone(),
-            source,
-        })?;
+        let n_read = read.map_err(|source| FleetError::Take { path: self.source.clone(), source })?;
         if n_read == 0 {
             return Ok(None);
         }
@@ -70,10 +60,8 @@ impl<R: BufRead> Gathered<R> {
     /// Goes to the end of a line that is too long, without keeping it.
     fn skip_line(&mut self) -> Result<(), FleetError> {
         loop {
-            let buffer = self.lines.fill_buf().map_err(|source| FleetError::Take {
-                path: self.source.clone(),
-                source,
-            })?;
+            let buffer =
+                self.lines.fill_buf().map_err(|source| FleetError::Take { path: self.source.clone(), source })?;
             let end = buffer.iter().position(|byte| *byte == b'\n');
             let (n_used, is_last) = match end {
                 Some(at) => (at + 1, true),
@@ -120,10 +108,7 @@ impl<R: BufRead> Gathered<R> {
     }
 
     fn wrong(&self, what: String) -> FleetError {
-        FleetError::NoReport {
-            line: self.line,
-            what,
-        }
+        FleetError::NoReport { line: self.line, what }
     }
 }
 

@@ -14,9 +14,7 @@ const VERSION: &str = "schema_version";
 
 /// The lines of a report, each ended.
 pub fn to_lines(batch: &Batch) -> String {
-    let rows = batch
-        .tables()
-        .flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
+    let rows = batch.tables().flat_map(|(table, rows)| rows.iter().map(move |row| (table, row)));
     rows.map(|(table, row)| line(table, row) + "\n").collect()
 }
 
@@ -47,10 +45,7 @@ fn to_json(value: &Value) -> Json {
 pub fn from_lines(text: &str) -> Result<Batch, FleetError> {
     let mut rows = [const { Vec::new() }; 3];
     let mut n_lines = 0;
-    let wrong = |line: usize, what: &str| FleetError::NoReport {
-        line,
-        what: what.to_owned(),
-    };
+    let wrong = |line: usize, what: &str| FleetError::NoReport { line, what: what.to_owned() };
     for line in text.lines() {
         n_lines += 1;
         let (table_idx, row) = row(line).map_err(|what| wrong(n_lines, &what))?;
@@ -118,9 +113,7 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
             Value::Text(id.to_owned())
         }
         Kind::Word | Kind::Text => Value::Text(cleaned(value.as_str()?)),
-        Kind::Count if column.name == "n" => {
-            Value::Count(value.as_u64().filter(|it| *it < MOST_ROWS)?)
-        }
+        Kind::Count if column.name == "n" => Value::Count(value.as_u64().filter(|it| *it < MOST_ROWS)?),
         Kind::Count => Value::Count(value.as_u64().filter(|it| *it <= MOST_COUNT)?),
         Kind::Number if value.is_null() => Value::Number(None),
         Kind::Number => Value::Number(Some(value.as_f64().filter(|it| is_within(*it))?)),

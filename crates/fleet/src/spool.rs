@@ -47,11 +47,7 @@ pub struct Waiting {
 impl Spool {
     /// The spool in this folder, of reports for `collector`: its name, without a password. Nothing is made or read yet.
     pub fn new(folder: &Path, collector: &str) -> Self {
-        Self {
-            folder: folder.to_owned(),
-            collector: collector.to_owned(),
-            most_bytes: MOST_BYTES,
-        }
+        Self { folder: folder.to_owned(), collector: collector.to_owned(), most_bytes: MOST_BYTES }
     }
 
     /// Makes the folder where it is not there, for its owner alone.
@@ -60,10 +56,7 @@ impl Spool {
     /// [`FleetError::Spool`].
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
-        made.map(drop).map_err(|source| FleetError::Spool {
-            path: self.folder.clone(),
-            source,
-        })
+        made.map(drop).map_err(|source| FleetError::Spool { path: self.folder.clone(), source })
     }
 
     /// The folder, held; it is believed only where it is the caller's own.
@@ -79,17 +72,10 @@ impl Spool {
         let lines = to_lines(batch);
         let n_bytes = self.n_bytes()?;
         if n_bytes + lines.len() as u64 > self.most_bytes {
-            return Err(FleetError::Full {
-                path: self.folder.clone(),
-                n_bytes,
-                limit: self.most_bytes,
-            });
+            return Err(FleetError::Full { path: self.folder.clone(), n_bytes, limit: self.most_bytes });
         }
         self.write(&format!("{}.{ENDING}", batch.report_id), &lines)
-            .map_err(|source| FleetError::Keep {
-                path: self.folder.clone(),
-                source,
-            })
+            .map_err(|source| FleetError::Keep { path: self.folder.clone(), source })
     }
 
     fn write(&self, name: &str, lines: &str) -> io::Result<()> {
@@ -116,10 +102,7 @@ impl Spool {
     /// # Errors
     /// [`FleetError::Take`].
     pub fn read(&self, path: &Path) -> Result<Option<Waiting>, FleetError> {
-        let failed = |source| FleetError::Take {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| FleetError::Take { path: path.to_owned(), source };
         let folder = self.open().map_err(failed)?;
         let name = path.file_name().unwrap_or_default();
         let text = match folder.read_own(name, self.most_bytes) {
@@ -141,10 +124,7 @@ impl Spool {
     /// [`FleetError::Take`].
     pub fn put_refused_aside(&self, path: &Path) -> Result<PathBuf, FleetError> {
         let moved = self.open().and_then(|it| put_aside(&it, path, REFUSED));
-        moved.map_err(|source| FleetError::Take {
-            path: path.to_owned(),
-            source,
-        })
+        moved.map_err(|source| FleetError::Take { path: path.to_owned(), source })
     }
 
     /// Removes a report that has arrived.
@@ -154,10 +134,9 @@ impl Spool {
     pub fn remove(&self, path: &Path) -> Result<(), FleetError> {
         let name = path.file_name().unwrap_or_default();
         match self.open().and_then(|it| it.remove(name)) {
-            Err(source) if source.kind() != io::ErrorKind::NotFound => Err(FleetError::Take {
-                path: path.to_owned(),
-                source,
-            }),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                Err(FleetError::Take { path: path.to_owned(), source })
+            }
             _ => Ok(()),
         }
     }
@@ -177,10 +156,7 @@ impl Spool {
                 Ok({ lines.filter(|_| is_its) }.map(str::to_owned).collect())
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(HashSet::new()),
-            Err(source) => Err(FleetError::Take {
-                path: self.folder.join(TOLD),
-                source,
-            }),
+            Err(source) => Err(FleetError::Take { path: self.folder.join(TOLD), source }),
         }
     }
 
@@ -188,16 +164,10 @@ impl Spool {
     ///
     /// # Errors
     /// [`FleetError::Keep`].
-    pub fn set_told_records<'a>(
-        &self,
-        ids: impl Iterator<Item = &'a str>,
-    ) -> Result<(), FleetError> {
+    pub fn set_told_records<'a>(&self, ids: impl Iterator<Item = &'a str>) -> Result<(), FleetError> {
         let ids: String = ids.flat_map(|id| [id, "\n"]).collect();
         let text = format!("{}\n{ids}", self.collector);
-        self.write(TOLD, &text).map_err(|source| FleetError::Keep {
-            path: self.folder.clone(),
-            source,
-        })
+        self.write(TOLD, &text).map_err(|source| FleetError::Keep { path: self.folder.clone(), source })
     }
 
     /// Files that were put aside since they are no reports.
@@ -206,10 +176,7 @@ impl Spool {
     /// [`FleetError::Spool`].
     pub fn n_broken(&self) -> Result<usize, FleetError> {
         let names = self.open().and_then(|it| it.names());
-        let names = names.map_err(|source| FleetError::Spool {
-            path: self.folder.clone(),
-            source,
-        })?;
+        let names = names.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
         Ok(names.iter().filter(|it| has_ending(it, BROKEN)).count())
     }
 
@@ -220,21 +187,15 @@ impl Spool {
 
     /// Files of reports, each with when it was kept, in nanoseconds since 1970, and its bytes.
     fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
-        let failed = |source| FleetError::Spool {
-            path: self.folder.clone(),
-            source,
-        };
+        let failed = |source| FleetError::Spool { path: self.folder.clone(), source };
         let folder = self.open().map_err(failed)?;
         let names = folder.names().map_err(failed)?.into_iter();
-        let dated = names
-            .filter(|it| has_ending(it, ENDING))
-            .filter_map(|name| {
-                let stat = folder.look(&name).ok()??;
-                let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
-                let kept_ns =
-                    i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
-                is_file.then(|| (kept_ns, name, u64::try_from(stat.st_size).unwrap_or(0)))
-            });
+        let dated = names.filter(|it| has_ending(it, ENDING)).filter_map(|name| {
+            let stat = folder.look(&name).ok()??;
+            let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+            let kept_ns = i128::from(stat.st_mtime) * 1_000_000_000 + i128::from(stat.st_mtime_nsec);
+            is_file.then(|| (kept_ns, name, u64::try_from(stat.st_size).unwrap_or(0)))
+        });
         Ok(dated.collect())
     }
 }

@@ -33,13 +33,10 @@ pub(crate) fn known(maybe: Option<&str>) -> Value {
 /// Unicode 16, UAX #9: embeddings, overrides and isolates (U+202A to U+202E, U+2066 to U+2069), marks (U+200E, U+200F,
 /// U+061C).
 fn harmless(char: char) -> char {
-    let is_direction = matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}');
+    let is_direction =
+        matches!(char, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}' | '\u{61c}');
     let is_line = matches!(char, '\u{2028}' | '\u{2029}' | '\u{feff}');
-    if char.is_control() || is_direction || is_line {
-        ' '
-    } else {
-        char
-    }
+    if char.is_control() || is_direction || is_line { ' ' } else { char }
 }
 
 #[cfg(test)]

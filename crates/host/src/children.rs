@@ -25,10 +25,7 @@ const DYING: Duration = Duration::from_secs(1);
 /// # Errors
 /// The child could not be started, took longer than `within` (`TimedOut`), or a signal ended the wait.
 pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     let mut child = command.spawn()?;
     for _ in 0..n_steps(within) {
         if child.try_wait()?.is_some() {
@@ -67,10 +64,7 @@ fn n_steps(time: Duration) -> u128 {
 ///
 /// # Errors
 /// The command could not be started.
-pub(crate) fn start(
-    command: impl FnOnce(OwnedFd) -> Command,
-    within: Duration,
-) -> io::Result<Child> {
+pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) -> io::Result<Child> {
     let (reader, writer) = pipe_with(PipeFlags::CLOEXEC)?;
     let (started, wait) = mpsc::channel::<()>();
     let mut command = command(writer);

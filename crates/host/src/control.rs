@@ -16,10 +16,8 @@ const OVERFLOW: u32 = 65534;
 /// A user or group besides root and the caller who may write in a folder, and so put anything under any name there.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
-    /// The folder.
     pub path: PathBuf,
     pub owner: u32,
-    /// Its permission bits.
     pub mode: u32,
     /// Whether the folder is root's or the caller's, and its permission bits let others write.
     pub is_by_mode: bool,
@@ -49,18 +47,14 @@ impl fmt::Display for Stranger {
 pub struct Distrust {
     /// The path, with links followed up to it.
     pub path: PathBuf,
-    /// Who can change it.
     pub why: Why,
 }
 
 /// The right by which others than root can change a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
-    /// It belongs to this user.
     Owner(u32),
-    /// Its group may write it.
     Group(u32),
-    /// Everybody may write it.
     Everybody,
     /// Its file system was mounted without set-user-ID programs: its owners may be another machine's.
     Mount,
@@ -75,10 +69,9 @@ impl fmt::Display for Distrust {
             Why::Owner(uid) => write!(f, "{path}, which belongs to {}", user::shown(uid)),
             Why::Group(gid) => write!(f, "{path}, which its group {gid} may write"),
             Why::Everybody => write!(f, "{path}, which everybody may write"),
-            Why::Mount => write!(
-                f,
-                "{path}, which is on a file system that was mounted with nosuid"
-            ),
+            Why::Mount => {
+                write!(f, "{path}, which is on a file system that was mounted with nosuid")
+            }
             Why::Kind => write!(f, "{path}, which is not a regular file"),
         }
     }
@@ -100,9 +93,7 @@ pub fn is_privileged() -> bool {
 
 fn is_part_of_users_mapped() -> bool {
     let map = crate::kernel::text("/proc/self/uid_map").unwrap_or_default();
-    let n_users: u64 = { map.lines() }
-        .filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok())
-        .sum();
+    let n_users: u64 = { map.lines() }.filter_map(|line| line.split_whitespace().nth(2)?.parse::<u64>().ok()).sum();
     n_users < u64::from(u32::MAX)
 }
 
@@ -114,12 +105,7 @@ pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> O
     if is_ours && !by_others && !by_group {
         return None;
     }
-    Some(Stranger {
-        path: path.to_owned(),
-        owner: stat.st_uid,
-        mode: stat.st_mode & 0o7777,
-        is_by_mode: is_ours,
-    })
+    Some(Stranger { path: path.to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777, is_by_mode: is_ours })
 }
 
 /// Whether a file's group is one in which only root or the caller is, and no access list gives others what the group's

@@ -13,9 +13,8 @@ use std::sync::{Mutex, PoisonError};
 
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType, netlink, recvmsg, sendmsg,
-    socket_with, socketpair,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketFlags, SocketType, netlink, recvmsg, sendmsg, socket_with, socketpair,
 };
 use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_link_name_space};
 
@@ -56,10 +55,7 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
 
 fn started(ours: &mut Option<OwnedFd>) -> io::Result<&OwnedFd> {
     if ours.is_none() {
-        if !capabilities(None)?
-            .effective
-            .contains(CapabilitySet::SYS_ADMIN)
-        {
+        if !capabilities(None)?.effective.contains(CapabilitySet::SYS_ADMIN) {
             return Err(Errno::PERM.into());
         }
         let kind = SocketType::SEQPACKET;
@@ -108,9 +104,7 @@ fn serve(line: RawFd) -> ! {
     let line = unsafe { BorrowedFd::borrow_raw(LINE) };
     if rights::keep_only(CapabilitySet::SYS_ADMIN).is_ok() {
         while let Ok(Some((_, namespace))) = receive(line) {
-            let opened = namespace
-                .ok_or(Errno::INVAL)
-                .and_then(|it| open_in(it.as_fd()));
+            let opened = namespace.ok_or(Errno::INVAL).and_then(|it| open_in(it.as_fd()));
             let sent = match &opened {
                 Ok(socket) => send(line, 0, Some(socket.as_fd())),
                 Err(errno) => send(line, errno.raw_os_error(), None),
@@ -126,12 +120,7 @@ fn serve(line: RawFd) -> ! {
 
 fn open_in(namespace: BorrowedFd<'_>) -> rustix::io::Result<OwnedFd> {
     move_into_link_name_space(namespace, Some(LinkNameSpaceType::Network))?;
-    socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(netlink::SOCK_DIAG),
-    )
+    socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
 /// Sends an error's number, or 0, and a descriptor.

@@ -10,8 +10,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use rustix::fs::{
-    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, mkdirat,
-    openat, renameat, renameat_with, symlinkat, unlinkat,
+    Access, AtFlags, Dir, FileType, Mode, OFlags, RenameFlags, Stat, fstat, linkat, mkdirat, openat, renameat,
+    renameat_with, symlinkat, unlinkat,
 };
 use rustix::io::Errno;
 
@@ -29,18 +29,13 @@ pub struct Folder {
 /// What a file is known by: two files that are there at one time differ in it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
-    /// The file system's device number.
     pub dev: u64,
-    /// The inode's number there.
     pub ino: u64,
 }
 
 impl From<&Stat> for FileId {
     fn from(stat: &Stat) -> Self {
-        Self {
-            dev: stat.st_dev,
-            ino: stat.st_ino,
-        }
+        Self { dev: stat.st_dev, ino: stat.st_ino }
     }
 }
 
@@ -102,9 +97,7 @@ impl Folder {
 
     /// Whether a file of this owner has its name here by the will of root or the caller.
     pub fn keeps(&self, owner: u32) -> bool {
-        self.stranger
-            .as_ref()
-            .is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
+        self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
 
     /// Opens an ordinary file in it for reading.
@@ -192,22 +185,14 @@ impl Folder {
         if is_ours(stat.st_uid) && is_writable_by_us_alone(file.as_fd(), &stat) {
             return Ok(());
         }
-        Err(Refusal::NotOwn {
-            at: self.path.join(name),
-            owner: stat.st_uid,
-            mode: stat.st_mode & 0o7777,
-        }
-        .into())
+        Err(Refusal::NotOwn { at: self.path.join(name), owner: stat.st_uid, mode: stat.st_mode & 0o7777 }.into())
     }
 
     fn open_ordinary(&self, name: &OsStr, access: OFlags) -> io::Result<File> {
         let flags = access | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         let file = File::from(openat(&self.fd, plain(name)?, flags, Mode::empty())?);
         if FileType::from_raw_mode(fstat(&file)?.st_mode) != FileType::RegularFile {
-            let words = format!(
-                "`{}` is not an ordinary file",
-                self.path.join(name).display()
-            );
+            let words = format!("`{}` is not an ordinary file", self.path.join(name).display());
             return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
         }
         Ok(file)
@@ -218,15 +203,9 @@ impl Folder {
     /// # Errors
     /// What the kernel reports; `AlreadyExists` where anything has that name, a link that leads nowhere too.
     pub fn create(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<File> {
-        let flags =
-            OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+        let flags = OFlags::RDWR | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW | OFlags::CLOEXEC;
         let mode = Mode::from_raw_mode(mode);
-        Ok(File::from(openat(
-            &self.fd,
-            plain(name.as_ref())?,
-            flags,
-            mode,
-        )?))
+        Ok(File::from(openat(&self.fd, plain(name.as_ref())?, flags, mode)?))
     }
 
     /// Makes a folder in it.
@@ -234,11 +213,7 @@ impl Folder {
     /// # Errors
     /// What the kernel reports.
     pub fn make_folder(&self, name: impl AsRef<OsStr>, mode: u32) -> io::Result<()> {
-        Ok(mkdirat(
-            &self.fd,
-            plain(name.as_ref())?,
-            Mode::from_raw_mode(mode),
-        )?)
+        Ok(mkdirat(&self.fd, plain(name.as_ref())?, Mode::from_raw_mode(mode))?)
     }
 
     /// Makes a link in it.
@@ -254,10 +229,7 @@ impl Folder {
     /// # Errors
     /// What the kernel reports.
     pub fn set_mode(&self, mode: u32) -> io::Result<()> {
-        Ok(rustix::fs::fchmod(
-            self.readable()?,
-            Mode::from_raw_mode(mode),
-        )?)
+        Ok(rustix::fs::fchmod(self.readable()?, Mode::from_raw_mode(mode))?)
     }
 
     /// Gives a file another name in it; what had that name is gone.
@@ -310,11 +282,7 @@ impl Folder {
     /// # Errors
     /// What the kernel reports.
     pub fn remove_folder(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
-        Ok(unlinkat(
-            &self.fd,
-            plain(name.as_ref())?,
-            AtFlags::REMOVEDIR,
-        )?)
+        Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
     /// Removes what has this name, with all that is in it where it is a folder. No link is followed.
@@ -364,11 +332,7 @@ impl Folder {
     /// # Errors
     /// What the kernel reports.
     pub fn again(&self) -> io::Result<Self> {
-        Ok(Self {
-            fd: self.fd.try_clone()?,
-            path: self.path.clone(),
-            stranger: self.stranger.clone(),
-        })
+        Ok(Self { fd: self.fd.try_clone()?, path: self.path.clone(), stranger: self.stranger.clone() })
     }
 
     /// A descriptor of the folder that it can be read and changed by.
@@ -390,9 +354,7 @@ impl AsFd for Folder {
 fn is_of_folder(error: &io::Error) -> bool {
     // POSIX has EPERM for it, Linux EISDIR.
     let code = error.raw_os_error();
-    [Errno::ISDIR, Errno::PERM]
-        .iter()
-        .any(|it| code == Some(it.raw_os_error()))
+    [Errno::ISDIR, Errno::PERM].iter().any(|it| code == Some(it.raw_os_error()))
 }
 
 /// Reads what is left of a file.
@@ -401,11 +363,9 @@ fn is_of_folder(error: &io::Error) -> bool {
 /// What the kernel reports; `FileTooLarge` for more than `most_bytes`.
 pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    file.take(most_bytes.saturating_add(1))
-        .read_to_end(&mut bytes)?;
+    file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
-        let words =
-            format!("it has more than {most_bytes} bytes, the most that is read of such a file");
+        let words = format!("it has more than {most_bytes} bytes, the most that is read of such a file");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
     }
     Ok(bytes)
@@ -417,15 +377,9 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
 /// `InvalidInput` for a path, `.`, `..`, an empty name, or one with a zero byte.
 pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
-    let is_path = bytes.is_empty()
-        || bytes == b"."
-        || bytes == b".."
-        || bytes.iter().any(|it| matches!(it, b'/' | 0));
+    let is_path = bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.iter().any(|it| matches!(it, b'/' | 0));
     if is_path {
-        let words = format!(
-            "`{}` is not the name of a file in a folder",
-            name.to_string_lossy()
-        );
+        let words = format!("`{}` is not the name of a file in a folder", name.to_string_lossy());
         return Err(io::Error::new(io::ErrorKind::InvalidInput, words));
     }
     Ok(name)

@@ -34,8 +34,7 @@ pub fn read_up_to(path: impl AsRef<Path>, most_bytes: u64) -> io::Result<Vec<u8>
 /// # Errors
 /// As [`read`], and `InvalidData` for bytes that are not UTF-8.
 pub fn text(path: impl AsRef<Path>) -> io::Result<String> {
-    String::from_utf8(read(path)?)
-        .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
+    String::from_utf8(read(path)?).map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))
 }
 
 /// Opens a file of the kernel for reading; the last component may be a link such as `/proc/1/exe`.
@@ -114,16 +113,11 @@ fn checked(path: &Path) -> io::Result<&Path> {
     let mut parts = path.components();
     let starts = parts.next() == Some(Component::RootDir);
     let first = parts.next();
-    let is_kernels = ["proc", "sys", "dev"]
-        .iter()
-        .any(|it| first == Some(Component::Normal(it.as_ref())));
+    let is_kernels = ["proc", "sys", "dev"].iter().any(|it| first == Some(Component::Normal(it.as_ref())));
     let rest: Vec<Component<'_>> = parts.collect();
     let inner = rest.split_last().map_or(&[][..], |(_, inner)| inner);
     let is_elsewhere = first == Some(Component::Normal("proc".as_ref()))
-        && inner
-            .iter()
-            .enumerate()
-            .any(|(idx, it)| leads_elsewhere(it, idx.checked_sub(1).map(|above| &inner[above])));
+        && inner.iter().enumerate().any(|(idx, it)| leads_elsewhere(it, idx.checked_sub(1).map(|above| &inner[above])));
     let goes_up = rest.contains(&Component::ParentDir);
     if starts && is_kernels && !is_elsewhere && !goes_up {
         return Ok(path);
@@ -147,8 +141,7 @@ mod tests {
 
     #[test]
     fn only_the_kernels_own_files_are_read() {
-        let check =
-            |path: &str, is_fine| assert_eq!(checked(Path::new(path)).is_ok(), is_fine, "{path}");
+        let check = |path: &str, is_fine| assert_eq!(checked(Path::new(path)).is_ok(), is_fine, "{path}");
         check("/proc/self/status", true);
         check("/proc/1/root", true);
         check("/proc/1/fd/3", true);

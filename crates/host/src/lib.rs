@@ -5,10 +5,7 @@
 //! one: folders are opened component by component and held, files are used by the descriptor that was judged, and no
 //! program that another user could have written is executed with rights that this user lacks.
 //! [`waiting`] is the one way to wait: a signal ends it.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the room that opens files and starts programs for all others"
-)]
+#![allow(clippy::disallowed_methods, reason = "the room that opens files and starts programs for all others")]
 
 pub mod children;
 mod control;

@@ -27,8 +27,9 @@ pub struct Output {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Nothing, or something that is replaced; whether an ordinary file is there.
-    File { is_there: bool },
-    /// A device or pipe.
+    File {
+        is_there: bool,
+    },
     Stream,
 }
 
@@ -58,16 +59,8 @@ impl Output {
     }
 
     fn walk(path: &Path, make: Option<u32>) -> io::Result<Self> {
-        let links = if is_privileged() {
-            Links::Trusted
-        } else {
-            Links::All
-        };
-        let walk = Walk {
-            last_link: Links::Trusted,
-            make,
-            ..Walk::following(links)
-        };
+        let links = if is_privileged() { Links::Trusted } else { Links::All };
+        let walk = Walk { last_link: Links::Trusted, make, ..Walk::following(links) };
         let walked = walk.to(path)?;
         let is_strange = walked.folder.stranger().is_some();
         let kind = match &walked.last {
@@ -76,11 +69,7 @@ impl Output {
             None => Kind::File { is_there: false },
             Some(last) => kind_of(last, is_strange)?,
         };
-        Ok(Self {
-            folder: walked.folder,
-            name: walked.name,
-            kind,
-        })
+        Ok(Self { folder: walked.folder, name: walked.name, kind })
     }
 
     /// The file of this name in a folder that is held; what is there is replaced.
@@ -88,11 +77,7 @@ impl Output {
     /// # Errors
     /// `InvalidInput` for what is not one name.
     pub fn within(folder: Folder, name: &OsStr) -> io::Result<Self> {
-        Ok(Self {
-            name: crate::folder::plain(name)?.to_owned(),
-            folder,
-            kind: Kind::File { is_there: false },
-        })
+        Ok(Self { name: crate::folder::plain(name)?.to_owned(), folder, kind: Kind::File { is_there: false } })
     }
 
     /// Whether there is an ordinary file already.
@@ -121,12 +106,7 @@ impl Output {
     /// What the kernel reports.
     pub fn open_stream(&self) -> io::Result<File> {
         let flags = OFlags::WRONLY | OFlags::NOCTTY | OFlags::CLOEXEC;
-        Ok(File::from(openat(
-            &self.folder,
-            &*self.name,
-            flags,
-            Mode::empty(),
-        )?))
+        Ok(File::from(openat(&self.folder, &*self.name, flags, Mode::empty())?))
     }
 
     /// Makes a neighbour that becomes the file when it is whole.
@@ -137,15 +117,9 @@ impl Output {
         for number in 0_u32.. {
             let name = neighbour(&self.name, number);
             match self.folder.create(&name, mode.unwrap_or(0o666)) {
-                Err(error)
-                    if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
                 made => {
-                    let begun = Begun {
-                        output: self,
-                        name,
-                        file: made?,
-                        is_done: false,
-                    };
+                    let begun = Begun { output: self, name, file: made?, is_done: false };
                     if let Some(mode) = mode {
                         fchmod(&begun.file, Mode::from_raw_mode(mode))?;
                     }
@@ -165,9 +139,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     let output = Output::find_or_make(path);
     match output {
         Err(error) if error.kind() == io::ErrorKind::IsADirectory => Ok(()),
-        found => found?
-            .folder
-            .make_folder(path.file_name().unwrap_or_default(), 0o777),
+        found => found?.folder.make_folder(path.file_name().unwrap_or_default(), 0o777),
     }
 }
 
@@ -177,17 +149,8 @@ const MOST_TRIES: u32 = 1000;
 fn neighbour(name: &OsStr, number: u32) -> OsString {
     let mut random = [0; 8];
     let filled = rustix::rand::getrandom(&mut random, rustix::rand::GetRandomFlags::empty());
-    let part = if filled.is_ok() {
-        u64::from_ne_bytes(random)
-    } else {
-        u64::from(number)
-    };
-    let short: String = name
-        .to_string_lossy()
-        .chars()
-        .filter(|it| *it != '\u{fffd}')
-        .take(40)
-        .collect();
+    let part = if filled.is_ok() { u64::from_ne_bytes(random) } else { u64::from(number) };
+    let short: String = name.to_string_lossy().chars().filter(|it| *it != '\u{fffd}').take(40).collect();
     format!(".{short}.looptax-{part:016x}").into()
 }
 
@@ -213,7 +176,6 @@ pub struct Begun<'a> {
 }
 
 impl Begun<'_> {
-    /// To write to.
     pub fn file(&self) -> &File {
         &self.file
     }

@@ -31,11 +31,7 @@ pub fn make_folder(path: &Path) -> io::Result<Folder> {
 }
 
 fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
-    let links = if is_privileged() {
-        Links::Trusted
-    } else {
-        Links::All
-    };
+    let links = if is_privileged() { Links::Trusted } else { Links::All };
     let mut walk = Walk::following(links);
     walk.make = make;
     let walked = walk.to(path)?;
@@ -67,12 +63,7 @@ fn checked(folder: Folder, is_made: bool) -> io::Result<Folder> {
 
 fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
     debug_assert_eq!(FileType::from_raw_mode(stat.st_mode), FileType::Directory);
-    Refusal::NotOwn {
-        at: folder.path().to_owned(),
-        owner: stat.st_uid,
-        mode: stat.st_mode & 0o7777,
-    }
-    .into()
+    Refusal::NotOwn { at: folder.path().to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777 }.into()
 }
 
 /// Whether a folder can hold the caller's own data: `false` if another user owns the nearest folder on the way that is
@@ -97,8 +88,7 @@ pub fn is_fit(path: &Path) -> bool {
 pub fn temporary() -> PathBuf {
     let named = std::env::temp_dir();
     let own = rustix::process::geteuid().as_raw();
-    let is_fit =
-        |path: &Path| Folder::following(Links::Trusted, path).is_ok_and(|folder| folder.keeps(own));
+    let is_fit = |path: &Path| Folder::following(Links::Trusted, path).is_ok_and(|folder| folder.keeps(own));
     if is_privileged() && !is_fit(&named) {
         return PathBuf::from("/tmp");
     }
@@ -125,10 +115,5 @@ pub fn has_file(path: &Path) -> io::Result<bool> {
     if is_own {
         return Ok(true);
     }
-    Err(Refusal::NotOwn {
-        at: walked.path(),
-        owner: last.stat.st_uid,
-        mode: last.stat.st_mode & 0o7777,
-    }
-    .into())
+    Err(Refusal::NotOwn { at: walked.path(), owner: last.stat.st_uid, mode: last.stat.st_mode & 0o7777 }.into())
 }

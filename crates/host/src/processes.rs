@@ -20,7 +20,6 @@ const MOST_BYTES: u64 = 4 << 20;
 pub struct Stat {
     pub pid: u32,
     pub parent: u32,
-    /// Its process group.
     pub group: u32,
     /// When it started, in ticks since boot: no other process of this number did then.
     pub start_ticks: u64,
@@ -116,10 +115,7 @@ fn listed_children(pid: u32) -> Vec<u32> {
 pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
     let text = kernel::read_up_to(format!("/proc/{tid}/status"), MOST_BYTES).ok()?;
     let status = Status::from_read(&text[..]).ok()?;
-    Some((
-        u32::try_from(status.tgid).ok()?,
-        u32::try_from(status.ppid).ok()?,
-    ))
+    Some((u32::try_from(status.tgid).ok()?, u32::try_from(status.ppid).ok()?))
 }
 
 /// # Source
@@ -146,18 +142,10 @@ mod tests {
     #[track_caller]
     fn check(state: &str, n_threads: u32, has_ended: bool, is_stopped: bool) {
         let numbers = vec!["0"; 27].join(" ");
-        let text = format!(
-            "7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 0 {numbers}"
-        );
-        let expected = Stat {
-            pid: 7,
-            parent: 3,
-            group: 5,
-            start_ticks: 9,
-            ended_children_ticks: 78,
-            is_stopped,
-            has_ended,
-        };
+        let text =
+            format!("7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 0 {numbers}");
+        let expected =
+            Stat { pid: 7, parent: 3, group: 5, start_ticks: 9, ended_children_ticks: 78, is_stopped, has_ended };
         assert_eq!(parse(text.as_bytes()), Some(expected));
     }
 
@@ -173,10 +161,7 @@ mod tests {
     #[test]
     fn a_tree_is_the_same_by_the_kernels_lists_and_by_the_parents_of_all() {
         let script = "sleep 1000 & (sleep 1000 & wait) & wait";
-        let mut child = std::process::Command::new("sh")
-            .args(["-c", script])
-            .spawn()
-            .unwrap();
+        let mut child = std::process::Command::new("sh").args(["-c", script]).spawn().unwrap();
         let sorted = |mut pids: Vec<u32>| {
             pids.sort_unstable();
             pids
@@ -188,10 +173,7 @@ mod tests {
         let pids = by_parents();
         assert_eq!(sorted(descendant_pids(child.id(), 99)), pids);
         assert_eq!(children(child.id()).len(), 2);
-        assert!(
-            pids.iter()
-                .all(|pid| is_descendant(*pid, std::process::id()))
-        );
+        assert!(pids.iter().all(|pid| is_descendant(*pid, std::process::id())));
         assert!(!is_descendant(std::process::id(), child.id()));
         assert_eq!(stat(u32::MAX), None);
         for pid in pids.into_iter().chain([child.id()]) {

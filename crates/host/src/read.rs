@@ -81,12 +81,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
     if last.is_magic {
         // A link such as `/proc/self/fd/3`, which the caller named: it is what the kernel holds.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
-        return Ok(File::from(openat(
-            &walked.folder,
-            &*walked.name,
-            flags,
-            Mode::empty(),
-        )?));
+        return Ok(File::from(openat(&walked.folder, &*walked.name, flags, Mode::empty())?));
     }
     if walked.name == "." {
         return Err(io::ErrorKind::IsADirectory.into());
@@ -95,10 +90,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
     // Nothing else has taken its name since it was judged.
     let stat = rustix::fs::fstat(&file)?;
     if (stat.st_dev, stat.st_ino) != (last.stat.st_dev, last.stat.st_ino) {
-        let words = format!(
-            "`{}` was exchanged while it was opened",
-            walked.path().display()
-        );
+        let words = format!("`{}` was exchanged while it was opened", walked.path().display());
         return Err(io::Error::other(words));
     }
     Ok(file)
@@ -153,8 +145,7 @@ pub fn is_socket(path: &Path) -> bool {
 }
 
 fn is(path: &Path, wanted: FileType) -> bool {
-    look(path)
-        .is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
+    look(path).is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
 }
 
 /// Whether anything is there; `false` only where it is known that nothing is.
@@ -186,9 +177,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
 pub fn link(path: &Path) -> io::Result<PathBuf> {
     use std::os::unix::ffi::OsStringExt;
     let text = rustix::fs::readlink(path, Vec::new())?;
-    Ok(PathBuf::from(std::ffi::OsString::from_vec(
-        text.into_bytes(),
-    )))
+    Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
 }
 
 /// The paths in a folder that somebody named, in order; links on the way are followed.

@@ -13,27 +13,14 @@ pub enum Refusal {
     Link {
         /// Where it is.
         at: PathBuf,
-        /// The user who owns it.
         owner: u32,
     },
     /// A folder or file that the user on whose behalf it is read may not read.
-    Unreadable {
-        /// What it is.
-        at: PathBuf,
-        /// That user.
-        viewer: u32,
-    },
+    Unreadable { at: PathBuf, viewer: u32 },
     /// A folder that others than root and the caller may write.
     Stranger(Stranger),
     /// A file that is not the caller's own.
-    NotOwn {
-        /// The file.
-        at: PathBuf,
-        /// The user who owns it.
-        owner: u32,
-        /// Its permission bits.
-        mode: u32,
-    },
+    NotOwn { at: PathBuf, owner: u32, mode: u32 },
     /// Something that others than root can change, where only root may be able to.
     Changeable(Distrust),
 }
@@ -43,16 +30,12 @@ impl std::error::Error for Refusal {}
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Link { at, owner } => write!(
-                f,
-                "`{}` is a link of user {owner}, which is not followed here",
-                at.display()
-            ),
-            Self::Unreadable { at, viewer } => write!(
-                f,
-                "`{}` is not readable by user {viewer}, for whom it is read",
-                at.display()
-            ),
+            Self::Link { at, owner } => {
+                write!(f, "`{}` is a link of user {owner}, which is not followed here", at.display())
+            }
+            Self::Unreadable { at, viewer } => {
+                write!(f, "`{}` is not readable by user {viewer}, for whom it is read", at.display())
+            }
             Self::Stranger(stranger) => stranger.fmt(f),
             Self::Changeable(what) => write!(f, "others than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(

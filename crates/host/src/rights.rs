@@ -19,9 +19,7 @@ use rustix::thread::{
 pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
 /// What root needs to write a result in a folder of another user.
-pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE
-    .union(CapabilitySet::CHOWN)
-    .union(CapabilitySet::FOWNER);
+pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
 
 /// Gives up all capabilities but these, for the calling thread, the threads that it starts, and all programs that they
 /// execute. To be called while there is one thread.
@@ -57,7 +55,6 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
 #[derive(Debug)]
 pub struct Lowered {
     before: Option<CapabilitySets>,
-    /// Capabilities belong to a thread.
     _of_this_thread: PhantomData<*const ()>,
 }
 
@@ -72,16 +69,10 @@ pub fn lowered_to(kept: CapabilitySet) -> Lowered {
         if effective == before.effective {
             return Ok(None);
         }
-        let sets = CapabilitySets {
-            effective,
-            ..before
-        };
+        let sets = CapabilitySets { effective, ..before };
         set_capabilities(None, sets).map(|()| Some(before))
     };
-    Lowered {
-        before: lowered().unwrap_or(None),
-        _of_this_thread: PhantomData,
-    }
+    Lowered { before: lowered().unwrap_or(None), _of_this_thread: PhantomData }
 }
 
 impl Drop for Lowered {

@@ -18,7 +18,6 @@ use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
-/// The folders of a process.
 #[derive(Debug)]
 pub struct View {
     root: OwnedFd,
@@ -34,19 +33,13 @@ impl View {
     pub fn of_process(pid: u32, viewer: Viewer) -> io::Result<Self> {
         let root = open_path(Path::new(&format!("/proc/{pid}/root")))?;
         let cwd = crate::kernel::link(format!("/proc/{pid}/cwd")).ok();
-        let inside = cwd.map(
-            |cwd| match crate::kernel::link(format!("/proc/{pid}/root")) {
-                Ok(root) if root != Path::new("/") => cwd
-                    .strip_prefix(&root)
-                    .map_or(cwd.clone(), |it| Path::new("/").join(it)),
-                _ => cwd,
-            },
-        );
-        Ok(Self {
-            root,
-            cwd: inside,
-            viewer,
-        })
+        let inside = cwd.map(|cwd| match crate::kernel::link(format!("/proc/{pid}/root")) {
+            Ok(root) if root != Path::new("/") => {
+                cwd.strip_prefix(&root).map_or(cwd.clone(), |it| Path::new("/").join(it))
+            }
+            _ => cwd,
+        });
+        Ok(Self { root, cwd: inside, viewer })
     }
 
     /// Reads an ordinary file.
@@ -130,12 +123,7 @@ impl View {
     }
 
     fn walk(&self, last_link: Links) -> Walk<'_> {
-        Walk {
-            last_link,
-            root: Some(&self.root),
-            viewer: Some(&self.viewer),
-            ..Walk::following(Links::All)
-        }
+        Walk { last_link, root: Some(&self.root), viewer: Some(&self.viewer), ..Walk::following(Links::All) }
     }
 
     fn whole(&self, path: &Path) -> io::Result<PathBuf> {

@@ -5,31 +5,19 @@ use rustix::fs::Stat;
 /// A user, and the groups that it is in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
-    /// Its number.
     pub uid: u32,
-    /// Its main group.
     pub gid: u32,
-    /// Its further groups.
     pub groups: Vec<u32>,
 }
 
 impl Viewer {
-    /// Root, who may read everything.
     pub fn root() -> Self {
-        Self {
-            uid: 0,
-            gid: 0,
-            groups: Vec::new(),
-        }
+        Self { uid: 0, gid: 0, groups: Vec::new() }
     }
 
     /// A user of whom no group is known.
     pub(crate) fn without_groups(uid: u32) -> Self {
-        Self {
-            uid,
-            gid: u32::MAX,
-            groups: Vec::new(),
-        }
+        Self { uid, gid: u32::MAX, groups: Vec::new() }
     }
 
     /// Whether it may look up names in a folder, by the folder's permission bits.

@@ -34,7 +34,6 @@ fn set(has_stopped: bool) {
     *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner) = has_stopped;
 }
 
-/// Whether waits are ended.
 pub fn has_stopped() -> bool {
     *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
@@ -74,10 +73,7 @@ pub fn until_ready(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> 
         goes_on()?;
         let left = limit.map(|limit| limit.saturating_sub(time.passed()));
         let part = left.map_or(STEP, |left| left.min(STEP));
-        let part = Timespec {
-            tv_sec: part.as_secs().cast_signed(),
-            tv_nsec: part.subsec_nanos().into(),
-        };
+        let part = Timespec { tv_sec: part.as_secs().cast_signed(), tv_nsec: part.subsec_nanos().into() };
         match poll(&mut [PollFd::new(&fd, flags)], Some(&part)) {
             Ok(0) if left.is_some_and(|left| left.is_zero()) => return Ok(false),
             Ok(0) | Err(Errno::INTR) => {}

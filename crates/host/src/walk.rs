@@ -26,7 +26,6 @@ const PROC_MAGIC: u32 = 0x9fa0;
 /// The inode of `/proc` itself.
 const PROC_ROOT_INODE: u64 = 1;
 
-/// Which links a walk follows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
     /// All of them. For reading what a person named; never for writing.
@@ -36,14 +35,11 @@ pub enum Links {
     None,
 }
 
-/// A link that was followed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
     /// Where it is.
     pub at: PathBuf,
-    /// What it says.
     pub to: PathBuf,
-    /// The user who owns it.
     pub owner: u32,
     /// Whether only root or the caller can have put it there.
     pub is_trusted: bool,
@@ -67,7 +63,6 @@ pub struct Walked {
 /// What has the last name of a path, held by a descriptor that can neither be read nor written.
 #[derive(Debug)]
 pub struct Last {
-    /// The descriptor.
     pub fd: OwnedFd,
     /// What the kernel reports of it.
     pub stat: Stat,
@@ -77,11 +72,7 @@ pub struct Last {
 
 impl Last {
     fn itself(fd: OwnedFd, stat: Stat) -> Self {
-        Self {
-            fd,
-            stat,
-            is_magic: false,
-        }
+        Self { fd, stat, is_magic: false }
     }
 
     /// What kind of file it is.
@@ -100,11 +91,9 @@ impl Walked {
     pub fn refuse_lent(&self, is_fine: impl Fn(u32) -> bool) -> io::Result<()> {
         let mut strange = { self.links.iter() }.filter(|it| !it.is_trusted && !is_fine(it.owner));
         match strange.next() {
-            Some(link) if crate::control::is_privileged() => Err(Refusal::Link {
-                at: link.at.clone(),
-                owner: link.owner,
+            Some(link) if crate::control::is_privileged() => {
+                Err(Refusal::Link { at: link.at.clone(), owner: link.owner }.into())
             }
-            .into()),
             _ => Ok(()),
         }
     }
@@ -118,7 +107,6 @@ impl Walked {
     }
 }
 
-/// How a path is walked.
 #[allow(missing_debug_implementations)] // A judge is a closure.
 pub struct Walk<'a> {
     /// Which links are followed before the last component.
@@ -143,15 +131,7 @@ pub(crate) type Judge<'a> = dyn Fn(BorrowedFd<'_>, &Stat, &Path) -> io::Result<(
 impl Walk<'_> {
     /// A walk by one rule for all links.
     pub fn following(links: Links) -> Self {
-        Self {
-            links,
-            last_link: links,
-            root: None,
-            viewer: None,
-            make: None,
-            judge: None,
-            process: None,
-        }
+        Self { links, last_link: links, root: None, viewer: None, make: None, judge: None, process: None }
     }
 
     /// Walks to `path`. A relative one counts from the current folder.
@@ -159,11 +139,7 @@ impl Walk<'_> {
     /// # Errors
     /// What the kernel reports, or a [`Refusal`].
     pub fn to(&self, path: &Path) -> io::Result<Walked> {
-        let absolute = if path.is_absolute() {
-            path.to_owned()
-        } else {
-            std::env::current_dir()?.join(path)
-        };
+        let absolute = if path.is_absolute() { path.to_owned() } else { std::env::current_dir()?.join(path) };
         let mut way = Way::start(self)?;
         way.queue(&absolute);
         way.go()
@@ -174,7 +150,6 @@ fn is_in_proc(fd: &OwnedFd) -> io::Result<bool> {
     Ok(rustix::fs::fstatfs(fd)?.f_type as u32 == PROC_MAGIC)
 }
 
-/// A walk under way.
 struct Way<'a> {
     rule: &'a Walk<'a>,
     held: Vec<Held>,
@@ -253,13 +228,7 @@ impl<'a> Way<'a> {
             let moved_by = || above.own.clone().filter(|_| !above.keeps(stat.st_uid));
             above.way.clone().or_else(moved_by)
         });
-        self.held.push(Held {
-            own: stranger_in(fd.as_fd(), &stat, &path),
-            fd,
-            path,
-            stat,
-            way,
-        });
+        self.held.push(Held { own: stranger_in(fd.as_fd(), &stat, &path), fd, path, stat, way });
         Ok(())
     }
 
@@ -311,12 +280,7 @@ impl<'a> Way<'a> {
     /// The end of a path that led to a folder that is held already: `/`, or one by way of `..`.
     fn end_held(mut self) -> io::Result<Walked> {
         let top = self.held.pop().expect("the first one is never taken away");
-        let fd = openat(
-            &top.fd,
-            ".",
-            OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC,
-            Mode::empty(),
-        )?;
+        let fd = openat(&top.fd, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let last = Some(Last::itself(fd, top.stat));
         let (above, name) = match self.held.pop() {
             Some(above) => {
@@ -325,13 +289,7 @@ impl<'a> Way<'a> {
             }
             None => (top, OsString::from(".")),
         };
-        Ok(Walked {
-            folder: above.into_folder(),
-            name,
-            last,
-            is_by_link: self.is_by_link,
-            links: self.links,
-        })
+        Ok(Walked { folder: above.into_folder(), name, last, is_by_link: self.is_by_link, links: self.links })
     }
 
     fn judge(&self, fd: &OwnedFd, stat: &Stat, path: &Path) -> io::Result<()> {
@@ -364,18 +322,8 @@ impl<'a> Way<'a> {
     }
 
     /// Whether a link is followed; `false` only for one that is last and is to be looked at itself.
-    fn follows(
-        &self,
-        name: &OsStr,
-        stat: &Stat,
-        is_last: bool,
-        is_magic: bool,
-    ) -> io::Result<bool> {
-        let rule = if is_last {
-            self.rule.last_link
-        } else {
-            self.rule.links
-        };
+    fn follows(&self, name: &OsStr, stat: &Stat, is_last: bool, is_magic: bool) -> io::Result<bool> {
+        let rule = if is_last { self.rule.last_link } else { self.rule.links };
         let is_followed = match rule {
             Links::All => true,
             Links::Trusted => self.is_trusted(stat),
@@ -385,11 +333,7 @@ impl<'a> Way<'a> {
             return Ok(false);
         }
         if !is_followed || is_magic {
-            return Err(Refusal::Link {
-                at: self.top().path.join(name),
-                owner: stat.st_uid,
-            }
-            .into());
+            return Err(Refusal::Link { at: self.top().path.join(name), owner: stat.st_uid }.into());
         }
         Ok(true)
     }
@@ -406,9 +350,7 @@ impl<'a> Way<'a> {
         }
         let to = match (self.rule.process, name.to_str()) {
             (Some(pid), Some("self")) if self.is_proc_root() => PathBuf::from(pid.to_string()),
-            (Some(pid), Some("thread-self")) if self.is_proc_root() => {
-                PathBuf::from(format!("{pid}/task/{pid}"))
-            }
+            (Some(pid), Some("thread-self")) if self.is_proc_root() => PathBuf::from(format!("{pid}/task/{pid}")),
             _ => {
                 let text = readlinkat(fd, "", Vec::new())?;
                 PathBuf::from(OsString::from_vec(text.into_bytes()))
@@ -429,13 +371,7 @@ impl<'a> Way<'a> {
 
     fn end(mut self, name: OsString, last: Option<Last>) -> Walked {
         let top = self.held.pop().expect("the first one is never taken away");
-        Walked {
-            folder: top.into_folder(),
-            name,
-            last,
-            is_by_link: self.is_by_link,
-            links: self.links,
-        }
+        Walked { folder: top.into_folder(), name, last, is_by_link: self.is_by_link, links: self.links }
     }
 }
 

@@ -2,10 +2,7 @@
 //!
 //! `cargo run --release -p looptax-model --example simulate [runs]`. Seeded, so that the same number
 //! of runs prints the same table. Serves METHOD.md and the release gate; takes minutes.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 
 use std::io::{self, Write};
 
@@ -32,10 +29,7 @@ fn main() -> io::Result<()> {
         Some(word) => word.parse().map_err(io::Error::other)?,
     };
     let mut out = io::stdout().lock();
-    writeln!(
-        out,
-        "preset  theta  between  difference  negligible  equivalent  covered  mean epochs"
-    )?;
+    writeln!(out, "preset  theta  between  difference  negligible  equivalent  covered  mean epochs")?;
     let presets = [
         ("full", InterimAnalyses::full()),
         ("quick", InterimAnalyses::quick()),
@@ -45,18 +39,8 @@ fn main() -> io::Result<()> {
     for (name, analyses) in &presets {
         for theta in [0.0, 0.01, 0.03, 0.1] {
             for between_sd in [0.0, 0.01] {
-                let model = Model {
-                    theta,
-                    between_sd,
-                    ..CLOUD
-                };
-                print(
-                    &mut out,
-                    name,
-                    model,
-                    n_runs,
-                    &tally(model, analyses, n_runs),
-                )?;
+                let model = Model { theta, between_sd, ..CLOUD };
+                print(&mut out, name, model, n_runs, &tally(model, analyses, n_runs))?;
             }
         }
     }
@@ -97,13 +81,7 @@ fn add_run(tally: &mut Tally, model: Model, analyses: &InterimAnalyses, seed: u6
     }
 }
 
-fn print(
-    out: &mut impl Write,
-    name: &str,
-    model: Model,
-    n_runs: u64,
-    tally: &Tally,
-) -> io::Result<()> {
+fn print(out: &mut impl Write, name: &str, model: Model, n_runs: u64, tally: &Tally) -> io::Result<()> {
     let share = |n: u64| n as f64 / n_runs as f64;
     writeln!(
         out,

@@ -1,13 +1,7 @@
 //! Addresses, errors, records, statistics and verdicts.
 //!
 //! Pure: no I/O, no clock, no randomness. Each module is a room on the map in ARCHITECTURE.md.
-#![cfg_attr(
-    test,
-    allow(
-        clippy::disallowed_methods,
-        reason = "tests lay out files and start programs"
-    )
-)]
+#![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests lay out files and start programs"))]
 
 pub mod analysis;
 pub mod dsn;

@@ -1,8 +1,5 @@
 //! Generated addresses of every form, each with a marked secret: it is read back, and never shown.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use looptax_model::dsn::{Address, masked, secrets_in, shown};
@@ -110,11 +107,9 @@ fn addresses(secret: &str) -> Vec<String> {
         }
     }
     for value in [quoted(secret), escaped(secret)] {
-        for text in [
-            "host=127.0.0.1 password=S user=u",
-            "user=u password = S",
-            "password=S host=/run/postgresql port=5433",
-        ] {
+        for text in
+            ["host=127.0.0.1 password=S user=u", "user=u password = S", "password=S host=/run/postgresql port=5433"]
+        {
             found.push(text.replace('S', &value));
         }
     }
@@ -166,10 +161,7 @@ fn a_secret_is_read_back_from_every_form_and_hidden_in_it() {
             let password = address.password.as_ref().unwrap();
             assert_eq!(password.reveal(), secret, "{text}");
             let printed = format!("{address:?} {password}");
-            assert!(
-                !MARKS.iter().any(|mark| printed.contains(mark)),
-                "{printed}"
-            );
+            assert!(!MARKS.iter().any(|mark| printed.contains(mark)), "{printed}");
         }
         for text in others(&secret) {
             check_hidden(&text);
@@ -182,13 +174,7 @@ fn what_cannot_be_read_does_not_say_its_secret() {
     let mut random = Xoshiro256PlusPlus::seed_from_u64(2);
     for _ in 0..SECRETS {
         let secret = secret(&mut random);
-        for url in [
-            "mysql://u:S@h:x/d",
-            "oracle://u:S@h",
-            "rediss://:S@h",
-            "S",
-            "http:S",
-        ] {
+        for url in ["mysql://u:S@h:x/d", "oracle://u:S@h", "rediss://:S@h", "S", "http:S"] {
             let text = url.replace('S', &secret);
             if let Err(error) = Address::parse(&text) {
                 let error = format!("{error} {error:?}");

@@ -30,28 +30,19 @@ impl Demands {
         let routes = mapping.routes.iter();
         let by_route = match words {
             [Ok(arguments), Ok(variables)] if environment.is_some() => {
-                let texts: Vec<_> = [arguments, variables]
-                    .into_iter()
-                    .flat_map(spellings)
-                    .collect();
+                let texts: Vec<_> = [arguments, variables].into_iter().flat_map(spellings).collect();
                 let is_in = |demand: &Demand| texts.iter().any(|text| demand.is_in(text));
                 routes.map(|it| it.demands.iter().any(is_in)).collect()
             }
             _ => routes.map(|it| !it.demands.is_empty()).collect(),
         };
-        Self {
-            environment,
-            by_route,
-        }
+        Self { environment, by_route }
     }
 
     /// Whether its process runs the same program still; not known of one without an environment.
     pub(crate) fn is_current(&self) -> bool {
         let first = |file: &File| file.read_at(&mut [0], 0);
-        self.environment
-            .as_ref()
-            .map(first)
-            .is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
+        self.environment.as_ref().map(first).is_some_and(|it| it.is_ok_and(|n_bytes| n_bytes > 0))
     }
 
     /// Whether a route is kept from it.
@@ -67,11 +58,7 @@ impl Demand {
         let mut places = text.windows(words.len().max(1)).enumerate();
         places.any(|(at, window)| {
             let behind = text.get(at + words.len()..).unwrap_or_default();
-            window == words
-                && !self
-                    .harmless
-                    .iter()
-                    .any(|it| behind.starts_with(it.as_bytes()))
+            window == words && !self.harmless.iter().any(|it| behind.starts_with(it.as_bytes()))
         })
     }
 }
@@ -93,9 +80,7 @@ fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
 
 /// Letters and digits, and what begins a parameter of an address.
 fn plain(text: &[u8]) -> Vec<u8> {
-    let kept = text
-        .iter()
-        .filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
+    let kept = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
     kept.map(u8::to_ascii_lowercase).collect()
 }
 
@@ -134,10 +119,8 @@ mod tests {
         ];
         let texts = spellings(text.into());
         let is_said = demands.iter().any(|(words, harmless)| {
-            let demand = Demand {
-                words: (*words).to_owned(),
-                harmless: harmless.iter().map(|it| (*it).to_owned()).collect(),
-            };
+            let demand =
+                Demand { words: (*words).to_owned(), harmless: harmless.iter().map(|it| (*it).to_owned()).collect() };
             texts.iter().any(|text| demand.is_in(text))
         });
         assert_eq!(is_said, expected, "{text}");

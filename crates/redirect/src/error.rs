@@ -29,24 +29,15 @@ pub enum RedirectError {
     Forbidden(#[source] Obstacle),
     /// A step of the start failed.
     #[error("cannot {action}")]
-    Start {
-        action: Cow<'static, str>,
-        source: io::Error,
-    },
+    Start { action: Cow<'static, str>, source: io::Error },
     #[error("cannot run `{}`", program.display())]
-    Exec {
-        program: OsString,
-        source: io::Error,
-    },
+    Exec { program: OsString, source: io::Error },
 }
 
 impl RedirectError {
     /// A step of the start that failed.
     pub(crate) fn failed(action: &'static str) -> impl Fn(io::Error) -> Self {
-        move |source| Self::Start {
-            action: action.into(),
-            source,
-        }
+        move |source| Self::Start { action: action.into(), source }
     }
 }
 

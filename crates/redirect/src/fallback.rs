@@ -81,18 +81,14 @@ impl FallbackReason {
             Self::Bound => "the program chose its own port",
             Self::OtherNetwork => "the program is in another network namespace",
             Self::OtherUsers => "the program is in another user namespace",
-            Self::OtherRoot => {
-                "the program sees no such socket at that path, under its own root or mounts"
-            }
+            Self::OtherRoot => "the program sees no such socket at that path, under its own root or mounts",
             Self::Credentials => "the program's user and groups could not be taken on",
             Self::Label => "the program's security label is another",
             Self::Demanded => "its arguments or environment ask for TLS",
             Self::Hidden => "the program may not be looked into",
             Self::Watched => "its event queue cannot be carried over",
             Self::Shared => "another process holds the same socket",
-            Self::Confined => {
-                "the program has restricted itself (a filter of system calls, or Landlock)"
-            }
+            Self::Confined => "the program has restricted itself (a filter of system calls, or Landlock)",
             Self::Option => "its socket has an option that a Unix socket cannot have",
             Self::Ring => "the program uses its sockets through io_uring",
             Self::Crashed => "the supervisor had died",
@@ -115,9 +111,6 @@ mod tests {
             assert_eq!(reason as usize, idx);
             assert_eq!(FallbackReason::from_number(idx as u8), Some(reason));
         }
-        assert_eq!(
-            FallbackReason::from_number(FallbackReason::ALL.len() as u8),
-            None
-        );
+        assert_eq!(FallbackReason::from_number(FallbackReason::ALL.len() as u8), None);
     }
 }

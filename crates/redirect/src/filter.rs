@@ -11,9 +11,7 @@
 
 use std::ffi::c_long;
 
-use looptax_host::seccomp::bpf::{
-    ARCH, AT_ARCH, AT_NUMBER, X32_BIT, assemble, at_argument, sock_filter,
-};
+use looptax_host::seccomp::bpf::{ARCH, AT_ARCH, AT_NUMBER, X32_BIT, assemble, at_argument, sock_filter};
 
 type Step = looptax_host::seccomp::bpf::Step<Goal>;
 
@@ -57,22 +55,14 @@ enum Goal {
 }
 
 pub(crate) fn program() -> Vec<sock_filter> {
-    let mut steps = vec![
-        Step::Load(AT_ARCH),
-        Step::NotEqual(ARCH, Goal::OtherArch),
-        Step::Load(AT_NUMBER),
-    ];
+    let mut steps = vec![Step::Load(AT_ARCH), Step::NotEqual(ARCH, Goal::OtherArch), Step::Load(AT_NUMBER)];
     steps.extend(calls().map(|(number, goal)| Step::Equal(number as u32, goal)));
     let as_x32 = |number: c_long| number as u32 | X32_BIT;
     steps.extend(CHANGING.map(|number| Step::Equal(as_x32(number), Goal::Notify)));
     steps.extend(CONFINING.map(|number| Step::Equal(as_x32(number), Goal::Notify)));
     steps.push(Step::Equal(as_x32(libc::SYS_prctl), Goal::Control));
     steps.push(Step::Return(libc::SECCOMP_RET_ALLOW));
-    steps.extend([
-        Step::Here(Goal::OtherArch),
-        Step::NotEqual(SMALL_ARCH, Goal::Allow),
-        Step::Load(AT_NUMBER),
-    ]);
+    steps.extend([Step::Here(Goal::OtherArch), Step::NotEqual(SMALL_ARCH, Goal::Allow), Step::Load(AT_NUMBER)]);
     steps.extend(SMALL_CALLS.map(|number| Step::Equal(number, Goal::Notify)));
     steps.extend(SMALL_CONFINING.map(|number| Step::Equal(number, Goal::Notify)));
     steps.push(Step::Equal(SMALL_PRCTL, Goal::Control));
@@ -85,13 +75,8 @@ pub(crate) fn program() -> Vec<sock_filter> {
 }
 
 /// What gives a thread, or those that share with it, other groups, another root, other namespaces.
-const CHANGING: [c_long; 5] = [
-    libc::SYS_setgroups,
-    libc::SYS_chroot,
-    libc::SYS_pivot_root,
-    libc::SYS_unshare,
-    libc::SYS_setns,
-];
+const CHANGING: [c_long; 5] =
+    [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 
 /// By which a thread forbids itself and those that come from it what it might do before.
 const CONFINING: [c_long; 2] = [libc::SYS_seccomp, LANDLOCK_RESTRICT_SELF];
@@ -237,32 +222,18 @@ mod tests {
     #[track_caller]
     fn check(number: c_long, args: [u64; 3], is_seen: bool) {
         let [a, b, c] = args;
-        let wanted = if is_seen {
-            libc::SECCOMP_RET_USER_NOTIF
-        } else {
-            libc::SECCOMP_RET_ALLOW
-        };
+        let wanted = if is_seen { libc::SECCOMP_RET_USER_NOTIF } else { libc::SECCOMP_RET_ALLOW };
         assert_eq!(action(ARCH, number, [a, b, c, 0, 0, 0]), wanted);
         let elsewhere = action(ARCH ^ 1, number, [a, b, c, 0, 0, 0]);
         assert_eq!(elsewhere, libc::SECCOMP_RET_ALLOW);
         let x32 = action(ARCH, number | c_long::from(X32_BIT), [a, b, c, 0, 0, 0]);
-        let is_x32_seen = is_seen
-            && ([&CHANGING[..], &CONFINING, &[libc::SYS_prctl]]
-                .concat()
-                .contains(&number));
+        let is_x32_seen = is_seen && ([&CHANGING[..], &CONFINING, &[libc::SYS_prctl]].concat().contains(&number));
         assert_eq!(x32 == libc::SECCOMP_RET_USER_NOTIF, is_x32_seen);
     }
 
     #[test]
     fn only_what_may_concern_a_moved_socket_is_seen() {
-        for (n_bytes, is_seen) in [
-            (1, false),
-            (2, true),
-            (16, true),
-            (28, true),
-            (110, false),
-            (128, true),
-        ] {
+        for (n_bytes, is_seen) in [(1, false), (2, true), (16, true), (28, true), (110, false), (128, true)] {
             check(libc::SYS_connect, [3, 0x7fff, n_bytes], is_seen);
         }
         for call in [libc::SYS_setsockopt, libc::SYS_getsockopt] {
@@ -284,12 +255,7 @@ mod tests {
         let message = |flags: i32| [3, 0x7fff, flags as u64];
         check(libc::SYS_recvmsg, message(libc::MSG_PEEK), false);
         check(libc::SYS_recvmsg, message(libc::MSG_ERRQUEUE), true);
-        for call in [
-            libc::SYS_read,
-            libc::SYS_sendmsg,
-            libc::SYS_close,
-            libc::SYS_dup,
-        ] {
+        for call in [libc::SYS_read, libc::SYS_sendmsg, libc::SYS_close, libc::SYS_dup] {
             check(call, [3, 0, 16], false);
         }
     }
@@ -297,8 +263,7 @@ mod tests {
     #[test]
     fn a_32_bit_program_is_seen_when_it_changes_who_it_is_and_else_never() {
         for number in 0..600 {
-            let is_seen =
-                action(SMALL_ARCH, number, [3, 0, 16, 0, 0, 0]) != libc::SECCOMP_RET_ALLOW;
+            let is_seen = action(SMALL_ARCH, number, [3, 0, 16, 0, 0, 0]) != libc::SECCOMP_RET_ALLOW;
             let is_known = |calls: &[u32]| calls.contains(&(number as u32));
             let is_wanted = is_known(&SMALL_CALLS) || is_known(&SMALL_CONFINING);
             assert_eq!(is_seen, is_wanted, "{number}");
@@ -313,10 +278,7 @@ mod tests {
         assert_eq!(kind(libc::SYS_chroot), Kind::World);
         assert_eq!(kind(libc::SYS_chroot | c_long::from(X32_BIT)), Kind::World);
         assert_eq!(kind(libc::SYS_epoll_create1), Kind::Queue);
-        assert_eq!(
-            super::kind(SMALL_ARCH, libc::SYS_connect as i32),
-            Kind::World
-        );
+        assert_eq!(super::kind(SMALL_ARCH, libc::SYS_connect as i32), Kind::World);
     }
 
     #[test]

@@ -21,11 +21,7 @@ const STOPS: [i32; 3] = [libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 ///
 /// # Errors
 /// When it cannot be forked.
-pub(crate) fn start(
-    config: &Config,
-    page: &'static Page,
-    started: &Started,
-) -> std::io::Result<()> {
+pub(crate) fn start(config: &Config, page: &'static Page, started: &Started) -> std::io::Result<()> {
     let watchdog = process::pidfd_open(own_pid(), 0)?;
     let guard = fork::fork(|| guard(config, page, started, &watchdog))?;
     page.note_helper(Helper::Guard, guard);

@@ -88,9 +88,8 @@ pub(crate) struct Inherited {
 
 impl Program {
     fn strings(&self) -> Result<Vec<CString>, RedirectError> {
-        let string = |arg: &OsString| {
-            CString::new(arg.as_bytes()).map_err(|_| RedirectError::ZeroByte { text: arg.clone() })
-        };
+        let string =
+            |arg: &OsString| CString::new(arg.as_bytes()).map_err(|_| RedirectError::ZeroByte { text: arg.clone() });
         self.args.iter().map(string).collect()
     }
 
@@ -99,10 +98,7 @@ impl Program {
     }
 
     fn not_executed(&self, errno: i32) -> RedirectError {
-        RedirectError::Exec {
-            program: self.name(),
-            source: io::Error::from_raw_os_error(errno),
-        }
+        RedirectError::Exec { program: self.name(), source: io::Error::from_raw_os_error(errno) }
     }
 }
 
@@ -116,11 +112,7 @@ pub fn exec(program: &Program) -> RedirectError {
     program.not_executed(errno(&fork::exec(&args)))
 }
 
-pub(crate) fn start(
-    config: &Config,
-    page: &'static Page,
-    inherited: Inherited,
-) -> Result<Started, RedirectError> {
+pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) -> Result<Started, RedirectError> {
     let args = config.program.strings()?;
     only_thread()?;
     let (to_us, ours) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
@@ -133,8 +125,8 @@ pub(crate) fn start(
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
         // Before there is a program: what it sends into the background is below us from the first moment on.
-        let program = wait::adopt_orphans()
-            .and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
+        let program =
+            wait::adopt_orphans().and_then(|()| fork(|| program(page, args, inherited, config, [&ours, &its])));
         drop((ours, its));
         match program {
             Ok(pid) => supervise(config, page, pid, &to_supervisor, &tell),
@@ -146,8 +138,7 @@ pub(crate) fn start(
     Ok(Started {
         listener: Arc::new(Listener::new(listener)),
         supervisor_pid: supervisor,
-        supervisor: process::pidfd_open(supervisor, 0)
-            .map_err(RedirectError::failed("open a process"))?,
+        supervisor: process::pidfd_open(supervisor, 0).map_err(RedirectError::failed("open a process"))?,
         program: process::pidfd_open(page.program_pid.load(Ordering::Acquire), 0).ok(),
         messages,
     })
@@ -171,8 +162,8 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
     let mut listener = None;
     loop {
         let mut message = [0; 5];
-        let (n_bytes, fd) = pass::receive(from.as_fd(), &mut message)
-            .map_err(RedirectError::failed("hear from the program"))?;
+        let (n_bytes, fd) =
+            pass::receive(from.as_fd(), &mut message).map_err(RedirectError::failed("hear from the program"))?;
         let [kind, number @ ..] = message;
         let errno = i32::from_ne_bytes(number);
         match (n_bytes, kind) {
@@ -188,22 +179,14 @@ fn listener_of(program: &Program, from: &OwnedFd) -> Result<OwnedFd, RedirectErr
                     NO_FOLDER => "enter the program's folder",
                     _ => "put the filter over the program",
                 };
-                return Err(RedirectError::failed(action)(io::Error::from_raw_os_error(
-                    errno,
-                )));
+                return Err(RedirectError::failed(action)(io::Error::from_raw_os_error(errno)));
             }
         }
     }
 }
 
 /// The program's process until it executes.
-fn program(
-    page: &Page,
-    args: &[CString],
-    inherited: Inherited,
-    config: &Config,
-    ancestors: [&OwnedFd; 2],
-) -> Never {
+fn program(page: &Page, args: &[CString], inherited: Inherited, config: &Config, ancestors: [&OwnedFd; 2]) -> Never {
     let tell = |kind: u8, errno: i32, fd: Option<&OwnedFd>| {
         let mut message = [kind; 5];
         message[1..].copy_from_slice(&errno.to_ne_bytes());
@@ -216,11 +199,7 @@ fn program(
     fork::set_disposition(libc::SIGCHLD, inherited.child_signal);
     inherited.timers.restore();
     let prepared = || -> Result<(), (u8, io::Error)> {
-        let Surroundings {
-            as_user,
-            env,
-            folder,
-        } = &config.surroundings;
+        let Surroundings { as_user, env, folder } = &config.surroundings;
         // The groups come first, and not as a call that waits for the supervisor; with the user goes the right to
         // have a filter without giving others up.
         if let Some(user) = as_user {
@@ -249,13 +228,7 @@ fn program(
     fork::end(EXIT_NOT_EXECUTED)
 }
 
-fn supervise(
-    config: &Config,
-    page: &'static Page,
-    program_pid: i32,
-    from: &OwnedFd,
-    tell: &OwnedFd,
-) -> Never {
+fn supervise(config: &Config, page: &'static Page, program_pid: i32, from: &OwnedFd, tell: &OwnedFd) -> Never {
     let mut message = [0; 5];
     let received = pass::receive(from.as_fd(), &mut message);
     // The program's standard input and output are the program's.
@@ -297,13 +270,7 @@ pub(crate) fn signals() -> SignalSet {
 }
 
 /// Takes away what ends, until nobody is left who could call.
-fn accompany(
-    page: &Page,
-    program_pid: i32,
-    listener: &Listener,
-    arrivals: &OwnedFd,
-    tell: &OwnedFd,
-) -> Never {
+fn accompany(page: &Page, program_pid: i32, listener: &Listener, arrivals: &OwnedFd, tell: &OwnedFd) -> Never {
     loop {
         while let Some((pid, change)) = wait::next_change() {
             note_change(page, program_pid, pid, change);

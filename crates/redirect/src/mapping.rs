@@ -67,29 +67,18 @@ impl Mapping {
     /// [`RedirectError::PathTooLong`], [`RedirectError::ZeroByte`] and [`RedirectError::TooManyRoutes`].
     pub fn check(&self) -> Result<(), RedirectError> {
         if self.routes.len() > MAX_ROUTES {
-            return Err(RedirectError::TooManyRoutes {
-                n: self.routes.len(),
-                at_most: MAX_ROUTES,
-            });
+            return Err(RedirectError::TooManyRoutes { n: self.routes.len(), at_most: MAX_ROUTES });
         }
         for route in &self.routes {
             let (bytes, path) = match &route.to {
                 SocketName::Path(path) => (path.as_os_str().as_bytes(), path.clone()),
-                SocketName::Abstract(name) => (
-                    &**name,
-                    PathBuf::from(format!("@{}", String::from_utf8_lossy(name))),
-                ),
+                SocketName::Abstract(name) => (&**name, PathBuf::from(format!("@{}", String::from_utf8_lossy(name)))),
             };
             if bytes.len() > MAX_PATH_BYTES {
-                return Err(RedirectError::PathTooLong {
-                    n_bytes: bytes.len(),
-                    path,
-                });
+                return Err(RedirectError::PathTooLong { n_bytes: bytes.len(), path });
             }
             if matches!(route.to, SocketName::Path(_)) && bytes.contains(&0) {
-                return Err(RedirectError::ZeroByte {
-                    text: path.into_os_string(),
-                });
+                return Err(RedirectError::ZeroByte { text: path.into_os_string() });
             }
         }
         Ok(())
@@ -119,9 +108,7 @@ mod tests {
             owner: None,
             demands: Vec::new(),
         };
-        Mapping {
-            routes: from.iter().map(route).collect(),
-        }
+        Mapping { routes: from.iter().map(route).collect() }
     }
 
     #[track_caller]
@@ -143,10 +130,7 @@ mod tests {
     fn refuses_paths_that_no_address_can_hold() {
         let mut long = mapping(&["127.0.0.1:1"]);
         long.routes[0].to = SocketName::Path(format!("/{}", "x".repeat(MAX_PATH_BYTES)).into());
-        assert!(matches!(
-            long.check(),
-            Err(RedirectError::PathTooLong { n_bytes: 108, .. })
-        ));
+        assert!(matches!(long.check(), Err(RedirectError::PathTooLong { n_bytes: 108, .. })));
         long.routes[0].to = SocketName::Path("/a\0b".into());
         assert!(matches!(long.check(), Err(RedirectError::ZeroByte { .. })));
         long.routes[0].to = SocketName::Abstract(b"a\0b".to_vec());

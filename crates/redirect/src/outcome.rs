@@ -54,12 +54,7 @@ impl Event {
     pub(crate) fn message(self) -> Option<[u8; MESSAGE_BYTES]> {
         let (kind, route_idx, pid, reason, errno) = match self {
             Self::Moved { route_idx, pid } => (MOVED, route_idx, pid, 0, 0),
-            Self::Left {
-                route_idx,
-                pid,
-                reason,
-                errno,
-            } => (LEFT, route_idx, pid, reason as u8, errno),
+            Self::Left { route_idx, pid, reason, errno } => (LEFT, route_idx, pid, reason as u8, errno),
             Self::SupervisorDied => return None,
         };
         let mut bytes = [0; MESSAGE_BYTES];
@@ -96,16 +91,8 @@ mod tests {
     #[test]
     fn events_come_through_the_pipe_as_they_were() {
         let events = [
-            Event::Moved {
-                route_idx: 63,
-                pid: 4_194_304,
-            },
-            Event::Left {
-                route_idx: 1,
-                pid: 17,
-                reason: FallbackReason::Full,
-                errno: 11,
-            },
+            Event::Moved { route_idx: 63, pid: 4_194_304 },
+            Event::Left { route_idx: 1, pid: 17, reason: FallbackReason::Full, errno: 11 },
         ];
         for event in events {
             assert_eq!(Event::from_message(&event.message().unwrap()), Some(event));

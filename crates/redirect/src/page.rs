@@ -123,9 +123,7 @@ impl Page {
     pub(crate) fn stats(&self, n_routes: usize) -> Stats {
         let count = |it: &AtomicU64| it.load(Ordering::Relaxed);
         let left = |counts: &[AtomicU64; FallbackReason::ALL.len()]| {
-            let counts = FallbackReason::ALL
-                .into_iter()
-                .zip(counts.iter().map(count));
+            let counts = FallbackReason::ALL.into_iter().zip(counts.iter().map(count));
             counts.filter(|(_, n)| *n > 0).collect()
         };
         Stats {

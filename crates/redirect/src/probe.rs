@@ -15,10 +15,7 @@ use looptax_host::seccomp::{self, Answer, Listener};
 
 /// What there is beside the necessary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each feature is there or not, by itself"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Features {
     /// The supervisor is woken on the core of the caller.
     pub has_sync_wake_up: bool,
@@ -39,13 +36,9 @@ pub struct Features {
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
-    #[error(
-        "the kernel does not let one process answer another's system calls (seccomp user notification)"
-    )]
+    #[error("the kernel does not let one process answer another's system calls (seccomp user notification)")]
     NoNotification(#[source] io::Error),
-    #[error(
-        "somebody answers this process's system calls already: a container runtime, or looptax itself"
-    )]
+    #[error("somebody answers this process's system calls already: a container runtime, or looptax itself")]
     Supervised,
     /// A call that the supervisor needs.
     #[error("{call} is not allowed here (Yama's ptrace_scope, or a container's profile)")]
@@ -76,15 +69,11 @@ const PATIENCE_MS: i32 = 5_000;
 /// A process and some twenty system calls.
 pub fn probe(switches: Switches) -> Result<Features, Obstacle> {
     if switches.no_listener {
-        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(
-            libc::ENOSYS,
-        )));
+        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(libc::ENOSYS)));
     }
     let n_bytes = seccomp::call_bytes().map_err(Obstacle::NoNotification)?;
     if n_bytes > page::call_bytes() {
-        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(
-            libc::E2BIG,
-        )));
+        return Err(Obstacle::NoNotification(io::Error::from_raw_os_error(libc::E2BIG)));
     }
     let failed = |step| move |source| Obstacle::Trial { step, source };
     let (ours, its) = pass::pair().map_err(failed("socketpair"))?;
@@ -102,9 +91,7 @@ fn without(found: Features, switches: Switches) -> Features {
         has_sync_wake_up: found.has_sync_wake_up && !switches.no_sync_wake_up,
         has_wait_killable: found.has_wait_killable && !switches.no_wait_killable,
         has_thread_pidfd: found.has_thread_pidfd && !switches.no_thread_pidfd,
-        has_pidfd_info: found.has_pidfd_info
-            && !switches.no_pidfd_info
-            && !switches.no_thread_pidfd,
+        has_pidfd_info: found.has_pidfd_info && !switches.no_pidfd_info && !switches.no_thread_pidfd,
         has_pidfs: found.has_pidfs && !switches.no_pidfs,
         has_netns_cookie: found.has_netns_cookie && !switches.no_netns_cookie,
         has_kcmp: found.has_kcmp && !switches.no_kcmp,
@@ -126,10 +113,7 @@ pub(crate) fn install(wants_wait_killable: bool) -> io::Result<Installed> {
         Err(error) if errno(&error) == libc::EACCES => {
             fork::give_up_new_privileges()?;
             let installed = install_as_we_are(wants_wait_killable)?;
-            Ok(Installed {
-                needs_no_new_privileges: true,
-                ..installed
-            })
+            Ok(Installed { needs_no_new_privileges: true, ..installed })
         }
         other => other,
     }
@@ -137,13 +121,8 @@ pub(crate) fn install(wants_wait_killable: bool) -> io::Result<Installed> {
 
 fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
     let program = filter::program();
-    let installed = |has_wait_killable| {
-        move |listener| Installed {
-            listener,
-            has_wait_killable,
-            needs_no_new_privileges: false,
-        }
-    };
+    let installed =
+        |has_wait_killable| move |listener| Installed { listener, has_wait_killable, needs_no_new_privileges: false };
     if wants_wait_killable {
         let flag = libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
         match seccomp::install(&program, flag) {
@@ -158,11 +137,7 @@ fn install_as_we_are(wants_wait_killable: bool) -> io::Result<Installed> {
 fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
     match install(true) {
         Ok(it) => {
-            let told = [
-                0,
-                u8::from(it.has_wait_killable),
-                u8::from(it.needs_no_new_privileges),
-            ];
+            let told = [0, u8::from(it.has_wait_killable), u8::from(it.needs_no_new_privileges)];
             let sent = pass::send(socket.as_fd(), &told, Some(it.listener.as_fd()));
             drop(it);
             if sent.is_ok() {
@@ -179,10 +154,7 @@ fn child(socket: &OwnedFd, target: &OwnedFd) -> Never {
 fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obstacle> {
     let mut told = [0; 3];
     let (_, listener) =
-        pass::receive(ours.as_fd(), &mut told).map_err(|source| Obstacle::Trial {
-            step: "recvmsg",
-            source,
-        })?;
+        pass::receive(ours.as_fd(), &mut told).map_err(|source| Obstacle::Trial { step: "recvmsg", source })?;
     let Some(listener) = listener else {
         return Err(match i32::from(told[0]) {
             libc::EBUSY => Obstacle::Supervised,
@@ -192,12 +164,7 @@ fn examine(ours: &OwnedFd, pid: i32, target: &OwnedFd) -> Result<Features, Obsta
     let listener = Listener::new(listener);
     let has_sync_wake_up = listener.wake_synchronously().is_ok();
     let found = handle(&listener, pid, target)?;
-    Ok(Features {
-        has_sync_wake_up,
-        has_wait_killable: told[1] != 0,
-        needs_no_new_privileges: told[2] != 0,
-        ..found
-    })
+    Ok(Features { has_sync_wake_up, has_wait_killable: told[1] != 0, needs_no_new_privileges: told[2] != 0, ..found })
 }
 
 /// Does to the child's call what will be done to the program's.
@@ -220,8 +187,7 @@ fn handle(listener: &Listener, pid: i32, target: &OwnedFd) -> Result<Features, O
     let has_thread_pidfd = process::pidfd_open(pid, libc::PIDFD_THREAD).is_ok();
     let pidfd = process::pidfd_open(pid, 0).map_err(forbidden("pidfd_open"))?;
     let copy = process::pidfd_getfd(pidfd.as_fd(), fd).map_err(forbidden("pidfd_getfd"))?;
-    process::read_memory(call.tid, call.args[2], &mut [0; 4])
-        .map_err(forbidden("process_vm_readv"))?;
+    process::read_memory(call.tid, call.args[2], &mut [0; 4]).map_err(forbidden("process_vm_readv"))?;
     let has_kcmp = process::is_same_file(pid, fd, copy.as_fd()).is_ok_and(|is_same| is_same);
     let replaced = listener.replace(call.id, target.as_fd(), fd, false);
     replaced.map_err(Obstacle::NoNotification)?;

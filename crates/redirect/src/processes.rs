@@ -64,9 +64,7 @@ impl Processes {
         let now = wait::monotonic_ns();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
         let entry = entry(&mut known, pid, number);
-        let is_fresh = entry
-            .looked_ns
-            .is_some_and(|at| now - at < FRESH_NS && entry.made_ns.is_none());
+        let is_fresh = entry.looked_ns.is_some_and(|at| now - at < FRESH_NS && entry.made_ns.is_none());
         if is_fresh && number != 0 {
             return entry.descriptors.clone();
         }
@@ -115,11 +113,7 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
     let entry = known.entry(pid).or_default();
     if entry.number != number {
         // Another process has this id now; a queue that it has made is still to be found.
-        *entry = Known {
-            number,
-            made_ns: entry.made_ns,
-            ..Known::default()
-        };
+        *entry = Known { number, made_ns: entry.made_ns, ..Known::default() };
     }
     entry
 }
@@ -147,11 +141,8 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
 /// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.
 pub(crate) fn holds_files(tid: i32, ring: i32) -> bool {
     let text = kernel::text(format!("/proc/{tid}/fdinfo/{ring}")).unwrap_or_default();
-    let mut after_list = text
-        .lines()
-        .skip_while(|line| !line.starts_with("PollList:"));
-    let is_list_empty =
-        after_list.next().is_some() && after_list.next().is_none_or(|line| !line.starts_with(' '));
+    let mut after_list = text.lines().skip_while(|line| !line.starts_with("PollList:"));
+    let is_list_empty = after_list.next().is_some() && after_list.next().is_none_or(|line| !line.starts_with(' '));
     let has_no_files = text.lines().any(|line| {
         let n = line.strip_prefix("UserFiles:");
         n.is_some_and(|n| n.trim() == "0")

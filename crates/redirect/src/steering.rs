@@ -100,14 +100,10 @@ impl Steering {
     /// [`RedirectError::TooManyRoutes`] for more than 32; [`RedirectError::Start`].
     pub fn map(n_routes: usize) -> Result<Self, RedirectError> {
         if n_routes > MAX_STEERED {
-            return Err(RedirectError::TooManyRoutes {
-                n: n_routes,
-                at_most: MAX_STEERED,
-            });
+            return Err(RedirectError::TooManyRoutes { n: n_routes, at_most: MAX_STEERED });
         }
         // SAFETY: atomics alone, for which all zeroes is a valid value.
-        let shared =
-            unsafe { memory::share::<Shared>() }.map_err(RedirectError::failed("share memory"))?;
+        let shared = unsafe { memory::share::<Shared>() }.map_err(RedirectError::failed("share memory"))?;
         let steering = Self { shared, n_routes };
         steering.steer(0, 0);
         Ok(steering)
@@ -122,9 +118,7 @@ impl Steering {
         if place.owner.load(Ordering::Acquire) != owner(slice) {
             place.owner.store(0, Ordering::SeqCst);
             let counters = place.routes.iter().flatten();
-            counters
-                .chain([&place.busy_ns])
-                .for_each(|counter| counter.restart(slice));
+            counters.chain([&place.busy_ns]).for_each(|counter| counter.restart(slice));
             place.owner.store(owner(slice), Ordering::SeqCst);
         }
         let word = u64::from(slice) << 32 | u64::from(moved);
@@ -142,10 +136,7 @@ impl Steering {
             return None;
         }
         let routes = place.routes[..self.n_routes].iter();
-        let counts = SliceCounts {
-            routes: routes.map(route_counts).collect(),
-            busy_ns: place.busy_ns.count(),
-        };
+        let counts = SliceCounts { routes: routes.map(route_counts).collect(), busy_ns: place.busy_ns.count() };
         is_its().then_some(counts)
     }
 
@@ -156,10 +147,7 @@ impl Steering {
     /// What to do with a connection that is asked for now.
     pub(crate) fn decide(&self, route_idx: usize) -> Decision {
         let word = self.shared.word.load(Ordering::SeqCst);
-        Decision {
-            slice: (word >> 32) as u32,
-            is_moved: word >> route_idx & 1 == 1,
-        }
+        Decision { slice: (word >> 32) as u32, is_moved: word >> route_idx & 1 == 1 }
     }
 
     /// Counts a connection under the slice of its decision.
@@ -175,11 +163,7 @@ impl Steering {
 
 fn route_counts(counters: &[Counter; 3]) -> RouteCounts {
     let [n_moved, n_left, n_fallen] = counters.each_ref().map(Counter::count);
-    RouteCounts {
-        n_moved,
-        n_left,
-        n_fallen,
-    }
+    RouteCounts { n_moved, n_left, n_fallen }
 }
 
 fn owner(slice: u32) -> u64 {
@@ -205,9 +189,7 @@ impl Counter {
     fn add(&self, slice: u32, n: u64) {
         let of_slice = |value: u64| value & !COUNT == Self::mark(slice);
         let added = |value: u64| of_slice(value).then(|| (value + n) & COUNT | Self::mark(slice));
-        let _ = self
-            .0
-            .fetch_update(Ordering::SeqCst, Ordering::SeqCst, added);
+        let _ = self.0.fetch_update(Ordering::SeqCst, Ordering::SeqCst, added);
     }
 
     fn count(&self) -> u64 {
@@ -242,10 +224,7 @@ mod tests {
         assert_eq!(counts_of(&steering, 8), [0, 1, 0, 0]);
         steering.steer(8, 0b11);
         assert_eq!(counts_of(&steering, 8), [0, 1, 0, 0]);
-        assert_eq!(
-            steering.counts(8).unwrap().routes[0],
-            RouteCounts::default()
-        );
+        assert_eq!(steering.counts(8).unwrap().routes[0], RouteCounts::default());
     }
 
     #[test]

@@ -3,10 +3,7 @@
 
 /// Features to do without although the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each feature is there or not, by itself"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
 pub struct Switches {
     /// The whole mechanism: as on a kernel that has none of it.
     pub no_listener: bool,

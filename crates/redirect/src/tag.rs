@@ -32,10 +32,7 @@ pub(crate) struct Tag {
 impl Tag {
     /// For the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
-        Self {
-            peer,
-            own_port: (FIRST_PORT + serial % N_PORTS) as u16,
-        }
+        Self { peer, own_port: (FIRST_PORT + serial % N_PORTS) as u16 }
     }
 
     /// The name without its leading zero byte; `maker` and `serial` keep it apart from all others.
@@ -89,11 +86,7 @@ impl Tag {
                 let both = value(told)?;
                 let ip = Ipv4Addr::from_bits((both >> 32) as u32);
                 let is_mapped = *kind == b'm';
-                let ip = if is_mapped {
-                    ip.to_ipv6_mapped().into()
-                } else {
-                    IpAddr::V4(ip)
-                };
+                let ip = if is_mapped { ip.to_ipv6_mapped().into() } else { IpAddr::V4(ip) };
                 (ip, both & u64::from(u32::MAX))
             }
             (b'1', SHORT) => (Ipv6Addr::LOCALHOST.into(), value(told)?),
@@ -117,11 +110,7 @@ impl Tag {
 
     /// The address family that the program knows.
     pub(crate) fn family(self) -> i32 {
-        if self.peer.is_ipv4() {
-            libc::AF_INET
-        } else {
-            libc::AF_INET6
-        }
+        if self.peer.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
     }
 }
 
@@ -164,13 +153,9 @@ pub(crate) fn parse_raw(bytes: &[u8]) -> Option<SocketAddr> {
     let family = i32::from(u16::from_ne_bytes(*bytes.first_chunk()?));
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
     let ip: IpAddr = match family {
-        libc::AF_INET if bytes.len() >= 16 => {
-            Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?).into()
-        }
+        libc::AF_INET if bytes.len() >= 16 => Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?).into(),
         // Without the scope at its end it is an address of RFC 2133, which the kernel takes, too.
-        libc::AF_INET6 if bytes.len() >= 24 => {
-            Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?).into()
-        }
+        libc::AF_INET6 if bytes.len() >= 24 => Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?).into(),
         _ => return None,
     };
     Some(SocketAddr::new(ip, port))
@@ -186,11 +171,7 @@ mod tests {
         // The largest process id, and more connections than a day has at ten per second.
         let name = tag.name(4_194_304, 16_000_000);
         let is_loopback = tag.peer.ip().to_canonical().is_loopback();
-        assert!(
-            name.len() <= if is_loopback { 30 } else { 60 },
-            "{}",
-            name.len()
-        );
+        assert!(name.len() <= if is_loopback { 30 } else { 60 }, "{}", name.len());
         assert_eq!(Tag::parse(&name), Some(tag));
         assert_ne!(tag.name(1, 2), tag.name(2, 1));
         assert_eq!(parse_raw(&raw(tag.peer)), Some(tag.peer));

@@ -105,11 +105,8 @@ const DESERTION_MS: i32 = 20;
 /// # Errors
 /// Whatever keeps the program from starting; [`RedirectError::Exec`] when it was found to be none.
 pub fn run(config: &Config, on_event: &mut dyn FnMut(Event)) -> Result<Ended, RedirectError> {
-    let place = Place {
-        page: Page::map().map_err(RedirectError::failed("share memory"))?,
-        owner: None,
-        on_start: &mut || {},
-    };
+    let place =
+        Place { page: Page::map().map_err(RedirectError::failed("share memory"))?, owner: None, on_start: &mut || {} };
     run_at(place, config, on_event)
 }
 
@@ -121,22 +118,13 @@ pub(crate) fn run_at(
 ) -> Result<Ended, RedirectError> {
     config.check()?;
     let failed = RedirectError::failed;
-    let Place {
-        page,
-        owner,
-        on_start,
-    } = place;
+    let Place { page, owner, on_start } = place;
     page.note_helper(Helper::Watchdog, own_pid());
     let child_signal = fork::set_disposition(libc::SIGCHLD, libc::SIG_DFL);
     let before = launch::signals().block().map_err(failed("block signals"))?;
-    let arrivals = launch::signals()
-        .arrivals()
-        .map_err(failed("wait for signals"))?;
-    let inherited = Inherited {
-        signals: before,
-        child_signal,
-        timers: timers::take().map_err(failed("take over timers"))?,
-    };
+    let arrivals = launch::signals().arrivals().map_err(failed("wait for signals"))?;
+    let inherited =
+        Inherited { signals: before, child_signal, timers: timers::take().map_err(failed("take over timers"))? };
     let started = launch::start(config, page, inherited).and_then(|started| {
         guard::start(config, page, &started).map_err(failed("fork"))?;
         fork::let_go_of_inherited();
@@ -144,22 +132,12 @@ pub(crate) fn run_at(
         Ok(started)
     });
     let ended = started.and_then(|started| {
-        let mut watchdog = Watchdog {
-            config,
-            page,
-            started,
-            arrivals,
-            owner,
-            is_supervisor: false,
-        };
+        let mut watchdog = Watchdog { config, page, started, arrivals, owner, is_supervisor: false };
         let wait_status = watchdog.watch(on_event).map_err(failed("wait"))?;
         let stats = page.stats(config.mapping.routes.len());
         watchdog.leave();
         page.set_left();
-        Ok(Ended {
-            exit: exit_of(wait_status),
-            stats,
-        })
+        Ok(Ended { exit: exit_of(wait_status), stats })
     });
     let _ = before.restore();
     ended
@@ -239,9 +217,7 @@ impl Watchdog<'_> {
     /// Stops when the program was stopped, so that a shell sees its job stop. Where a terminal stopped
     /// both of us at once, we hear of it when both go on again.
     fn stop_as_well(&self) {
-        if self.owner.is_none()
-            && process::is_stopped(self.page.program_pid.load(Ordering::Acquire))
-        {
+        if self.owner.is_none() && process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
             fork::raise(libc::SIGSTOP);
         }
     }
@@ -312,11 +288,8 @@ impl Watchdog<'_> {
         if self.started.listener.is_deserted(DESERTION_MS) {
             return;
         }
-        let served_by = if self.is_supervisor {
-            process::pidfd_open(own_pid(), 0)
-        } else {
-            self.started.supervisor.try_clone()
-        };
+        let served_by =
+            if self.is_supervisor { process::pidfd_open(own_pid(), 0) } else { self.started.supervisor.try_clone() };
         let Ok(served_by) = served_by else { return };
         let _ = fork::fork(|| keep(self.config, self.page, &self.started, &served_by));
     }
@@ -340,17 +313,9 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
 }
 
 /// The watchdog of processes that outlive the program.
-pub(crate) fn keep(
-    config: &Config,
-    page: &'static Page,
-    started: &Started,
-    served_by: &OwnedFd,
-) -> fork::Never {
+pub(crate) fn keep(config: &Config, page: &'static Page, started: &Started, served_by: &OwnedFd) -> fork::Never {
     fork::withdraw("looptax-run");
-    let heard = [
-        (served_by.as_fd(), libc::POLLIN),
-        (started.listener.fd(), 0),
-    ];
+    let heard = [(served_by.as_fd(), libc::POLLIN), (started.listener.fd(), 0)];
     let found = wait::poll(&heard, -1).unwrap_or_default();
     let has_died = found.first().is_some_and(|it| *it);
     if has_died && !started.listener.is_deserted(0) && serve(config, page, started).is_ok() {

@@ -40,10 +40,7 @@ pub(crate) fn find(tid: i32, queues: &[i32], fd: i32, inode: u64, has_kcmp: bool
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
-        found.extend(
-            text.lines()
-                .filter_map(|line| parse(line, *queue, fd, inode)),
-        );
+        found.extend(text.lines().filter_map(|line| parse(line, *queue, fd, inode)));
     }
     found
 }
@@ -63,12 +60,7 @@ fn parse(line: &str, queue: i32, fd: i32, inode: u64) -> Option<Watch> {
     let events = u32::from_str_radix(value("events")?, 16).ok()?;
     let data = u64::from_str_radix(value("data")?, 16).ok()?;
     let found_inode = u64::from_str_radix(value("ino")?, 16).ok()?;
-    (watched == fd && found_inode == inode).then_some(Watch {
-        queue,
-        fd,
-        events,
-        data,
-    })
+    (watched == fd && found_inode == inode).then_some(Watch { queue, fd, events, data })
 }
 
 /// Makes the queues watch `new` as well, each as it watches what is there now.
@@ -89,9 +81,7 @@ pub(crate) fn renew(caller: &Caller, new: BorrowedFd<'_>, watches: &[Watch]) -> 
             let new = above(new, beyond)?;
             watches.iter().try_for_each(|it| watch(&pidfd, &new, it))
         };
-        let thread = thread::Builder::new()
-            .stack_size(STACK_BYTES)
-            .spawn_scoped(scope, work)?;
+        let thread = thread::Builder::new().stack_size(STACK_BYTES).spawn_scoped(scope, work)?;
         let failed = || io::Error::from_raw_os_error(libc::EIO);
         thread.join().unwrap_or_else(|_| Err(failed()))
     })
@@ -119,12 +109,7 @@ mod tests {
     #[test]
     fn reads_the_watch_of_one_file_under_one_number() {
         let line = "tfd:       17 events: 80000019 data: ffffffffffffffff  pos:0 ino:1f sdev:8";
-        let watch = Watch {
-            queue: 5,
-            fd: 17,
-            events: 0x8000_0019,
-            data: u64::MAX,
-        };
+        let watch = Watch { queue: 5, fd: 17, events: 0x8000_0019, data: u64::MAX };
         assert_eq!(parse(line, 5, 17, 0x1f), Some(watch));
         assert_eq!(parse(line, 5, 17, 0x20), None);
         assert_eq!(parse(line, 5, 16, 0x1f), None);

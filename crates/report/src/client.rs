@@ -42,11 +42,7 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
     let Some(alike) = who_waits_alike(kind, client) else {
         return format!("client {client} ({})", pattern(client));
     };
-    let much = if alike.differs.is_empty() {
-        ""
-    } else {
-        "much "
-    };
+    let much = if alike.differs.is_empty() { "" } else { "much " };
     let RealClient { library, users, .. } = alike;
     if users.is_empty() {
         format!("client {client} (waits {much}as {library})")
@@ -59,10 +55,7 @@ pub(crate) fn heading(kind: &str, client: Client) -> String {
 pub(crate) fn heading_like(like: &ClientLike, arms: &[&str], text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     let library = text.clean(&like.library);
-    format!(
-        "client {} ({much}as {library} waits)",
-        models(like, arms, text)
-    )
+    format!("client {} ({much}as {library} waits)", models(like, arms, text))
 }
 
 /// `poll`, or `block over unix, poll over tcp`.
@@ -71,9 +64,7 @@ fn models(like: &ClientLike, arms: &[&str], text: Text) -> String {
         [first, rest @ ..] if rest.iter().all(|model| model == first) => first.to_string(),
         models => {
             let pairs = models.iter().zip(arms);
-            let parts: Vec<String> = pairs
-                .map(|(model, arm)| format!("{model} over {}", text.clean(arm)))
-                .collect();
+            let parts: Vec<String> = pairs.map(|(model, arm)| format!("{model} over {}", text.clean(arm))).collect();
             parts.join(", ")
         }
     }
@@ -108,24 +99,12 @@ mod tests {
     fn names_who_waits_like_that_for_this_server() {
         let mysql = "client poll (waits as libmariadb: mysqlclient, sysbench, Ruby mysql2)";
         check("mariadb", Client::Poll, mysql);
-        check(
-            "postgres",
-            Client::PollFirst,
-            "client poll-first (waits as libpq: psycopg, PHP, Ruby pg)",
-        );
+        check("postgres", Client::PollFirst, "client poll-first (waits as libpq: psycopg, PHP, Ruby pg)");
         let go = "client event (waits much as go-sql-driver: Go)";
         check("mysql", Client::Event, go);
         check("redis", Client::Block, "client block (waits as hiredis)");
         check("echo", Client::Block, "client block (blocks in receive)");
-        check(
-            "redis",
-            Client::Poll,
-            "client poll (waits much as phpredis: PHP)",
-        );
-        check(
-            "postgres",
-            Client::Poll,
-            "client poll (tries to receive, polls, receives)",
-        );
+        check("redis", Client::Poll, "client poll (waits much as phpredis: PHP)");
+        check("postgres", Client::Poll, "client poll (tries to receive, polls, receives)");
     }
 }

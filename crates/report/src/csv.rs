@@ -67,9 +67,7 @@ fn row(record: &Record, shown: &Shown<'_>) -> [String; HEADER.len()] {
         number(known.and_then(|it| it.lo)),
         number(known.and_then(|it| it.hi)),
         known.map(|it| it.n.to_string()).unwrap_or_default(),
-        tax(shown)
-            .map(|tax| tax.verdict.to_string())
-            .unwrap_or_default(),
+        tax(shown).map(|tax| tax.verdict.to_string()).unwrap_or_default(),
         name(&why_not(shown)),
     ]
 }
@@ -93,9 +91,5 @@ fn why_not(shown: &Shown<'_>) -> String {
 /// formula.
 fn harmless(foreign: &str) -> String {
     let clean = TEXT.clean(foreign);
-    if clean.starts_with(['=', '+', '-', '@']) {
-        format!("'{clean}")
-    } else {
-        clean
-    }
+    if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }
 }

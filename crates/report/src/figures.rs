@@ -31,14 +31,7 @@ pub(crate) fn collect_shown(record: &Record) -> Vec<Shown<'_>> {
 
 fn of_arm<'a>(comparison: &'a Comparison, arm: &'a Arm, found: &mut Vec<Shown<'a>>) {
     let mut add = |metric, unit, figure| {
-        found.push(Shown {
-            comparison,
-            arm: &arm.name,
-            baseline: None,
-            metric,
-            unit,
-            figure,
-        });
+        found.push(Shown { comparison, arm: &arm.name, baseline: None, metric, unit, figure });
     };
     add("throughput", "1/s", &arm.throughput_per_s);
     for (metric, figure) in LATENCIES.iter().zip(percentiles(&arm.latency_us)) {
@@ -51,23 +44,12 @@ fn of_arm<'a>(comparison: &'a Comparison, arm: &'a Arm, found: &mut Vec<Shown<'a
     }
     add("cpu_client", "us", &arm.cpu_us_per_query.client);
     add("cpu_server", "us", &arm.cpu_us_per_query.server);
-    add(
-        "context_switches_client",
-        "1/request",
-        &arm.context_switches_per_query,
-    );
+    add("context_switches_client", "1/request", &arm.context_switches_per_query);
 }
 
 fn of_tax<'a>(comparison: &'a Comparison, tax: &'a Tax, found: &mut Vec<Shown<'a>>) {
     let mut add = |metric, unit, figure| {
-        found.push(Shown {
-            comparison,
-            arm: &tax.arm,
-            baseline: Some(&tax.baseline),
-            metric,
-            unit,
-            figure,
-        });
+        found.push(Shown { comparison, arm: &tax.arm, baseline: Some(&tax.baseline), metric, unit, figure });
     };
     add("throughput_tax", "%", &tax.throughput_pct);
     for (metric, figure) in LATENCY_TAXES.iter().zip(percentiles(&tax.latency_us)) {
@@ -78,34 +60,12 @@ fn of_tax<'a>(comparison: &'a Comparison, tax: &'a Tax, found: &mut Vec<Shown<'a
     add("cpu_tax_both", "us", &tax.cpu_us.both);
 }
 
-const LATENCIES: [&str; 5] = [
-    "latency_mean",
-    "latency_p50",
-    "latency_p90",
-    "latency_p99",
-    "latency_p999",
-];
+const LATENCIES: [&str; 5] = ["latency_mean", "latency_p50", "latency_p90", "latency_p99", "latency_p999"];
 /// Of all requests together; those above are of typical stretches of time.
-const POOLED: [&str; 4] = [
-    "latency_pooled_p50",
-    "latency_pooled_p90",
-    "latency_pooled_p99",
-    "latency_pooled_p999",
-];
-const LATENCY_TAXES: [&str; 5] = [
-    "latency_tax_mean",
-    "latency_tax_p50",
-    "latency_tax_p90",
-    "latency_tax_p99",
-    "latency_tax_p999",
-];
+const POOLED: [&str; 4] = ["latency_pooled_p50", "latency_pooled_p90", "latency_pooled_p99", "latency_pooled_p999"];
+const LATENCY_TAXES: [&str; 5] =
+    ["latency_tax_mean", "latency_tax_p50", "latency_tax_p90", "latency_tax_p99", "latency_tax_p999"];
 
 fn percentiles(latency: &Latency) -> [&Figure; 5] {
-    [
-        &latency.mean,
-        &latency.p50,
-        &latency.p90,
-        &latency.p99,
-        &latency.p999,
-    ]
+    [&latency.mean, &latency.p50, &latency.p90, &latency.p99, &latency.p999]
 }

@@ -66,20 +66,14 @@ impl Text {
     pub(crate) fn signed_micros_interval(self, us: &Estimate) -> String {
         let is_ms = us.value.abs() >= MS_FROM_US;
         let scale = if is_ms { 1e3 } else { 1.0 };
-        let decimals = if is_ms {
-            three_decimals(us.value / scale)
-        } else {
-            time_decimals(us.value)
-        };
+        let decimals = if is_ms { three_decimals(us.value / scale) } else { time_decimals(us.value) };
         let ends = self.interval(us, |end| fixed(end / scale, decimals));
         format!("{}{GLUE}{ends}", self.signed_micros(us.value))
     }
 
     /// `10.5 µs [10.1, 10.9]`.
     pub(crate) fn micros_interval(self, us: &Estimate) -> String {
-        self.signed_micros_interval(us)
-            .trim_start_matches('+')
-            .to_owned()
+        self.signed_micros_interval(us).trim_start_matches('+').to_owned()
     }
 
     /// `94.9K/s [93.0, 96.1]`.
@@ -106,31 +100,20 @@ impl Text {
         let decimals = three_decimals(us.value / scale);
         let sign = if us.value >= 0.0 { "+" } else { "" };
         let ends = self.interval(us, |end| fixed(end / scale, decimals));
-        format!(
-            "{sign}{}{GLUE}{unit}{GLUE}{ends}",
-            fixed(us.value / scale, decimals)
-        )
+        format!("{sign}{}{GLUE}{unit}{GLUE}{ends}", fixed(us.value / scale, decimals))
     }
 
     /// `16.0 % [15.4, 16.4]`; `27.2 % [no interval]` after too few epochs for one: a share ends at 100 anyway.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
         let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);
-        let ends = if is_open {
-            format!("[no{GLUE}interval]")
-        } else {
-            self.interval(pct, |end| fixed(end, decimals))
-        };
+        let ends = if is_open { format!("[no{GLUE}interval]") } else { self.interval(pct, |end| fixed(end, decimals)) };
         format!("{}{GLUE}%{GLUE}{ends}", fixed(pct.value, decimals))
     }
 
     /// `1.00 [0.98, 1.02]`: a count per request.
     pub(crate) fn per_request(self, count: &Estimate) -> String {
-        format!(
-            "{}{GLUE}{}",
-            fixed(count.value, 2),
-            self.interval(count, |end| fixed(end, 2))
-        )
+        format!("{}{GLUE}{}", fixed(count.value, 2), self.interval(count, |end| fixed(end, 2)))
     }
 
     /// What `whole` makes of an estimate, or of one without any interval its `value` alone.
@@ -164,11 +147,7 @@ pub(crate) fn rate(per_s: f64) -> String {
 pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, suffix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value, usize::from(value < 9.95));
-    format!(
-        "{}-{}{suffix}/s",
-        digits(min_per_s / scale),
-        digits(max_per_s / scale)
-    )
+    format!("{}-{}{suffix}/s", digits(min_per_s / scale), digits(max_per_s / scale))
 }
 
 /// `4.28 GB/s`, `850 MB/s`, `12.0 KB/s`: in powers of ten, as disks and networks are sold.
@@ -181,11 +160,7 @@ pub(crate) fn byte_rate(bytes_per_s: f64) -> String {
 pub(crate) fn byte_rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, prefix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value / scale, usize::from(value / scale < 9.95));
-    format!(
-        "{}-{}{GLUE}{prefix}B/s",
-        digits(min_per_s),
-        digits(max_per_s)
-    )
+    format!("{}-{}{GLUE}{prefix}B/s", digits(min_per_s), digits(max_per_s))
 }
 
 /// `196 MB`, `1.95 GB`: in powers of ten, rounded.
@@ -197,9 +172,7 @@ pub(crate) fn amount(bytes: u64) -> String {
 /// `64 bytes`, `128 KiB`, `4 MiB`: never rounded.
 pub(crate) fn size(bytes: u64) -> String {
     let units = [(30, "GiB"), (20, "MiB"), (10, "KiB")];
-    let whole = units
-        .into_iter()
-        .find(|(shift, _)| bytes >= 1 << shift && bytes.trailing_zeros() >= *shift);
+    let whole = units.into_iter().find(|(shift, _)| bytes >= 1 << shift && bytes.trailing_zeros() >= *shift);
     match whole {
         Some((shift, unit)) => format!("{}{GLUE}{unit}", bytes >> shift),
         None => counted(bytes, "byte"),
@@ -246,11 +219,7 @@ pub(crate) fn run_time(us: f64) -> String {
 
 /// Milliseconds below ten seconds, else seconds: how many µs they have, and their name.
 fn run_unit(us: f64) -> (f64, &'static str) {
-    if us.abs() < 9_999_500.0 {
-        (1e3, "ms")
-    } else {
-        (1e6, "s")
-    }
+    if us.abs() < 9_999_500.0 { (1e3, "ms") } else { (1e6, "s") }
 }
 
 fn three_digits(value: f64) -> String {
@@ -276,11 +245,7 @@ fn time_decimals(us: f64) -> usize {
 /// Two decimals where the interval is so narrow that one would hide it.
 fn pct_decimals(pct: &Estimate) -> usize {
     let width = pct.lo.zip(pct.hi).map(|(lo, hi)| hi - lo);
-    if width.is_some_and(|width| width < 0.2) {
-        2
-    } else {
-        1
-    }
+    if width.is_some_and(|width| width < 0.2) { 2 } else { 1 }
 }
 
 /// Like `{:.n}`, but never a minus before nothing but zeros.
@@ -305,12 +270,7 @@ mod tests {
     }
 
     fn estimate(value: f64, lo: Option<f64>, hi: Option<f64>) -> Estimate {
-        Estimate {
-            value,
-            lo,
-            hi,
-            n: 10,
-        }
+        Estimate { value, lo, hi, n: 10 }
     }
 
     #[test]
@@ -372,22 +332,10 @@ mod tests {
 
     #[test]
     fn a_percentage_has_the_digits_its_interval_is_worth() {
-        check(
-            UNICODE.percent(&estimate(16.0, Some(15.4), Some(16.4))),
-            "16.0 % [15.4, 16.4]",
-        );
-        check(
-            UNICODE.percent(&estimate(0.05, Some(-0.01), Some(0.11))),
-            "0.05 % [-0.01, 0.11]",
-        );
-        check(
-            UNICODE.percent(&estimate(-0.01, None, Some(100.0))),
-            "0.0 % [no interval]",
-        );
-        check(
-            ASCII.percent(&estimate(1.0, None, None)),
-            "1.0 % [no interval]",
-        );
+        check(UNICODE.percent(&estimate(16.0, Some(15.4), Some(16.4))), "16.0 % [15.4, 16.4]");
+        check(UNICODE.percent(&estimate(0.05, Some(-0.01), Some(0.11))), "0.05 % [-0.01, 0.11]");
+        check(UNICODE.percent(&estimate(-0.01, None, Some(100.0))), "0.0 % [no interval]");
+        check(ASCII.percent(&estimate(1.0, None, None)), "1.0 % [no interval]");
     }
 
     #[test]

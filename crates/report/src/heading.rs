@@ -19,12 +19,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
         return format!("{name}, with a server of its own choice");
     }
     let mut parts = vec![server(target, text), name];
-    parts.extend(
-        workload
-            .protocol
-            .as_deref()
-            .map(|protocol| text.clean(protocol)),
-    );
+    parts.extend(workload.protocol.as_deref().map(|protocol| text.clean(protocol)));
     match (workload.statements, workload.pipeline) {
         (n @ 2.., _) => parts.push(format!("{n} statements per request")),
         (_, n @ 2..) => parts.push(format!("{n} commands per request")),
@@ -58,11 +53,9 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
 fn sizes(workload: &Workload) -> Option<String> {
     if let Some(stream) = &workload.stream {
         return Some(match stream.write_bytes {
-            Some(bytes) => format!(
-                "{} per request in writes of {}",
-                size(stream.bytes),
-                size(bytes)
-            ),
+            Some(bytes) => {
+                format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
+            }
             // Nobody chose the length of a dump to the byte.
             None => format!("{} per request", amount(stream.bytes)),
         });
@@ -96,9 +89,7 @@ pub(crate) fn server(target: &Target, text: Text) -> String {
 
 /// `10.11.19` of `10.11.19-MariaDB-0+deb12u1`; all of it when it does not begin with a number.
 pub(crate) fn version(stated: &str) -> &str {
-    let end = stated
-        .find(|c: char| !c.is_ascii_digit() && c != '.')
-        .unwrap_or(stated.len());
+    let end = stated.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(stated.len());
     if end == 0 { stated } else { &stated[..end] }
 }
 

@@ -23,14 +23,10 @@ pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
 pub(crate) fn clause(load: &Load, text: Text) -> Option<String> {
     if let Some(think_us) = load.think_us {
         let pause = text.micros(think_us);
-        return Some(format!(
-            "with {pause} between an answer and the next request"
-        ));
+        return Some(format!("with {pause} between an answer and the next request"));
     }
     if let Some(every) = load.reconnect_every {
-        return Some(format!(
-            "with a new connection after every {every} requests"
-        ));
+        return Some(format!("with a new connection after every {every} requests"));
     }
     let per_s = rate(load.rate_per_s?);
     let gaps = text.clean(load.arrivals.as_deref().unwrap_or("unknown"));

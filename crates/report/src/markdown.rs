@@ -54,11 +54,7 @@ fn line(text: &mut String, words: &str) {
 
 fn write_group(group: &GroupStory, text: &mut String) {
     match &group.body {
-        Body::Requests {
-            client,
-            table,
-            placement,
-        } => {
+        Body::Requests { client, table, placement } => {
             line(text, &escaped(client));
             write_table(table, text);
             if let Some(words) = placement {
@@ -95,32 +91,19 @@ fn write_group(group: &GroupStory, text: &mut String) {
 
 fn write_small_table(table: &SmallTable, text: &mut String) {
     line(text, &escaped(&table.title));
-    write_rows(
-        &table.header,
-        table.rows.iter().map(|row| row.to_vec()),
-        text,
-    );
+    write_rows(&table.header, table.rows.iter().map(|row| row.to_vec()), text);
     if let Some(closing) = &table.closing {
         line(text, &escaped(closing));
     }
 }
 
 fn write_table(table: &Table, text: &mut String) {
-    let header = header(
-        &["connections", "placement"],
-        &table.arms,
-        &table.tax_header,
-    );
+    let header = header(&["connections", "placement"], &table.arms, &table.tax_header);
     let rows = table.rows.iter().map(|row| {
         let mut cells = vec![row.connections.clone(), row.placement.clone()];
         cells.extend(row.arms.iter().cloned());
         match &row.tail {
-            Tail::Judged {
-                tax,
-                micros,
-                verdict,
-                ..
-            } => cells.extend([tax.clone(), micros.clone(), verdict.clone()]),
+            Tail::Judged { tax, micros, verdict, .. } => cells.extend([tax.clone(), micros.clone(), verdict.clone()]),
             Tail::Open(words) => cells.push(words.clone()),
         }
         cells
@@ -151,9 +134,8 @@ fn header(first: &[&str], arms: &[String], tax: &str) -> Vec<String> {
 /// Cells that a row lacks at its end stay empty.
 fn write_rows(header: &[String], rows: impl Iterator<Item = Vec<String>>, text: &mut String) {
     let mut write = |cells: &[String]| {
-        let cells: Vec<String> = (0..header.len())
-            .map(|idx| cells.get(idx).map(|cell| escaped(cell)).unwrap_or_default())
-            .collect();
+        let cells: Vec<String> =
+            (0..header.len()).map(|idx| cells.get(idx).map(|cell| escaped(cell)).unwrap_or_default()).collect();
         let _ = writeln!(text, "| {} |", cells.join(" | "));
     };
     write(header);

@@ -98,9 +98,8 @@ fn write_gauge<'a>(
     pick: impl Fn(&Estimate) -> Option<f64>,
     text: &mut String,
 ) {
-    let samples: Vec<(String, f64)> = figures
-        .filter_map(|it| Some((labels(it), pick(it.figure.known()?)? * family.scale)))
-        .collect();
+    let samples: Vec<(String, f64)> =
+        figures.filter_map(|it| Some((labels(it), pick(it.figure.known()?)? * family.scale))).collect();
     if samples.is_empty() {
         return;
     }
@@ -116,10 +115,7 @@ fn write_gauge<'a>(
 /// Writes a line per verdict, so that an alert can ask for its word.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
-    let _ = writeln!(
-        text,
-        "# HELP {NAME} What a comparison came to, by its label."
-    );
+    let _ = writeln!(text, "# HELP {NAME} What a comparison came to, by its label.");
     let _ = writeln!(text, "# TYPE {NAME} gauge");
     for comparison in &record.comparisons {
         for tax in &comparison.tax {

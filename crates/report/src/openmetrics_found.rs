@@ -69,10 +69,7 @@ impl Sum {
         }
         if let Some(more) = other.cores {
             let cores = self.cores.get_or_insert([0.0; 3]);
-            cores
-                .iter_mut()
-                .zip(more)
-                .for_each(|(sum, more)| *sum += more);
+            cores.iter_mut().zip(more).for_each(|(sum, more)| *sum += more);
         }
     }
 
@@ -93,12 +90,7 @@ pub fn found_openmetrics(found: &Found) -> String {
     let info = format!("{{version=\"{version}\"}}");
     gauge("info", "looptax that looked.", [(info, 1.0)], &mut text);
     let sees_all = f64::from(u8::from(found.sees_all));
-    one(
-        "sees_all",
-        "Whether every process could be looked into.",
-        sees_all,
-        &mut text,
-    );
+    one("sees_all", "Whether every process could be looked into.", sees_all, &mut text);
     let fallen = { found.notes.iter() }.filter(|it| it.code == NoteCode::FellBack);
     one(
         "fell_back",
@@ -110,13 +102,10 @@ pub fn found_openmetrics(found: &Found) -> String {
     for server in &found.servers {
         *servers.entry(&server.kind).or_default() += 1;
     }
-    let servers = servers
-        .into_iter()
-        .map(|(kind, n)| (format!("{{server=\"{}\"}}", escaped(kind)), as_f64(n)));
+    let servers = servers.into_iter().map(|(kind, n)| (format!("{{server=\"{}\"}}", escaped(kind)), as_f64(n)));
     gauge("servers", "Servers that run.", servers, &mut text);
     for family in &FAMILIES {
-        let known =
-            { pairs.iter() }.filter_map(|(pair, sum)| Some((labels(pair), (family.pick)(sum)?)));
+        let known = { pairs.iter() }.filter_map(|(pair, sum)| Some((labels(pair), (family.pick)(sum)?)));
         gauge(family.name, family.help, known, &mut text);
     }
     text.push_str("# EOF\n");
@@ -164,20 +153,10 @@ fn largest(pairs: BTreeMap<Pair<'_>, Sum>) -> BTreeMap<Pair<'_>, Sum> {
 }
 
 fn labels((server, client, way): &Pair<'_>) -> String {
-    format!(
-        "{{server=\"{}\",client=\"{}\",way=\"{}\"}}",
-        escaped(server),
-        escaped(client),
-        escaped(way)
-    )
+    format!("{{server=\"{}\",client=\"{}\",way=\"{}\"}}", escaped(server), escaped(client), escaped(way))
 }
 
-fn gauge(
-    name: &str,
-    help: &str,
-    samples: impl IntoIterator<Item = (String, f64)>,
-    text: &mut String,
-) {
+fn gauge(name: &str, help: &str, samples: impl IntoIterator<Item = (String, f64)>, text: &mut String) {
     // Writing to a string cannot fail.
     let _ = writeln!(text, "# HELP looptax_find_{name} {help}");
     let _ = writeln!(text, "# TYPE looptax_find_{name} gauge");

@@ -52,19 +52,13 @@ pub enum StoreError {
     RemoveRun { path: PathBuf, source: io::Error },
     /// The history could not be read or written.
     #[error("cannot use the history `{}`", path.display())]
-    History {
-        path: PathBuf,
-        source: rusqlite::Error,
-    },
+    History { path: PathBuf, source: rusqlite::Error },
     /// The history was made by a newer looptax.
     #[error("the history `{}` has form {found}, which this looptax does not know", path.display())]
     HistoryVersion { path: PathBuf, found: i64 },
     /// What is remembered of a run is broken.
     #[error("what the history holds of run `{id}` is broken")]
-    HistoryEntry {
-        id: String,
-        source: serde_json::Error,
-    },
+    HistoryEntry { id: String, source: serde_json::Error },
     /// The history knows no such run.
     #[error("no run in the history begins with `{id}`, or has that label")]
     NoSuchRun { id: String },
@@ -76,14 +70,12 @@ impl StoreError {
     /// Whether a smaller file might fit.
     pub(crate) fn is_of_full_disk(&self) -> bool {
         match self {
-            Self::CreateFile { source, .. }
-            | Self::WriteFile { source, .. }
-            | Self::RenameFile { source, .. } => matches!(
-                source.kind(),
-                io::ErrorKind::StorageFull
-                    | io::ErrorKind::QuotaExceeded
-                    | io::ErrorKind::FileTooLarge
-            ),
+            Self::CreateFile { source, .. } | Self::WriteFile { source, .. } | Self::RenameFile { source, .. } => {
+                matches!(
+                    source.kind(),
+                    io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded | io::ErrorKind::FileTooLarge
+                )
+            }
             _ => false,
         }
     }
@@ -103,21 +95,15 @@ impl Explain for StoreError {
             Self::Broken { source, .. } if source.is_eof() => {
                 "the file ends too early: it was cut off while it was copied or written"
             }
-            Self::SchemaVersion { .. } | Self::NotARecord { .. } => {
-                "is this a record saved by looptax compare?"
-            }
-            Self::Broken { field, .. } if field == "." => {
-                "is this a record saved by looptax compare?"
-            }
+            Self::SchemaVersion { .. } | Self::NotARecord { .. } => "is this a record saved by looptax compare?",
+            Self::Broken { field, .. } if field == "." => "is this a record saved by looptax compare?",
             Self::Broken { .. } | Self::BrokenSamples { .. } => {
                 "the file was changed after it was saved: take it as it was"
             }
             Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
                 "is the name right? looptax compare prints where its record went"
             }
-            Self::History { source, .. }
-                if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) =>
-            {
+            Self::History { source, .. } if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
                 "the disk is full: free some space; records are files of their own and not touched"
             }
             Self::History { .. } | Self::HistoryEntry { .. } => {
@@ -135,13 +121,9 @@ impl Explain for StoreError {
 fn write_hint(kind: io::ErrorKind) -> Option<&'static str> {
     Some(match kind {
         io::ErrorKind::StorageFull => "the disk is full: free some space, or name another place",
-        io::ErrorKind::QuotaExceeded => {
-            "the quota is used up: free some space, or name another place"
-        }
+        io::ErrorKind::QuotaExceeded => "the quota is used up: free some space, or name another place",
         io::ErrorKind::FileTooLarge => "the file would exceed the size limit (`ulimit -f`)",
-        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => {
-            "name a place where you may write"
-        }
+        io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "name a place where you may write",
         io::ErrorKind::NotFound => "the folder does not exist: create it first",
         io::ErrorKind::IsADirectory => "this is a folder: add a file name",
         _ => return None,

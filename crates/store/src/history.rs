@@ -39,37 +39,22 @@ impl History {
     /// that a newer looptax made.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         if let Some(folder) = path.parent() {
-            looptax_host::own::make_folder(folder).map_err(|source| StoreError::CreateFolder {
-                path: folder.to_owned(),
-                source,
-            })?;
+            looptax_host::own::make_folder(folder)
+                .map_err(|source| StoreError::CreateFolder { path: folder.to_owned(), source })?;
         }
-        let failed = |source| StoreError::History {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| StoreError::History { path: path.to_owned(), source };
         let connection = Connection::open(path).map_err(failed)?;
         connection.busy_timeout(PATIENCE).map_err(failed)?;
-        let found: i64 = connection
-            .query_row("PRAGMA user_version", [], |row| row.get(0))
-            .map_err(failed)?;
+        let found: i64 = connection.query_row("PRAGMA user_version", [], |row| row.get(0)).map_err(failed)?;
         if found > VERSION {
-            return Err(StoreError::HistoryVersion {
-                path: path.to_owned(),
-                found,
-            });
+            return Err(StoreError::HistoryVersion { path: path.to_owned(), found });
         }
         if found < VERSION {
             connection
-                .execute_batch(&format!(
-                    "BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"
-                ))
+                .execute_batch(&format!("BEGIN IMMEDIATE; {TABLES} PRAGMA user_version = {VERSION}; COMMIT;"))
                 .map_err(failed)?;
         }
-        Ok(Self {
-            path: path.to_owned(),
-            connection,
-        })
+        Ok(Self { path: path.to_owned(), connection })
     }
 
     /// Remembers a run; one of the same name is replaced.
@@ -77,10 +62,8 @@ impl History {
     /// # Errors
     /// [`StoreError::History`].
     pub fn add(&self, run: &PastRun) -> Result<(), StoreError> {
-        let summary = serde_json::to_string(run).map_err(|source| StoreError::HistoryEntry {
-            id: run.id.clone(),
-            source,
-        })?;
+        let summary =
+            serde_json::to_string(run).map_err(|source| StoreError::HistoryEntry { id: run.id.clone(), source })?;
         self.connection
             .execute(
                 "INSERT OR REPLACE INTO run (id, started_at, summary) VALUES (?1, ?2, ?3)",
@@ -96,17 +79,14 @@ impl History {
     /// [`StoreError::History`].
     pub fn latest(&self, most: u32) -> Result<(Vec<PastRun>, usize), StoreError> {
         let read = || -> rusqlite::Result<Vec<String>> {
-            let mut statement = self
-                .connection
-                .prepare("SELECT summary FROM run ORDER BY started_at DESC, id DESC LIMIT ?1")?;
+            let mut statement =
+                self.connection.prepare("SELECT summary FROM run ORDER BY started_at DESC, id DESC LIMIT ?1")?;
             let rows = statement.query_map([most], |row| row.get(0))?;
             rows.collect()
         };
         let summaries = read().map_err(|source| self.failed(source))?;
-        let runs: Vec<PastRun> = summaries
-            .iter()
-            .filter_map(|summary| serde_json::from_slice(summary.as_bytes()).ok())
-            .collect();
+        let runs: Vec<PastRun> =
+            summaries.iter().filter_map(|summary| serde_json::from_slice(summary.as_bytes()).ok()).collect();
         let n_unread = summaries.len() - runs.len();
         Ok((runs, n_unread))
     }
@@ -125,26 +105,20 @@ impl History {
             let named = self.beginning_with(start)?;
             named.map_or_else(|| self.labelled(start), |it| Ok(Some(it)))?
         }
-        .ok_or_else(|| StoreError::NoSuchRun {
-            id: start.to_owned(),
-        })?;
-        serde_json::from_slice(summary.as_bytes())
-            .map_err(|source| StoreError::HistoryEntry { id, source })
+        .ok_or_else(|| StoreError::NoSuchRun { id: start.to_owned() })?;
+        serde_json::from_slice(summary.as_bytes()).map_err(|source| StoreError::HistoryEntry { id, source })
     }
 
     fn beginning_with(&self, start: &str) -> Result<Option<(String, String)>, StoreError> {
         let read = || -> rusqlite::Result<Vec<(String, String)>> {
-            let mut statement = self.connection.prepare(
-                "SELECT id, summary FROM run WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2",
-            )?;
+            let mut statement =
+                self.connection.prepare("SELECT id, summary FROM run WHERE substr(id, 1, length(?1)) = ?1 LIMIT 2")?;
             let rows = statement.query_map([start], entry)?;
             rows.collect()
         };
         let mut found = read().map_err(|source| self.failed(source))?;
         if found.len() > 1 && found.iter().all(|(id, _)| id != start) {
-            return Err(StoreError::SeveralRuns {
-                start: start.to_owned(),
-            });
+            return Err(StoreError::SeveralRuns { start: start.to_owned() });
         }
         found.sort_by_key(|(id, _)| id != start);
         Ok(found.into_iter().next())
@@ -162,10 +136,8 @@ impl History {
     /// # Errors
     /// [`StoreError::NoSuchRun`], [`StoreError::History`].
     pub fn forget(&self, id: &str) -> Result<(), StoreError> {
-        let n_gone = self
-            .connection
-            .execute("DELETE FROM run WHERE id = ?1", [id])
-            .map_err(|source| self.failed(source))?;
+        let n_gone =
+            self.connection.execute("DELETE FROM run WHERE id = ?1", [id]).map_err(|source| self.failed(source))?;
         if n_gone == 0 {
             return Err(StoreError::NoSuchRun { id: id.to_owned() });
         }
@@ -173,10 +145,7 @@ impl History {
     }
 
     fn failed(&self, source: rusqlite::Error) -> StoreError {
-        StoreError::History {
-            path: self.path.clone(),
-            source,
-        }
+        StoreError::History { path: self.path.clone(), source }
     }
 }
 

@@ -25,23 +25,15 @@ struct Head {
 /// [`StoreError::ReadFile`]; `NotARecord` for JSON of another kind; `SchemaVersion` for a version
 /// that this looptax does not know; `Broken`, with the field, for anything else.
 pub fn load(path: &Path) -> Result<Record, StoreError> {
-    let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile {
-        path: path.to_owned(),
-        source,
-    })?;
+    let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile { path: path.to_owned(), source })?;
     // A file that is cut off has no readable head either; the second reading says where it ends.
     if let Ok(head) = serde_json::from_slice::<Head>(&text) {
         match head.schema_version {
             None => {
-                return Err(StoreError::NotARecord {
-                    path: path.to_owned(),
-                });
+                return Err(StoreError::NotARecord { path: path.to_owned() });
             }
             Some(found) if found != u64::from(SCHEMA_VERSION) => {
-                return Err(StoreError::SchemaVersion {
-                    path: path.to_owned(),
-                    found,
-                });
+                return Err(StoreError::SchemaVersion { path: path.to_owned(), found });
             }
             Some(_) => {}
         }
@@ -56,19 +48,14 @@ fn parse(text: &[u8], path: &Path) -> Result<Record, StoreError> {
         field: field.strip_suffix('?').map_or_else(
             || field.to_owned(),
             |it| {
-                if it.is_empty() {
-                    ".".to_owned()
-                } else {
-                    it.trim_end_matches('.').to_owned()
-                }
+                if it.is_empty() { ".".to_owned() } else { it.trim_end_matches('.').to_owned() }
             },
         ),
         source,
     };
     let mut json = serde_json::Deserializer::from_slice(text);
     let read = serde_path_to_error::deserialize(&mut json);
-    let record: Record =
-        read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
+    let record: Record = read.map_err(|error| broken(&error.path().to_string(), error.into_inner()))?;
     json.end().map_err(|source| broken("the end", source))?;
     Ok(record)
 }

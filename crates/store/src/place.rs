@@ -23,30 +23,17 @@ pub(crate) struct Place {
 impl Place {
     /// Finds out what `path` is and whether a file can be made there.
     pub(crate) fn find(path: &Path, existing: Existing) -> Result<Self, StoreError> {
-        let failed = |source: io::Error| StoreError::CreateFile {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source: io::Error| StoreError::CreateFile { path: path.to_owned(), source };
         let output = Output::find(path).map_err(failed)?;
         if output.is_there() && existing == Existing::Keep {
-            return Err(StoreError::AlreadyExists {
-                path: path.to_owned(),
-            });
+            return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
             // It goes again at once.
             output.begin(None).map_err(failed)?;
         }
-        let path = if output.is_there() {
-            output.path()
-        } else {
-            path.to_owned()
-        };
-        Ok(Self {
-            output,
-            path,
-            existing,
-        })
+        let path = if output.is_there() { output.path() } else { path.to_owned() };
+        Ok(Self { output, path, existing })
     }
 
     pub(crate) fn path(&self) -> &Path {

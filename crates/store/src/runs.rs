@@ -52,9 +52,7 @@ impl Runs {
                 Err(error) => return Err(failed(&self.folder.join(&id))(error)),
             }
         }
-        Err(failed(&self.folder.join(id))(
-            ErrorKind::AlreadyExists.into(),
-        ))
+        Err(failed(&self.folder.join(id))(ErrorKind::AlreadyExists.into()))
     }
 
     /// Whether this is where the record of a run of ours lies.
@@ -72,17 +70,11 @@ impl Runs {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        removed.map_err(|source| StoreError::RemoveRun {
-            path: record.to_owned(),
-            source,
-        })
+        removed.map_err(|source| StoreError::RemoveRun { path: record.to_owned(), source })
     }
 
     fn remove_from(&self, record: &Path) -> io::Result<()> {
-        let id = record
-            .parent()
-            .and_then(Path::file_name)
-            .unwrap_or_default();
+        let id = record.parent().and_then(Path::file_name).unwrap_or_default();
         let all = own::folder(&self.folder)?;
         let removed = match all.folder(id)?.remove(RECORD) {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
@@ -119,9 +111,7 @@ mod tests {
         let home = tempfile::tempdir().unwrap();
         let runs = Runs::new(home.path().join("looptax/runs"));
         let begun: Vec<RunFolder> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..100)
-                .map(|_| scope.spawn(|| runs.begin("20260101-000000-1").unwrap()))
-                .collect();
+            let threads: Vec<_> = (0..100).map(|_| scope.spawn(|| runs.begin("20260101-000000-1").unwrap())).collect();
             threads.into_iter().map(|it| it.join().unwrap()).collect()
         });
         let mut ids: Vec<&str> = begun.iter().map(|it| &*it.id).collect();

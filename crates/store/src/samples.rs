@@ -34,10 +34,7 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
         push_number(&mut pairs, same.len() as u32);
         before_ns = same[0];
     }
-    Samples {
-        count: latencies_ns.len() as u64,
-        packed: BASE64.encode(deflate(&pairs, Compression::fast())),
-    }
+    Samples { count: latencies_ns.len() as u64, packed: BASE64.encode(deflate(&pairs, Compression::fast())) }
 }
 
 /// The latencies of one arm in one epoch in nanoseconds, from the fastest on.
@@ -45,9 +42,7 @@ pub fn pack(mut latencies_ns: Vec<u32>) -> Samples {
 /// # Errors
 /// [`StoreError::BrokenSamples`] where they are not what [`pack`] made.
 pub fn unpack(samples: &Samples) -> Result<Vec<u32>, StoreError> {
-    read_pairs(samples).ok_or(StoreError::BrokenSamples {
-        count: samples.count,
-    })
+    read_pairs(samples).ok_or(StoreError::BrokenSamples { count: samples.count })
 }
 
 pub(crate) fn deflate(bytes: &[u8], level: Compression) -> Vec<u8> {
@@ -138,10 +133,7 @@ mod tests {
         let mut packed = pack(vec![5, 5, 900, 1_000_000]);
         spoil(&mut packed);
         let error = unpack(&packed).unwrap_err();
-        assert!(
-            matches!(error, StoreError::BrokenSamples { .. }),
-            "{error:?}"
-        );
+        assert!(matches!(error, StoreError::BrokenSamples { .. }), "{error:?}");
     }
 
     #[test]

@@ -70,10 +70,7 @@ impl Saver {
     /// # Errors
     /// [`StoreError::AlreadyExists`] or `CreateFile`.
     pub fn new(path: &Path, existing: Existing) -> Result<Self, StoreError> {
-        Ok(Self {
-            place: Place::find(path, existing)?,
-            lost: None,
-        })
+        Ok(Self { place: Place::find(path, existing)?, lost: None })
     }
 
     /// Why not all latencies were kept, where the disk was full; told once.
@@ -145,14 +142,8 @@ fn write_with(
     content: impl Fn(&mut BufWriter<&File>) -> io::Result<()>,
 ) -> Result<(), StoreError> {
     let path = || place.path().to_owned();
-    let failed = |source| StoreError::WriteFile {
-        path: path(),
-        source,
-    };
-    let not_made = |source| StoreError::CreateFile {
-        path: path(),
-        source,
-    };
+    let failed = |source| StoreError::WriteFile { path: path(), source };
+    let not_made = |source| StoreError::CreateFile { path: path(), source };
     let write = |file: &File| {
         let mut buffered = BufWriter::with_capacity(1 << 16, file);
         content(&mut buffered).and_then(|()| buffered.flush())
@@ -164,13 +155,8 @@ fn write_with(
     let begun = place.output.begin(permissions).map_err(not_made)?;
     write(begun.file()).map_err(failed)?;
     begun.file().sync_all().map_err(failed)?;
-    begun
-        .finish(place.existing)
-        .map_err(|source| match source.kind() {
-            io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path() },
-            _ => StoreError::RenameFile {
-                path: path(),
-                source,
-            },
-        })
+    begun.finish(place.existing).map_err(|source| match source.kind() {
+        io::ErrorKind::AlreadyExists => StoreError::AlreadyExists { path: path() },
+        _ => StoreError::RenameFile { path: path(), source },
+    })
 }

@@ -27,9 +27,7 @@ pub struct Stack {
 pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
     stacks.sort_by(|a, b| {
         let total = |it: &Stack| Reverse(it.ns[0] + it.ns[1]);
-        total(a)
-            .cmp(&total(b))
-            .then_with(|| a.folded.cmp(&b.folded))
+        total(a).cmp(&total(b)).then_with(|| a.folded.cmp(&b.folded))
     });
     let mut text = String::new();
     let mut left_out_ns = [0; 2];
@@ -41,11 +39,7 @@ pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
             left_out_ns = [0, 1].map(|side| left_out_ns[side] + stack.ns[side]);
         }
     }
-    Stacks {
-        packed: BASE64.encode(deflate(text.as_bytes(), Compression::default())),
-        requests,
-        left_out_ns,
-    }
+    Stacks { packed: BASE64.encode(deflate(text.as_bytes(), Compression::default())), requests, left_out_ns }
 }
 
 /// The chains of a record.
@@ -61,20 +55,14 @@ fn read(stacks: &Stacks) -> Option<Vec<Stack>> {
     let mut text = String::new();
     // A record is not trusted with the size of what it unpacks to.
     let most = CAP_BYTES as u64 + 1;
-    ZlibDecoder::new(&*zlib)
-        .take(most)
-        .read_to_string(&mut text)
-        .ok()?;
+    ZlibDecoder::new(&*zlib).take(most).read_to_string(&mut text).ok()?;
     if text.len() > CAP_BYTES {
         return None;
     }
     let line = |line: &str| {
         let (rest, other) = line.rsplit_once(' ')?;
         let (folded, baseline) = rest.rsplit_once(' ')?;
-        Some(Stack {
-            folded: folded.to_owned(),
-            ns: [baseline.parse().ok()?, other.parse().ok()?],
-        })
+        Some(Stack { folded: folded.to_owned(), ns: [baseline.parse().ok()?, other.parse().ok()?] })
     };
     text.lines().map(line).collect()
 }
@@ -84,10 +72,7 @@ mod tests {
     use super::*;
 
     fn stack(folded: &str, ns: [u64; 2]) -> Stack {
-        Stack {
-            folded: folded.to_owned(),
-            ns,
-        }
+        Stack { folded: folded.to_owned(), ns }
     }
 
     #[test]
@@ -111,12 +96,8 @@ mod tests {
 
     #[test]
     fn what_was_not_packed_here_is_an_error() {
-        let broken = |packed: String| Stacks {
-            packed,
-            ..Stacks::default()
-        };
-        let line =
-            |text: &str| broken(BASE64.encode(deflate(text.as_bytes(), Compression::default())));
+        let broken = |packed: String| Stacks { packed, ..Stacks::default() };
+        let line = |text: &str| broken(BASE64.encode(deflate(text.as_bytes(), Compression::default())));
         for stacks in [
             broken("?".to_owned()),
             line("no figures\n"),

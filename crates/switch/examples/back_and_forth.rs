@@ -2,10 +2,7 @@
 //!
 //! usage: `back_and_forth DATA FILE FILE [NEW]`; what it writes is what the file holds with `old` for `new`. NEW is made
 //! with what is written into the first one.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 
 use std::path::Path;
 
@@ -17,10 +14,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let edit = |path: &String| -> Result<Edited, Box<dyn std::error::Error>> {
         let original = Original::read(Path::new(path))?;
         let new = String::from_utf8(original.bytes().to_vec())?.replace("old", "new");
-        Ok(Edited {
-            original,
-            new: new.into_bytes(),
-        })
+        Ok(Edited { original, new: new.into_bytes() })
     };
     loop {
         let mut edited = vec![edit(&args[1])?];
@@ -31,11 +25,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             });
         }
         edited.push(edit(&args[2])?);
-        let named = Named {
-            day: "20261123",
-            at: "2026-11-23T12:00:00Z",
-            title: "two files",
-        };
+        let named = Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "two files" };
         let mut work = Work::plan(&kept, named, &edited)?;
         work.write(&edited)?;
         work.put_back("the way back", End::Undone)?;

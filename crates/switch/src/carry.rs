@@ -25,7 +25,6 @@ use crate::stack::Way;
 use crate::step::{Tell, run, step, stopped};
 use crate::work::{Edited, Named, Work};
 
-/// Shortest pause between two looks.
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
 /// A pause is so many times as long as the look before it.
 const PAUSE_PER_LOOK: u32 = 4;
@@ -64,11 +63,7 @@ pub struct Carried {
 ///
 /// # Errors
 /// That files or journal cannot be written; nothing is changed then.
-pub fn carry_out(
-    order: &Order<'_>,
-    proof: &mut dyn Proof,
-    tell: Tell<'_>,
-) -> Result<Carried, SwitchError> {
+pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Result<Carried, SwitchError> {
     let _lock = order.kept.lock()?;
     let moving = proof.moving();
     let mut work = Work::plan(order.kept, order.named, order.edited)?;
@@ -79,13 +74,7 @@ pub fn carry_out(
     let both = if order.edited.len() == 2 { "both " } else { "" };
     let words = format!("{both}written; undo it with: looptax switch --undo {id}");
     tell(step(StepCode::FilesWritten, words));
-    let mut carrying = Carrying {
-        order,
-        proof,
-        work,
-        tell,
-        is_reloaded: false,
-    };
+    let mut carrying = Carrying { order, proof, work, tell, is_reloaded: false };
     let outcome = match carrying.have_read() {
         Err(why) => carrying.put_back(why)?,
         Ok(()) => carrying.prove()?,
@@ -117,12 +106,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     if work.fix().is_some() {
         return fix::undo(&mut work, order.admin, why, End::Undone);
     }
-    let Undo {
-        reload,
-        within,
-        stop,
-        ..
-    } = *order;
+    let Undo { reload, within, stop, .. } = *order;
     put_back(&mut work, why, End::Undone, tell)?;
     let Some(stack) = work.stack() else {
         let reloads = Vec::from_iter(reload.map(Line::from));
@@ -156,13 +140,7 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
 }
 
 /// Has the old files read, and waits until they are.
-fn read_again(
-    reloads: &[Line],
-    within: Duration,
-    stop: &AtomicBool,
-    proof: &mut dyn Proof,
-    tell: Tell<'_>,
-) {
+fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for (idx, line) in reloads.iter().enumerate() {
         let said = run(line, within, stop);
         tell(said.unwrap_or_else(|failed| failed));
@@ -187,10 +165,7 @@ fn back(work: &Work) -> SwitchStep {
     let shared = { work.shared().iter() }.map(|it| it.display().to_string());
     let words = match &*shared.collect::<Vec<_>>() {
         [] => "the old files are back".to_owned(),
-        shared => format!(
-            "the old lines are back; what somebody else wrote meanwhile stays in {}",
-            shared.join(", ")
-        ),
+        shared => format!("the old lines are back; what somebody else wrote meanwhile stays in {}", shared.join(", ")),
     };
     step(StepCode::FilesPutBack, words)
 }
@@ -232,8 +207,7 @@ impl Carrying<'_, '_> {
 
     /// Notes a step after the files were written; if that cannot be done it has failed as any other.
     fn note(&mut self, noted: Step) -> Result<(), SwitchStep> {
-        { self.work.note(noted) }
-            .map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))
+        { self.work.note(noted) }.map_err(|error| step(StepCode::FilesNotWritten, with_causes(&error)))
     }
 
     fn prove(&mut self) -> Result<SwitchOutcome, SwitchError> {
@@ -295,8 +269,7 @@ impl Carrying<'_, '_> {
             return Some(Judged::Fails(why));
         }
         let mut judged = self.proof.judge(is_last, order.page.is_some())?;
-        let Some(asked) = { order.page.as_ref() }.filter(|_| !matches!(judged, Judged::Fails(_)))
-        else {
+        let Some(asked) = { order.page.as_ref() }.filter(|_| !matches!(judged, Judged::Fails(_))) else {
             return Some(judged);
         };
         let settles = self.proof.page_settles();
@@ -366,8 +339,7 @@ impl Carrying<'_, '_> {
             thread::sleep(LEAST_PAUSE);
         }
         let words = differs.unwrap_or_else(|| {
-            "the application has not connected since; reload it if it was reloaded before"
-                .to_owned()
+            "the application has not connected since; reload it if it was reloaded before".to_owned()
         });
         step(StepCode::NotSeenAgain, words)
     }

@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-/// A wait that has begun.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Since(Instant);
 

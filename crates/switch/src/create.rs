@@ -25,13 +25,7 @@ pub(crate) fn create(
     new: &[u8],
     staged: &OsStr,
 ) -> Result<(), SwitchError> {
-    let failed = |what| {
-        move |source: io::Error| SwitchError::Stage {
-            path: path.to_owned(),
-            what,
-            source,
-        }
-    };
+    let failed = |what| move |source: io::Error| SwitchError::Stage { path: path.to_owned(), what, source };
     let made;
     let folder = if created.with_folder {
         made = make_folder(above, path).map_err(failed("its folder cannot be made"))?;
@@ -44,12 +38,10 @@ pub(crate) fn create(
     let done = done.map_err(failed("it cannot be written there"));
     let name = path.file_name().unwrap_or_default();
     let named = done.and_then(|()| match folder.rename_new(&part, name) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Err(SwitchError::Exists {
-            path: path.to_owned(),
-        }),
-        named => {
-            { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be given its name"))
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+            Err(SwitchError::Exists { path: path.to_owned() })
         }
+        named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be given its name")),
     });
     if named.is_err() {
         // Ours: no other program makes such names.
@@ -75,12 +67,7 @@ pub(crate) fn uncreate(
 }
 
 /// Ends what was begun with the name that a file has while it is taken away: ours goes, another's gets its name back.
-pub(crate) fn settle(
-    folder: &Folder,
-    name: &OsStr,
-    new: &Digest,
-    staged: &OsStr,
-) -> io::Result<()> {
+pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
     match folder.read(staged, MOST_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Ok((_, bytes)) if Digest::of_bytes(&bytes) == *new => folder.remove(staged)?,

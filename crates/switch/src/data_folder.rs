@@ -23,9 +23,7 @@ pub struct Kept {
 impl Kept {
     /// Those of a data folder, `$XDG_DATA_HOME/looptax`. Makes nothing.
     pub fn in_data_folder(data: &Path) -> Self {
-        Self {
-            folder: data.join("switches"),
-        }
+        Self { folder: data.join("switches") }
     }
 
     /// The folder, held.
@@ -38,31 +36,21 @@ impl Kept {
 
     /// The same, made where it is missing.
     pub(crate) fn make(&self) -> Result<Folder, SwitchError> {
-        own::make_folder(&self.folder).map_err(|source| SwitchError::Journal {
-            path: self.folder.clone(),
-            source,
-        })
+        own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 
     /// Whether another switch of this user is under way: its logins and ours would look like the application's.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));
-        opened.is_ok_and(|file| {
-            flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK)
-        })
+        opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))
     }
 
     /// Has others wait for the end of this switch; held as long as the file is.
     pub(crate) fn lock(&self) -> Result<File, SwitchError> {
         let file = self.make()?.open_or_create_own(LOCK);
-        let file = file.map_err(|source| SwitchError::Journal {
-            path: self.folder.clone(),
-            source,
-        })?;
+        let file = file.map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })?;
         match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Err(Errno::WOULDBLOCK) => Err(SwitchError::Busy {
-                id: "another switch".to_owned(),
-            }),
+            Err(Errno::WOULDBLOCK) => Err(SwitchError::Busy { id: "another switch".to_owned() }),
             // A file system without locks has them all free.
             _ => Ok(file),
         }

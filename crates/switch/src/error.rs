@@ -15,11 +15,7 @@ pub enum SwitchError {
     NoFile { path: PathBuf },
     /// Its neighbour, which is to take its place, cannot be made as it is.
     #[error("cannot write a new {path}: {what}")]
-    Stage {
-        path: PathBuf,
-        what: &'static str,
-        source: io::Error,
-    },
+    Stage { path: PathBuf, what: &'static str, source: io::Error },
     /// The new file cannot take the place of the old one.
     #[error("cannot put the new {path} in the old one's place")]
     Exchange { path: PathBuf, source: io::Error },
@@ -76,29 +72,25 @@ impl Explain for SwitchError {
             Self::Read { .. } => "run it as a user who may read the file".to_owned(),
             Self::NoFile { .. } => "name the file that the application reads".to_owned(),
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
-            Self::Changed { .. } => {
-                "run the same command again: it reads the file as it is now".to_owned()
+            Self::Changed { .. } => "run the same command again: it reads the file as it is now".to_owned(),
+            Self::Foreign { .. } => {
+                "nothing was written there; `looptax switch --list` names the folder that keeps the old file".to_owned()
             }
-            Self::Foreign { .. } => "nothing was written there; `looptax switch --list` names the folder that keeps the old file".to_owned(),
             Self::Exists { .. } => {
                 "look what it says: it may be looptax's own of another switch (`looptax switch --list`)".to_owned()
             }
             Self::Rewritten { kept, .. } => {
                 format!("{} is what it held before the switch", kept.display())
             }
-            Self::Journal { path, .. } => format!(
-                "nothing was changed; make room in {} or let this user write there",
-                path.display()
-            ),
+            Self::Journal { path, .. } => {
+                format!("nothing was changed; make room in {} or let this user write there", path.display())
+            }
             Self::Unnoted { path, .. } => format!(
                 "make room in {} or let this user write there; `looptax switch --undo` changes nothing more, and notes it",
                 path.display()
             ),
             Self::Unreadable { path, .. } => {
-                format!(
-                    "the old and the new files lie in {}, as `0.old` and `0.new`",
-                    path.display()
-                )
+                format!("the old and the new files lie in {}, as `0.old` and `0.new`", path.display())
             }
             Self::OnServer { id, .. } => {
                 format!("looptax switch --undo {id} --admin DSN, with an administrator there")
@@ -116,9 +108,7 @@ fn file_hint(error: &io::Error) -> String {
             "run it as root, or as the owner of the file and its folder who is in the file's group"
         }
         io::ErrorKind::ReadOnlyFilesystem => "mount it for writing, or write it where it is made",
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => {
-            "make room; the file is as it was"
-        }
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room; the file is as it was",
         io::ErrorKind::ResourceBusy => {
             "the file itself is a mount, as containers have it: change it where it comes from"
         }

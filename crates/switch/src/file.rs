@@ -29,7 +29,6 @@ pub(crate) enum State {
     /// It is, and it and the folder that it lies in are held open, so that a path that leads elsewhere meanwhile changes
     /// nothing.
     There { folder: Folder, file: File },
-    /// It is to be made.
     Absent {
         /// Its folder, or the one that its folder is to be made in.
         above: Folder,
@@ -54,17 +53,12 @@ impl Original {
     /// [`SwitchError::Read`], also for a link with which another user leads root to a file that is not hers;
     /// [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {
-        let failed = |source| SwitchError::Read {
-            path: path.to_owned(),
-            source,
-        };
+        let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let walked = Walk::following(Links::All).to(path).map_err(failed)?;
         let last = walked.last.as_ref();
         let last = last.ok_or_else(|| failed(io::ErrorKind::NotFound.into()))?;
         if last.file_type() != FileType::RegularFile {
-            return Err(SwitchError::NoFile {
-                path: path.to_owned(),
-            });
+            return Err(SwitchError::NoFile { path: path.to_owned() });
         }
         let owner = last.stat.st_uid;
         walked.refuse_lent(|uid| uid == owner).map_err(failed)?;
@@ -74,13 +68,7 @@ impl Original {
     }
 
     /// The file of that path, which is held open with its folder.
-    pub(crate) fn held(
-        path: PathBuf,
-        folder: Folder,
-        file: File,
-        bytes: Vec<u8>,
-        links: Vec<Link>,
-    ) -> Self {
+    pub(crate) fn held(path: PathBuf, folder: Folder, file: File, bytes: Vec<u8>, links: Vec<Link>) -> Self {
         Self {
             name: path.file_name().unwrap_or_default().to_owned(),
             path,
@@ -96,28 +84,19 @@ impl Original {
     /// # Errors
     /// [`SwitchError::Exists`] where there is one, or anything else; [`SwitchError::Read`] where that cannot be seen.
     pub fn absent(path: &Path, like: &Self) -> Result<Self, SwitchError> {
-        let failed = |source| SwitchError::Read {
-            path: path.to_owned(),
-            source,
-        };
-        let no_file = || SwitchError::NoFile {
-            path: path.to_owned(),
-        };
+        let failed = |source| SwitchError::Read { path: path.to_owned(), source };
+        let no_file = || SwitchError::NoFile { path: path.to_owned() };
         let stat = like.stat().map_err(failed)?.ok_or_else(no_file)?;
         let (folder, name) = path.parent().zip(path.file_name()).ok_or_else(no_file)?;
         let walked = Walk::following(Links::All).to(folder).map_err(failed)?;
-        walked
-            .refuse_lent(|uid| uid == stat.st_uid)
-            .map_err(failed)?;
+        walked.refuse_lent(|uid| uid == stat.st_uid).map_err(failed)?;
         let real = walked.path();
         let (above, with_folder) = match walked.last {
             None => (walked.folder, true),
             Some(_) => (Folder::at_end(walked).map_err(failed)?, false),
         };
         if !with_folder && above.look(name).map_err(failed)?.is_some() {
-            return Err(SwitchError::Exists {
-                path: path.to_owned(),
-            });
+            return Err(SwitchError::Exists { path: path.to_owned() });
         }
         Ok(Self {
             path: real.join(name),
@@ -125,12 +104,7 @@ impl Original {
             bytes: Vec::new(),
             state: State::Absent {
                 above,
-                created: Created {
-                    mode: stat.st_mode & 0o777,
-                    owner: stat.st_uid,
-                    group: stat.st_gid,
-                    with_folder,
-                },
+                created: Created { mode: stat.st_mode & 0o777, owner: stat.st_uid, group: stat.st_gid, with_folder },
             },
             links: Vec::new(),
         })

@@ -33,7 +33,6 @@ pub(crate) const VERSION: u32 = 1;
 pub enum Step {
     /// What is to be written; the first line.
     Planned {
-        /// Form of the lines.
         version: u32,
         /// When, as RFC 3339.
         at: String,
@@ -62,7 +61,6 @@ pub enum Step {
     PutBack,
     /// A command is about to be run.
     Running {
-        /// As it was given.
         command: String,
     },
     Ran {
@@ -80,7 +78,6 @@ pub enum Step {
     },
     Fixed {
         idx: usize,
-        /// How the account is since.
         state: Digest,
     },
     /// The statements are about to be taken back.
@@ -140,7 +137,6 @@ pub struct ProgramOf {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum End {
-    /// Written, and proved.
     Moved,
     /// The server lets the application in over the socket now; its own files are another switch.
     Prepared,
@@ -174,10 +170,7 @@ pub enum Fix {
         server: String,
     },
     /// A line of PostgreSQL's `pg_hba.conf`: a file of the switch, which the server has to read anew.
-    Hba {
-        /// The server's data folder.
-        data: PathBuf,
-    },
+    Hba { data: PathBuf },
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -235,23 +228,14 @@ impl Journal {
     }
 
     fn locked(folder: &Folder, opened: io::Result<File>) -> Result<Self, SwitchError> {
-        let file = opened.map_err(|source| SwitchError::Journal {
-            path: folder.path().to_owned(),
-            source,
-        })?;
+        let file = opened.map_err(|source| SwitchError::Journal { path: folder.path().to_owned(), source })?;
         match lock(&file) {
             Err(Errno::WOULDBLOCK) => {
                 let id = folder.path().file_name().unwrap_or_default();
-                Err(SwitchError::Busy {
-                    id: id.to_string_lossy().into_owned(),
-                })
+                Err(SwitchError::Busy { id: id.to_string_lossy().into_owned() })
             }
             // A file system without locks has them all free.
-            _ => Ok(Self {
-                folder: folder.path().to_owned(),
-                file,
-                steps: Vec::new(),
-            }),
+            _ => Ok(Self { folder: folder.path().to_owned(), file, steps: Vec::new() }),
         }
     }
 
@@ -271,10 +255,7 @@ impl Journal {
         let mut line = serde_json::to_vec(&step).expect("a step is plain data");
         line.push(b'\n');
         let before = self.file.metadata().map(|it| it.len());
-        let done = self
-            .file
-            .write_all(&line)
-            .and_then(|()| self.file.sync_data());
+        let done = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let (Err(_), Ok(before)) = (&done, before) {
             // The next line is to stand by itself.
             let _cut_off = self.file.set_len(before);
@@ -285,10 +266,7 @@ impl Journal {
     }
 
     fn or_failed<T>(&self, done: io::Result<T>) -> Result<T, SwitchError> {
-        done.map_err(|source| SwitchError::Journal {
-            path: self.folder.clone(),
-            source,
-        })
+        done.map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 }
 
@@ -316,19 +294,14 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
 
 /// Reads the steps of a journal, whoever may be at work on it; a line that is no step is left out.
 pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
-    let unreadable = |why: String| SwitchError::Unreadable {
-        path: folder.path().to_owned(),
-        why,
-    };
+    let unreadable = |why: String| SwitchError::Unreadable { path: folder.path().to_owned(), why };
     let bytes = match folder.read_own(NAME, MOST_BYTES) {
         // Killed before there was one.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|error| unreadable(error.to_string()))?,
     };
-    let steps: Vec<Step> = bytes
-        .split(|byte| *byte == b'\n')
-        .filter_map(|line| serde_json::from_slice(line).ok())
-        .collect();
+    let steps: Vec<Step> =
+        bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect();
     match steps.first() {
         Some(Step::Planned { version, .. }) if *version > VERSION => {
             Err(unreadable("a newer looptax wrote it".to_owned()))
@@ -343,20 +316,12 @@ pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
 }
 
 impl PlannedFile {
-    /// Why no looptax planned that.
     fn objection(&self) -> Option<String> {
-        let is_whole = self.path.is_absolute() && self.path.file_name().is_some() && {
-            self.path.components()
-        }
-        .all(|it| matches!(it, Component::RootDir | Component::Normal(_)));
+        let is_whole = self.path.is_absolute() && self.path.file_name().is_some() && { self.path.components() }
+            .all(|it| matches!(it, Component::RootDir | Component::Normal(_)));
         if !is_whole {
-            return Some(format!(
-                "`{}` is not the path of a file",
-                self.path.display()
-            ));
+            return Some(format!("`{}` is not the path of a file", self.path.display()));
         }
-        plain(OsStr::new(&self.staged))
-            .err()
-            .map(|it| it.to_string())
+        plain(OsStr::new(&self.staged)).err().map(|it| it.to_string())
     }
 }

@@ -41,10 +41,7 @@ impl Line {
 
 impl From<Question> for Line {
     fn from(question: Question) -> Self {
-        Self {
-            text: question.text(),
-            question: Some(question),
-        }
+        Self { text: question.text(), question: Some(question) }
     }
 }
 
@@ -53,7 +50,6 @@ impl From<Question> for Line {
 pub struct Commands {
     /// What tests the files before a program reads them.
     pub tests: Vec<Line>,
-    /// What has them read.
     pub reloads: Vec<Line>,
 }
 
@@ -87,11 +83,7 @@ impl Question {
     ///
     /// # Errors
     /// Why it was not asked, or gave no answer.
-    pub(crate) fn answer(
-        &self,
-        within: Duration,
-        stop: Option<&AtomicBool>,
-    ) -> Result<Answer, ProgramError> {
+    pub(crate) fn answer(&self, within: Duration, stop: Option<&AtomicBool>) -> Result<Answer, ProgramError> {
         Subject::hold(self.process.pid)?.ask(&Ask {
             name: self.name.as_ref().map(OsString::from),
             words: self.words.iter().map(OsString::from).collect(),

@@ -49,10 +49,7 @@ impl Switch {
 /// # Errors
 /// [`SwitchError::Read`] where their folder cannot be.
 pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError> {
-    let failed = |source| SwitchError::Read {
-        path: kept.folder.clone(),
-        source,
-    };
+    let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = match kept.open() {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(Default::default()),
         found => found.map_err(failed)?,
@@ -76,20 +73,10 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
 
 fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
     let steps = journal::read(folder)?;
-    let Some(Step::Planned {
-        at,
-        title,
-        files,
-        fix,
-        ..
-    }) = steps.first()
-    else {
+    let Some(Step::Planned { at, title, files, fix, .. }) = steps.first() else {
         return Ok(None);
     };
-    let listed = |file: &PlannedFile| ListedFile {
-        path: file.path.display().to_string(),
-        holds: look(file),
-    };
+    let listed = |file: &PlannedFile| ListedFile { path: file.path.display().to_string(), holds: look(file) };
     Ok(Some(Switch {
         id: id.to_owned(),
         at: at.clone(),
@@ -119,10 +106,7 @@ pub fn open(kept: &Kept, id: &str) -> Result<Work, SwitchError> {
     }
     let folder = match kept.open().and_then(|all| all.folder(id)) {
         Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Err(unknown()),
-        found => found.map_err(|source| SwitchError::Read {
-            path: kept.folder.join(id),
-            source,
-        })?,
+        found => found.map_err(|source| SwitchError::Read { path: kept.folder.join(id), source })?,
     };
     Work::resume(id, folder)
 }

@@ -16,7 +16,6 @@ use crate::remark::remarks;
 use crate::text::Text;
 use crate::work::Edited;
 
-/// What somebody wants switched.
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
     /// The file, as it was given.
@@ -33,7 +32,6 @@ pub struct Wish<'a> {
     /// As which user the application runs.
     pub user: Option<&'a str>,
     pub socket: Option<&'a Path>,
-    /// Connections that come at once.
     pub n_connections: u32,
     /// What has both programs read their files, if that is not their own signal or service.
     pub reload: Option<&'a str>,
@@ -65,7 +63,6 @@ pub struct Subject {
     pub proof: Box<dyn Proof>,
 }
 
-/// What would be written.
 #[derive(Debug, Default)]
 pub struct Plan {
     pub connections: Vec<Planned>,
@@ -104,12 +101,7 @@ impl Planned {
     }
 
     pub(crate) fn new(found: Switchable, fate: SwitchFate) -> Self {
-        Self {
-            found,
-            fate,
-            change_idx: (fate == SwitchFate::Moves).then_some(0),
-            may_be: Vec::new(),
-        }
+        Self { found, fate, change_idx: (fate == SwitchFate::Moves).then_some(0), may_be: Vec::new() }
     }
 
     pub(crate) fn moves(&self) -> bool {
@@ -134,11 +126,7 @@ impl<'a> FileToSwitch<'a> {
     /// # Errors
     /// That it cannot be read, or the environment of its process.
     pub fn read(wish: Wish<'a>) -> Result<Self, Failure> {
-        let mut read = Self {
-            wish,
-            text: Text::read(wish.path)?,
-            followed: Followed::default(),
-        };
+        let mut read = Self { wish, text: Text::read(wish.path)?, followed: Followed::default() };
         read.followed = followed(&read.text())?;
         Ok(read)
     }
@@ -155,10 +143,7 @@ impl<'a> FileToSwitch<'a> {
     }
 
     /// Where its connections go over TCP that may be moved: see [`Sources::targets`].
-    pub(crate) fn targets(
-        &self,
-        around: Around<'_>,
-    ) -> Result<Vec<(Address, SocketAddr)>, Failure> {
+    pub(crate) fn targets(&self, around: Around<'_>) -> Result<Vec<(Address, SocketAddr)>, Failure> {
         let all = Sources::targets(&self.text(), around)?.into_iter();
         let wanted = all.filter(|(idx, ..)| self.is_wanted(*idx));
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
@@ -180,10 +165,7 @@ impl<'a> FileToSwitch<'a> {
         }
         if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
             return Err(Failure::usage(
-                format!(
-                    "there is no connection {number}: the file has {}",
-                    found.len()
-                ),
+                format!("there is no connection {number}: the file has {}", found.len()),
                 "--only takes the numbers that the plan gives them: --dry-run shows it",
             ));
         }
@@ -198,11 +180,7 @@ impl<'a> FileToSwitch<'a> {
             edits.take(&mut planned, &self.text.content, &self.followed);
             connections.push(planned);
         }
-        let mut plan = Plan {
-            unread: sources.unread(),
-            connections,
-            ..Plan::default()
-        };
+        let mut plan = Plan { unread: sources.unread(), connections, ..Plan::default() };
         edits.write(self, &mut plan)?;
         Ok(plan)
     }
@@ -216,11 +194,7 @@ fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     }
     let process = file.pid.and_then(looptax_host::discover::process);
     let environment = file.pid.map(sources::environment).transpose()?;
-    let reader = Reader {
-        path: file.path,
-        process: process.as_ref().zip(environment.as_ref()),
-        root: Path::new("/"),
-    };
+    let reader = Reader { path: file.path, process: process.as_ref().zip(environment.as_ref()), root: Path::new("/") };
     Ok(follow::find(reader, &names))
 }
 
@@ -261,7 +235,6 @@ fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
 pub(crate) struct Edits {
     pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
-    /// Variables of these connections.
     near: Vec<String>,
 }
 
@@ -281,11 +254,7 @@ impl Edits {
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
         if rewritten(text, &here).is_some() && is_writable {
-            *self = Self {
-                here,
-                variables,
-                near,
-            };
+            *self = Self { here, variables, near };
         } else {
             planned.leave_to_people();
         }
@@ -354,9 +323,7 @@ impl Plan {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {
             let advice = change.advice.replace(SET_ELSEWHERE, "");
-            advice
-                .trim_start_matches("; ")
-                .clone_into(&mut change.advice);
+            advice.trim_start_matches("; ").clone_into(&mut change.advice);
         }
     }
 
@@ -370,11 +337,7 @@ impl Plan {
 pub(crate) fn lines(connections: &[Planned]) -> Vec<Edit> {
     let change = |it: &Planned| it.found.checked.changes.get(it.change_idx?).cloned();
     let mut lines: Vec<Edit> = Vec::new();
-    for edit in connections
-        .iter()
-        .filter_map(change)
-        .flat_map(|it| it.edits)
-    {
+    for edit in connections.iter().filter_map(change).flat_map(|it| it.edits) {
         if !lines.contains(&edit) {
             lines.push(edit);
         }

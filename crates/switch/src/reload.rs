@@ -39,8 +39,7 @@ fn unit_of(process: &Process) -> Option<&str> {
     let Home::Unit(unit) = &process.home else {
         return None;
     };
-    let is_service =
-        read::is_folder(Path::new("/run/systemd/system")) && unit.ends_with(".service");
+    let is_service = read::is_folder(Path::new("/run/systemd/system")) && unit.ends_with(".service");
     is_service.then_some(&**unit)
 }
 
@@ -51,10 +50,7 @@ pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
 }
 
 fn main_pid(unit: &str) -> Option<u32> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let output = process::Command::new(find_program("systemctl").ok()?)
         .args(["show", "-p", "MainPID", "--value", "--", unit])
         .stdin(Stdio::null())
@@ -84,33 +80,20 @@ fn answer(question: &Question, within: Duration, stop: &AtomicBool) -> io::Resul
         Ok(answer) => {
             let said = format!("{}{}", answer.output, answer.errors).into_bytes();
             let start = said.len().saturating_sub(MOST_BYTES as usize);
-            Ok(Ran {
-                code: answer.code,
-                said: String::from_utf8_lossy(&said[start..]).trim().to_owned(),
-            })
+            Ok(Ran { code: answer.code, said: String::from_utf8_lossy(&said[start..]).trim().to_owned() })
         }
-        Err(error @ (ProgramError::TooLong { .. } | ProgramError::Stopped { .. })) => Ok(Ran {
-            code: None,
-            said: error.to_string(),
-        }),
+        Err(error @ (ProgramError::TooLong { .. } | ProgramError::Stopped { .. })) => {
+            Ok(Ran { code: None, said: error.to_string() })
+        }
         Err(error) => Err(io::Error::other(error)),
     }
 }
 
 fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC)?);
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "an order of the caller, who has seen it"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "an order of the caller, who has seen it")]
     let mut shell = process::Command::new("/bin/sh");
-    {
-        shell
-            .args(["-c", text])
-            .stdin(Stdio::null())
-            .stdout(output.try_clone()?)
-    }
-    .stderr(output.try_clone()?);
+    { shell.args(["-c", text]).stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
     let mut child = shell.spawn()?;
     let start = Since::now();
     let code = loop {
@@ -128,10 +111,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
     let mut said = Vec::new();
     output.take(MOST_BYTES).read_to_end(&mut said)?;
-    Ok(Ran {
-        code,
-        said: String::from_utf8_lossy(&said).trim().to_owned(),
-    })
+    Ok(Ran { code, said: String::from_utf8_lossy(&said).trim().to_owned() })
 }
 
 #[cfg(test)]

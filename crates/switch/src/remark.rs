@@ -56,8 +56,7 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
         && stat.st_nlink > 1
     {
         let n = stat.st_nlink - 1;
-        let words =
-            format!("{n} other names (hard links) lead to the same file, and keep the old one");
+        let words = format!("{n} other names (hard links) lead to the same file, and keep the old one");
         add(Code::OtherNames, words);
     }
     let flags = ioctl_getflags(file);
@@ -69,20 +68,15 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
         let words = "its file system is mounted for reading alone";
         add(Code::ReadOnly, words.to_owned());
     } else if !folder.takes_files() {
-        let words =
-            "its folder takes no new file of this user: run it as root, or as the folder's owner";
+        let words = "its folder takes no new file of this user: run it as root, or as the folder's owner";
         add(Code::FolderClosed, words.to_owned());
     }
     if let Some(program) = manager(&original.bytes) {
-        let words = format!(
-            "{program} writes it, and will write it anew: change it there; --patch prints the lines"
-        );
+        let words = format!("{program} writes it, and will write it anew: change it there; --patch prints the lines");
         add(Code::Managed, words);
     }
     if let Some(package) = package_of(Path::new("/var/lib/dpkg/info"), &original.path) {
-        let words = format!(
-            "it belongs to the package {package}, whose upgrade will ask which file to keep"
-        );
+        let words = format!("it belongs to the package {package}, whose upgrade will ask which file to keep");
         add(Code::Conffile, words);
     }
     if let Some(root) = git_tree(&original.path) {
@@ -112,15 +106,11 @@ fn package_of(info: &Path, path: &Path) -> Option<String> {
     read::list(info).ok()?.into_iter().find_map(|list| {
         let package = list.file_name()?.to_str()?.strip_suffix(".conffiles")?;
         let list = read::text(&list, MOST_LIST_BYTES).ok()?;
-        list.lines()
-            .any(|line| line == path)
-            .then(|| package.to_owned())
+        list.lines().any(|line| line == path).then(|| package.to_owned())
     })
 }
 
 fn git_tree(path: &Path) -> Option<PathBuf> {
     let mut folders = path.ancestors().skip(1);
-    folders
-        .find(|it| read::exists(&it.join(".git")))
-        .map(Path::to_owned)
+    folders.find(|it| read::exists(&it.join(".git"))).map(Path::to_owned)
 }

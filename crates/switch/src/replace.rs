@@ -10,10 +10,7 @@ use std::io::{self, Write};
 use std::os::unix::ffi::OsStringExt;
 
 use looptax_host::Folder;
-use rustix::fs::{
-    Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr,
-    fstat,
-};
+use rustix::fs::{Gid, Mode, Uid, XattrFlags, fchmod, fchown, fgetxattr, flistxattr, fremovexattr, fsetxattr, fstat};
 use rustix::io::Errno;
 
 use crate::SwitchError;
@@ -46,25 +43,12 @@ pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result
 }
 
 /// Makes the neighbour, and has it on the disk.
-fn stage(
-    original: &Original,
-    (folder, old): (&Folder, &File),
-    new: &[u8],
-    staged: &OsStr,
-) -> Result<(), SwitchError> {
-    let failed = |what| {
-        move |source: io::Error| SwitchError::Stage {
-            path: original.path.clone(),
-            what,
-            source,
-        }
-    };
+fn stage(original: &Original, (folder, old): (&Folder, &File), new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
+    let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
     let made = folder.create(staged, 0o600);
     let mut file = made.map_err(failed("its folder takes no new file"))?;
-    file.write_all(new)
-        .map_err(failed("not all of it was written"))?;
-    let stat =
-        fstat(old).map_err(|error| failed("the old one cannot be looked at")(error.into()))?;
+    file.write_all(new).map_err(failed("not all of it was written"))?;
+    let stat = fstat(old).map_err(|error| failed("the old one cannot be looked at")(error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| failed("it cannot be given to the old one's owner")(error.into()))?;
@@ -72,11 +56,8 @@ fn stage(
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| failed("its permissions cannot be set")(error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
-    file.sync_all()
-        .map_err(failed("it did not get to the disk"))?;
-    folder
-        .sync()
-        .map_err(failed("its folder did not get to the disk"))
+    file.sync_all().map_err(failed("it did not get to the disk"))?;
+    folder.sync().map_err(failed("its folder did not get to the disk"))
 }
 
 /// Gives `to` the attributes of `from` (access lists, labels, one's own), and takes away what its folder gave it.
@@ -118,16 +99,8 @@ fn attribute(file: &File, name: &OsStr) -> io::Result<Vec<u8>> {
     Ok(value)
 }
 
-fn take_place(
-    original: &Original,
-    folder: &Folder,
-    part: &OsStr,
-    staged: &OsStr,
-) -> Result<(), SwitchError> {
-    let failed = |source: io::Error| SwitchError::Exchange {
-        path: original.path.clone(),
-        source,
-    };
+fn take_place(original: &Original, folder: &Folder, part: &OsStr, staged: &OsStr) -> Result<(), SwitchError> {
+    let failed = |source: io::Error| SwitchError::Exchange { path: original.path.clone(), source };
     let name = &*original.name;
     let is_same = |at: &OsStr| match folder.read(at, MOST_BYTES) {
         Ok((_, bytes)) => bytes == original.bytes,
@@ -141,18 +114,14 @@ fn take_place(
         Ok(()) if is_same(staged) => folder.remove(staged),
         Ok(()) => {
             exchange_back(folder, staged, name).map_err(failed)?;
-            return Err(SwitchError::Changed {
-                path: original.path.clone(),
-            });
+            return Err(SwitchError::Changed { path: original.path.clone() });
         }
         Err(Errno::INVAL | Errno::NOSYS) if is_same(name) => folder.rename(staged, name),
         Err(error) => {
             let is_gone = error == Errno::NOENT || !is_same(name);
             let _ours = folder.remove(staged);
             if is_gone {
-                return Err(SwitchError::Changed {
-                    path: original.path.clone(),
-                });
+                return Err(SwitchError::Changed { path: original.path.clone() });
             }
             return Err(failed(error.into()));
         }

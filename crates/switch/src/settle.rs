@@ -31,10 +31,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
     let found = Identity::from(&folder.stat()?);
     if file.folder.is_some_and(|it| it != found) {
-        let words = format!(
-            "`{}` is another folder than the one that the switch wrote in",
-            folder.path().display()
-        );
+        let words = format!("`{}` is another folder than the one that the switch wrote in", folder.path().display());
         return Err(io::Error::new(io::ErrorKind::InvalidData, words));
     }
     Ok(folder)
@@ -75,10 +72,7 @@ pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
 /// [`SwitchError::Foreign`] for what the switch cannot have written; [`SwitchError::Read`].
 pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
     let path = || file.path.clone();
-    let foreign = |found: String| SwitchError::Foreign {
-        path: path(),
-        found,
-    };
+    let foreign = |found: String| SwitchError::Foreign { path: path(), found };
     let failed = |source| not_read(file, source);
     let folder = folder_of(file).map_err(failed)?;
     let name = file.path.file_name().unwrap_or_default();

@@ -18,17 +18,12 @@ pub(crate) fn step(code: StepCode, words: impl Into<String>) -> SwitchStep {
     SwitchStep { code, words }
 }
 
-/// That somebody wants to end.
 pub(crate) fn stopped() -> SwitchStep {
     step(StepCode::Stopped, "stopped before it was proved")
 }
 
 /// Runs the command; the step that says how it ended, as an error if it failed.
-pub(crate) fn run(
-    line: &Line,
-    within: Duration,
-    stop: &AtomicBool,
-) -> Result<SwitchStep, SwitchStep> {
+pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> Result<SwitchStep, SwitchStep> {
     let failed = |words: String| Err(step(StepCode::ReloadFailed, words));
     let text = line.text();
     match reload::run(line, within, stop) {
@@ -42,11 +37,7 @@ pub(crate) fn run(
                 Some(code) => format!("ended with {code}"),
                 None => "did not end by itself".to_owned(),
             };
-            let said = if ran.said.is_empty() {
-                String::new()
-            } else {
-                format!(": {}", ran.said)
-            };
+            let said = if ran.said.is_empty() { String::new() } else { format!(": {}", ran.said) };
             failed(format!("`{text}` {how}{said}"))
         }
         Err(error) => failed(format!("`{text}` cannot be run: {error}")),

@@ -57,8 +57,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let mut watches = Watches::default();
     for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
         let found = &planned.found;
-        let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket)
-        else {
+        let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
             // A container's goes to no address of this machine.
             watches.has_unwatched |= found.tcp.is_none();
             continue;
@@ -80,23 +79,11 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
         watches.all.push(watch);
     }
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
-    Ok(Subject {
-        plan,
-        commands: Commands {
-            tests,
-            reloads: Vec::new(),
-        },
-        proof: Box::new(watches),
-    })
+    Ok(Subject { plan, commands: Commands { tests, reloads: Vec::new() }, proof: Box::new(watches) })
 }
 
 fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey) -> Around<'a> {
-    Around {
-        client,
-        near: client.near(&survey.servers),
-        socket: wish.socket,
-        n_connections: wish.n_connections,
-    }
+    Around { client, near: client.near(&survey.servers), socket: wish.socket, n_connections: wish.n_connections }
 }
 
 fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
@@ -106,11 +93,5 @@ fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
 
 fn watched(address: Address, tcp: SocketAddr, survey: &Survey) -> Watched {
     let listens = |it: &&Server| it.endpoints.iter().any(|it| it.place.takes(tcp));
-    Watched {
-        title: String::new(),
-        address,
-        tcp,
-        socket: None,
-        server: survey.servers.iter().find(listens).cloned(),
-    }
+    Watched { title: String::new(), address, tcp, socket: None, server: survey.servers.iter().find(listens).cloned() }
 }

@@ -27,18 +27,12 @@ pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn difference(old: &[u8], new: &[u8]) -> Difference {
-    let head: usize = { lines(old).zip(lines(new)) }
-        .take_while(|(a, b)| a == b)
-        .map(|(line, _)| line.len())
-        .sum();
+    let head: usize = { lines(old).zip(lines(new)) }.take_while(|(a, b)| a == b).map(|(line, _)| line.len()).sum();
     let tail: usize = { lines(&old[head..]).rev().zip(lines(&new[head..]).rev()) }
         .take_while(|(a, b)| a == b)
         .map(|(line, _)| line.len())
         .sum();
-    Difference {
-        old: head..old.len() - tail,
-        new: head..new.len() - tail,
-    }
+    Difference { old: head..old.len() - tail, new: head..new.len() - tail }
 }
 
 /// The lines of a text, with their ends.
@@ -84,39 +78,19 @@ mod tests {
     fn lines_of_others_stay() {
         let (old, new) = ("a\nhost=tcp\nb\n", "a\nhost=/s\nb\n");
         check(old, new, new, Some(old));
-        check(
-            old,
-            new,
-            "a\nhost=/s\nb\nmine\n",
-            Some("a\nhost=tcp\nb\nmine\n"),
-        );
-        check(
-            old,
-            new,
-            "mine\na\nhost=/s\nb\n",
-            Some("mine\na\nhost=tcp\nb\n"),
-        );
+        check(old, new, "a\nhost=/s\nb\nmine\n", Some("a\nhost=tcp\nb\nmine\n"));
+        check(old, new, "mine\na\nhost=/s\nb\n", Some("mine\na\nhost=tcp\nb\n"));
         // A line that went away, and one that came, at the file's end too.
         check("a\nport\n", "a\n", "x\na\n", Some("x\na\nport\n"));
         check("a\n", "a\nsocket\n", "x\na\nsocket\n", Some("x\na\n"));
         check("host\nport", "/s\nport", "/s\nport", Some("host\nport"));
-        check(
-            "h\r\nb\r\n",
-            "s\r\nb\r\n",
-            "s\r\nb\r\nc",
-            Some("h\r\nb\r\nc"),
-        );
+        check("h\r\nb\r\n", "s\r\nb\r\n", "s\r\nb\r\nc", Some("h\r\nb\r\nc"));
     }
 
     #[test]
     fn what_somebody_put_back_is_left() {
         let (old, new) = ("a\nhost=tcp\nb\n", "a\nhost=/s\nb\n");
-        check(
-            old,
-            new,
-            "a\nhost=tcp\nb\nmine\n",
-            Some("a\nhost=tcp\nb\nmine\n"),
-        );
+        check(old, new, "a\nhost=tcp\nb\nmine\n", Some("a\nhost=tcp\nb\nmine\n"));
     }
 
     #[test]

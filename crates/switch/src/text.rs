@@ -25,21 +25,13 @@ impl Text {
     pub(crate) fn read(named: &Path) -> Result<Self, SwitchError> {
         let original = Original::read(named)?;
         let (encoding, content) = Encoding::read(original.bytes());
-        Ok(Self {
-            named: named.to_owned(),
-            original,
-            encoding,
-            content,
-        })
+        Ok(Self { named: named.to_owned(), original, encoding, content })
     }
 
     /// The file with these changes; `None` if they cannot be written.
     pub(crate) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
         let new = rewritten(&self.content, rewrites)?;
-        Some(Edited {
-            new: self.encoding.write(&new)?,
-            original: self.original,
-        })
+        Some(Edited { new: self.encoding.write(&new)?, original: self.original })
     }
 }
 
@@ -59,21 +51,14 @@ impl Encoding {
         let has_mark = body.is_some();
         let body = body.unwrap_or(bytes);
         let found = std::str::from_utf8(body).map(str::to_owned);
-        let encoding = Self {
-            has_mark,
-            is_bytes: found.is_err(),
-        };
+        let encoding = Self { has_mark, is_bytes: found.is_err() };
         let byte_for_byte = |_| body.iter().map(|byte| char::from(*byte)).collect();
         (encoding, found.unwrap_or_else(byte_for_byte))
     }
 
     /// The bytes of a text; `None` where a sign of it is none of the encoding's.
     fn write(self, text: &str) -> Option<Vec<u8>> {
-        let mut bytes = if self.has_mark {
-            MARK.to_vec()
-        } else {
-            Vec::new()
-        };
+        let mut bytes = if self.has_mark { MARK.to_vec() } else { Vec::new() };
         if self.is_bytes {
             for sign in text.chars() {
                 bytes.push(u8::try_from(sign).ok()?);
@@ -92,13 +77,7 @@ mod tests {
     #[test]
     fn every_file_comes_back_byte_for_byte() {
         let all: Vec<u8> = (0..=255).collect();
-        for bytes in [
-            &b"a=b\r\n"[..],
-            b"\xef\xbb\xbf[a]\n",
-            "ä=ü".as_bytes(),
-            &all,
-            b"",
-        ] {
+        for bytes in [&b"a=b\r\n"[..], b"\xef\xbb\xbf[a]\n", "ä=ü".as_bytes(), &all, b""] {
             let (encoding, text) = Encoding::read(bytes);
             assert_eq!(encoding.write(&text).as_deref(), Some(bytes));
         }

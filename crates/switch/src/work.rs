@@ -93,10 +93,7 @@ impl Work {
         edited: &[Edited],
         fix: Option<FixPlan<'_>>,
     ) -> Result<Self, SwitchError> {
-        let failed = |source| SwitchError::Journal {
-            path: kept.folder.clone(),
-            source,
-        };
+        let failed = |source| SwitchError::Journal { path: kept.folder.clone(), source };
         let all = kept.make()?;
         let (id, folder) = make_folder(&all, named.day).map_err(failed)?;
         let planned = Self::lay_down(&id, folder, named, edited, fix);
@@ -116,10 +113,7 @@ impl Work {
         fix: Option<FixPlan<'_>>,
     ) -> Result<Self, SwitchError> {
         let path = folder.path().to_owned();
-        let failed = |source| SwitchError::Journal {
-            path: path.clone(),
-            source,
-        };
+        let failed = |source| SwitchError::Journal { path: path.clone(), source };
         let keep = |name: &str, bytes: &[u8]| write_private(&folder, name, bytes).map_err(failed);
         let mut journal = Journal::create(&folder)?;
         if let Some(fix) = &fix {
@@ -130,16 +124,11 @@ impl Work {
             for (side, bytes) in [(Side::Old, &original.bytes), (Side::New, new)] {
                 keep(&side.file_name(idx), bytes)?;
             }
-            let read = |source| SwitchError::Read {
-                path: original.path.clone(),
-                source,
-            };
+            let read = |source| SwitchError::Read { path: original.path.clone(), source };
             let stat = original.stat().map_err(read)?;
             let (folder, created) = match &original.state {
                 State::There { folder, .. } => (Some(folder), None),
-                State::Absent { above, created } => {
-                    (Some(above).filter(|_| !created.with_folder), Some(created))
-                }
+                State::Absent { above, created } => (Some(above).filter(|_| !created.with_folder), Some(created)),
             };
             let folder = folder.map(Folder::stat).transpose().map_err(read)?;
             files.push(PlannedFile {
@@ -164,13 +153,7 @@ impl Work {
             fix: fix.map(|it| it.fix),
         })?;
         folder.sync().map_err(failed)?;
-        Ok(Self {
-            id: id.to_owned(),
-            folder,
-            journal,
-            files,
-            shared: Vec::new(),
-        })
+        Ok(Self { id: id.to_owned(), folder, journal, files, shared: Vec::new() })
     }
 
     pub(crate) fn resume(id: &str, folder: Folder) -> Result<Self, SwitchError> {
@@ -182,13 +165,7 @@ impl Work {
         for file in &files {
             settle(file).map_err(|source| not_read(file, source))?;
         }
-        Ok(Self {
-            id: id.to_owned(),
-            folder,
-            journal,
-            files,
-            shared: Vec::new(),
-        })
+        Ok(Self { id: id.to_owned(), folder, journal, files, shared: Vec::new() })
     }
 
     /// Its name, for `--undo`.
@@ -237,9 +214,7 @@ impl Work {
             let staged = OsStr::new(&self.files[idx].staged);
             if let Err(error) = replace(original, new, staged) {
                 // That they are put back counts more than that it is noted.
-                let noted = self.journal.add(Step::PuttingBack {
-                    why: error.to_string(),
-                });
+                let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
                 self.bring_old(..idx)?;
                 noted.and_then(|()| self.journal.add(Step::PutBack))?;
                 self.end(End::PutBack)?;
@@ -316,9 +291,7 @@ impl Work {
             self.put_back_text(idx)?;
         }
         // That they are back counts more than that it is noted.
-        let noted = self.journal.add(Step::PuttingBack {
-            why: why.to_owned(),
-        });
+        let noted = self.journal.add(Step::PuttingBack { why: why.to_owned() });
         self.bring_old(..)?;
         let noted = noted.and_then(|()| self.journal.add(Step::PutBack));
         noted.map_err(SwitchError::after_it)
@@ -375,10 +348,7 @@ impl Work {
 
     fn read(&self, name: &str) -> Result<Vec<u8>, SwitchError> {
         let bytes = self.folder.read_own(name, MOST_KEPT_BYTES);
-        bytes.map_err(|source| SwitchError::Read {
-            path: self.folder.path().join(name),
-            source,
-        })
+        bytes.map_err(|source| SwitchError::Read { path: self.folder.path().join(name), source })
     }
 
     /// Notes what is about to be done, or was, beside the files.
@@ -403,9 +373,7 @@ fn foreign(file: &PlannedFile) -> SwitchError {
     match original_of(file) {
         Err(error) => error,
         // It was exchanged once more in this instant.
-        Ok(original) => SwitchError::Changed {
-            path: original.path().to_owned(),
-        },
+        Ok(original) => SwitchError::Changed { path: original.path().to_owned() },
     }
 }
 
@@ -415,10 +383,7 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     let Some(created) = &file.created else {
         return replace(&original_of(file)?, text, staged);
     };
-    let read = |source| SwitchError::Read {
-        path: file.path.clone(),
-        source,
-    };
+    let read = |source| SwitchError::Read { path: file.path.clone(), source };
     let above = if created.with_folder {
         let folder = file.path.parent().and_then(Path::parent);
         Folder::open(folder.unwrap_or(&file.path))
@@ -431,10 +396,7 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
 /// Takes a file away that a switch made, and its folder where it made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     if look(file) != FileHolds::Old {
-        let failed = |source| SwitchError::Exchange {
-            path: file.path.clone(),
-            source,
-        };
+        let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
         let folder = folder_of(file).map_err(failed)?;
         let staged = OsStr::new(&file.staged);
         uncreate((&folder, &file.path), created, &file.new, staged).map_err(failed)?;
@@ -467,9 +429,5 @@ fn write_private(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
 
 /// The name, short enough for what is put around it.
 fn short(name: &OsStr) -> String {
-    name.to_string_lossy()
-        .chars()
-        .filter(|c| *c != '\u{fffd}')
-        .take(40)
-        .collect()
+    name.to_string_lossy().chars().filter(|c| *c != '\u{fffd}').take(40).collect()
 }

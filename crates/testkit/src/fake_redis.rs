@@ -52,11 +52,7 @@ impl FakeRedis {
         let unix = UnixListener::bind(&socket).expect("the folder is the test's own");
         let inet = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("there is a free port");
         let tcp = inet.local_addr().expect("it is bound");
-        let shared = Arc::new(Shared {
-            script,
-            tcp,
-            clients: Mutex::new(Vec::new()),
-        });
+        let shared = Arc::new(Shared { script, tcp, clients: Mutex::new(Vec::new()) });
         let path = socket.clone();
         thread::spawn(move || listen(&unix, &inet, &path, &shared));
         Self { socket, tcp }
@@ -67,20 +63,14 @@ impl FakeRedis {
 fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<Shared>) {
     let mut n_taken = 0;
     loop {
-        let mut ready = [
-            PollFd::new(unix, PollFlags::IN),
-            PollFd::new(inet, PollFlags::IN),
-        ];
+        let mut ready = [PollFd::new(unix, PollFlags::IN), PollFd::new(inet, PollFlags::IN)];
         if poll(&mut ready, None).is_err() {
             return;
         }
         let [is_unix, is_inet] = ready.map(|it| it.revents().contains(PollFlags::IN));
         let mut taken: Vec<(OwnedFd, String)> = Vec::new();
         if is_unix && let Ok((stream, _)) = unix.accept() {
-            taken.push((
-                stream.into(),
-                format!("addr={}:0 flags=U", socket.display()),
-            ));
+            taken.push((stream.into(), format!("addr={}:0 flags=U", socket.display())));
         }
         if is_inet && let Ok((stream, from)) = inet.accept() {
             taken.push((stream.into(), format!("addr={from} flags=N")));
@@ -107,10 +97,7 @@ fn listen(unix: &UnixListener, inet: &TcpListener, socket: &Path, shared: &Arc<S
 /// Answers one connection until it ends.
 fn serve(stream: OwnedFd, seen_as: &str, shared: &Shared) -> Option<()> {
     let id = {
-        let mut clients = shared
-            .clients
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut clients = shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
         let id = clients.len() + 1;
         clients.push(format!("id={id} {seen_as}"));
         id
@@ -139,10 +126,7 @@ fn answer(words: &[&str], id: usize, shared: &Shared) -> String {
         ["AUTH" | "SELECT", ..] => "+OK\r\n".to_owned(),
         ["CLIENT", "ID"] => format!(":{id}\r\n"),
         ["CLIENT", "LIST"] => {
-            let clients = shared
-                .clients
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner);
+            let clients = shared.clients.lock().unwrap_or_else(PoisonError::into_inner);
             bulk(&clients.join("\n"))
         }
         ["INFO", ..] => bulk(&format!(
@@ -168,10 +152,7 @@ fn request(requests: &mut impl BufRead) -> Option<Vec<String>> {
         bytes.truncate(n_bytes);
         String::from_utf8(bytes).ok()
     };
-    (0..n_words)
-        .map(word)
-        .collect::<Option<Vec<_>>>()
-        .filter(|words| !words.is_empty())
+    (0..n_words).map(word).collect::<Option<Vec<_>>>().filter(|words| !words.is_empty())
 }
 
 fn line(requests: &mut impl BufRead) -> Option<String> {
@@ -202,10 +183,7 @@ mod tests {
     #[test]
     fn answers_on_both_and_closes_as_told() {
         let scratch = Scratch::new();
-        let script = Script {
-            closes_at: Some(2),
-            ..Script::default()
-        };
+        let script = Script { closes_at: Some(2), ..Script::default() };
         let fake = FakeRedis::start(&scratch.work(), script);
         let mut stream = UnixStream::connect(&fake.socket).unwrap();
         check(&stream, GET, "$-1\r\n");
@@ -218,10 +196,7 @@ mod tests {
     #[test]
     fn nobody_connects_behind_the_last_one() {
         let scratch = Scratch::new();
-        let script = Script {
-            n_connections: Some(1),
-            ..Script::default()
-        };
+        let script = Script { n_connections: Some(1), ..Script::default() };
         let fake = FakeRedis::start(&scratch.work(), script);
         check(TcpStream::connect(fake.tcp).unwrap(), GET, "$-1\r\n");
         assert!(TcpStream::connect(fake.tcp).is_err());

@@ -12,17 +12,7 @@ use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Users and databases in the files; some are called as keywords are.
-pub const NAMES: [&str; 9] = [
-    "alice",
-    "bob",
-    "carol",
-    "shop",
-    "Shop",
-    "x y",
-    "all",
-    "sameuser",
-    "replication",
-];
+pub const NAMES: [&str; 9] = ["alice", "bob", "carol", "shop", "Shop", "x y", "all", "sameuser", "replication"];
 
 /// Addresses, and whether connections from 127.0.0.1 and from `::1` are in them; `None` where a look-up of names
 /// decides.
@@ -128,10 +118,7 @@ pub struct Files {
 impl Files {
     /// Always the same ones for a seed.
     pub fn new(seed: u64, language: Language) -> Self {
-        Self {
-            random: Xoshiro256PlusPlus::seed_from_u64(seed),
-            language,
-        }
+        Self { random: Xoshiro256PlusPlus::seed_from_u64(seed), language }
     }
 
     fn below(&mut self, n: usize) -> usize {
@@ -183,11 +170,7 @@ impl Files {
         let mut rule = self.rule();
         rule.method = self.one(&["trust", "md5", "scram-sha-256", "password", "reject"]);
         rule.options = "";
-        let with = |kind, address_idx: usize| Rule {
-            kind,
-            address: ADDRESSES[address_idx],
-            ..rule.clone()
-        };
+        let with = |kind, address_idx: usize| Rule { kind, address: ADDRESSES[address_idx], ..rule.clone() };
         local.push(with("local", 0));
         match self.below(4) {
             0 => host.extend([with("host", 0), with("host", 5)]),
@@ -223,24 +206,12 @@ impl Files {
     }
 
     fn rule(&mut self) -> Rule {
-        let kinds = [
-            "local",
-            "local",
-            "local",
-            "host",
-            "host",
-            "hostssl",
-            "hostnossl",
-        ];
+        let kinds = ["local", "local", "local", "host", "host", "hostssl", "hostnossl"];
         let kind = match self.below(9) {
             0 if self.language != Language::Live => self.one(&["hostgssenc", "hostnogssenc"]),
             _ => self.one(&kinds),
         };
-        let n_addresses = if self.language == Language::Whole {
-            ADDRESSES.len()
-        } else {
-            ADDRESSES.len() - 2
-        };
+        let n_addresses = if self.language == Language::Whole { ADDRESSES.len() } else { ADDRESSES.len() - 2 };
         let plain = ["trust", "md5", "scram-sha-256", "password", "reject"];
         let mut method = self.one(&plain);
         let mut options = "";
@@ -248,8 +219,7 @@ impl Files {
             "local" if self.is_in(8) => method = self.one(&["peer", "ident"]),
             "hostgssenc" => method = self.one(&["trust", "reject", "gss"]),
             "hostssl" if self.language != Language::Live && self.is_in(4) => {
-                (method, options) =
-                    self.one(&[("scram-sha-256", "clientcert=verify-ca"), ("cert", "")]);
+                (method, options) = self.one(&[("scram-sha-256", "clientcert=verify-ca"), ("cert", "")]);
             }
             "local" | "hostnossl" | "hostnogssenc" => {}
             _ if self.language != Language::Live && self.is_in(12) => method = "ident",
@@ -257,14 +227,8 @@ impl Files {
         }
         Rule {
             kind,
-            databases: self.items(
-                &["all", "all", "all", "sameuser", "replication"],
-                &["samerole", "@names"],
-            ),
-            users: self.items(
-                &["all", "all", "all"],
-                &["+staff", "/^a", "\"/b\"", "@names"],
-            ),
+            databases: self.items(&["all", "all", "all", "sameuser", "replication"], &["samerole", "@names"]),
+            users: self.items(&["all", "all", "all"], &["+staff", "/^a", "\"/b\"", "@names"]),
             address: ADDRESSES[self.below(n_addresses)],
             method,
             options,
@@ -289,11 +253,7 @@ impl Files {
                 1 => text.push_str("  \t\n"),
                 _ => {}
             }
-            let mut words = vec![
-                rule.kind.to_owned(),
-                self.list(&rule.databases),
-                self.list(&rule.users),
-            ];
+            let mut words = vec![rule.kind.to_owned(), self.list(&rule.databases), self.list(&rule.users)];
             if rule.kind != "local" {
                 words.push(rule.address.0.to_owned());
             }
@@ -323,8 +283,7 @@ impl Files {
             match item {
                 Item::Keyword(word) | Item::Hidden(word) => text.push_str(word),
                 Item::Name(name) => {
-                    let has_to_be =
-                        name.contains(' ') || ["all", "sameuser", "replication"].contains(name);
+                    let has_to_be = name.contains(' ') || ["all", "sameuser", "replication"].contains(name);
                     if has_to_be || self.is_in(4) {
                         let _ = write!(text, "\"{name}\"");
                     } else {
@@ -371,9 +330,7 @@ impl File {
                     item => *item == Item::Keyword("replication"),
                 },
                 Some(name) => match item {
-                    Item::Keyword(word) => {
-                        *word == "all" || *word == "sameuser" && name == login.user
-                    }
+                    Item::Keyword(word) => *word == "all" || *word == "sameuser" && name == login.user,
                     Item::Name(own) => *own == name,
                     Item::Hidden(what) => hidden(what, &format!("{name} {}", login.user)),
                 },
@@ -389,9 +346,7 @@ impl File {
             None => Answer::Refused,
             Some(rule) if rule.method == "reject" => Answer::Refused,
             // For sockets another word for the same.
-            Some(rule) if rule.kind == "local" && rule.method == "ident" => {
-                Answer::Asked("peer", "")
-            }
+            Some(rule) if rule.kind == "local" && rule.method == "ident" => Answer::Asked("peer", ""),
             Some(rule) => Answer::Asked(rule.method, rule.options),
         }
     }
@@ -419,8 +374,7 @@ impl File {
         let is_hidden = |item: &Item| matches!(item, Item::Hidden(_));
         let mut rules = self.rules.iter();
         !rules.any(|rule| {
-            rule.address.1.is_none() && rule.kind != "local"
-                || rule.databases.iter().chain(&rule.users).any(is_hidden)
+            rule.address.1.is_none() && rule.kind != "local" || rule.databases.iter().chain(&rule.users).any(is_hidden)
         })
     }
 
@@ -444,17 +398,9 @@ impl File {
         is_it: impl Fn(&Answer, &Answer) -> bool,
     ) -> Option<(Login<'static>, Transport)> {
         let wraps = [Wrap::Plain, Wrap::Tls, Wrap::Gss];
-        let tcp = families.iter().flat_map(|is_v6| {
-            wraps.map(|wrap| Transport::Tcp {
-                is_v6: *is_v6,
-                wrap,
-            })
-        });
+        let tcp = families.iter().flat_map(|is_v6| wraps.map(|wrap| Transport::Tcp { is_v6: *is_v6, wrap }));
         let tcp: Vec<_> = tcp.collect();
-        let pairs = self
-            .logins()
-            .into_iter()
-            .flat_map(|login| tcp.iter().map(move |tcp| (login, *tcp)));
+        let pairs = self.logins().into_iter().flat_map(|login| tcp.iter().map(move |tcp| (login, *tcp)));
         let mut pairs = pairs.filter(|(login, tcp)| {
             let socket = self.answer(*login, Transport::Socket, world);
             is_it(&self.answer(*login, *tcp, world), &socket)

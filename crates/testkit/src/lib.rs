@@ -1,8 +1,5 @@
 //! For tests only: fake servers, scratch folders, a runner for the command line.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "for tests only, in scratch folders of their own"
-)]
+#![allow(clippy::disallowed_methods, reason = "for tests only, in scratch folders of their own")]
 
 pub mod dice;
 pub mod fake;

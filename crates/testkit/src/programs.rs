@@ -15,10 +15,7 @@ use std::process::Command;
 /// When it cannot be copied.
 #[track_caller]
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
-    let status = Command::new("cp")
-        .arg("--")
-        .args([from.as_ref(), to.as_ref()])
-        .status();
+    let status = Command::new("cp").arg("--").args([from.as_ref(), to.as_ref()]).status();
     assert!(status.expect("cp is everywhere").success());
 }
 
@@ -29,9 +26,7 @@ pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
 #[track_caller]
 pub fn write(path: impl AsRef<Path>, text: &str) {
     let mut file = tempfile::NamedTempFile::new().expect("the folder for temporary files");
-    file.write_all(text.as_bytes())
-        .expect("our own file can be written");
+    file.write_all(text.as_bytes()).expect("our own file can be written");
     copy(file.path(), &path);
-    fs::set_permissions(path, fs::Permissions::from_mode(0o755))
-        .expect("our own file can be changed");
+    fs::set_permissions(path, fs::Permissions::from_mode(0o755)).expect("our own file can be changed");
 }

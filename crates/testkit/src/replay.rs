@@ -30,14 +30,7 @@ impl Replay {
     /// A peer that sends `answers` and then does as `end` says.
     pub fn new(answers: impl Into<Vec<u8>>, end: End) -> Self {
         let answers = answers.into();
-        Self {
-            whole_from: answers.len(),
-            answers,
-            n_read: 0,
-            piece_bytes: usize::MAX,
-            end,
-            sent: Vec::new(),
-        }
+        Self { whole_from: answers.len(), answers, n_read: 0, piece_bytes: usize::MAX, end, sent: Vec::new() }
     }
 
     /// The same peer, whose answers arrive in pieces of `piece_bytes` (1 or more).
@@ -105,8 +98,7 @@ mod tests {
         let mut peer = Replay::new(*b"abcde", end).in_pieces(2);
         peer.write_all(b"question").expect("writing to memory");
         let mut found = [0; 5];
-        peer.read_exact(&mut found)
-            .expect("five bytes are recorded");
+        peer.read_exact(&mut found).expect("five bytes are recorded");
         assert_eq!((&found, peer.sent()), (b"abcde", b"question".as_slice()));
         let after = peer.read(&mut found).map_err(|fault| fault.kind());
         assert_eq!(after, wanted);

@@ -41,14 +41,7 @@ pub struct Looptax<'a> {
 impl<'a> Looptax<'a> {
     /// The program `exe` in `scratch`.
     pub fn new(exe: impl Into<PathBuf>, scratch: &'a Scratch) -> Self {
-        Self {
-            scratch,
-            exe: exe.into(),
-            args: Vec::new(),
-            env: Vec::new(),
-            uid: None,
-            has_terminal: false,
-        }
+        Self { scratch, exe: exe.into(), args: Vec::new(), env: Vec::new(), uid: None, has_terminal: false }
     }
 
     /// With these arguments, after those given before.
@@ -132,16 +125,11 @@ impl<'a> Looptax<'a> {
 
 /// Both ends of a new terminal: ours, and the program's.
 fn terminal() -> (OwnedFd, OwnedFd) {
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC)
-        .expect("the kernel has terminals");
+    let master =
+        openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).expect("the kernel has terminals");
     grantpt(&master).expect("it is ours");
     unlockpt(&master).expect("it is ours");
-    let size = Winsize {
-        ws_row: 50,
-        ws_col: COLUMNS,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
+    let size = Winsize { ws_row: 50, ws_col: COLUMNS, ws_xpixel: 0, ws_ypixel: 0 };
     tcsetwinsize(&master, size).expect("it is ours");
     let name = ptsname(&master, Vec::new()).expect("it is unlocked");
     let program_end = File::options()
@@ -173,10 +161,7 @@ impl Stream {
                 heard.extend_from_slice(&part[..n_bytes]);
             }
         });
-        Self {
-            text,
-            reader: Some(reader),
-        }
+        Self { text, reader: Some(reader) }
     }
 
     fn so_far(&self) -> String {
@@ -260,11 +245,7 @@ impl Running<'_> {
     pub fn wait(mut self) -> Finished {
         let child = &mut self.child;
         let Some(status) = patience::wait(PATIENCE, || child.try_wait().ok().flatten()) else {
-            panic!(
-                "does not end: {}\nstderr:\n{}",
-                self.shown,
-                self.stderr.so_far()
-            );
+            panic!("does not end: {}\nstderr:\n{}", self.shown, self.stderr.so_far());
         };
         self.is_over = true;
         Finished {
@@ -382,10 +363,8 @@ mod tests {
     #[test]
     fn runs_with_a_cleaned_environment_and_tells_the_streams_apart() {
         let scratch = Scratch::new();
-        let run = Looptax::new("sh", &scratch)
-            .args(["-c", "env; pwd; echo words >&2; exit 3"])
-            .env("EXTRA", "yes")
-            .run();
+        let run =
+            Looptax::new("sh", &scratch).args(["-c", "env; pwd; echo words >&2; exit 3"]).env("EXTRA", "yes").run();
         run.expect_code(3);
         assert_eq!(run.stderr, "words\n");
         assert!(run.stdout.contains("EXTRA=yes"), "{}", run.stdout);

@@ -30,11 +30,7 @@ impl Scratch {
     /// # Panics
     /// When it cannot be made.
     pub fn for_programs() -> Self {
-        if rustix::process::geteuid().is_root() {
-            Self::below(Path::new("/var"))
-        } else {
-            Self::new()
-        }
+        if rustix::process::geteuid().is_root() { Self::below(Path::new("/var")) } else { Self::new() }
     }
 
     /// The same in a folder of which something depends on where it is.
@@ -50,8 +46,7 @@ impl Scratch {
         let scratch = Self { folder };
         for part in [scratch.folder.path(), &scratch.work(), &scratch.tmp()] {
             fs::create_dir_all(part).expect("our own folder can be written");
-            fs::set_permissions(part, fs::Permissions::from_mode(0o755))
-                .expect("our own folder can be changed");
+            fs::set_permissions(part, fs::Permissions::from_mode(0o755)).expect("our own folder can be changed");
         }
         scratch
     }
@@ -112,9 +107,8 @@ impl Scratch {
 
     /// Of [`Self::processes`] those whose program has this name.
     pub fn processes_of(&self, program: &str) -> Vec<u32> {
-        let is_it = |pid: &u32| {
-            fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program)
-        };
+        let is_it =
+            |pid: &u32| fs::read_to_string(format!("/proc/{pid}/comm")).is_ok_and(|name| name.trim() == program);
         self.processes().into_iter().filter(is_it).collect()
     }
 
@@ -138,12 +132,7 @@ impl Scratch {
             let is_empty = fs::read_dir(self.tmp()).is_ok_and(|mut it| it.next().is_none());
             (is_empty && self.processes().is_empty()).then_some(())
         });
-        assert!(
-            is_gone.is_some(),
-            "left behind: processes {:?}\n{}",
-            self.processes(),
-            self.tree()
-        );
+        assert!(is_gone.is_some(), "left behind: processes {:?}\n{}", self.processes(), self.tree());
     }
 }
 

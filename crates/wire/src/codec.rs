@@ -24,11 +24,7 @@ const ROOM_BYTES: usize = 4 << 10;
 pub(crate) const STREAM_ROOM_BYTES: usize = 256 << 10;
 
 /// Whether a dump had all rows.
-pub(crate) fn check_rows(
-    protocol: &'static str,
-    found: u64,
-    expected: u64,
-) -> Result<(), WireError> {
+pub(crate) fn check_rows(protocol: &'static str, found: u64, expected: u64) -> Result<(), WireError> {
     if found == expected {
         return Ok(());
     }

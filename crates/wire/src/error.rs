@@ -17,10 +17,7 @@ pub enum WireError {
     },
     /// No byte came (or could be sent) within the stream's time limit.
     #[error("no answer within {after:?} (tried to {action})")]
-    Timeout {
-        action: &'static str,
-        after: Duration,
-    },
+    Timeout { action: &'static str, after: Duration },
     /// The peer closed the connection in the middle of something.
     #[error("the server closed the connection (tried to {action})")]
     Closed { action: &'static str },
@@ -35,9 +32,7 @@ pub enum WireError {
         found: String,
     },
     /// The peer announced a length over our limit.
-    #[error(
-        "the server announced {stated} bytes (tried to {action}); at most {limit} are accepted"
-    )]
+    #[error("the server announced {stated} bytes (tried to {action}); at most {limit} are accepted")]
     TooLong {
         action: &'static str,
         /// The announced length in bytes.
@@ -82,9 +77,7 @@ pub enum WireError {
     #[error("the server ends the connection with its answer (tried to {action})")]
     EndsConnection { action: &'static str },
     /// The server asks for the password as it is, by MySQL's plugin for that.
-    #[error(
-        "the server asks for the password in clear (`mysql_clear_password`), which nobody has enabled"
-    )]
+    #[error("the server asks for the password in clear (`mysql_clear_password`), which nobody has enabled")]
     ClearNotEnabled,
     /// The server asks for something that we do not do, or that is unsafe on this channel.
     #[error("the server asks for `{what}`, which looptax does not do here")]
@@ -133,18 +126,8 @@ impl Explain for WireError {}
 
 impl WireError {
     /// The peer sent `found` where `expected` should be.
-    pub fn malformed(
-        protocol: &'static str,
-        action: &'static str,
-        expected: &'static str,
-        found: &[u8],
-    ) -> Self {
-        Self::Malformed {
-            protocol,
-            action,
-            expected,
-            found: printable(found),
-        }
+    pub fn malformed(protocol: &'static str, action: &'static str, expected: &'static str, found: &[u8]) -> Self {
+        Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
     /// Whether a login may have ended so because the server had no room for one more connection.

@@ -16,9 +16,7 @@ pub(crate) fn read_exact(
     action: &'static str,
     limit: Duration,
 ) -> Result<(), WireError> {
-    stream
-        .read_exact(buf)
-        .map_err(|source| failure(source, action, limit))
+    stream.read_exact(buf).map_err(|source| failure(source, action, limit))
 }
 
 /// Reads what is there into `buf`, at least one byte: the count of bytes, never 0.
@@ -57,22 +55,14 @@ pub(crate) fn write_all(
     action: &'static str,
     limit: Duration,
 ) -> Result<(), WireError> {
-    stream
-        .write_all(bytes)
-        .and_then(|()| stream.flush())
-        .map_err(|source| failure(source, action, limit))
+    stream.write_all(bytes).and_then(|()| stream.flush()).map_err(|source| failure(source, action, limit))
 }
 
 /// Names what an I/O error means for a conversation.
 fn failure(source: io::Error, action: &'static str, limit: Duration) -> WireError {
-    use io::ErrorKind::{
-        BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock, WriteZero,
-    };
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock, WriteZero};
     match source.kind() {
-        WouldBlock | TimedOut => WireError::Timeout {
-            action,
-            after: limit,
-        },
+        WouldBlock | TimedOut => WireError::Timeout { action, after: limit },
         UnexpectedEof | BrokenPipe | ConnectionReset | WriteZero => WireError::Closed { action },
         _ => WireError::Io { action, source },
     }

@@ -56,10 +56,7 @@ pub(crate) fn fixed_reply(
     other: impl FnOnce() -> Result<Option<Reply>, WireError>,
 ) -> Result<Option<Reply>, WireError> {
     if received.starts_with(wanted) {
-        return Ok(Some(Reply {
-            bytes: wanted.len(),
-            data: wanted.len()..wanted.len(),
-        }));
+        return Ok(Some(Reply { bytes: wanted.len(), data: wanted.len()..wanted.len() }));
     }
     if wanted.starts_with(received) {
         return Ok(None);

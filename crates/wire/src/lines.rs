@@ -33,13 +33,7 @@ pub(crate) struct Lines<S> {
 impl<S: Stream> Lines<S> {
     /// `timeout_hint` is the stream's own time limit, for the text of errors.
     pub(crate) fn new(stream: S, protocol: &'static str, timeout_hint: Duration) -> Self {
-        Self {
-            stream,
-            protocol,
-            timeout_hint,
-            buffer: Vec::new(),
-            n_used: 0,
-        }
+        Self { stream, protocol, timeout_hint, buffer: Vec::new(), n_used: 0 }
     }
 
     pub(crate) fn send(&mut self, request: &[u8]) -> Result<(), WireError> {
@@ -112,12 +106,7 @@ impl<S: Stream> Lines<S> {
 
     /// The peer sent `found` where `expected` should be.
     pub(crate) fn malformed(&self, expected: &'static str, found: &[u8]) -> WireError {
-        WireError::Malformed {
-            protocol: self.protocol,
-            action: READ,
-            expected,
-            found: printable(found),
-        }
+        WireError::Malformed { protocol: self.protocol, action: READ, expected, found: printable(found) }
     }
 
     /// Reads more, at least one byte.

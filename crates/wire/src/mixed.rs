@@ -25,13 +25,7 @@ impl<Get: Codec, Set: Codec> Mixed<Get, Set> {
     /// Reads with `get` and writes with `set` in the proportion `reads` to `writes`. Each must answer
     /// a request with one reply.
     pub fn new(get: Get, set: Set, [reads, writes]: [u32; 2]) -> Self {
-        Self {
-            get,
-            set,
-            reads,
-            writes,
-            in_flight: VecDeque::with_capacity(IN_FLIGHT),
-        }
+        Self { get, set, reads, writes, in_flight: VecDeque::with_capacity(IN_FLIGHT) }
     }
 }
 

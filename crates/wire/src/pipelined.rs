@@ -18,13 +18,7 @@ impl<C: Codec> Pipelined<C> {
     /// `n` requests of `inner` per batch; one at least. Each must be answered by one reply that holds
     /// `least_data_bytes`: whoever takes the batch's reply sees only all of them together.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
-        Self {
-            inner,
-            n: n.max(1),
-            n_answered: 0,
-            least_data_bytes,
-            at: 0,
-        }
+        Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }
     }
 }
 
@@ -51,10 +45,7 @@ impl<C: Codec> Codec for Pipelined<C> {
         }
         let bytes = std::mem::take(&mut self.at);
         self.n_answered = 0;
-        Ok(Some(Reply {
-            bytes,
-            data: 0..bytes,
-        }))
+        Ok(Some(Reply { bytes, data: 0..bytes }))
     }
 }
 

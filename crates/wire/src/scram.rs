@@ -97,15 +97,9 @@ impl Exchange {
     fn with_nonce(user: &str, password: &str, nonce: String) -> Self {
         let user = user.replace('=', "=3D").replace(',', "=2C");
         // A password that may not be prepared is taken as it is, as PostgreSQL does.
-        let password = stringprep::saslprep(password).map_or_else(
-            |_| password.as_bytes().to_vec(),
-            |it| it.into_owned().into_bytes(),
-        );
-        Self {
-            password,
-            bare: format!("n={user},r={nonce}"),
-            nonce,
-        }
+        let password = stringprep::saslprep(password)
+            .map_or_else(|_| password.as_bytes().to_vec(), |it| it.into_owned().into_bytes());
+        Self { password, bare: format!("n={user},r={nonce}"), nonce }
     }
 
     /// The first message.
@@ -131,11 +125,7 @@ impl Exchange {
         let signature = keyed(&Sha256::digest(client_key), signed.as_bytes());
         let mut proof = client_key;
         mix(&mut proof, &signature);
-        Some(Answer {
-            message: format!("{unproved},p={}", STANDARD.encode(proof)),
-            salted,
-            signed,
-        })
+        Some(Answer { message: format!("{unproved},p={}", STANDARD.encode(proof)), salted, signed })
     }
 }
 
@@ -187,8 +177,7 @@ mod tests {
 
     /// RFC 7677, section 3.
     const NONCE: &str = "rOprNGfwEbeRWgbNEkqO";
-    const CHALLENGE: &[u8] =
-        b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
+    const CHALLENGE: &[u8] = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
     const LAST: &[u8] = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
 
     fn exchange(user: &str) -> Exchange {
@@ -215,15 +204,9 @@ mod tests {
         let kept = Salted::kept();
         let other_salt = String::from_utf8_lossy(CHALLENGE).replace("s=W22Z", "s=X22Z");
         let fewer = String::from_utf8_lossy(CHALLENGE).replace("i=4096", "i=4095");
-        let challenges = [
-            CHALLENGE,
-            other_salt.as_bytes(),
-            CHALLENGE,
-            fewer.as_bytes(),
-        ];
-        for (password, challenge) in [("pencil", CHALLENGE), ("pen", CHALLENGE)]
-            .into_iter()
-            .chain(challenges.map(|it| ("pencil", it)))
+        let challenges = [CHALLENGE, other_salt.as_bytes(), CHALLENGE, fewer.as_bytes()];
+        for (password, challenge) in
+            [("pencil", CHALLENGE), ("pen", CHALLENGE)].into_iter().chain(challenges.map(|it| ("pencil", it)))
         {
             let exchange = Exchange::with_nonce("user", password, NONCE.to_owned());
             let message = |kept: &Salted| exchange.answer(challenge, kept).unwrap().message;
@@ -246,18 +229,9 @@ mod tests {
             text("s=W", "s=*"),
             String::new(),
         ] {
-            assert!(
-                exchange("user")
-                    .answer(wrong.as_bytes(), &Salted::default())
-                    .is_none(),
-                "{wrong}"
-            );
+            assert!(exchange("user").answer(wrong.as_bytes(), &Salted::default()).is_none(), "{wrong}");
         }
-        assert!(
-            exchange("user")
-                .answer(&[0xff; 40], &Salted::default())
-                .is_none()
-        );
+        assert!(exchange("user").answer(&[0xff; 40], &Salted::default()).is_none());
     }
 
     #[test]
@@ -266,10 +240,7 @@ mod tests {
         // U+00A0 is a blank, U+00AD is nothing (RFC 4013).
         let prepared = Exchange::with_nonce("", "a\u{a0}\u{ad}b", String::new());
         assert_eq!(prepared.password, b"a b");
-        let two = [
-            Exchange::begin("", "").unwrap(),
-            Exchange::begin("", "").unwrap(),
-        ];
+        let two = [Exchange::begin("", "").unwrap(), Exchange::begin("", "").unwrap()];
         assert_ne!(two[0].nonce, two[1].nonce);
     }
 }

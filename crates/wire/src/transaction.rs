@@ -159,8 +159,7 @@ impl<S: Statement> Codec for Running<S> {
                 }
                 Value::Digits { draw, n_groups } => {
                     let bits = self.drawn[draw].cast_unsigned();
-                    self.values
-                        .push_text(|text| digits::write(bits, n_groups, text));
+                    self.values.push_text(|text| digits::write(bits, n_groups, text));
                 }
             }
         }
@@ -196,12 +195,7 @@ fn check(step: &Step, answer: &Answer) -> Result<(), WireError> {
 
 #[cold]
 fn unexpected(sql: &str, what: &'static str, expected: u64, found: u64) -> WireError {
-    WireError::Unexpected {
-        statement: sql.to_owned(),
-        what,
-        expected,
-        found,
-    }
+    WireError::Unexpected { statement: sql.to_owned(), what, expected, found }
 }
 
 #[cfg(test)]

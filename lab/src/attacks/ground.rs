@@ -38,10 +38,8 @@ impl Ground {
         }
         // The judge follows no link.
         let above = fs::canonicalize(std::env::temp_dir())?;
-        let scratch = tempfile::Builder::new()
-            .prefix("looptax-attacks-")
-            .tempdir_in(above)
-            .context("cannot make a folder")?;
+        let scratch =
+            tempfile::Builder::new().prefix("looptax-attacks-").tempdir_in(above).context("cannot make a folder")?;
         fs::set_permissions(scratch.path(), Permissions::from_mode(0o755))?;
         let uid = nobodys_uid(coin)?;
         let ground = Self {
@@ -194,11 +192,7 @@ pub(super) fn clear(path: &Path) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());
     };
-    let done = if found.is_dir() {
-        fs::remove_dir_all(path)
-    } else {
-        fs::remove_file(path)
-    };
+    let done = if found.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
     done.with_context(|| format!("cannot remove {}", path.display()))
 }
 
@@ -213,9 +207,7 @@ fn nobodys_uid(coin: &mut Coin) -> Result<u32> {
     let mut taken = BTreeSet::new();
     for list in ["/etc/passwd", "/etc/group"] {
         let text = fs::read_to_string(list).unwrap_or_default();
-        let numbers = text
-            .lines()
-            .filter_map(|line| line.split(':').nth(2)?.parse::<u32>().ok());
+        let numbers = text.lines().filter_map(|line| line.split(':').nth(2)?.parse::<u32>().ok());
         taken.extend(numbers);
     }
     for _ in 0..N_UIDS {

@@ -44,10 +44,7 @@ impl Judge {
         let namespace = fs::read_link("/proc/self/ns/user")?;
         Ok(Self {
             ink: ground.at("judge").join("ink"),
-            rights: Rights {
-                uid: ground.uid,
-                namespace: namespace.display().to_string(),
-            },
+            rights: Rights { uid: ground.uid, namespace: namespace.display().to_string() },
             secret: ground.secret.clone(),
             private: vec![ground.at("victims"), ground.at("ours")],
             victims,
@@ -80,10 +77,7 @@ impl Judge {
         if text.is_empty() {
             return Ok(Vec::new());
         }
-        fs::File::options()
-            .write(true)
-            .truncate(true)
-            .open(&self.ink)?;
+        fs::File::options().write(true).truncate(true).open(&self.ink)?;
         Ok(marks::parse(&String::from_utf8_lossy(&text)))
     }
 }

@@ -10,14 +10,7 @@ use super::ground::{Ground, write};
 use crate::workspace::run_to_success;
 
 /// Names by which servers are known: programs of root's that anybody may run, and that only stand in for them.
-pub(super) const SERVERS: [&str; 6] = [
-    "redis-server",
-    "mariadbd",
-    "postgres",
-    "memcached",
-    "pgbouncer",
-    "php-fpm8.2",
-];
+pub(super) const SERVERS: [&str; 6] = ["redis-server", "mariadbd", "postgres", "memcached", "pgbouncer", "php-fpm8.2"];
 
 const SOURCE: &str = include_str!("../../data/attacks/marker.rs");
 
@@ -38,12 +31,7 @@ pub(super) fn build(ground: &Ground) -> Result<()> {
     let library = format!("-L{}", ground.at("programs").display());
     compile(
         "needs-library",
-        &[
-            "--cfg=needs",
-            "-Clink-arg=-Wl,--no-as-needed,-rpath,$ORIGIN",
-            &library,
-            "-ldylib=marker",
-        ],
+        &["--cfg=needs", "-Clink-arg=-Wl,--no-as-needed,-rpath,$ORIGIN", &library, "-ldylib=marker"],
     )
 }
 

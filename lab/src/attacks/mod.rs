@@ -37,10 +37,7 @@ const SHORT_TIME: Duration = Duration::from_secs(40);
 
 /// What can be chosen.
 #[derive(Debug, Clone, clap::Args)]
-#[allow(
-    clippy::struct_excessive_bools,
-    reason = "each is an option of the command line"
-)]
+#[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
     /// Rounds of all kinds together; each has at least one
     #[arg(long, value_name = "N", default_value_t = ROUNDS)]
@@ -82,11 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let kinds = chosen(&options.only)?;
     let mut coin = Coin::new(options.seed)?;
     let looptax = options.looptax.clone();
-    let build = if options.short {
-        workspace::debug_looptax
-    } else {
-        workspace::looptax
-    };
+    let build = if options.short { workspace::debug_looptax } else { workspace::looptax };
     let looptax = looptax.map_or_else(build, Ok)?;
     let stop = Arc::new(AtomicBool::new(false));
     for signal in [SIGINT, SIGTERM, SIGHUP] {
@@ -95,18 +88,11 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let ground = Ground::make(&looptax.canonicalize()?, &mut coin)?;
     made::build(&ground)?;
     let mut judge = Judge::new(&ground)?;
-    println!(
-        "{} as root, she is user {}; seed {:016x}",
-        looptax.display(),
-        ground.uid,
-        coin.seed
-    );
+    println!("{} as root, she is user {}; seed {:016x}", looptax.display(), ground.uid, coin.seed);
     if std::fs::metadata("/dev/fuse").map_or(0, |it| it.mode()) & 0o6 == 0 {
         println!("SKIPPED fuse: /dev/fuse is closed to ordinary users here");
     } else {
-        println!(
-            "SKIPPED fuse: a file system of hers is in no kind yet; root is kept out of it without allow_other"
-        );
+        println!("SKIPPED fuse: a file system of hers is in no kind yet; root is kept out of it without allow_other");
     }
     let plan = Plan::of(options, &kinds);
     let mut tallies = Vec::new();
@@ -153,15 +139,9 @@ impl Plan {
     fn of(options: &Options, kinds: &[&Kind]) -> Self {
         let all_shares = kinds.iter().map(|kind| u64::from(kind.share)).sum();
         Self {
-            rounds: if options.short {
-                SHORT_ROUNDS
-            } else {
-                options.rounds
-            },
+            rounds: if options.short { SHORT_ROUNDS } else { options.rounds },
             all_shares,
-            time_per_kind: options
-                .short
-                .then(|| SHORT_TIME / u32::try_from(kinds.len()).unwrap_or(1)),
+            time_per_kind: options.short.then(|| SHORT_TIME / u32::try_from(kinds.len()).unwrap_or(1)),
             is_first: options.first,
             is_verbose: options.verbose,
         }
@@ -212,12 +192,6 @@ fn play(
     }
     tally.n_as_herself = judge.n_as_herself - before;
     tally.seconds = start.elapsed().as_secs_f64();
-    println!(
-        "{}: {} rounds, {} hits, {:.1} s",
-        kind.name,
-        tally.n_rounds,
-        tally.n_hits(),
-        tally.seconds
-    );
+    println!("{}: {} rounds, {} hits, {:.1} s", kind.name, tally.n_rounds, tally.n_hits(), tally.seconds);
     Ok(tally)
 }

@@ -107,10 +107,7 @@ fn answer() -> Result<()> {
         let mut request = [0; 4096];
         let said = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
         // Whoever is gone has no answer.
-        stream
-            .read(&mut request)
-            .and_then(|_| stream.write_all(said))
-            .ok();
+        stream.read(&mut request).and_then(|_| stream.write_all(said)).ok();
     }
     Ok(())
 }

@@ -100,9 +100,7 @@ impl Run<'_> {
             said: format!(
                 "{}{}",
                 String::from_utf8_lossy(&text),
-                status
-                    .signal()
-                    .map_or_else(String::new, |it| format!("\nsignal {it}"))
+                status.signal().map_or_else(String::new, |it| format!("\nsignal {it}"))
             ),
         })
     }

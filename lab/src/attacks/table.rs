@@ -24,10 +24,7 @@ pub(super) struct Tally {
 
 impl Tally {
     pub(super) fn of(name: &'static str) -> Self {
-        Self {
-            name,
-            ..Self::default()
-        }
+        Self { name, ..Self::default() }
     }
 
     pub(super) fn add(&mut self, ran: &Ran, hits: &[Hit]) {
@@ -67,9 +64,7 @@ impl Tally {
             self.n_as_herself,
             self.seconds,
             codes.collect::<Vec<_>>().join(" "),
-            first.map_or_else(String::new, |(round, words)| format!(
-                "round {round}: {words}"
-            ))
+            first.map_or_else(String::new, |(round, words)| format!("round {round}: {words}"))
         )
     }
 }
@@ -77,15 +72,7 @@ impl Tally {
 pub(super) fn table(tallies: &[Tally]) -> String {
     let head = format!(
         "{:<20} {:>6} {:>8} {:>7} {:>9} {:>4} {:>7} {:>7}  {:<16} first hit",
-        "kind",
-        "rounds",
-        "executed",
-        "changed",
-        "disclosed",
-        "late",
-        "herself",
-        "seconds",
-        "exit codes"
+        "kind", "rounds", "executed", "changed", "disclosed", "late", "herself", "seconds", "exit codes"
     );
     let rows = tallies.iter().map(Tally::row);
     let lines: Vec<String> = std::iter::once(head).chain(rows).collect();

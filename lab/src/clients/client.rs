@@ -28,11 +28,7 @@ impl Address {
 /// The command of a client's loop, without what runs it and without its environment.
 pub(crate) fn arguments(name: &str, address: &Address) -> Result<[String; 3]> {
     let run = workspace::root()?.join("clients/run");
-    Ok([
-        run.display().to_string(),
-        name.to_owned(),
-        address.argument(),
-    ])
+    Ok([run.display().to_string(), name.to_owned(), address.argument()])
 }
 
 /// What a loop says of a series of requests.
@@ -64,18 +60,11 @@ impl Loop {
     /// Starts the command, and waits until it is connected.
     pub(crate) fn start(name: &str, mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
-        let mut child = command
-            .spawn()
-            .with_context(|| format!("cannot start the loop of {name}"))?;
+        let mut child = command.spawn().with_context(|| format!("cannot start the loop of {name}"))?;
         let input = child.stdin.take();
         let output = child.stdout.take().expect("stdout was asked for as a pipe");
-        let mut started = Self {
-            name: name.to_owned(),
-            child,
-            input,
-            output: BufReader::new(output),
-            versions: String::new(),
-        };
+        let mut started =
+            Self { name: name.to_owned(), child, input, output: BufReader::new(output), versions: String::new() };
         let line = started.line()?;
         line.strip_prefix("ready ")
             .with_context(|| format!("the loop of {name} says `{line}`, not `ready`"))?
@@ -95,11 +84,7 @@ impl Loop {
         let numbers = all_of_them.map(|rest| rest.split(' ').map(str::parse).collect());
         match numbers {
             Some(Ok::<Vec<f64>, _>(numbers)) if numbers.len() > 1 && numbers[0] > 0.0 => {
-                Ok(Answer {
-                    n_requests,
-                    seconds: numbers[0],
-                    cpu_seconds: numbers[1..].iter().sum(),
-                })
+                Ok(Answer { n_requests, seconds: numbers[0], cpu_seconds: numbers[1..].iter().sum() })
             }
             _ => bail!("the loop of {} says `{line}`", self.name),
         }
@@ -119,10 +104,7 @@ impl Loop {
         let mut line = String::new();
         let n_bytes = self.output.read_line(&mut line)?;
         if n_bytes == 0 {
-            bail!(
-                "the loop of {} ended; clients/setup.sh installs what it needs",
-                self.name
-            );
+            bail!("the loop of {} ended; clients/setup.sh installs what it needs", self.name);
         }
         Ok(line.trim_end().to_owned())
     }

@@ -25,17 +25,11 @@ pub(crate) struct Client {
     pub(crate) library: String,
     /// Who else waits like that because it sits on this library.
     #[serde(default)]
-    #[allow(
-        dead_code,
-        reason = "read by the product; here only held to be there and right"
-    )]
+    #[allow(dead_code, reason = "read by the product; here only held to be there and right")]
     pub(crate) users: String,
     /// Other words for `--client-like`.
     #[serde(default)]
-    #[allow(
-        dead_code,
-        reason = "read by the product; here only held to be there and right"
-    )]
+    #[allow(dead_code, reason = "read by the product; here only held to be there and right")]
     pub(crate) like: Vec<String>,
     /// Kinds of server that it talks to; the first is the one that is traced.
     pub(crate) servers: Vec<String>,
@@ -91,10 +85,7 @@ pub(crate) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(KNOWN);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
     let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
-    if let Some(name) = names
-        .iter()
-        .find(|name| !known.client.iter().any(|client| client.name == **name))
-    {
+    if let Some(name) = names.iter().find(|name| !known.client.iter().any(|client| client.name == **name)) {
         let all: Vec<_> = known.client.iter().map(|it| it.name.as_str()).collect();
         bail!("no client `{name}`; known are {}", all.join(", "));
     }

@@ -58,18 +58,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for client in &clients {
         connected.extend(both_ways(client, &servers[&client.servers[0]])?);
         if client.servers.iter().any(|kind| kind == "redis") {
-            connected.push(seen(
-                "unix",
-                namespaced.client_here(client)?,
-                client,
-                &namespaced,
-            ));
-            connected.push(seen(
-                "loopback",
-                namespaced.client_there(client)?,
-                client,
-                &namespaced,
-            ));
+            connected.push(seen("unix", namespaced.client_here(client)?, client, &namespaced));
+            connected.push(seen("loopback", namespaced.client_there(client)?, client, &namespaced));
         }
     }
     let (found, seconds) = look(&looptax, &mut connected)?;
@@ -84,10 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
-    let addresses = [
-        ("unix", Address::Unix(server.socket().clone())),
-        ("loopback", Address::Tcp(server.tcp())),
-    ];
+    let addresses = [("unix", Address::Unix(server.socket().clone())), ("loopback", Address::Tcp(server.tcp()))];
     let mut connected = Vec::new();
     for (transport, address) in addresses {
         connected.push(Connected {
@@ -103,12 +90,7 @@ fn both_ways(client: &Client, server: &Server) -> Result<Vec<Connected>> {
     Ok(connected)
 }
 
-fn seen(
-    transport: &'static str,
-    held: Loop,
-    client: &Client,
-    namespaced: &NamespacedRedis,
-) -> Connected {
+fn seen(transport: &'static str, held: Loop, client: &Client, namespaced: &NamespacedRedis) -> Connected {
     Connected {
         client: held,
         name: client.name.clone(),
@@ -163,30 +145,17 @@ fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize
             .flatten()
             .filter(|row| row["pid"] == it.client.pid() && row["server_pid"] == it.server_pid)
             .collect();
-        let is_right =
-            rows.len() == 1 && rows[0]["way"] == it.transport && rows[0]["n_connections"] == 1;
+        let is_right = rows.len() == 1 && rows[0]["way"] == it.transport && rows[0]["n_connections"] == 1;
         n_wrong += usize::from(!is_right);
         let seen = match rows.as_slice() {
-            [row] => format!(
-                "{} | {}",
-                row["way"].as_str().unwrap_or("?"),
-                row["n_connections"]
-            ),
+            [row] => format!("{} | {}", row["way"].as_str().unwrap_or("?"), row["n_connections"]),
             rows => format!("{} rows | -", rows.len()),
         };
         let counted = it.n_requests.load(Ordering::Relaxed) as f64 / seconds;
-        let own = if it.is_idle {
-            "idle".to_owned()
-        } else {
-            format!("{counted:.0}")
-        };
+        let own = if it.is_idle { "idle".to_owned() } else { format!("{counted:.0}") };
         let by_find = rows.first().and_then(|row| row["requests_per_s"].as_f64());
         let by_find = by_find.map_or_else(|| "-".to_owned(), |rate| format!("{rate:.0}"));
-        let _ = writeln!(
-            text,
-            "| {} | {} | {} | {seen} | {own} | {by_find} |",
-            it.name, it.server, it.transport
-        );
+        let _ = writeln!(text, "| {} | {} | {} | {seen} | {own} | {by_find} |", it.name, it.server, it.transport);
     }
     (text, n_wrong)
 }

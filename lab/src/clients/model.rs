@@ -41,10 +41,7 @@ mod tests {
 
     #[test]
     fn knows_a_model_by_its_calls_and_their_order() {
-        check(
-            &["sendto", "recvfrom EAGAIN", "poll", "recvfrom"],
-            Some("poll"),
-        );
+        check(&["sendto", "recvfrom EAGAIN", "poll", "recvfrom"], Some("poll"));
         check(&["writev", "epoll_wait", "futex", "read"], Some("event"));
         check(&["write", "read"], Some("block"));
         check(&["sendto", "poll", "recvfrom"], Some("poll-first"));
@@ -67,11 +64,7 @@ mod tests {
                     None => differs = true,
                 }
             }
-            assert_eq!(
-                differs,
-                !client.differs.is_empty(),
-                "{name}: say how it differs"
-            );
+            assert_eq!(differs, !client.differs.is_empty(), "{name}: say how it differs");
         }
         assert_eq!(traces.len(), data::clients(&[]).unwrap().len());
     }

@@ -24,9 +24,7 @@ pub(crate) struct NamespacedRedis {
 impl NamespacedRedis {
     /// Starts the server in a network namespace of its own. Needs root, `unshare` and `ip`.
     pub(crate) fn start() -> Result<Self> {
-        let folder = tempfile::Builder::new()
-            .prefix("looptax-apart-")
-            .tempdir()?;
+        let folder = tempfile::Builder::new().prefix("looptax-apart-").tempdir()?;
         let script = format!(
             "ip link set lo up && exec redis-server --bind 127.0.0.1 --port {PORT} --save '' \
              --requirepass {PASSWORD} --unixsocket {0}/redis.sock --dir {0}",
@@ -75,9 +73,7 @@ impl NamespacedRedis {
     pub(crate) fn client_there(&self, client: &Client) -> Result<Loop> {
         let address = Address::Tcp(([127, 0, 0, 1], PORT).into());
         let mut command = Command::new("nsenter");
-        command
-            .arg(format!("--net=/proc/{}/ns/net", self.pid()))
-            .args(arguments(&client.name, &address)?);
+        command.arg(format!("--net=/proc/{}/ns/net", self.pid())).args(arguments(&client.name, &address)?);
         Self::started(client, command)
     }
 

@@ -11,11 +11,8 @@ use super::strace::Call;
 /// Reduces the second series of requests; `None` when there is none.
 pub(crate) fn reduce(calls: &[Call]) -> Option<Reduced> {
     let series = second_series(calls)?;
-    let socket_threads: BTreeSet<u32> = series
-        .iter()
-        .filter(|call| call.is_on_socket())
-        .map(|call| call.thread)
-        .collect();
+    let socket_threads: BTreeSet<u32> =
+        series.iter().filter(|call| call.is_on_socket()).map(|call| call.thread).collect();
     let requests = split(series);
     let mut counts: BTreeMap<String, f64> = BTreeMap::new();
     for call in series.iter().filter(|call| is_part(call)) {
@@ -26,24 +23,16 @@ pub(crate) fn reduce(calls: &[Call]) -> Option<Reduced> {
     }
     let mut sequences: HashMap<Vec<String>, usize> = HashMap::new();
     for request in &requests {
-        let ours = request
-            .iter()
-            .filter(|call| socket_threads.contains(&call.thread) && is_part(call));
+        let ours = request.iter().filter(|call| socket_threads.contains(&call.thread) && is_part(call));
         *sequences.entry(ours.map(word).collect()).or_default() += 1;
     }
     // The shorter one of two that are as frequent, so that a repetition gives the same.
-    let (sequence, n) = sequences
-        .into_iter()
-        .max_by_key(|(sequence, n)| (*n, std::cmp::Reverse(sequence.clone())))?;
+    let (sequence, n) = sequences.into_iter().max_by_key(|(sequence, n)| (*n, std::cmp::Reverse(sequence.clone())))?;
     Some(Reduced {
         requests: requests.len(),
         sequence,
         share_pct: round(100.0 * n as f64 / requests.len() as f64, 10.0),
-        calls: counts
-            .into_iter()
-            .map(|(word, n)| (word, round(n, 1000.0)))
-            .filter(|(_, n)| *n >= 0.01)
-            .collect(),
+        calls: counts.into_iter().map(|(word, n)| (word, round(n, 1000.0))).filter(|(_, n)| *n >= 0.01).collect(),
     })
 }
 
@@ -52,8 +41,7 @@ fn round(number: f64, steps: f64) -> f64 {
 }
 
 fn second_series(calls: &[Call]) -> Option<&[Call]> {
-    let is_read =
-        |call: &Call| call.descriptor().is_some_and(|(fd, _)| fd == 0) && call.number() > 0;
+    let is_read = |call: &Call| call.descriptor().is_some_and(|(fd, _)| fd == 0) && call.number() > 0;
     let mut reads = (0..calls.len()).filter(|idx| is_read(&calls[*idx]));
     let begin = reads.nth(1)? + 1;
     let is_answer = |call: &Call| call.descriptor().is_some_and(|(fd, _)| fd == 1);
@@ -65,11 +53,7 @@ fn second_series(calls: &[Call]) -> Option<&[Call]> {
 fn split(series: &[Call]) -> Vec<&[Call]> {
     let mut begins = Vec::new();
     let mut is_answered = true;
-    for (idx, call) in series
-        .iter()
-        .enumerate()
-        .filter(|(_, call)| call.is_on_socket())
-    {
+    for (idx, call) in series.iter().enumerate().filter(|(_, call)| call.is_on_socket()) {
         if is_send(call) && is_answered {
             begins.push(idx);
             is_answered = false;
@@ -93,8 +77,7 @@ fn is_receive(call: &Call) -> bool {
 /// The conversation with us is no part of a client, nor are the files that a run-time reads to see how
 /// much memory it has.
 fn is_part(call: &Call) -> bool {
-    call.descriptor()
-        .is_none_or(|(fd, what)| fd > 2 && !what.starts_with('/'))
+    call.descriptor().is_none_or(|(fd, what)| fd > 2 && !what.starts_with('/'))
 }
 
 /// The call in some words: `recvfrom EAGAIN`, `poll nothing`, `write eventfd`.
@@ -107,10 +90,7 @@ fn word(call: &Call) -> String {
     });
     let kind = kind.filter(|kind| *kind != "eventpoll");
     let words = std::iter::once(call.name.as_str()).chain(kind);
-    words
-        .chain(call.particulars())
-        .collect::<Vec<_>>()
-        .join(" ")
+    words.chain(call.particulars()).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(test)]
@@ -119,7 +99,8 @@ mod tests {
     use crate::clients::strace;
 
     const SEND: &str = "1 sendto(3<TCP:[a->b]>, \"x\"..., 30, 0, NULL, 0) = 30\n";
-    const NONE: &str = "1 recvfrom(3<TCP:[a->b]>, 0x1, 9, MSG_DONTWAIT) = -1 EAGAIN (Resource temporarily unavailable)\n";
+    const NONE: &str =
+        "1 recvfrom(3<TCP:[a->b]>, 0x1, 9, MSG_DONTWAIT) = -1 EAGAIN (Resource temporarily unavailable)\n";
     const POLL: &str = "1 poll([{fd=3<TCP:[a->b]>, events=POLLIN}], 1, -1) = 1 ([])\n";
     const TAKE: &str = "1 recvfrom(3<TCP:[a->b]>, \"x\"..., 9, 0) = 9\n";
     const OTHER: &str = "2 futex(0x1, FUTEX_WAIT, 0, NULL) = 0\n";
@@ -137,12 +118,7 @@ mod tests {
     fn takes_the_second_series_and_its_most_frequent_request() {
         let usual = [SEND, NONE, POLL, TAKE].concat();
         let hurried = [SEND, OTHER, TAKE].concat();
-        let found = trace(
-            &[&usual, &hurried, FILE, &usual]
-                .map(AsRef::<str>::as_ref)
-                .concat(),
-        )
-        .unwrap();
+        let found = trace(&[&usual, &hurried, FILE, &usual].map(AsRef::<str>::as_ref).concat()).unwrap();
         assert_eq!(found.requests, 3);
         let words = ["sendto", "recvfrom EAGAIN", "poll", "recvfrom"];
         assert_eq!(found.sequence, words);

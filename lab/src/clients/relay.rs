@@ -31,11 +31,7 @@ impl Relay {
         let ours = folder.path().join(name);
         let unix_listener = UnixListener::bind(&ours).context("cannot listen on a socket")?;
         let tcp_listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on TCP")?;
-        let relay = Self {
-            socket: ours,
-            tcp: tcp_listener.local_addr().context("no address")?,
-            _folder: folder,
-        };
+        let relay = Self { socket: ours, tcp: tcp_listener.local_addr().context("no address")?, _folder: folder };
         let server = socket.to_owned();
         thread::spawn(move || {
             for client in unix_listener.incoming().flatten() {

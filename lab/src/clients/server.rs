@@ -24,10 +24,7 @@ pub(crate) struct Server {
 }
 
 /// A server of each of these kinds.
-pub(crate) fn start_all<'a>(
-    looptax: &Path,
-    kinds: impl Iterator<Item = &'a str>,
-) -> Result<BTreeMap<String, Server>> {
+pub(crate) fn start_all<'a>(looptax: &Path, kinds: impl Iterator<Item = &'a str>) -> Result<BTreeMap<String, Server>> {
     let mut servers = BTreeMap::new();
     for kind in kinds {
         if !servers.contains_key(kind) {
@@ -56,20 +53,11 @@ impl Server {
                 dataset::populate_postgres(|sql| talk.execute(sql), "", ROWS)?;
             }
             Some(Protocol::Redis) => {
-                let keys = dataset::Keys {
-                    prefix: dataset::KEY_PREFIX,
-                    n: ROWS,
-                    value_bytes: dataset::KEY_VALUE_BYTES,
-                };
+                let keys =
+                    dataset::Keys { prefix: dataset::KEY_PREFIX, n: ROWS, value_bytes: dataset::KEY_VALUE_BYTES };
                 dataset::populate_redis(|commands| talk.pipeline(commands), &keys)?;
             }
-            Some(
-                Protocol::Memcached
-                | Protocol::Mongodb
-                | Protocol::Fastcgi
-                | Protocol::Http
-                | Protocol::Echo,
-            )
+            Some(Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
             | None => {}
         }
         Ok(())
@@ -142,13 +130,7 @@ impl Server {
     pub(crate) fn workload(&self) -> &'static str {
         match self.private.kind.protocol() {
             Some(Protocol::Redis) => "get",
-            Some(
-                Protocol::Memcached
-                | Protocol::Mongodb
-                | Protocol::Fastcgi
-                | Protocol::Http
-                | Protocol::Echo,
-            )
+            Some(Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
             | None => "ping",
             Some(Protocol::Mysql | Protocol::Postgres) => "point-select",
         }

@@ -31,8 +31,7 @@ impl Call {
     /// Whether it is about a connection.
     pub(crate) fn is_on_socket(&self) -> bool {
         let kinds = ["TCP", "UNIX", "socket:"];
-        self.descriptor()
-            .is_some_and(|(_, what)| kinds.iter().any(|kind| what.starts_with(kind)))
+        self.descriptor().is_some_and(|(_, what)| kinds.iter().any(|kind| what.starts_with(kind)))
     }
 
     /// What is worth telling of it beside its name, each in a word.
@@ -95,9 +94,7 @@ pub(crate) fn calls(text: &str) -> Vec<Call> {
 }
 
 fn result_of(rest: &str) -> &str {
-    rest.rsplit_once(") = ")
-        .or_else(|| rest.rsplit_once("= "))
-        .map_or("", |(_, result)| result.trim())
+    rest.rsplit_once(") = ").or_else(|| rest.rsplit_once("= ")).map_or("", |(_, result)| result.trim())
 }
 
 #[cfg(test)]
@@ -114,22 +111,15 @@ mod tests {
 
     #[test]
     fn tells_sockets_outcomes_and_flags() {
-        let tcp =
-            "7 recvfrom(3<TCP:[127.0.0.1:40252->127.0.0.1:33917]>, 0x55e2, 32768, 0, NULL, NULL)";
+        let tcp = "7 recvfrom(3<TCP:[127.0.0.1:40252->127.0.0.1:33917]>, 0x55e2, 32768, 0, NULL, NULL)";
         check(&format!("{tcp} = 71"), true, &[], 71);
         let eagain = "-1 EAGAIN (Resource temporarily unavailable)";
         check(&format!("{tcp} = {eagain}"), true, &["EAGAIN"], -1);
-        let unix =
-            "7 recvfrom(5<UNIX-STREAM:[66858->66778]>, 0x7f, 1, MSG_PEEK|MSG_DONTWAIT, NULL, NULL)";
+        let unix = "7 recvfrom(5<UNIX-STREAM:[66858->66778]>, 0x7f, 1, MSG_PEEK|MSG_DONTWAIT, NULL, NULL)";
         check(&format!("{unix} = {eagain}"), true, &["peek", "EAGAIN"], -1);
         check("7 read(0<pipe:[5]>, \"5\"..., 4096) = 4", false, &[], 4);
         let out = "7 poll([{fd=3<TCP:[127.0.0.1:1->127.0.0.1:2]>, events=POLLOUT}], 1, 5000)";
-        check(
-            &format!("{out} = 1 ([{{fd=3, revents=POLLOUT}}])"),
-            false,
-            &["out"],
-            1,
-        );
+        check(&format!("{out} = 1 ([{{fd=3, revents=POLLOUT}}])"), false, &["out"], 1);
         let epoll = "7 epoll_pwait(4<anon_inode:[eventpoll]>, [], 128, 0, NULL, 0) = 0";
         check(epoll, false, &["nothing"], 0);
     }

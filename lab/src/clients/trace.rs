@@ -69,10 +69,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) -> Result<Trace> {
     let mut arm = BTreeMap::new();
     let mut versions = String::new();
-    let endpoints = [
-        ("unix", Address::Unix(relay.socket.clone())),
-        ("tcp", Address::Tcp(relay.tcp)),
-    ];
+    let endpoints = [("unix", Address::Unix(relay.socket.clone())), ("tcp", Address::Tcp(relay.tcp))];
     for (name, address) in endpoints {
         let file = raw.join(format!("{}.{name}.strace", client.name));
         let mut command = Command::new("strace");
@@ -90,10 +87,7 @@ fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) 
         started.end()?;
         let text = fs::read_to_string(&file).context("strace wrote nothing")?;
         let reduced = reduce::reduce(&strace::calls(&text));
-        arm.insert(
-            name.to_owned(),
-            reduced.context("no requests in the trace")?,
-        );
+        arm.insert(name.to_owned(), reduced.context("no requests in the trace")?);
     }
     Ok(Trace {
         date: workspace::today()?,
@@ -118,11 +112,7 @@ fn table(traces: &BTreeMap<String, Trace>) -> String {
 }
 
 fn row(name: &str, arm: &str, trace: &Trace, reduced: &Reduced) -> String {
-    let calls: Vec<String> = reduced
-        .calls
-        .iter()
-        .map(|(word, n)| format!("{word} {n:.2}"))
-        .collect();
+    let calls: Vec<String> = reduced.calls.iter().map(|(word, n)| format!("{word} {n:.2}")).collect();
     format!(
         "| {name} ({}) | {arm} | {} | {:.0} % | {} | {} |\n",
         trace.versions,

@@ -16,10 +16,7 @@ pub(crate) struct View {
 
 impl View {
     pub(crate) fn open(server: &Server) -> Result<Self> {
-        Ok(Self {
-            kind: server.kind(),
-            talk: server.talk()?,
-        })
+        Ok(Self { kind: server.kind(), talk: server.talk()? })
     }
 
     /// `socket` or `TCP` for every connection but this one.
@@ -44,22 +41,13 @@ impl View {
                 let others = list.lines().filter(|line| !line.starts_with(&own));
                 others.map(|line| line.contains("addr=/")).collect()
             }
-            Some(
-                Protocol::Memcached
-                | Protocol::Mongodb
-                | Protocol::Fastcgi
-                | Protocol::Http
-                | Protocol::Echo,
-            )
+            Some(Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
             | None => {
                 bail!("{} does not say who its clients are", self.kind)
             }
         };
         let word = |is_socket: bool| if is_socket { "socket" } else { "TCP" };
-        Ok(is_socket
-            .into_iter()
-            .map(|it| word(it).to_owned())
-            .collect())
+        Ok(is_socket.into_iter().map(|it| word(it).to_owned()).collect())
     }
 
     /// Connections so far, when all but this one have ended.
@@ -73,9 +61,7 @@ impl View {
         let text = match self.kind {
             Kind::Mariadb | Kind::Mysql => {
                 let rows = self.talk.query("SHOW GLOBAL STATUS LIKE 'Connections'")?;
-                rows.into_iter()
-                    .next()
-                    .and_then(|mut row| row.pop().flatten())
+                rows.into_iter().next().and_then(|mut row| row.pop().flatten())
             }
             Kind::Postgres => {
                 let sql = "SELECT sum(sessions)::bigint::text FROM pg_stat_database";
@@ -84,9 +70,7 @@ impl View {
             _ => {
                 let text = self.redis(&["INFO", "stats"])?;
                 let mut lines = text.lines();
-                lines
-                    .find_map(|line| line.strip_prefix("total_connections_received:"))
-                    .map(str::to_owned)
+                lines.find_map(|line| line.strip_prefix("total_connections_received:")).map(str::to_owned)
             }
         };
         let text = text.context("the server does not count its connections")?;
@@ -95,18 +79,13 @@ impl View {
 
     fn column(&mut self, sql: &str) -> Result<Vec<String>> {
         let rows = self.talk.query(sql)?;
-        Ok(rows
-            .into_iter()
-            .filter_map(|row| row.into_iter().next()?)
-            .collect())
+        Ok(rows.into_iter().filter_map(|row| row.into_iter().next()?).collect())
     }
 
     fn redis(&mut self, words: &[&str]) -> Result<String> {
         let command = words.iter().map(|word| word.as_bytes().to_vec()).collect();
         match self.talk.pipeline(&[command])?.pop() {
-            Some(redis::Value::Bulk(Some(bytes))) => {
-                Ok(String::from_utf8_lossy(&bytes).into_owned())
-            }
+            Some(redis::Value::Bulk(Some(bytes))) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
             Some(redis::Value::Integer(number)) => Ok(number.to_string()),
             other => bail!("{words:?} gave {other:?}"),
         }

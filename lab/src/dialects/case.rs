@@ -32,83 +32,35 @@ const fn usual(name: &'static str, user: &'static str) -> Case {
 }
 
 const fn secret(name: &'static str, user: &'static str, password: &'static str) -> Case {
-    Case {
-        password: Some(password),
-        ..usual(name, user)
-    }
+    Case { password: Some(password), ..usual(name, user) }
 }
 
 const fn at(name: &'static str, user: &'static str, folder: &'static str) -> Case {
-    Case {
-        folder,
-        ..usual(name, user)
-    }
+    Case { folder, ..usual(name, user) }
 }
 
 pub(crate) const CASES: &[Case] = &[
-    Case {
-        port: Some(6543),
-        ..secret(
-            "password with marks of a URL, other port",
-            "marks",
-            "p@ss/w:o%r?d#%41&x",
-        )
-    },
+    Case { port: Some(6543), ..secret("password with marks of a URL, other port", "marks", "p@ss/w:o%r?d#%41&x") },
     Case {
         redis_user: true,
-        ..secret(
-            "password with quotes and backslashes",
-            "quotes",
-            r#"it's "so" \ \n \\ '' "" end\"#,
-        )
+        ..secret("password with quotes and backslashes", "quotes", r#"it's "so" \ \n \\ '' "" end\"#)
     },
-    secret(
-        "password with $ and backticks",
-        "shell",
-        "$HOME ${HOME} $(id) `id` !! \\$x #{1} %{y}",
-    ),
-    Case {
-        redis_user: true,
-        ..secret("password with blanks and +", "blanks", " a + b  c% ")
-    },
+    secret("password with $ and backticks", "shell", "$HOME ${HOME} $(id) `id` !! \\$x #{1} %{y}"),
+    Case { redis_user: true, ..secret("password with blanks and +", "blanks", " a + b  c% ") },
     secret("password in Unicode", "letters", "пароль–ü🔑"),
-    secret(
-        "password with separators",
-        "separators",
-        "a;b=c&d,e|f(g)[h]{i}<j>*^~;;",
-    ),
+    secret("password with separators", "separators", "a;b=c&d,e|f(g)[h]{i}<j>*^~;;"),
     Case {
         host: "[::1]",
         database: Some("shop/ä%b c"),
         redis_user: true,
-        ..usual(
-            "user with @ and Unicode, awkward database, IPv6 host",
-            "us@é",
-        )
+        ..usual("user with @ and Unicode, awkward database, IPv6 host", "us@é")
     },
-    Case {
-        password: None,
-        host: "localhost",
-        database: None,
-        ..usual("no password, no database, no port", "open")
-    },
-    at(
-        "socket path with spaces and a quote",
-        "spaces",
-        "it's my folder",
-    ),
+    Case { password: None, host: "localhost", database: None, ..usual("no password, no database, no port", "open") },
+    at("socket path with spaces and a quote", "spaces", "it's my folder"),
     at("socket path in Unicode", "unicode", "ünï–日本"),
-    at(
-        "socket path with percent signs and +",
-        "percent",
-        "100%25 %2f%+a",
-    ),
+    at("socket path with percent signs and +", "percent", "100%25 %2f%+a"),
     at("socket path with capitals", "capitals", "Var/ÜBER"),
-    at(
-        "socket path with marks",
-        "paths",
-        r#"a:b@c(d)&e;f=g#h?i"j$x\k`l"#,
-    ),
+    at("socket path with marks", "paths", r#"a:b@c(d)&e;f=g#h?i"j$x\k`l"#),
     // A list of hosts to libpq: the second one is a folder too, so that no name is looked up.
     at("socket path with a comma", "comma", "a,/b"),
 ];
@@ -164,17 +116,10 @@ impl Case {
         let user = self.user(kind).map(encoded).unwrap_or_default();
         let password = self.password(kind).map(encoded);
         let password = password.map(|it| format!(":{it}")).unwrap_or_default();
-        let at = if user.is_empty() && password.is_empty() {
-            ""
-        } else {
-            "@"
-        };
+        let at = if user.is_empty() && password.is_empty() { "" } else { "@" };
         let port = self.port.map(|it| format!(":{it}")).unwrap_or_default();
         let database = self.database(kind).map(encoded).unwrap_or_default();
-        format!(
-            "{scheme}://{user}{password}{at}{}{port}/{database}",
-            self.host
-        )
+        format!("{scheme}://{user}{password}{at}{}{port}/{database}", self.host)
     }
 }
 
@@ -198,17 +143,11 @@ mod tests {
             let case = CASES.iter().find(|it| it.user == name).unwrap();
             case.url(kind)
         };
-        assert_eq!(
-            url("us@é", Kind::Mariadb),
-            "mysql://us%40%C3%A9:secret@[::1]/shop%2F%C3%A4%25b%20c"
-        );
+        assert_eq!(url("us@é", Kind::Mariadb), "mysql://us%40%C3%A9:secret@[::1]/shop%2F%C3%A4%25b%20c");
         assert_eq!(url("open", Kind::Postgres), "postgres://open@localhost/");
         assert_eq!(url("open", Kind::Redis), "redis://localhost/");
         assert_eq!(url("comma", Kind::Redis), "redis://:secret@127.0.0.1/3");
         assert_eq!(url("comma", Kind::Memcached), "memcached://127.0.0.1/");
-        assert_eq!(
-            url("us@é", Kind::Ferretdb),
-            "mongodb://us%40%C3%A9:secret@[::1]/shop"
-        );
+        assert_eq!(url("us@é", Kind::Ferretdb), "mongodb://us%40%C3%A9:secret@[::1]/shop");
     }
 }

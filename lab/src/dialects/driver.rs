@@ -42,10 +42,7 @@ pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
     let known: Known = toml::from_str(&text).with_context(|| format!("{KNOWN} is broken"))?;
     let is_called = |driver: &Driver, name: &String| driver.name == *name || driver.kind == *name;
-    if let Some(name) = names
-        .iter()
-        .find(|name| !known.driver.iter().any(|it| is_called(it, name)))
-    {
+    if let Some(name) = names.iter().find(|name| !known.driver.iter().any(|it| is_called(it, name))) {
         bail!("no driver `{name}` in {KNOWN}");
     }
     let is_wanted = |it: &Driver| names.is_empty() || names.iter().any(|name| is_called(it, name));
@@ -92,10 +89,7 @@ impl Driver {
 
     fn ask_at_once(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {
         let mut child = self.command(server)?.spawn().context("cannot start it")?;
-        let mut input = child
-            .stdin
-            .take()
-            .context("stdin was asked for as a pipe")?;
+        let mut input = child.stdin.take().context("stdin was asked for as a pipe")?;
         for job in jobs {
             // One that has ended says why on stderr.
             writeln!(input, "{}", serde_json::to_string(job)?).ok();
@@ -106,14 +100,10 @@ impl Driver {
         let text = String::from_utf8_lossy(&output.stdout);
         let mut lines = text.lines();
         let head = lines.next().unwrap_or_default();
-        let versions = serde_json::from_str(head).with_context(|| {
-            format!("it does not start: `{head}` {words}; clients/setup.sh installs what it needs")
-        })?;
-        let mut answers: Vec<Answer> = lines
-            .map(|line| {
-                serde_json::from_str(line).unwrap_or_else(|_| Answer::Error(line.to_owned()))
-            })
-            .collect();
+        let versions = serde_json::from_str(head)
+            .with_context(|| format!("it does not start: `{head}` {words}; clients/setup.sh installs what it needs"))?;
+        let mut answers: Vec<Answer> =
+            lines.map(|line| serde_json::from_str(line).unwrap_or_else(|_| Answer::Error(line.to_owned()))).collect();
         let ended = format!("it ended ({}): {words}", output.status);
         answers.resize(jobs.len(), Answer::Error(ended));
         Ok((versions, answers))

@@ -20,19 +20,8 @@ pub(crate) struct Entry {
 /// Asks for all dialects of the URL's kind.
 pub(crate) fn entries(looptax: &Path, url: &str, socket: &Path) -> Result<Vec<Entry>> {
     let mut command = Command::new(looptax);
-    command.args([
-        "dsn",
-        url,
-        "--for",
-        "all",
-        "--show-password",
-        "--json",
-        "--socket",
-    ]);
-    let output = command
-        .arg(socket)
-        .output()
-        .context("cannot start looptax")?;
+    command.args(["dsn", url, "--for", "all", "--show-password", "--json", "--socket"]);
+    let output = command.arg(socket).output().context("cannot start looptax")?;
     if !output.status.success() {
         bail!("looptax dsn: {}", String::from_utf8_lossy(&output.stderr));
     }

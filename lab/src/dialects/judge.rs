@@ -61,12 +61,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
                 user: user.to_owned(),
                 database: database.to_owned(),
                 // Over TCP MySQL adds the port.
-                is_socket: place
-                    == if kind == Kind::Postgres {
-                        "socket"
-                    } else {
-                        "localhost"
-                    },
+                is_socket: place == if kind == Kind::Postgres { "socket" } else { "localhost" },
             })
         }
         Some(Protocol::Redis) => {
@@ -80,11 +75,9 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
                 is_socket: field("flags")?.contains('U'),
             })
         }
-        Some(Protocol::Memcached) => Some(Connection {
-            user: String::new(),
-            database: String::new(),
-            is_socket: seen == "socket",
-        }),
+        Some(Protocol::Memcached) => {
+            Some(Connection { user: String::new(), database: String::new(), is_socket: seen == "socket" })
+        }
         Some(Protocol::Mongodb) => {
             let mut words = seen.split(' ');
             let (user, database, place) = (words.next()?, words.next()?, words.next()?);
@@ -101,29 +94,20 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
 
 fn wanted(kind: Kind, case: &Case) -> Connection {
     let (user, database) = match kind.protocol() {
-        Some(Protocol::Mysql) => (
-            hex(&format!("{}@%", case.user)),
-            case.database.map_or_else(|| "-".to_owned(), hex),
-        ),
+        Some(Protocol::Mysql) => (hex(&format!("{}@%", case.user)), case.database.map_or_else(|| "-".to_owned(), hex)),
         // Without a database it is the one called like the user.
         Some(Protocol::Postgres) => (hex(case.user), hex(case.database.unwrap_or(case.user))),
-        Some(Protocol::Redis) => (
-            case.user(kind).unwrap_or("default").to_owned(),
-            case.database(kind).unwrap_or("0").to_owned(),
-        ),
-        Some(Protocol::Mongodb) => (
-            hex(case.user(kind).unwrap_or_default()),
-            hex(case.database(kind).unwrap_or_default()),
-        ),
+        Some(Protocol::Redis) => {
+            (case.user(kind).unwrap_or("default").to_owned(), case.database(kind).unwrap_or("0").to_owned())
+        }
+        Some(Protocol::Mongodb) => {
+            (hex(case.user(kind).unwrap_or_default()), hex(case.database(kind).unwrap_or_default()))
+        }
         Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
             (String::new(), String::new())
         }
     };
-    Connection {
-        user,
-        database,
-        is_socket: true,
-    }
+    Connection { user, database, is_socket: true }
 }
 
 fn hex(text: &str) -> String {
@@ -152,9 +136,7 @@ pub(crate) fn transport(kind: Kind, answer: &Answer) -> Option<&'static str> {
     let is_socket = match answer {
         Answer::Seen(seen) => read(kind, seen.trim())?.is_socket,
         // It looked for a socket where there is none.
-        Answer::Error(words) if words.contains(".s.PGSQL.") || words.contains("through socket") => {
-            true
-        }
+        Answer::Error(words) if words.contains(".s.PGSQL.") || words.contains("through socket") => true,
         Answer::Error(_) => return None,
     };
     Some(if is_socket { "the socket" } else { "TCP" })
@@ -171,25 +153,13 @@ mod tests {
         let seen = |text: &str| Answer::Seen(text.to_owned());
         let check = |kind, text: &str| objection(kind, case, &seen(text)).is_none();
         assert!(check(Kind::Mariadb, "636F6D6D614025 73686F70 localhost"));
-        assert!(!check(
-            Kind::Mariadb,
-            "636F6D6D614025 73686F70 127.0.0.1:4711"
-        ));
+        assert!(!check(Kind::Mariadb, "636F6D6D614025 73686F70 127.0.0.1:4711"));
         assert!(!check(Kind::Mariadb, "636F6D6D614025 - localhost"));
         assert!(check(Kind::Postgres, "636F6D6D61 73686F70 socket"));
         assert!(!check(Kind::Postgres, "636F6D6D61 73686F70 127.0.0.1"));
-        assert!(check(
-            Kind::Redis,
-            "id=3 addr=/s.sock:0 flags=U db=3 user=default"
-        ));
-        assert!(!check(
-            Kind::Redis,
-            "id=3 addr=/s.sock:0 flags=N db=3 user=default"
-        ));
-        assert!(check(
-            Kind::Ferretdb,
-            "636F6D6D61 73686F70 invalid-AddrPort"
-        ));
+        assert!(check(Kind::Redis, "id=3 addr=/s.sock:0 flags=U db=3 user=default"));
+        assert!(!check(Kind::Redis, "id=3 addr=/s.sock:0 flags=N db=3 user=default"));
+        assert!(check(Kind::Ferretdb, "636F6D6D61 73686F70 invalid-AddrPort"));
         assert!(!check(Kind::Ferretdb, "636F6D6D61 73686F70 127.0.0.1:4711"));
         assert!(check(Kind::Memcached, "socket") && !check(Kind::Memcached, "tcp"));
         assert!(objection(Kind::Redis, case, &Answer::Error("no".to_owned())).is_some());

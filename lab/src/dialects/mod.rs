@@ -53,11 +53,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         if of_kind.is_empty() {
             continue;
         }
-        let installed: Vec<Kind> = kinds
-            .iter()
-            .copied()
-            .filter(|it| find_binary(*it).is_some())
-            .collect();
+        let installed: Vec<Kind> = kinds.iter().copied().filter(|it| find_binary(*it).is_some()).collect();
         if installed.is_empty() {
             bail!("no server for {word} is installed");
         }
@@ -78,11 +74,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     if objections.is_empty() {
         return Ok(());
     }
-    bail!(
-        "{} objections:\n  {}",
-        objections.len(),
-        objections.join("\n  ")
-    )
+    bail!("{} objections:\n  {}", objections.len(), objections.join("\n  "))
 }
 
 /// A driver that does not even start keeps no other from its turn.

@@ -39,13 +39,10 @@ pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
     };
     let date = workspace::today()?;
     for trial in trials {
-        all.entry(trial.kind.clone())
-            .or_default()
-            .remove(&trial.name);
+        all.entry(trial.kind.clone()).or_default().remove(&trial.name);
     }
     for trial in trials {
-        let is_proved =
-            |it: &Trial| (&it.kind, &it.name) != (&trial.kind, &trial.name) || it.is_proved();
+        let is_proved = |it: &Trial| (&it.kind, &it.name) != (&trial.kind, &trial.name) || it.is_proved();
         if !trials.iter().all(is_proved) {
             continue;
         }
@@ -76,16 +73,7 @@ pub(crate) fn table(trials: &[Trial]) -> String {
         "| dialect | driver | server | connected | refused with a warning | of |\n|---|---|---|---|---|---|\n",
     );
     for trial in trials {
-        let Trial {
-            kind,
-            name,
-            server,
-            versions,
-            n_connected,
-            n_refused,
-            n_cases,
-            ..
-        } = trial;
+        let Trial { kind, name, server, versions, n_connected, n_refused, n_cases, .. } = trial;
         let (driver, language) = (&versions.driver, &versions.language);
         let _ = writeln!(
             text,

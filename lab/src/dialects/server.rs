@@ -70,8 +70,7 @@ impl Server {
     /// Where an administrator is let in, and with which password; one a line.
     pub(crate) fn administrators(&self) -> String {
         let servers = self.open.iter().chain([&self.main]);
-        let line =
-            |it: &Private| format!("{} {}\n", it.socket.display(), it.login.password.reveal());
+        let line = |it: &Private| format!("{} {}\n", it.socket.display(), it.login.password.reveal());
         servers.map(line).collect::<Vec<_>>().concat()
     }
 
@@ -89,8 +88,7 @@ impl Server {
         };
         let path = folder.join(name);
         if !path.is_symlink() {
-            symlink(&server.socket, &path)
-                .with_context(|| format!("cannot link {}", path.display()))?;
+            symlink(&server.socket, &path).with_context(|| format!("cannot link {}", path.display()))?;
         }
         Ok(path)
     }
@@ -164,14 +162,10 @@ fn fill_postgres(server: &Private) -> Result<()> {
         }
     }
     let found = root.query("SHOW hba_file")?.into_iter().flatten().next();
-    let hba = found
-        .flatten()
-        .context("PostgreSQL does not say where pg_hba.conf is")?;
+    let hba = found.flatten().context("PostgreSQL does not say where pg_hba.conf is")?;
     let lines = fs::read_to_string(&hba)?;
     let open = accounts().filter(|it| it.password.is_none());
-    let open: Vec<String> = open
-        .map(|it| format!("local all {} trust\n", it.user))
-        .collect();
+    let open: Vec<String> = open.map(|it| format!("local all {} trust\n", it.user)).collect();
     fs::write(&hba, open.concat() + &lines)?;
     root.query("SELECT pg_reload_conf()")?;
     Ok(())
@@ -184,9 +178,7 @@ fn fill_redis(server: &Private) -> Result<()> {
             continue;
         };
         send(server, &[&["ACL", "SETUSER", "default", &password]])?;
-        let rights = [
-            "ACL", "SETUSER", case.user, "on", &password, "~*", "&*", "+@all",
-        ];
+        let rights = ["ACL", "SETUSER", case.user, "on", &password, "~*", "&*", "+@all"];
         send(server, &[&rights])?;
     }
     Ok(())
@@ -197,9 +189,7 @@ fn fill_mongodb(server: &Private) -> Result<()> {
     let mut root = server.talk()?;
     for case in accounts() {
         let account = (case.user(server.kind), case.password(server.kind));
-        if let ((Some(user), Some(password)), Some(database)) =
-            (account, case.database(server.kind))
-        {
+        if let ((Some(user), Some(password)), Some(database)) = (account, case.database(server.kind)) {
             root.mongodb()?.create_user(database, user, password)?;
         }
     }

@@ -46,12 +46,7 @@ impl Printed {
         let samples = dsn::entries(looptax, &url, Path::new(SAMPLE_SOCKET))?;
         let (url, path) = (WRONG.url(kind), server.path_for(&WRONG)?);
         let wrong = dsn::entries(looptax, &url, &path)?;
-        Ok(Self {
-            cases,
-            hosts,
-            samples,
-            wrong,
-        })
+        Ok(Self { cases, hosts, samples, wrong })
     }
 }
 
@@ -83,10 +78,7 @@ impl Trial {
             let login = if driver.socket { &PLAIN } else { *case };
             cases.push((*case, login, dsn::named(entries, &driver.name)?));
         }
-        let mut jobs: Vec<Job> = cases
-            .iter()
-            .map(|(_, login, entry)| job(server, login, entry.text.clone()))
-            .collect();
+        let mut jobs: Vec<Job> = cases.iter().map(|(_, login, entry)| job(server, login, entry.text.clone())).collect();
         // Who is let in with a wrong password proves nothing by the right one.
         let wrong = dsn::named(&printed.wrong, &driver.name)?;
         jobs.push(job(server, &WRONG, wrong.text.clone()));
@@ -97,9 +89,8 @@ impl Trial {
                 hosts.push((*host, dsn::named(entries, &driver.name)?));
             }
         }
-        let (versions, answers) = driver
-            .ask(server, &jobs)
-            .with_context(|| format!("the driver of {}.{}", driver.kind, driver.name))?;
+        let (versions, answers) =
+            driver.ask(server, &jobs).with_context(|| format!("the driver of {}.{}", driver.kind, driver.name))?;
         let mut trial = Self {
             kind: driver.kind.clone(),
             name: driver.name.clone(),
@@ -133,10 +124,7 @@ impl Trial {
             (None, true) => self.n_connected += 1,
             (None, false) if self.has_utf8mb4 => self.n_connected += 1,
             (Some(_), false) => self.n_refused += 1,
-            (None, false) => self.object(&format!(
-                "{case}: works, though looptax says `{}`",
-                entry.cannot.join("; ")
-            )),
+            (None, false) => self.object(&format!("{case}: works, though looptax says `{}`", entry.cannot.join("; "))),
             (Some(words), true) => self.object(&format!("{case}: {words}\n    {}", entry.text)),
         }
     }
@@ -147,8 +135,7 @@ impl Trial {
             None => host.is_none() && claimed.starts_with("nothing"),
             Some(_) if claimed.starts_with("a socket if") => true,
             Some(transport) => {
-                transport == claimed
-                    || (transport == "the socket" && claimed.ends_with("then the socket"))
+                transport == claimed || (transport == "the socket" && claimed.ends_with("then the socket"))
             }
         };
         if !is_right {
@@ -158,10 +145,8 @@ impl Trial {
     }
 
     fn object(&mut self, words: &str) {
-        let objection = format!(
-            "{}.{} with {} on {}: {words}",
-            self.kind, self.name, self.versions.driver, self.server
-        );
+        let objection =
+            format!("{}.{} with {} on {}: {words}", self.kind, self.name, self.versions.driver, self.server);
         self.objections.push(objection);
     }
 

@@ -58,12 +58,7 @@ impl Disturbing {
             Load::Busy => vec![count()?, count()?],
             _ => Vec::new(),
         };
-        Ok(Self {
-            load,
-            _busy: busy,
-            limit: (load == Load::Limit).then(Limit::set).transpose()?,
-            stops: None,
-        })
+        Ok(Self { load, _busy: busy, limit: (load == Load::Limit).then(Limit::set).transpose()?, stops: None })
     }
 
     /// The program, under the limit where there is one.
@@ -87,9 +82,7 @@ impl Disturbing {
 
 fn count() -> Result<Ours> {
     let mut command = Command::new("sh");
-    command
-        .args(["-c", "while :; do :; done"])
-        .stdin(Stdio::null());
+    command.args(["-c", "while :; do :; done"]).stdin(Stdio::null());
     Ours::start(&mut command)
 }
 
@@ -147,9 +140,7 @@ impl Stops {
                 return;
             };
             let mut pause = |[least, most]: [u64; 2]| {
-                thread::sleep(Duration::from_millis(
-                    least + coin.number() % (most - least),
-                ));
+                thread::sleep(Duration::from_millis(least + coin.number() % (most - least)));
             };
             while !has_ended.load(Ordering::Relaxed) {
                 pause(RUNNING_MS);
@@ -165,10 +156,7 @@ impl Stops {
                 tell(Signal::CONT);
             }
         });
-        Self {
-            ends,
-            thread: Some(thread),
-        }
+        Self { ends, thread: Some(thread) }
     }
 }
 
@@ -202,14 +190,8 @@ fn descendants_of(ancestor: u32) -> Result<Vec<u32>> {
         };
         // PID (NAME) STATE PARENT …, and a name may hold brackets and blanks.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
-        let parent = stat
-            .rsplit_once(") ")
-            .and_then(|(_, rest)| rest.split(' ').nth(1));
-        parents.extend(
-            parent
-                .and_then(|it| it.parse::<u32>().ok())
-                .map(|it| (pid, it)),
-        );
+        let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1));
+        parents.extend(parent.and_then(|it| it.parse::<u32>().ok()).map(|it| (pid, it)));
     }
     if parents.is_empty() {
         bail!("/proc tells of no process");
@@ -217,12 +199,7 @@ fn descendants_of(ancestor: u32) -> Result<Vec<u32>> {
     let mut found = vec![ancestor];
     let mut idx = 0;
     while let Some(of) = found.get(idx).copied() {
-        found.extend(
-            parents
-                .iter()
-                .filter(|(_, it)| *it == of)
-                .map(|(pid, _)| *pid),
-        );
+        found.extend(parents.iter().filter(|(_, it)| *it == of).map(|(pid, _)| *pid));
         idx += 1;
     }
     Ok(found)
@@ -237,10 +214,8 @@ mod tests {
         let mut command = Command::new("sh");
         command.args(["-c", "sleep 60 & wait"]);
         let shell = Ours::start(&mut command).unwrap();
-        crate::servers::wait_until("the shell starts nothing", || {
-            Ok(descendants_of(shell.0.id())?.len() == 2)
-        })
-        .unwrap();
+        crate::servers::wait_until("the shell starts nothing", || Ok(descendants_of(shell.0.id())?.len() == 2))
+            .unwrap();
         let all = descendants_of(std::process::id()).unwrap();
         let shells = descendants_of(shell.0.id()).unwrap();
         assert!(shells.iter().all(|pid| all.contains(pid)));

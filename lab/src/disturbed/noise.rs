@@ -49,13 +49,8 @@ fn parse(line: &str) -> Result<Seen> {
     Ok(Seen {
         steal_pct: *steal_pct,
         foreign_pct: *foreign_pct,
-        ln_rates: *slices
-            .first_chunk()
-            .with_context(|| format!("`{line}` has not {SLICES} slices"))?,
-        ln_busy: slices
-            .get(SLICES..)
-            .and_then(|rest| rest.first_chunk())
-            .copied(),
+        ln_rates: *slices.first_chunk().with_context(|| format!("`{line}` has not {SLICES} slices"))?,
+        ln_busy: slices.get(SLICES..).and_then(|rest| rest.first_chunk()).copied(),
     })
 }
 
@@ -80,12 +75,7 @@ fn print_raw(name: &str, raw: &Raw) {
         };
         let mut words = centred(epoch.slices.iter().map(|slice| Some(-ln_cost(slice))));
         words.extend(centred(epoch.slices.iter().map(ln_busy)));
-        println!(
-            "{name} {:.1} {:.1} {}",
-            shares.steal_pct,
-            shares.foreign_pct.unwrap_or_default(),
-            words.join(" ")
-        );
+        println!("{name} {:.1} {:.1} {}", shares.steal_pct, shares.foreign_pct.unwrap_or_default(), words.join(" "));
     }
 }
 
@@ -93,10 +83,7 @@ fn print_raw(name: &str, raw: &Raw) {
 fn centred(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
     let values: Vec<f64> = values.collect::<Option<_>>().unwrap_or_default();
     let common = mean(&values);
-    values
-        .iter()
-        .map(|it| format!("{:.4}", it - common))
-        .collect()
+    values.iter().map(|it| format!("{:.4}", it - common)).collect()
 }
 
 /// ln of the share of the slice in which client or server ran, were each alone on the core.

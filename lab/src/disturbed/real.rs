@@ -59,10 +59,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 }
 
 fn print_aa(looptax: &Path, load: Load, options: &Options) -> Result<()> {
-    let words = format!(
-        "selfcheck private:redis --only aa --runs {} --fixed {} --json",
-        options.runs, options.epochs
-    );
+    let words = format!("selfcheck private:redis --only aa --runs {} --fixed {} --json", options.runs, options.epochs);
     let printed = beside(looptax, load, &words, MOST_S * options.runs)?;
     let found: Selfcheck = serde_json::from_str(&printed).context("selfcheck prints no result")?;
     for check in &found.checks {
@@ -106,10 +103,7 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
         middle(&|tax| tax.diagnostics.steal_pct),
         middle(&|tax| tax.diagnostics.foreign_pct),
     );
-    for tax in taxes
-        .iter()
-        .filter(|tax| tax.verdict != Verdict::Difference)
-    {
+    for tax in taxes.iter().filter(|tax| tax.verdict != Verdict::Difference) {
         println!("  {}: {:?}", tax.verdict, tax.reason);
     }
     Ok(())
@@ -130,9 +124,7 @@ fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String
     let child = child.stderr(Stdio::null()).spawn();
     let child = child.context("cannot start `timeout`")?;
     disturbing.aim_at_servers_of(child.id());
-    let ended = child
-        .wait_with_output()
-        .context("cannot wait for looptax")?;
+    let ended = child.wait_with_output().context("cannot wait for looptax")?;
     if ended.status.code() == Some(124) {
         bail!("`looptax {words}` did not end in {most_s} s");
     }
@@ -146,9 +138,7 @@ mod tests {
 
     #[test]
     fn every_disturbance_has_a_word_of_its_own() {
-        let mut words: Vec<String> = { Load::value_variants().iter() }
-            .map(ToString::to_string)
-            .collect();
+        let mut words: Vec<String> = { Load::value_variants().iter() }.map(ToString::to_string).collect();
         words.dedup();
         assert_eq!(words.len(), 3);
     }

@@ -25,9 +25,7 @@ struct Point {
 type Adjust = fn(&[Point]) -> Vec<f64>;
 
 const WAYS: [(&str, Adjust); 3] = [
-    ("without", |points| {
-        points.iter().map(|it| it.theta).collect()
-    }),
+    ("without", |points| points.iter().map(|it| it.theta).collect()),
     ("through the origin", through_origin),
     ("centred, by the median of all slopes", centred),
 ];
@@ -67,10 +65,7 @@ fn points(trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Result<Vec<Point>
         let seen = &trace[(start + idx) % trace.len()];
         let ln_busy = seen.ln_busy.context("the trace has no CPU times")?;
         let coin = usize::from(dice.flip());
-        Ok(Point {
-            theta: contrast(&seen.ln_rates, coin),
-            busy: contrast(&ln_busy, coin),
-        })
+        Ok(Point { theta: contrast(&seen.ln_rates, coin), busy: contrast(&ln_busy, coin) })
     };
     (0..n_epochs).map(point).collect()
 }
@@ -78,10 +73,7 @@ fn points(trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Result<Vec<Point>
 /// The mean of the middle two of one arm's slices less that of the other's.
 fn contrast(values: &[f64; SLICES], coin: usize) -> f64 {
     let middle = |side: usize| {
-        let of_side = ORDER
-            .iter()
-            .zip(values)
-            .filter(|(turn, _)| **turn ^ coin == side);
+        let of_side = ORDER.iter().zip(values).filter(|(turn, _)| **turn ^ coin == side);
         let mut values: Vec<f64> = of_side.map(|(_, value)| *value).collect();
         median(&mut values).unwrap_or_default()
     };
@@ -92,11 +84,7 @@ fn contrast(values: &[f64; SLICES], coin: usize) -> f64 {
 fn through_origin(points: &[Point]) -> Vec<f64> {
     let products: f64 = points.iter().map(|it| it.theta * it.busy).sum();
     let squares: f64 = points.iter().map(|it| it.busy * it.busy).sum();
-    let slope = if squares > 0.0 {
-        products / squares
-    } else {
-        0.0
-    };
+    let slope = if squares > 0.0 { products / squares } else { 0.0 };
     points.iter().map(|it| it.theta - slope * it.busy).collect()
 }
 
@@ -110,10 +98,7 @@ fn centred(points: &[Point]) -> Vec<f64> {
     let slope = median(&mut slopes).unwrap_or_default();
     let mut busy: Vec<f64> = points.iter().map(|it| it.busy).collect();
     let middle = median(&mut busy).unwrap_or_default();
-    points
-        .iter()
-        .map(|it| it.theta - slope * (it.busy - middle))
-        .collect()
+    points.iter().map(|it| it.theta - slope * (it.busy - middle)).collect()
 }
 
 #[cfg(test)]
@@ -122,23 +107,12 @@ mod tests {
 
     #[test]
     fn what_the_covariate_explains_is_taken_out() {
-        let points: Vec<Point> = (0..9)
-            .map(|idx| f64::from(idx) - 4.0)
-            .map(|busy| Point {
-                theta: 0.7 * busy,
-                busy,
-            })
-            .collect();
+        let points: Vec<Point> =
+            (0..9).map(|idx| f64::from(idx) - 4.0).map(|busy| Point { theta: 0.7 * busy, busy }).collect();
         for adjust in [through_origin, centred] {
             assert!(adjust(&points).iter().all(|theta| theta.abs() < 1e-9));
         }
-        let shifted: Vec<Point> = points
-            .iter()
-            .map(|it| Point {
-                busy: it.busy + 9.0,
-                ..*it
-            })
-            .collect();
+        let shifted: Vec<Point> = points.iter().map(|it| Point { busy: it.busy + 9.0, ..*it }).collect();
         assert!(centred(&shifted).iter().all(|theta| theta.abs() < 1e-9));
     }
 }

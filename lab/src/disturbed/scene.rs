@@ -115,11 +115,7 @@ impl Scene {
     }
 
     fn epoch(&self, seen: &Seen, is_on: bool, dice: &mut Dice) -> Epoch {
-        let share = if is_on {
-            dice.between(self.share_pct) / 100.0
-        } else {
-            0.0
-        };
+        let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
         let slices = ORDER.iter().zip(seen.ln_rates).map(|(turn, noise)| {
@@ -187,26 +183,13 @@ fn slice(side: Side, ln_rate: f64) -> Slice {
 mod tests {
     use super::*;
 
-    const STILL: Seen = Seen {
-        steal_pct: 0.0,
-        foreign_pct: 0.0,
-        ln_rates: [0.0; SLICES],
-        ln_busy: None,
-    };
-    const SCENE: Scene = Scene {
-        when: When::SecondHalf,
-        who: Who::Others,
-        share_pct: [20.0, 20.0],
-        theta: 0.05,
-        one_sided: 0.1,
-    };
+    const STILL: Seen = Seen { steal_pct: 0.0, foreign_pct: 0.0, ln_rates: [0.0; SLICES], ln_busy: None };
+    const SCENE: Scene =
+        Scene { when: When::SecondHalf, who: Who::Others, share_pct: [20.0, 20.0], theta: 0.05, one_sided: 0.1 };
 
     #[test]
     fn what_is_true_comes_out_where_nothing_is_noisy() {
-        let scene = Scene {
-            share_pct: [0.0, 0.0],
-            ..SCENE
-        };
+        let scene = Scene { share_pct: [0.0, 0.0], ..SCENE };
         let epochs = scene.epochs(&[STILL], 20, &mut Dice::new(1));
         for (idx, epoch) in epochs.iter().enumerate() {
             let expected = if idx < 10 { 0.05 } else { 0.15 };
@@ -225,9 +208,7 @@ mod tests {
         let epochs = SCENE.epochs(&[STILL], 200, &mut dice);
         let shares = |part: &[Epoch]| {
             let noise = part.iter().filter_map(|epoch| epoch.noise.as_ref());
-            looptax_model::stats::noise_shares(noise)
-                .and_then(|it| it.foreign_pct)
-                .unwrap()
+            looptax_model::stats::noise_shares(noise).and_then(|it| it.foreign_pct).unwrap()
         };
         assert!(shares(&epochs[..100]) < 0.1);
         assert!((shares(&epochs[100..]) - 20.0).abs() < 0.5);
@@ -235,10 +216,7 @@ mod tests {
 
     #[test]
     fn a_seed_gives_the_same_run_and_bursts_have_their_lengths() {
-        let scene = Scene {
-            when: When::Bursts { on: 6.0, off: 12.0 },
-            ..SCENE
-        };
+        let scene = Scene { when: When::Bursts { on: 6.0, off: 12.0 }, ..SCENE };
         let run = |seed| scene.epochs(&[STILL], 3000, &mut Dice::new(seed));
         assert_eq!(run(7), run(7));
         let is_on = |epoch: &&Epoch| epoch.noise.is_some_and(|noise| noise.busy_ticks > 55.0);

@@ -4,9 +4,7 @@
 
 use anyhow::Result;
 use clap::Args;
-use looptax_model::stats::{
-    Decision, Direction, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
-};
+use looptax_model::stats::{Decision, Direction, Input, InterimAnalyses, Primary, StopRule, Verdict, primary};
 
 use super::noise::{Seen, trace};
 use super::regression;
@@ -28,14 +26,8 @@ const DELTA: f64 = 0.01;
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("{} runs per cell, seed {}\n", options.runs, options.seed);
     for (title, cases) in [
-        (
-            "No difference: runs that say one, percent (mean epochs)",
-            no_difference(),
-        ),
-        (
-            "A true difference: runs that find it, percent (mean epochs)",
-            true_difference(),
-        ),
+        ("No difference: runs that say one, percent (mean epochs)", no_difference()),
+        ("A true difference: runs that find it, percent (mean epochs)", true_difference()),
         (
             "One arm is hit more while the machine is disturbed: runs that say a difference, percent (mean epochs)",
             one_sided(),
@@ -55,29 +47,10 @@ struct Case {
     scene: Scene,
 }
 
-const QUIET: Scene = Scene {
-    when: When::Never,
-    who: Who::Others,
-    share_pct: [0.0, 0.0],
-    theta: 0.0,
-    one_sided: 0.0,
-};
-const STEAL: Scene = Scene {
-    when: When::Always,
-    who: Who::Hypervisor,
-    share_pct: [1.0, 3.0],
-    ..QUIET
-};
-const BURSTS: Scene = Scene {
-    when: When::Bursts { on: 6.0, off: 12.0 },
-    share_pct: [20.0, 20.0],
-    ..QUIET
-};
-const NEIGHBOUR: Scene = Scene {
-    when: When::SecondHalf,
-    share_pct: [20.0, 20.0],
-    ..QUIET
-};
+const QUIET: Scene = Scene { when: When::Never, who: Who::Others, share_pct: [0.0, 0.0], theta: 0.0, one_sided: 0.0 };
+const STEAL: Scene = Scene { when: When::Always, who: Who::Hypervisor, share_pct: [1.0, 3.0], ..QUIET };
+const BURSTS: Scene = Scene { when: When::Bursts { on: 6.0, off: 12.0 }, share_pct: [20.0, 20.0], ..QUIET };
+const NEIGHBOUR: Scene = Scene { when: When::SecondHalf, share_pct: [20.0, 20.0], ..QUIET };
 
 fn scenes() -> [(&'static str, &'static str, Scene); 5] {
     [
@@ -90,11 +63,7 @@ fn scenes() -> [(&'static str, &'static str, Scene); 5] {
 }
 
 fn no_difference() -> Vec<Case> {
-    let case = |(name, trace, scene): (&str, _, _)| Case {
-        name: name.to_owned(),
-        trace,
-        scene,
-    };
+    let case = |(name, trace, scene): (&str, _, _)| Case { name: name.to_owned(), trace, scene };
     scenes().into_iter().map(case).collect()
 }
 
@@ -111,29 +80,15 @@ fn true_difference() -> Vec<Case> {
 }
 
 fn one_sided() -> Vec<Case> {
-    let half_the_time = Scene {
-        when: When::Bursts {
-            on: 10.0,
-            off: 10.0,
-        },
-        ..BURSTS
-    };
+    let half_the_time = Scene { when: When::Bursts { on: 10.0, off: 10.0 }, ..BURSTS };
     let shifts = [5.0, 10.0, 20.0];
-    let scenes = [
-        ("bursts, half of the time", half_the_time),
-        ("from half-way on", NEIGHBOUR),
-    ];
+    let scenes = [("bursts, half of the time", half_the_time), ("from half-way on", NEIGHBOUR)];
     let case = |(name, scene): (&str, Scene), pct: f64| Case {
         name: format!("{pct:.0} %, {name}"),
         trace: "quiet",
-        scene: Scene {
-            one_sided: -(-pct / 100.0).ln_1p(),
-            ..scene
-        },
+        scene: Scene { one_sided: -(-pct / 100.0).ln_1p(), ..scene },
     };
-    { scenes.into_iter() }
-        .flat_map(|it| shifts.map(|pct| case(it, pct)))
-        .collect()
+    { scenes.into_iter() }.flat_map(|it| shifts.map(|pct| case(it, pct))).collect()
 }
 
 fn table(options: &Options, cases: &[Case]) -> Result<()> {

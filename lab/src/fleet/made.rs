@@ -16,12 +16,7 @@ const SERVERS: [(&str, f64, f64, &str); 4] = [
 ];
 /// Kernels: what they add to every server's mean.
 const KERNELS: [(&str, f64); 3] = [("5.10.0-28", 0.5), ("6.1.0-18", 0.0), ("6.12.3", -0.2)];
-const CPUS: [&str; 4] = [
-    "EPYC 7502P",
-    "EPYC 9354P",
-    "Xeon Gold 6230",
-    "Xeon E5-2680 v4",
-];
+const CPUS: [&str; 4] = ["EPYC 7502P", "EPYC 9354P", "Xeon Gold 6230", "Xeon E5-2680 v4"];
 /// Mean and spread of the logarithm of requests per second.
 const RATES: (f64, f64) = (5.0, 1.7);
 /// Standard error of a measurement in µs; twelve epochs, so that t(11) is 2.201 at 5 %.
@@ -125,17 +120,11 @@ impl Made {
         let looks_left = i64::from(self.shape.n_looks - 1 - look);
         let at = Value::Time(LAST_MS - looks_left * 365 * DAY_MS / i64::from(self.shape.n_looks));
         let report_id = text(&format!("{:08x}{host_idx:08x}{look:016x}", self.shape.seed));
-        let common = [
-            ("report_id", report_id.clone()),
-            ("host_id", text(&format!("{host_idx:032x}"))),
-            ("at", at),
-        ];
+        let common = [("report_id", report_id.clone()), ("host_id", text(&format!("{host_idx:032x}"))), ("at", at)];
         let [findings, verdicts, reports] = TABLES;
         let pairs = host.pairs.iter().enumerate();
-        let findings: Vec<Row> = pairs
-            .clone()
-            .map(|(n, pair)| row(findings, &common, &finding(n, pair, is_last)))
-            .collect();
+        let findings: Vec<Row> =
+            pairs.clone().map(|(n, pair)| row(findings, &common, &finding(n, pair, is_last))).collect();
         let verdicts: Vec<Row> = pairs
             .filter(|_| host.is_measured && look == 0)
             .map(|(n, pair)| row(verdicts, &common, &verdict(n, pair, host)))
@@ -156,14 +145,8 @@ impl Made {
         let Value::Text(report_id) = report_id else {
             unreachable!("it was made of a text");
         };
-        let batch = Batch {
-            report_id,
-            rows: [findings, verdicts, vec![report]],
-        };
-        Lines {
-            text: to_lines(&batch),
-            n_findings,
-        }
+        let batch = Batch { report_id, rows: [findings, verdicts, vec![report]] };
+        Lines { text: to_lines(&batch), n_findings }
     }
 
     pub(super) fn truth(&self) -> Truth {
@@ -230,12 +213,7 @@ fn host(idx: u32, rng: &mut Xoshiro256PlusPlus) -> Host {
             way: way(mixed(idx, 3 + n as u32)),
         }
     });
-    Host {
-        kernel,
-        cpu: CPUS[mixed(idx, 9) as usize % CPUS.len()],
-        pairs: pairs.collect(),
-        is_measured: false,
-    }
+    Host { kernel, cpu: CPUS[mixed(idx, 9) as usize % CPUS.len()], pairs: pairs.collect(), is_measured: false }
 }
 
 fn way(lot: u32) -> Way {

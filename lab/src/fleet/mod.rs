@@ -102,9 +102,7 @@ fn load(looptax: &Path, options: &Options, made: &mut Made) -> Result<()> {
 fn report(looptax: &Path, destination: &str) -> Result<(Fleet, f64)> {
     let page = tempfile::NamedTempFile::new()?;
     let mut command = Command::new(looptax);
-    command
-        .args(["fleet", "report", destination, "--json", "--html"])
-        .arg(page.path());
+    command.args(["fleet", "report", destination, "--json", "--html"]).arg(page.path());
     let start = Instant::now();
     let printed = finished(&mut command)?;
     let seconds = start.elapsed().as_secs_f64();
@@ -126,20 +124,13 @@ fn compare(fleet: &Fleet, made: &Made) {
     let is_equal = |said: u64, is: u64| if said == is { "right" } else { "WRONG" };
     for (what, said, is) in [
         ("machines", fleet.hosts, truth.n_hosts),
-        (
-            "with clients over TCP",
-            fleet.hosts_over_tcp,
-            truth.n_over_tcp,
-        ),
+        ("with clients over TCP", fleet.hosts_over_tcp, truth.n_over_tcp),
         ("fell back", fleet.fell_back.n, truth.n_fallen),
         ("moved", fleet.movers.n, truth.n_moved),
     ] {
         println!("{what}: said {said}, true {is}: {}", is_equal(said, is));
     }
-    println!(
-        "requests over TCP per second: said {:.0}, true {:.0}",
-        fleet.tcp_requests_per_s, truth.requests_per_s
-    );
+    println!("requests over TCP per second: said {:.0}, true {:.0}", fleet.tcp_requests_per_s, truth.requests_per_s);
     match &fleet.lost {
         None => println!("cores lost: not said, true {:.2}", truth.cores),
         Some(lost) => {
@@ -158,10 +149,7 @@ fn compare(fleet: &Fleet, made: &Made) {
     let n_hits = named.filter(|it| truth.is_top(*it)).count();
     println!("of the true first {N_TOP}, {n_hits} are named");
     for it in &fleet.effects {
-        let groups = it
-            .groups
-            .iter()
-            .map(|it| format!("{} {:.2}", it.label, it.cpu_us.value));
+        let groups = it.groups.iter().map(|it| format!("{} {:.2}", it.label, it.cpu_us.value));
         let groups: Vec<String> = groups.collect();
         println!("by {}: p = {:?}: {}", it.condition, it.p, groups.join(", "));
     }

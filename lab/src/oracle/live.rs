@@ -48,38 +48,21 @@ impl Live {
         chown(folder.path(), owner.map(|it| it.0), owner.map(|it| it.1))?;
         let run = |program: &Path, words: &[&str]| {
             let mut command = Command::new(program);
-            command
-                .args(words)
-                .current_dir(folder.path())
-                .stdout(Stdio::null());
+            command.args(words).current_dir(folder.path()).stdout(Stdio::null());
             if let Some((uid, gid)) = owner {
                 command.uid(uid).gid(gid);
             }
             command
         };
         let initdb = postgres.with_file_name("initdb");
-        run_to_success(&mut run(
-            &initdb,
-            &["-D", "data", "-U", "admin", "-A", "trust", "--no-sync"],
-        ))?;
+        run_to_success(&mut run(&initdb, &["-D", "data", "-U", "admin", "-A", "trust", "--no-sync"]))?;
         let certificate = "req -new -x509 -days 3 -nodes -subj /CN=x -out data/server.crt -keyout data/server.key";
         let certificate: Vec<&str> = certificate.split(' ').collect();
         run_to_success(run(Path::new("openssl"), &certificate).stderr(Stdio::null()))?;
         let tcp = TcpListener::bind("127.0.0.1:0")?.local_addr()?;
         let (port, sockets) = (tcp.port().to_string(), folder.path().display().to_string());
         let sockets = format!("unix_socket_directories={sockets}");
-        let words = [
-            "-D",
-            "data",
-            "-p",
-            &port,
-            "-c",
-            &sockets,
-            "-c",
-            "ssl=on",
-            "-c",
-            "fsync=off",
-        ];
+        let words = ["-D", "data", "-p", &port, "-c", &sockets, "-c", "ssl=on", "-c", "fsync=off"];
         let server = Ours::start(run(&postgres, &words).stderr(Stdio::null()))?;
         let socket = Endpoint::unix(&folder.path().join(format!(".s.PGSQL.{port}")))?;
         let login = Credentials {
@@ -93,24 +76,12 @@ impl Live {
             admin = Conversation::open(Protocol::Postgres, &socket, &login, Limits::default()).ok();
             Ok(admin.is_some())
         })?;
-        let mut live = Self {
-            admin: admin.context("no connection")?,
-            _server: server,
-            folder,
-            tcp,
-            n_asked: 0,
-            n_tried: 0,
-        };
+        let mut live =
+            Self { admin: admin.context("no connection")?, _server: server, folder, tcp, n_asked: 0, n_tried: 0 };
         for name in NAMES {
-            let kept = if OLD.contains(&name) {
-                "md5"
-            } else {
-                "scram-sha-256"
-            };
+            let kept = if OLD.contains(&name) { "md5" } else { "scram-sha-256" };
             live.execute(&format!("SET password_encryption = '{kept}'"))?;
-            live.execute(&format!(
-                "CREATE ROLE \"{name}\" LOGIN REPLICATION PASSWORD 'right'"
-            ))?;
+            live.execute(&format!("CREATE ROLE \"{name}\" LOGIN REPLICATION PASSWORD 'right'"))?;
             live.execute(&format!("CREATE DATABASE \"{name}\""))?;
         }
         // Who does not exist is asked as if the password were kept so.
@@ -130,10 +101,7 @@ impl Live {
 
     fn ask(&mut self, sql: &str) -> Result<String> {
         let rows = self.admin.query(sql)?;
-        let first = rows
-            .into_iter()
-            .next()
-            .and_then(|row| row.into_iter().next()?);
+        let first = rows.into_iter().next().and_then(|row| row.into_iter().next()?);
         first.with_context(|| format!("`{sql}` gave nothing"))
     }
 
@@ -142,17 +110,12 @@ impl Live {
         let loaded = "SELECT pg_conf_load_time()::text";
         let before = self.ask(loaded)?;
         self.ask("SELECT pg_reload_conf()::text")?;
-        wait_until("the rules were not loaded", || {
-            Ok(self.ask(loaded)? != before)
-        })
+        wait_until("the rules were not loaded", || Ok(self.ask(loaded)? != before))
     }
 
     /// What the server asks for first is what the evaluator says.
     pub(super) fn hold_against(&mut self, file: &File, logins: &[Login<'_>]) -> Result<()> {
-        let plain = Transport::Tcp {
-            is_v6: false,
-            wrap: Wrap::Plain,
-        };
+        let plain = Transport::Tcp { is_v6: false, wrap: Wrap::Plain };
         for login in logins.iter().take(ASKED) {
             for transport in [Transport::Socket, plain] {
                 let said = file.answer(*login, transport, 0);
@@ -174,17 +137,9 @@ impl Live {
     /// after it, `ErrorResponse`.
     fn first_answer(&self, login: Login<'_>, transport: Transport) -> Result<String> {
         let database = login.database.unwrap_or(login.user);
-        let replication = if login.database.is_none() {
-            "true"
-        } else {
-            "false"
-        };
+        let replication = if login.database.is_none() { "true" } else { "false" };
         let mut body = 196_608_u32.to_be_bytes().to_vec();
-        let pairs = [
-            ("user", login.user),
-            ("database", database),
-            ("replication", replication),
-        ];
+        let pairs = [("user", login.user), ("database", database), ("replication", replication)];
         for (name, value) in pairs {
             body.extend(format!("{name}\0{value}\0").bytes());
         }
@@ -193,11 +148,7 @@ impl Live {
         message.extend(body);
         match transport {
             Transport::Socket => first_message(
-                UnixStream::connect(
-                    self.folder
-                        .path()
-                        .join(format!(".s.PGSQL.{}", self.tcp.port())),
-                )?,
+                UnixStream::connect(self.folder.path().join(format!(".s.PGSQL.{}", self.tcp.port())))?,
                 &message,
             ),
             Transport::Tcp { .. } => first_message(TcpStream::connect(self.tcp)?, &message),
@@ -238,15 +189,7 @@ impl Live {
         );
         let mut command = Command::new("psql");
         command
-            .args([
-                "-wAtX",
-                "-c",
-                if login.database.is_some() {
-                    "SELECT current_user"
-                } else {
-                    "SHOW port"
-                },
-            ])
+            .args(["-wAtX", "-c", if login.database.is_some() { "SELECT current_user" } else { "SHOW port" }])
             .arg(target)
             .env("PGPASSWORD", password)
             .env("PGPASSFILE", "/dev/null");
@@ -259,11 +202,7 @@ impl Live {
             bail!("psql says {words}");
         };
         let is_of_rules = why.contains("pg_hba.conf");
-        Ok(if is_of_rules {
-            "the rules refuse it".to_owned()
-        } else {
-            why.to_owned()
-        })
+        Ok(if is_of_rules { "the rules refuse it".to_owned() } else { why.to_owned() })
     }
 }
 
@@ -274,11 +213,7 @@ fn owner() -> Result<Option<(u32, u32)>> {
     }
     let users = fs::read_to_string("/etc/passwd")?;
     let line = users.lines().find(|line| line.starts_with("postgres:"));
-    let mut numbers = line
-        .context("no user postgres")?
-        .split(':')
-        .skip(2)
-        .map(str::parse);
+    let mut numbers = line.context("no user postgres")?.split(':').skip(2).map(str::parse);
     match (numbers.next(), numbers.next()) {
         (Some(uid), Some(gid)) => Ok(Some((uid?, gid?))),
         _ => bail!("the user postgres has no numbers"),

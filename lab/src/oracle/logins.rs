@@ -40,16 +40,8 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut plain = Files::new(coin.seed, Language::Plain);
     let mut whole = Files::new(coin.seed ^ 1, Language::Whole);
     for idx in 0..options.files {
-        let file = if idx % 2 == 0 {
-            plain.draw()
-        } else {
-            whole.draw()
-        };
-        let families: &[bool] = if idx % 4 < 2 {
-            &[false]
-        } else {
-            &[false, true]
-        };
+        let file = if idx % 2 == 0 { plain.draw() } else { whole.draw() };
+        let families: &[bool] = if idx % 4 < 2 { &[false] } else { &[false, true] };
         let worlds = if file.is_plain() { 1 } else { WORLDS };
         let seen = (0..worlds).find_map(|world| file.differs(families, world));
         let is_moved = is_moved(&file, families)?;
@@ -59,10 +51,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         n_logins += file.logins().len() * families.len() * 4 * worlds as usize;
         match seen {
             Some((login, transport)) if is_moved => {
-                bail!(
-                    "moved, but {login:?} over {transport:?} differs:\n{}",
-                    file.text
-                )
+                bail!("moved, but {login:?} over {transport:?} differs:\n{}", file.text)
             }
             None if !is_moved && file.is_plain() => {
                 bail!("left on TCP without a difference:\n{}", file.text)
@@ -93,15 +82,8 @@ fn is_moved(file: &File, families: &[bool]) -> Result<bool> {
 }
 
 fn origin(is_v6: bool) -> Origin {
-    let ip = if is_v6 {
-        Ipv6Addr::LOCALHOST.into()
-    } else {
-        Ipv4Addr::LOCALHOST.into()
-    };
-    Origin::Known {
-        ip,
-        is_localhost: true,
-    }
+    let ip = if is_v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+    Origin::Known { ip, is_localhost: true }
 }
 
 fn live(n_files: usize, seed: u64) -> Result<()> {

@@ -22,9 +22,8 @@ pub(crate) struct Options {
 /// Runs them. An undocumented difference is a failure, told with its program.
 pub(super) fn run(options: &Options) -> Result<()> {
     let [programs, seed] = [options.programs, options.seed].map(|it| it.to_string());
-    let mut args = "test --quiet --locked --package looptax-redirect --test it -- oracle"
-        .split(' ')
-        .collect::<Vec<_>>();
+    let mut args =
+        "test --quiet --locked --package looptax-redirect --test it -- oracle".split(' ').collect::<Vec<_>>();
     args.extend(["--programs", &programs, "--seed", &seed]);
     if options.table {
         args.push("--table");

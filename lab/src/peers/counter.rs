@@ -36,23 +36,15 @@ fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
 fn settle(questions: &mut Conversation) -> Result<()> {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
                AND pid <> pg_backend_pid()";
-    wait_until("a client of PostgreSQL is still there", || {
-        Ok(number(questions, sql, 0)? == 0)
-    })
+    wait_until("a client of PostgreSQL is still there", || Ok(number(questions, sql, 0)? == 0))
 }
 
 /// The number in a column of the first row.
 fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64> {
     let rows = questions.query(sql)?;
-    let cell = rows
-        .into_iter()
-        .next()
-        .and_then(|row| row.into_iter().nth(column));
-    let text = cell
-        .flatten()
-        .with_context(|| format!("no answer to `{sql}`"))?;
-    text.parse()
-        .with_context(|| format!("`{text}` is no number"))
+    let cell = rows.into_iter().next().and_then(|row| row.into_iter().nth(column));
+    let text = cell.flatten().with_context(|| format!("no answer to `{sql}`"))?;
+    text.parse().with_context(|| format!("`{text}` is no number"))
 }
 
 fn gets(questions: &mut Conversation) -> Result<u64> {

@@ -22,11 +22,7 @@ pub(crate) fn miscounts(rounds: &[Round], arm_idx: usize) -> Vec<String> {
         let looptax = round.looptax.count_ratio;
         for (who, ratio) in [("the peer", peer), ("looptax", looptax)] {
             if let Some(ratio) = ratio.filter(|ratio| (ratio - 1.0).abs() > MOST_MISCOUNT) {
-                found.push(format!(
-                    "in round {} {who} counted {:.1} % of what the server did",
-                    idx + 1,
-                    100.0 * ratio
-                ));
+                found.push(format!("in round {} {who} counted {:.1} % of what the server did", idx + 1, 100.0 * ratio));
             }
         }
     }

@@ -58,39 +58,23 @@ pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
         let (name, install) = (tool.name, tool.install);
         return Some(format!("`{name}` is needed ({install}): {error:#}"));
     }
-    looptax::check(case, looptax)
-        .err()
-        .map(|error| format!("{error:#}"))
+    looptax::check(case, looptax).err().map(|error| format!("{error:#}"))
 }
 
 /// Starts the server, measures all rounds, stops the server.
 ///
 /// # Errors
 /// When something cannot be run; never because of a figure.
-pub(crate) fn measure<'a>(
-    case: &'a Case,
-    how: &Manner<'_>,
-    coin: &mut Coin,
-) -> Result<Measured<'a>> {
+pub(crate) fn measure<'a>(case: &'a Case, how: &Manner<'_>, coin: &mut Coin) -> Result<Measured<'a>> {
     let tool = (case.tool.version)()?;
     how.cores.move_to(case.place, Role::Server)?;
     let server = Server::start(case, how.looptax)?;
     how.cores.move_to(case.place, Role::Client)?;
     let words = server.words.clone();
-    let mut driver = Driver {
-        case,
-        how,
-        server,
-        rates: vec![None; case.arms().len()],
-    };
+    let mut driver = Driver { case, how, server, rates: vec![None; case.arms().len()] };
     let rounds = driver.rounds(coin);
     driver.server.stop()?;
-    Ok(Measured {
-        case,
-        tool,
-        server: words,
-        rounds: rounds?,
-    })
+    Ok(Measured { case, tool, server: words, rounds: rounds? })
 }
 
 struct Driver<'a> {
@@ -129,11 +113,7 @@ impl Driver<'_> {
         }
         let turn = "a round holds every turn";
         let (looptax, looptax_counted) = looptax.expect(turn);
-        Ok(Round {
-            peer: peer.into_iter().map(|run| run.expect(turn)).collect(),
-            looptax,
-            looptax_counted,
-        })
+        Ok(Round { peer: peer.into_iter().map(|run| run.expect(turn)).collect(), looptax, looptax_counted })
     }
 
     fn looptax(&mut self, seed: u64) -> Result<(LooptaxRun, Option<u64>)> {
@@ -158,12 +138,7 @@ impl Driver<'_> {
         let (report, used) = self.run_peer(arm_idx, effort, coin)?;
         let after = self.server.answered(self.case.work)?;
         self.rates[arm_idx] = Some(report.rate_per_s);
-        Ok(PeerRun {
-            report,
-            used,
-            start,
-            counted: since(before, after),
-        })
+        Ok(PeerRun { report, used, start, counted: since(before, after) })
     }
 
     fn effort(&self, arm_idx: usize, coin: &mut Coin) -> Result<Effort> {

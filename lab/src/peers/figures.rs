@@ -50,12 +50,7 @@ impl Row {
     /// Of the arm with this number in the case.
     pub(crate) fn from_measured(measured: &Measured<'_>, arm_idx: usize) -> Self {
         let rounds = &measured.rounds;
-        let Wanted {
-            throughput,
-            user_cpu,
-            memory,
-            p50,
-        } = measured.case.wanted;
+        let Wanted { throughput, user_cpu, memory, p50 } = measured.case.wanted;
         let held = |name, bound, pair: fn(&Round, usize) -> Option<[f64; 2]>| Held {
             name,
             ratio: ratio(rounds.iter().map(|round| pair(round, arm_idx))),
@@ -87,10 +82,7 @@ impl Row {
         if throughput == Throughput::Ranges {
             held[0].ratio = None;
         }
-        Self {
-            held,
-            miscounts: miscounts(rounds, arm_idx),
-        }
+        Self { held, miscounts: miscounts(rounds, arm_idx) }
     }
 
     /// What is wanted and was not reached.
@@ -138,16 +130,10 @@ impl Round {
 
 /// Of pairs of looptax and peer; `None` when one of them is not known or not positive.
 fn ratio(pairs: impl Iterator<Item = Option<[f64; 2]>>) -> Option<Ratio> {
-    let logs: Option<Vec<f64>> = pairs
-        .map(|pair| pair.map(|[looptax, peer]| (looptax / peer).ln()))
-        .collect();
+    let logs: Option<Vec<f64>> = pairs.map(|pair| pair.map(|[looptax, peer]| (looptax / peer).ln())).collect();
     let mut logs = logs.filter(|logs| logs.iter().all(|log| log.is_finite()))?;
     let interval = hodges_lehmann::estimate(&logs, ALPHA)?;
-    Some(Ratio {
-        median: median(&mut logs)?.exp(),
-        lo: interval.lo.exp(),
-        hi: interval.hi.exp(),
-    })
+    Some(Ratio { median: median(&mut logs)?.exp(), lo: interval.lo.exp(), hi: interval.hi.exp() })
 }
 
 #[cfg(test)]
@@ -157,19 +143,11 @@ pub(crate) mod tests {
     use crate::peers::looptax::{LooptaxArm, LooptaxRun};
     use crate::peers::tool::Report;
 
-    const USED: Used = Used {
-        user_s: 0.6,
-        system_s: 1.1,
-        peak_bytes: Some(40 << 20),
-    };
+    const USED: Used = Used { user_s: 0.6, system_s: 1.1, peak_bytes: Some(40 << 20) };
 
     /// Rates by arm; the peer takes 5 µs of user time per request and its start 0.1 s, looptax 1 µs.
     pub(crate) fn round(peer: [f64; 2], looptax: [f64; 2]) -> Round {
-        let start = Used {
-            user_s: 0.1,
-            system_s: 0.1,
-            ..USED
-        };
+        let start = Used { user_s: 0.1, system_s: 0.1, ..USED };
         Round {
             peer: peer
                 .iter()
@@ -197,10 +175,7 @@ pub(crate) mod tests {
                     })
                     .collect(),
                 tax_pct: None,
-                used: Used {
-                    peak_bytes: Some(10 << 20),
-                    ..USED
-                },
+                used: Used { peak_bytes: Some(10 << 20), ..USED },
                 count_ratio: Some(1.0),
             },
             looptax_counted: Some(165_000),
@@ -209,12 +184,7 @@ pub(crate) mod tests {
 
     /// The first case of the table: sysbench with one thread.
     pub(crate) fn measured(rounds: Vec<Round>) -> Measured<'static> {
-        Measured {
-            case: &CASES[0],
-            tool: "sysbench 1.0".to_owned(),
-            server: "MariaDB 10".to_owned(),
-            rounds,
-        }
+        Measured { case: &CASES[0], tool: "sysbench 1.0".to_owned(), server: "MariaDB 10".to_owned(), rounds }
     }
 
     #[track_caller]

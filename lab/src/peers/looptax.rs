@@ -60,13 +60,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
 }
 
 /// Runs it for so many seconds of epochs, both arms together.
-pub(crate) fn measure(
-    case: &Case,
-    at: &Address,
-    looptax: &Path,
-    seconds: u32,
-    seed: u64,
-) -> Result<LooptaxRun> {
+pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, seed: u64) -> Result<LooptaxRun> {
     let mut command = Command::new(looptax);
     command.arg("compare");
     if case.work.kind().is_some() {
@@ -107,10 +101,7 @@ fn name_running(command: &mut Command, case: &Case, at: &Address) {
     };
     let url = match case.work {
         Work::Hello => format!("{scheme}://127.0.0.1:{}/{}", at.port, site::HELLO),
-        _ => format!(
-            "{scheme}://{}@127.0.0.1:{}/{}",
-            at.user, at.port, at.database
-        ),
+        _ => format!("{scheme}://{}@127.0.0.1:{}/{}", at.user, at.port, at.database),
     };
     command
         .env("LOOPTAX_PASSWORD", &at.password)
@@ -127,20 +118,12 @@ fn read(comparison: &Comparison, case: &Case, used: Used) -> Result<LooptaxRun> 
         arms: arms?,
         tax_pct: tax.and_then(|tax| tax.throughput_pct.known()).copied(),
         used,
-        count_ratio: comparison
-            .server_count
-            .as_ref()
-            .map(|count| count.sent as f64 / count.counted as f64),
+        count_ratio: comparison.server_count.as_ref().map(|count| count.sent as f64 / count.counted as f64),
     })
 }
 
 fn arm(comparison: &Comparison, wanted: looptax_model::dsn::Arm) -> Result<LooptaxArm> {
-    let Arm {
-        idx,
-        seen: arm,
-        rate_per_s,
-        cpu,
-    } = Arm::find(comparison, wanted.name())?;
+    let Arm { idx, seen: arm, rate_per_s, cpu } = Arm::find(comparison, wanted.name())?;
     let batch = peers_requests(&comparison.workload);
     let per_request = |ns: u64| ns as f64 / 1e3 / (batch * cpu.n_requests as f64);
     Ok(LooptaxArm {

@@ -21,20 +21,10 @@ pub(crate) struct Unmeasured<'a> {
     pub(crate) reason: String,
 }
 
-pub(crate) fn render(
-    head: &str,
-    measured: &[Measured<'_>],
-    unmeasured: &[Unmeasured<'_>],
-) -> String {
+pub(crate) fn render(head: &str, measured: &[Measured<'_>], unmeasured: &[Unmeasured<'_>]) -> String {
     let mut text = format!("{head}\n");
     if !measured.is_empty() {
-        for part in [
-            who(measured),
-            wanted(measured),
-            behind(measured),
-            ranges(measured),
-            taxes(measured),
-        ] {
+        for part in [who(measured), wanted(measured), behind(measured), ranges(measured), taxes(measured)] {
             if !part.is_empty() {
                 let _ = write!(text, "\n{part}");
             }
@@ -79,12 +69,7 @@ fn wanted(measured: &[Measured<'_>]) -> String {
     for (it, arm_idx, arm) in arms(measured) {
         let row = Row::from_measured(it, arm_idx);
         let cells = row.held.map(held).join(" | ");
-        let _ = writeln!(
-            text,
-            "| {} | {arm} | {cells} | {} |",
-            it.case.name,
-            verdict(&row)
-        );
+        let _ = writeln!(text, "| {} | {arm} | {cells} | {} |", it.case.name, verdict(&row));
         for miscount in &row.miscounts {
             let _ = writeln!(notes, "\n{}, {arm}: {miscount}.", it.case.name);
         }
@@ -113,10 +98,7 @@ fn held(held: Held) -> String {
     };
     match held.ratio {
         Some(ratio) if ratio.hi.is_finite() => {
-            format!(
-                "{:.2} [{:.2}, {:.2}]{bound}",
-                ratio.median, ratio.lo, ratio.hi
-            )
+            format!("{:.2} [{:.2}, {:.2}]{bound}", ratio.median, ratio.lo, ratio.hi)
         }
         Some(ratio) => format!("{:.2}{bound}", ratio.median),
         None if held.bound.is_some() => format!("not known{bound}"),
@@ -180,21 +162,16 @@ fn ranges(measured: &[Measured<'_>]) -> String {
 fn taxes(measured: &[Measured<'_>]) -> String {
     let mut text = String::new();
     for it in measured {
-        if *it.case.arms() != [Arm::Unix, Arm::Tcp]
-            || it.case.wanted.throughput == Throughput::Ranges
-        {
+        if *it.case.arms() != [Arm::Unix, Arm::Tcp] || it.case.wanted.throughput == Throughput::Ranges {
             continue;
         }
-        let spread = |of: &dyn Fn(&Round) -> Option<f64>| {
-            Spread::from_values(it.rounds.iter().filter_map(of).collect())
-        };
+        let spread =
+            |of: &dyn Fn(&Round) -> Option<f64>| Spread::from_values(it.rounds.iter().filter_map(of).collect());
         let looptax = |round: &Round| round.looptax.tax_pct.map(|tax| tax.value);
         let apart = spread(&|round| Some(looptax(round)? - peer_tax_pct(round)));
-        let (Some(peer), Some(looptax), Some(apart)) = (
-            spread(&|round| Some(peer_tax_pct(round))),
-            spread(&looptax),
-            apart,
-        ) else {
+        let (Some(peer), Some(looptax), Some(apart)) =
+            (spread(&|round| Some(peer_tax_pct(round))), spread(&looptax), apart)
+        else {
             continue;
         };
         let is_near = apart.median.abs() <= MOST_APART_POINTS;
@@ -221,9 +198,7 @@ fn peer_tax_pct(round: &Round) -> f64 {
     100.0 * (1.0 - round.peer[1].report.rate_per_s / round.peer[0].report.rate_per_s)
 }
 
-fn arms<'a, 'b>(
-    measured: &'a [Measured<'b>],
-) -> impl Iterator<Item = (&'a Measured<'b>, usize, &'static str)> {
+fn arms<'a, 'b>(measured: &'a [Measured<'b>]) -> impl Iterator<Item = (&'a Measured<'b>, usize, &'static str)> {
     measured.iter().flat_map(|one_case| {
         let arms = one_case.case.arms().iter().enumerate();
         arms.map(move |(idx, arm)| (one_case, idx, arm.name()))
@@ -249,12 +224,7 @@ mod tests {
     use crate::peers::figures::tests::{measured, round};
 
     fn with_tax(mut round: Round, value: f64) -> Round {
-        round.looptax.tax_pct = Some(Estimate {
-            value,
-            lo: None,
-            hi: None,
-            n: 6,
-        });
+        round.looptax.tax_pct = Some(Estimate { value, lo: None, hi: None, n: 6 });
         round
     }
 
@@ -290,18 +260,12 @@ mod tests {
     fn taxes_far_apart_and_wrong_counts_are_told() {
         let mut far = with_tax(round([100.0, 80.0], [103.0, 83.0]), 24.0);
         far.peer[0].counted = Some(50_000);
-        check(
-            vec![far],
-            &["| no |", "| invalid: counts differ |", "counted 200.0 %"],
-        );
+        check(vec![far], &["| no |", "| invalid: counts differ |", "counted 200.0 %"]);
     }
 
     #[test]
     fn a_case_that_was_not_measured_says_why() {
-        let unmeasured = Unmeasured {
-            name: "iperf3",
-            reason: "no iperf3".to_owned(),
-        };
+        let unmeasured = Unmeasured { name: "iperf3", reason: "no iperf3".to_owned() };
         let text = render("head", &[], &[unmeasured]);
         assert_eq!(text, "head\n\n`iperf3` was not measured: no iperf3\n");
     }

@@ -78,11 +78,7 @@ pub(crate) struct Options {
 impl Options {
     fn looptax(&self) -> Result<PathBuf> {
         // A short run shows that both sides work and count the same; how fast is another question.
-        let build = if self.short {
-            workspace::debug_looptax
-        } else {
-            workspace::looptax
-        };
+        let build = if self.short { workspace::debug_looptax } else { workspace::looptax };
         self.looptax.clone().map_or_else(build, Ok)
     }
 }
@@ -101,18 +97,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let mut coin = Coin::new(options.seed)?;
     let looptax = options.looptax()?;
     raise_file_limit()?;
-    let (n_rounds, seconds) = if options.short {
-        (1, 1)
-    } else {
-        (options.rounds, options.seconds)
-    };
+    let (n_rounds, seconds) = if options.short { (1, 1) } else { (options.rounds, options.seconds) };
     let cores = Cores::allowed()?;
-    let how = Manner {
-        looptax: &looptax,
-        cores: &cores,
-        n_rounds,
-        seconds,
-    };
+    let how = Manner { looptax: &looptax, cores: &cores, n_rounds, seconds };
     let head = format!(
         "{}; up to {n_rounds} rounds in random order, {seconds} s per arm and measurement; seed {:016x}",
         looptax_version(&looptax)?,
@@ -135,13 +122,7 @@ fn measure_redirect(options: &Options) -> Result<()> {
         options.rounds,
         coin.seed
     );
-    redirect::run(
-        &looptax,
-        &Cores::allowed()?,
-        options.rounds,
-        N_DIALS,
-        &mut coin,
-    )
+    redirect::run(&looptax, &Cores::allowed()?, options.rounds, N_DIALS, &mut coin)
 }
 
 fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
@@ -164,11 +145,7 @@ fn line(case: &Case) -> String {
         Throughput::Ranges => vec!["ranges of rates over 1 s".to_owned()],
         Throughput::Shown => Vec::new(),
     };
-    for (name, most) in [
-        ("user CPU", wanted.user_cpu),
-        ("memory", wanted.memory),
-        ("median latency", wanted.p50),
-    ] {
+    for (name, most) in [("user CPU", wanted.user_cpu), ("memory", wanted.memory), ("median latency", wanted.p50)] {
         words.extend(most.map(|most| format!("{name} ≤ {most}")));
     }
     format!(
@@ -185,10 +162,7 @@ fn line(case: &Case) -> String {
 /// A thousand connections need more files than the usual limit, in the peers too.
 fn raise_file_limit() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
-    let raised = Rlimit {
-        current: limit.maximum,
-        ..limit
-    };
+    let raised = Rlimit { current: limit.maximum, ..limit };
     setrlimit(Resource::Nofile, raised).context("cannot raise the limit on open files")
 }
 

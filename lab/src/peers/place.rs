@@ -30,11 +30,7 @@ impl Cores {
         let all = sched_getaffinity(None).context("cannot read which cores may be used")?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
         let first = cores.next().context("the kernel allows no core")?;
-        Ok(Self {
-            all,
-            first,
-            last: cores.next_back().unwrap_or(first),
-        })
+        Ok(Self { all, first, last: cores.next_back().unwrap_or(first) })
     }
 
     /// Moves this thread, and with it what it starts from now on.
@@ -100,16 +96,9 @@ mod tests {
 
     #[test]
     fn one_core_is_the_same_for_both_and_two_cores_are_not() {
-        let cores = Cores {
-            all: CpuSet::new(),
-            first: 0,
-            last: 3,
-        };
+        let cores = Cores { all: CpuSet::new(), first: 0, last: 3 };
         let of = |place, role| cores.cores_for(place, role);
-        assert_eq!(
-            of(Place::OneCore, Role::Server),
-            of(Place::OneCore, Role::Client)
-        );
+        assert_eq!(of(Place::OneCore, Role::Server), of(Place::OneCore, Role::Client));
         assert_eq!(of(Place::OneCore, Role::Client), only(3));
         assert_eq!(of(Place::Split, Role::Server), only(3));
         assert_eq!(of(Place::Split, Role::Client), only(0));

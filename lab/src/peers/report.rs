@@ -22,13 +22,7 @@ pub(crate) struct Report<'a> {
 impl<'a> Report<'a> {
     /// A report with this first line, to be written there too.
     pub(crate) fn new(head: String, path: Option<&'a Path>) -> Self {
-        Self {
-            head,
-            path,
-            measured: Vec::new(),
-            unmeasured: Vec::new(),
-            broken: Vec::new(),
-        }
+        Self { head, path, measured: Vec::new(), unmeasured: Vec::new(), broken: Vec::new() }
     }
 
     /// Measures a case, or notes why not.
@@ -47,8 +41,7 @@ impl<'a> Report<'a> {
             }
         }
         let Some(path) = self.path else { return Ok(()) };
-        std::fs::write(path, self.text())
-            .with_context(|| format!("cannot write {}", path.display()))
+        std::fs::write(path, self.text()).with_context(|| format!("cannot write {}", path.display()))
     }
 
     /// Prints everything; fails when a case broke.

@@ -185,11 +185,7 @@ fn told(change: &Change) -> String {
         Change::To(value) => {
             let text = value.to_string();
             let begin: String = text.chars().take(60).collect();
-            if begin.len() == text.len() {
-                text
-            } else {
-                format!("{begin}… ({} bytes)", text.len())
-            }
+            if begin.len() == text.len() { text } else { format!("{begin}… ({} bytes)", text.len()) }
         }
     }
 }
@@ -245,16 +241,9 @@ mod tests {
     #[test]
     fn one_field_is_changed_and_the_rest_stays() {
         let json = json!({"a": [{"b": 1}, {"b": 2}], "c": "d"});
-        let path = [
-            Step::Key("a".to_owned()),
-            Step::Idx(1),
-            Step::Key("b".to_owned()),
-        ];
+        let path = [Step::Key("a".to_owned()), Step::Idx(1), Step::Key("b".to_owned())];
         let with = |change: &Change| changed(&json, &path, change);
-        assert_eq!(
-            with(&Change::Raw("1e300")),
-            r#"{"a":[{"b":1},{"b":1e300}],"c":"d"}"#
-        );
+        assert_eq!(with(&Change::Raw("1e300")), r#"{"a":[{"b":1},{"b":1e300}],"c":"d"}"#);
         assert_eq!(with(&Change::Gone), r#"{"a":[{"b":1},{}],"c":"d"}"#);
         assert_eq!(shown(&path), "a[1].b");
         assert_eq!(kind(&path), "a.*.b");

@@ -58,11 +58,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         None => workspace::looptax()?,
     };
     let mut coin = Coin::new(options.seed)?;
-    let n_wanted = if options.short {
-        SHORT
-    } else {
-        options.mutants
-    };
+    let n_wanted = if options.short { SHORT } else { options.mutants };
     let mut originals = originals::kept()?;
     if !options.short {
         originals.extend(originals::made(&looptax)?);
@@ -118,12 +114,7 @@ fn try_all(reader: &Reader, originals: &[Original], mutants: &[Mutant]) -> Resul
     Ok(all.into_values().collect())
 }
 
-fn report(
-    originals: &[Original],
-    mutants: &[Mutant],
-    all: &[Fate],
-    options: &Options,
-) -> Result<()> {
+fn report(originals: &[Original], mutants: &[Mutant], all: &[Fate], options: &Options) -> Result<()> {
     let mut commands: BTreeMap<(&str, &str), usize> = BTreeMap::new();
     for (command, ended) in all.iter().flat_map(|it| &it.ended) {
         *commands.entry((command, ended.word())).or_default() += 1;
@@ -133,10 +124,7 @@ fn report(
     }
     let n_refused = all.iter().filter(|it| it.is_refused()).count();
     println!("{n_refused} of {} refused by every command", mutants.len());
-    let harmful = mutants
-        .iter()
-        .zip(all)
-        .filter(|(_, it)| !it.harm.is_empty());
+    let harmful = mutants.iter().zip(all).filter(|(_, it)| !it.harm.is_empty());
     for (n, (mutant, fate)) in harmful.enumerate() {
         let name = &originals[mutant.original].name;
         if n < MOST_SHOWN {

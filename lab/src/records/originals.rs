@@ -10,27 +10,16 @@ use serde_json::Value;
 use crate::process;
 
 /// Kept because they need rights, or programs, that a machine may lack. Each is as `analyze --json` prints it.
-const KEPT: [(&str, &str); 2] = [
-    ("why, kept", include_str!("kept/why.json")),
-    ("trial, kept", include_str!("kept/trial.json")),
-];
+const KEPT: [(&str, &str); 2] =
+    [("why, kept", include_str!("kept/why.json")), ("trial, kept", include_str!("kept/trial.json"))];
 
 /// What is measured for it: short, with every kind of field that a record may have.
 const MADE: [(&str, &str); 6] = [
     ("one arm", "compare echo --fixed 6"),
-    (
-        "several arms",
-        "compare echo --arms unix,tcp,abstract,tls --fixed 6 -c 2",
-    ),
+    ("several arms", "compare echo --arms unix,tcp,abstract,tls --fixed 6 -c 2"),
     ("a rate", "compare echo --rate 2000 --fixed 6"),
-    (
-        "connects",
-        "compare private:redis --reconnect-every 1 --fixed 6",
-    ),
-    (
-        "whole commands",
-        "compare echo --exec-unix true --exec-tcp true --fixed 6",
-    ),
+    ("connects", "compare private:redis --reconnect-every 1 --fixed 6"),
+    ("whole commands", "compare echo --exec-unix true --exec-tcp true --fixed 6"),
     ("a private server", "compare private:redis --fixed 6"),
 ];
 
@@ -63,8 +52,7 @@ impl Original {
 
 pub(super) fn kept() -> Result<Vec<Original>> {
     let kept = KEPT.iter();
-    kept.map(|(name, text)| Original::new(name, (*text).to_owned()))
-        .collect()
+    kept.map(|(name, text)| Original::new(name, (*text).to_owned())).collect()
 }
 
 /// Measured now; what this machine cannot measure is said and left out.
@@ -73,10 +61,7 @@ pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
     let mut all = Vec::new();
     for (name, words) in MADE {
         let mut command = Command::new(looptax);
-        command
-            .args(words.split(' '))
-            .args(["--quiet", "--json", "--no-history"])
-            .env("XDG_DATA_HOME", home.path());
+        command.args(words.split(' ')).args(["--quiet", "--json", "--no-history"]).env("XDG_DATA_HOME", home.path());
         match process::run(command) {
             Ok(ended) => all.push(Original::new(name, thinned(&ended.stdout, looptax)?)?),
             Err(error) => println!("{name}: left out: {error:#}"),
@@ -97,9 +82,6 @@ fn thinned(text: &str, looptax: &Path) -> Result<String> {
     let path = folder.path().join("record.json");
     std::fs::write(&path, serde_json::to_string(&record)?)?;
     let mut command = Command::new(looptax);
-    command
-        .arg("analyze")
-        .arg(&path)
-        .args(["--json", "--quiet"]);
+    command.arg("analyze").arg(&path).args(["--json", "--quiet"]);
     Ok(process::run(command)?.stdout)
 }

@@ -40,9 +40,7 @@ impl Ended {
             Self::Code(3) => "not known",
             Self::Code(PANIC) => "panicked",
             Self::Code(_) => "ended with a code that nobody promised",
-            Self::Signal(Some(signal)) if signal == Signal::XCPU.as_raw() => {
-                "went on for more than 10 s"
-            }
+            Self::Signal(Some(signal)) if signal == Signal::XCPU.as_raw() => "went on for more than 10 s",
             Self::Signal(_) => "ended by a signal",
             Self::Waits => "waits for ever",
         }
@@ -103,12 +101,7 @@ impl Reader {
     }
 
     /// One record, which was made from `original`, through all commands.
-    pub(super) fn try_mutant(
-        &self,
-        original: &Original,
-        text: &str,
-        place: &Place,
-    ) -> Result<Fate> {
+    pub(super) fn try_mutant(&self, original: &Original, text: &str, place: &Place) -> Result<Fate> {
         fs::write(place.file("m.json"), text)?;
         fs::write(place.file("whole.json"), &original.text)?;
         remember(original, place)?;
@@ -133,10 +126,7 @@ impl Reader {
         if original.is_of_trial {
             all.push(("gate of pages", "gate m.json --max-page-time 5".to_owned()));
         }
-        let mut fate = Fate {
-            ended: Vec::new(),
-            harm: Vec::new(),
-        };
+        let mut fate = Fate { ended: Vec::new(), harm: Vec::new() };
         for (name, words) in all {
             let (ended, said) = self.run(&words, place)?;
             fate.ended.push((name, ended));
@@ -149,8 +139,7 @@ impl Reader {
 
     fn run(&self, words: &str, place: &Place) -> Result<(Ended, String)> {
         let complaints = fs::File::create(place.file("stderr"))?;
-        let limited =
-            format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -S -t {MOST_CPU_S}; exec \"$@\"");
+        let limited = format!("ulimit -v {MOST_MEMORY_KIB}; ulimit -S -t {MOST_CPU_S}; exec \"$@\"");
         let mut child = Command::new("sh")
             .args(["-c", &limited, "sh"])
             .arg(&self.looptax)
@@ -177,9 +166,7 @@ impl Reader {
         let said = String::from_utf8_lossy(&said);
         let panic = said.lines().skip_while(|it| !it.contains("panicked at"));
         let said = panic.take(2).collect::<Vec<_>>().join(" ");
-        let ended = status
-            .code()
-            .map_or(Ended::Signal(status.signal()), Ended::Code);
+        let ended = status.code().map_or(Ended::Signal(status.signal()), Ended::Code);
         Ok((ended, said))
     }
 }

@@ -24,19 +24,14 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     if !clients.join("classes").is_dir() {
         bail!("the drivers are not there: clients/setup.sh installs them");
     }
-    for (name, words) in [
-        ("tokio and sqlx", sqlx as Words),
-        ("Java and HikariCP", java),
-    ] {
+    for (name, words) in [("tokio and sqlx", sqlx as Words), ("Java and HikariCP", java)] {
         let at = free_address()?;
         let fixed = ["--fixed".to_owned(), options.epochs.to_string()];
         let record = site.tried_as(at, &fixed, &words(&clients, at))?;
         let comparison = record.comparisons.first().context("nothing was measured")?;
         let trial = comparison.trial.as_ref().context("no trial")?;
         let [socket, tcp] = &trial.arms;
-        let sum = |all: &[TrialConnections], of: fn(&TrialConnections) -> u64| -> u64 {
-            all.iter().map(of).sum()
-        };
+        let sum = |all: &[TrialConnections], of: fn(&TrialConnections) -> u64| -> u64 { all.iter().map(of).sum() };
         let moved = [socket, tcp].map(|arm| sum(&arm.connections, |it| it.n_moved));
         let left = [socket, tcp].map(|arm| sum(&arm.connections, |it| it.n_left + it.n_not_moved));
         let tax = comparison.tax.first().context("no verdict")?;
@@ -69,12 +64,6 @@ fn sqlx(clients: &Path, at: SocketAddr) -> Vec<String> {
 
 fn java(clients: &Path, at: SocketAddr) -> Vec<String> {
     let classes = format!("{0}/classes:{0}/jars/*", clients.display());
-    let words = [
-        "java",
-        "-cp",
-        &classes,
-        "clients.Site",
-        &at.port().to_string(),
-    ];
+    let words = ["java", "-cp", &classes, "clients.Site", &at.port().to_string()];
     words.map(str::to_owned).to_vec()
 }

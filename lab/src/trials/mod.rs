@@ -60,10 +60,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
 
 fn alike(site: &Site, series: &Series) -> Result<()> {
     let options = ["--arms", "tcp,tcp", "--fixed"].map(str::to_owned);
-    let options: Vec<String> = options
-        .into_iter()
-        .chain([series.epochs.to_string()])
-        .collect();
+    let options: Vec<String> = options.into_iter().chain([series.epochs.to_string()]).collect();
     let mut n_claimed = 0;
     for trial in 1..=series.trials {
         let record = site.tried(&options)?;
@@ -74,20 +71,14 @@ fn alike(site: &Site, series: &Series) -> Result<()> {
         let pct = shown(tax.throughput_pct.known());
         println!("{trial}: {pct} %, {:?}", tax.verdict);
     }
-    println!(
-        "a difference was claimed in {n_claimed} of {} trials",
-        series.trials
-    );
+    println!("a difference was claimed in {n_claimed} of {} trials", series.trials);
     Ok(())
 }
 
 fn injected(site: &Site, series: &Series) -> Result<()> {
     let inject = INJECTED_US.to_string();
     let options = ["--arms", "tcp,tcp", "--inject-us", &inject, "--fixed"].map(str::to_owned);
-    let options: Vec<String> = options
-        .into_iter()
-        .chain([series.epochs.to_string()])
-        .collect();
+    let options: Vec<String> = options.into_iter().chain([series.epochs.to_string()]).collect();
     let mut n_covered = 0;
     for trial in 1..=series.trials {
         let (added, truth_us) = tried_with_truth(site, &options)?;
@@ -95,15 +86,9 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
         let hi = added.hi.context("an open interval")?;
         let is_covered = (lo..=hi).contains(&truth_us);
         n_covered += u32::from(is_covered);
-        println!(
-            "{trial}: {} µs, injected {truth_us:.1} µs, covered: {is_covered}",
-            shown(Some(&added))
-        );
+        println!("{trial}: {} µs, injected {truth_us:.1} µs, covered: {is_covered}", shown(Some(&added)));
     }
-    println!(
-        "the interval covered what was injected in {n_covered} of {} trials",
-        series.trials
-    );
+    println!("the interval covered what was injected in {n_covered} of {} trials", series.trials);
     Ok(())
 }
 
@@ -111,16 +96,8 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
 fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
     let record = site.tried(options)?;
     let comparison = record.comparisons.first().context("nothing was measured")?;
-    let tax = comparison
-        .tax
-        .first()
-        .context("a trial without a verdict")?;
-    let added = tax
-        .latency_us
-        .mean
-        .known()
-        .copied()
-        .context("no time of a page")?;
+    let tax = comparison.tax.first().context("a trial without a verdict")?;
+    let added = tax.latency_us.mean.known().copied().context("no time of a page")?;
     // The typical wait, as the estimate is of the typical page: a sleep now and then lasts much longer.
     let typical = |arm_idx: u32| {
         let slices = comparison.raw.epochs.iter().flat_map(|it| &it.slices);

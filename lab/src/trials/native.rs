@@ -16,8 +16,7 @@ use clap::Args;
 use looptax_bench::pages::{PageLoad, PageLoadPlan, PageOpener, PageSlice};
 use looptax_bench::path::TlsClient;
 use looptax_bench::{
-    BenchError, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping, WarmUp,
-    run_slices,
+    BenchError, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping, WarmUp, run_slices,
 };
 use looptax_experiment::trial::Opener;
 use looptax_experiment::trial::pages::Page;
@@ -66,16 +65,10 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
         thetas.push(theta);
     }
     let theta = hodges_lehmann::estimate(&thetas, 0.05).context("no estimate")?;
-    let who = if options.alike {
-        "by itself, started second,"
-    } else {
-        "under a supervisor that leaves its connections"
-    };
+    let who =
+        if options.alike { "by itself, started second," } else { "under a supervisor that leaves its connections" };
     let (value, lo, hi) = (pct(theta.value), pct(theta.lo), pct(theta.hi));
-    println!(
-        "{} starts: the page {who} takes {value:.2} % [{lo:.2}, {hi:.2}] more",
-        thetas.len()
-    );
+    println!("{} starts: the page {who} takes {value:.2} % [{lo:.2}, {hi:.2}] more", thetas.len());
     let is_inside = theta.lo > -DELTA && theta.hi < DELTA;
     println!("inside ±{:.0} %: {is_inside}", 100.0 * DELTA);
     Ok(())
@@ -96,11 +89,7 @@ fn one_start(options: &Options, site: &Site, start: usize) -> Result<f64> {
         }
         Instance::held(options, site, held_at)
     };
-    let _instances = if start.is_multiple_of(2) {
-        [alone()?, held()?]
-    } else {
-        [held()?, alone()?]
-    };
+    let _instances = if start.is_multiple_of(2) { [alone()?, held()?] } else { [held()?, alone()?] };
     let load = |at| load(&format!("http://{at}{}", options.path));
     let mut pair = Pair([load(alone_at)?, load(held_at)?]);
     let stop = AtomicBool::new(false);
@@ -126,24 +115,15 @@ impl Instance {
         let words = words(options, site, at);
         let (program, args) = words.split_first().context("no command")?;
         let mut command = Command::new(program);
-        command
-            .args(args)
-            .envs(site.variables())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.args(args).envs(site.variables()).stdout(Stdio::null()).stderr(Stdio::null());
         let alone = Ours::start(&mut command)?;
-        wait_until("the application does not listen", || {
-            Ok(std::net::TcpStream::connect(at).is_ok())
-        })?;
+        wait_until("the application does not listen", || Ok(std::net::TcpStream::connect(at).is_ok()))?;
         Ok(Self::Alone(alone))
     }
 
     fn held(options: &Options, site: &Site, at: SocketAddr) -> Result<Self> {
         let mut command = site.trial(at, options.map.as_deref());
-        let command = command
-            .arg("--hold")
-            .arg("--")
-            .args(words(options, site, at));
+        let command = command.arg("--hold").arg("--").args(words(options, site, at));
         Ok(Self::Held(Held::start(command)?))
     }
 }
@@ -163,10 +143,7 @@ fn course(epochs: usize, seed: u64) -> Course {
         seed,
         names: vec!["alone, left".to_owned()],
         connections: 1,
-        shape: Shape {
-            octets: 4,
-            ..Shape::whole()
-        },
+        shape: Shape { octets: 4, ..Shape::whole() },
         warm_up: WarmUp::steady(4, Duration::from_secs(2), Duration::from_secs(10)),
         stopping: Stopping::at(InterimAnalyses::fixed(epochs), DELTA),
         max_sample_bytes: 0,
@@ -177,13 +154,7 @@ struct Pair([PageLoad; 2]);
 
 impl SliceSource for Pair {
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
-        let slice = PageSlice {
-            epoch: order.epoch,
-            rank: order.rank,
-            n_pages: 1,
-            rate_per_s: None,
-            inject: None,
-        };
+        let slice = PageSlice { epoch: order.epoch, rank: order.rank, n_pages: 1, rate_per_s: None, inject: None };
         let loaded = self.0[order.side.idx()].slice(&slice, &AtomicBool::new(false));
         let loaded = loaded.map_err(Failure::from)?;
         if loaded.n_failed() > 0 {
@@ -209,16 +180,9 @@ fn load(url: &str) -> Result<PageLoad> {
     let page = Page::parse(url, &own).map_err(anyhow::Error::msg)?;
     let mut addresses = Vec::new();
     let pages = vec![page.for_load(&mut addresses)?];
-    let opener: Arc<dyn PageOpener> = Arc::new(Opener {
-        addresses,
-        tls: TlsClient::trusting_anybody()?,
-        limit: PATIENCE,
-    });
-    let plan = PageLoadPlan {
-        seed: 23,
-        n_clients: 1,
-        answer_limit: PATIENCE,
-    };
+    let opener: Arc<dyn PageOpener> =
+        Arc::new(Opener { addresses, tls: TlsClient::trusting_anybody()?, limit: PATIENCE });
+    let plan = PageLoadPlan { seed: 23, n_clients: 1, answer_limit: PATIENCE };
     Ok(PageLoad::start(plan, pages, &opener)?)
 }
 
@@ -227,10 +191,7 @@ struct Held(Child);
 
 impl Held {
     fn start(command: &mut Command) -> Result<Self> {
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()?;
+        let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn()?;
         let output = child.stdout.take().context("asked for as a pipe")?;
         let held = Self(child);
         let mut line = String::new();

@@ -25,11 +25,7 @@ impl Site {
         let server = Private::start(looptax, Kind::Mariadb, 16, 1)?;
         let folder = TempDir::new()?;
         std::fs::write(folder.path().join("index.php"), PAGE)?;
-        Ok(Self {
-            looptax: looptax.to_owned(),
-            server,
-            folder,
-        })
+        Ok(Self { looptax: looptax.to_owned(), server, folder })
     }
 
     /// The variables that the page reads.
@@ -48,9 +44,7 @@ impl Site {
         let folder = self.folder.path().display().to_string();
         let words = ["php", "-d", "opcache.enable_cli=1", "-S"];
         let words = words.map(str::to_owned).into_iter();
-        words
-            .chain([at.to_string(), "-t".to_owned(), folder])
-            .collect()
+        words.chain([at.to_string(), "-t".to_owned(), folder]).collect()
     }
 
     /// `looptax trial` of the page, up to the command.
@@ -73,12 +67,7 @@ impl Site {
     }
 
     /// The same of another application, which answers at `at`.
-    pub(super) fn tried_as(
-        &self,
-        at: SocketAddr,
-        options: &[String],
-        application: &[String],
-    ) -> Result<Record> {
+    pub(super) fn tried_as(&self, at: SocketAddr, options: &[String], application: &[String]) -> Result<Record> {
         let mut command = self.trial(at, None);
         let output = command.args(options).arg("--").args(application).output()?;
         if !output.status.success() {

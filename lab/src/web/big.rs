@@ -7,8 +7,7 @@ use looptax_model::record::{Comparison, Epoch, Record};
 use super::why;
 
 /// A string that would steer a browser, a terminal or a reader's eye where it is not made harmless.
-pub(super) const HOSTILE: &str =
-    "</script><img src=x onerror=alert(1)><b>&\"'\u{202e}\u{1b}[2J`${7*7}`<!--";
+pub(super) const HOSTILE: &str = "</script><img src=x onerror=alert(1)><b>&\"'\u{202e}\u{1b}[2J`${7*7}`<!--";
 
 /// Comparisons of a sweep: 1 to 1024 connections.
 const POINTS: u32 = 11;
@@ -39,9 +38,7 @@ fn comparison(real: &Comparison, connections: u32, n_epochs: usize) -> Compariso
     for idx in 0..2 * n_epochs {
         let other = 1 + (idx % 2) as u32;
         let start_ns = begin_ns + idx as u64 * EPOCH_NS;
-        made.raw
-            .epochs
-            .push(epoch(&seen[idx / 2 % seen.len()], other, start_ns));
+        made.raw.epochs.push(epoch(&seen[idx / 2 % seen.len()], other, start_ns));
     }
     made
 }

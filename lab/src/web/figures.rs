@@ -38,12 +38,7 @@ pub(super) fn pages() -> Result<TempDir> {
         let (record, html) = (format!("{name}.json"), format!("{name}.html"));
         page(&looptax, folder, &[&record], &html)?;
     }
-    page(
-        &looptax,
-        folder,
-        &["real.json", "hostile.json"],
-        "several.html",
-    )?;
+    page(&looptax, folder, &["real.json", "hostile.json"], "several.html")?;
     Ok(scratch)
 }
 
@@ -57,9 +52,7 @@ pub(super) fn run() -> Result<()> {
         let bytes = save(&big::sweep(&real, n_epochs), folder, name)?;
         let mut command = Command::new(&looptax);
         let (record, html) = (format!("{name}.json"), format!("{name}.html"));
-        command
-            .args(["report", "-q", &record, "-o", &html])
-            .current_dir(folder);
+        command.args(["report", "-q", &record, "-o", &html]).current_dir(folder);
         let start = Instant::now();
         let ended = process::run(command)?;
         println!(
@@ -89,10 +82,7 @@ pub(super) fn screenshots(record: &Path) -> Result<()> {
     let mut command = Command::new(&looptax);
     run_to_success(command.arg("report").arg(record).arg("-o").arg(&html))?;
     let mut command = Command::new("node");
-    command
-        .arg("test/screenshot.mjs")
-        .arg(&html)
-        .arg(root()?.join("docs/src/images/report.png"));
+    command.arg("test/screenshot.mjs").arg(&html).arg(root()?.join("docs/src/images/report.png"));
     run_to_success(command.current_dir(folder()?))
 }
 
@@ -114,9 +104,6 @@ fn save(record: &Record, folder: &Path, name: &str) -> Result<u64> {
 
 fn page(looptax: &Path, folder: &Path, records: &[&str], html: &str) -> Result<()> {
     let mut command = Command::new(looptax);
-    command
-        .args(["report", "-q"])
-        .args(records)
-        .args(["-o", html]);
+    command.args(["report", "-q"]).args(records).args(["-o", html]);
     run_to_success(command.current_dir(folder))
 }

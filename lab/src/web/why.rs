@@ -71,10 +71,8 @@ pub(super) fn make_hostile(why: &mut Why, words: &str) {
     why.sampling.event = hostile();
     why.sampling.notes = vec![hostile()];
     why.invalid = vec![hostile()];
-    let chain = |ns: u64| Stack {
-        folded: format!("{words};{words};{}", words.repeat(ns as usize)),
-        ns: [1_000 * ns; 2],
-    };
+    let chain =
+        |ns: u64| Stack { folded: format!("{words};{words};{}", words.repeat(ns as usize)), ns: [1_000 * ns; 2] };
     why.stacks = pack_stacks((1..9).map(chain).collect(), REQUESTS);
 }
 
@@ -103,10 +101,7 @@ fn why(n_chains: usize) -> Why {
         without_sampler: Some(row("without the sampler", sum.map(|us| us * 0.98))),
         idle: None,
         sampler_pct: Some(Figure::new(2.1, 1.7, 2.6, 10)),
-        counts: vec![
-            row("system calls", [4.0, 4.0]),
-            row("wake-ups", [2.0, 1.02]),
-        ],
+        counts: vec![row("system calls", [4.0, 4.0]), row("wake-ups", [2.0, 1.02])],
         stacks: packed(chains),
         ..Why::unmeasured([0, 1], sampling, LAYERS.map(str::to_owned).to_vec())
     }
@@ -120,18 +115,11 @@ fn packed(chains: Vec<Stack>) -> Stacks {
 
 fn row(name: &str, us: [f64; 2]) -> WhyRow {
     let around = |us: f64| Figure::new(us, us - 0.1, us + 0.1, 10);
-    WhyRow {
-        name: name.to_owned(),
-        arms: us.map(around),
-        difference: around(us[1] - us[0]),
-        p: Some(0.03),
-    }
+    WhyRow { name: name.to_owned(), arms: us.map(around), difference: around(us[1] - us[0]), p: Some(0.03) }
 }
 
 fn total_us<'a>(chains: impl Iterator<Item = &'a Stack>) -> [f64; 2] {
-    let ns = chains.fold([0; 2], |all: [u64; 2], it| {
-        [0, 1].map(|side| all[side] + it.ns[side])
-    });
+    let ns = chains.fold([0; 2], |all: [u64; 2], it| [0, 1].map(|side| all[side] + it.ns[side]));
     [0, 1].map(|side| ns[side] as f64 / 1e3 / REQUESTS[side] as f64)
 }
 

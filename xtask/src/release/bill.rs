@@ -14,20 +14,11 @@ const SCRATCH: &str = "looptax-release-bill";
 /// Writes the bill into the files of the packages; where the checkout lies is taken out.
 pub(super) fn write(place: &Place) -> Result<()> {
     let mut command = tools::BILL.command(place)?;
-    command.args([
-        "cyclonedx",
-        "--quiet",
-        "--format",
-        "json",
-        "--target",
-        &place.target,
-    ]);
+    command.args(["cyclonedx", "--quiet", "--format", "json", "--target", &place.target]);
     command.args(["--spec-version", "1.5", "--override-filename", SCRATCH]);
     run_to_success(&mut command)?;
     for package in metadata()?.workspace_packages() {
-        let path = package
-            .manifest_path
-            .with_file_name(SCRATCH.to_owned() + ".json");
+        let path = package.manifest_path.with_file_name(SCRATCH.to_owned() + ".json");
         if *package.name == "looptax" {
             let text = fs::read_to_string(&path).context("no bill was written")?;
             let root = place.root.display().to_string();

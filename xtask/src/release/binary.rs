@@ -17,25 +17,13 @@ use crate::workspace::{cargo, run_to_success};
 const MAX_BYTES: u64 = 12_000_000;
 /// The linker's part: an id that binary and debug file share, tables that are packed, and functions and texts that are
 /// alike once alone.
-const LINK: [&str; 5] = [
-    "--build-id=sha1",
-    "--icf=all",
-    "-O2",
-    "-z,pack-relative-relocs",
-    "--compress-debug-sections=zlib",
-];
+const LINK: [&str; 5] =
+    ["--build-id=sha1", "--icf=all", "-O2", "-z,pack-relative-relocs", "--compress-debug-sections=zlib"];
 
 /// Builds `looptax` and splits it into the program and its debug information.
 pub(super) fn build(place: &Place) -> Result<()> {
-    let mut command = cargo(&[
-        "build",
-        "--quiet",
-        "--locked",
-        "--package=looptax",
-        "--profile=dist",
-        "--target",
-        &place.target,
-    ])?;
+    let mut command =
+        cargo(&["build", "--quiet", "--locked", "--package=looptax", "--profile=dist", "--target", &place.target])?;
     let renamed = renamed_folders(place)?;
     command
         .env("CARGO_INCREMENTAL", "0")
@@ -61,10 +49,7 @@ fn renamed_folders(place: &Place) -> Result<[(PathBuf, &'static str); 2]> {
         .map(PathBuf::from)
         .or_else(|| env::home_dir().map(|home| home.join(".cargo")))
         .context("neither CARGO_HOME nor a home folder is known")?;
-    Ok([
-        (place.root.clone(), "/looptax"),
-        (cargo_home.join("registry/src"), "/crates"),
-    ])
+    Ok([(place.root.clone(), "/looptax"), (cargo_home.join("registry/src"), "/crates")])
 }
 
 /// The compiler's words, in the form that cargo takes without splitting at spaces.

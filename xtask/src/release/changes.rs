@@ -21,10 +21,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
 /// What stands between a heading that begins so and the next of its kind.
 fn section(text: &str, heading: &str) -> Option<String> {
     let mut lines = text.lines();
-    lines.find(|line| {
-        line.strip_prefix("## ")
-            .is_some_and(|it| it.starts_with(heading))
-    })?;
+    lines.find(|line| line.strip_prefix("## ").is_some_and(|it| it.starts_with(heading)))?;
     let body: Vec<&str> = lines.take_while(|line| !line.starts_with("## ")).collect();
     Some(body.join("\n").trim().to_owned() + "\n")
 }
@@ -36,10 +33,7 @@ mod tests {
     #[test]
     fn a_part_ends_where_the_next_begins() {
         let text = "# Changelog\n\n## [Unreleased]\n\n## [1.2.0] - 2027-01-02\n\n### Added\n\n- a\n\n## [1.1.0]\n- b\n";
-        assert_eq!(
-            section(text, "[1.2.0]").as_deref(),
-            Some("### Added\n\n- a\n")
-        );
+        assert_eq!(section(text, "[1.2.0]").as_deref(), Some("### Added\n\n- a\n"));
         assert_eq!(section(text, "[1.1.0]").as_deref(), Some("- b\n"));
         assert_eq!(section(text, "[1.0.0]"), None);
     }

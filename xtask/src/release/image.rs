@@ -21,12 +21,7 @@ use crate::workspace::run_to_success;
 const MEDIA: &str = "application/vnd.oci.image";
 const DOCS: &str = "usr/share/doc/looptax";
 /// Files of the packages that go along, beside the program.
-const NOTICES: [&str; 4] = [
-    "LICENSE-APACHE",
-    "LICENSE-MIT",
-    "THIRD-PARTY.txt",
-    "looptax.cdx.json",
-];
+const NOTICES: [&str; 4] = ["LICENSE-APACHE", "LICENSE-MIT", "THIRD-PARTY.txt", "looptax.cdx.json"];
 
 /// Packs the image, named after the release.
 pub(super) fn build(place: &Place) -> Result<()> {
@@ -45,8 +40,7 @@ pub(super) fn build(place: &Place) -> Result<()> {
     });
     let mut manifest = store(&blobs, "manifest.v1+json", &manifest)?;
     manifest["platform"] = json!({ "architecture": place.image_machine, "os": "linux" });
-    manifest["annotations"] =
-        json!({ "org.opencontainers.image.ref.name": format!("looptax:{}", place.version) });
+    manifest["annotations"] = json!({ "org.opencontainers.image.ref.name": format!("looptax:{}", place.version) });
     let index = json!({
         "schemaVersion": 2,
         "mediaType": format!("{MEDIA}.index.v1+json"),
@@ -77,10 +71,7 @@ fn pack_layer(place: &Place, blobs: &Path) -> Result<(Value, String)> {
     let unpacked = sums::digest(&fs::read(&archive)?);
     tree::compress(&archive)?;
     let packed = fs::read(archive.with_extension("tar.gz"))?;
-    Ok((
-        store_bytes(blobs, "layer.v1.tar+gzip", &packed)?,
-        format!("sha256:{unpacked}"),
-    ))
+    Ok((store_bytes(blobs, "layer.v1.tar+gzip", &packed)?, format!("sha256:{unpacked}")))
 }
 
 /// What a container of the image is started with.

@@ -15,14 +15,7 @@ use super::place::{Place, ask};
 use crate::workspace::{cargo, metadata};
 
 /// How the names of files begin that a licence wants to go along.
-const BEGINNINGS: [&str; 6] = [
-    "license",
-    "licence",
-    "copying",
-    "copyright",
-    "notice",
-    "unlicense",
-];
+const BEGINNINGS: [&str; 6] = ["license", "licence", "copying", "copyright", "notice", "unlicense"];
 
 /// Writes the notices into the files of the packages.
 pub(super) fn write(place: &Place) -> Result<()> {
@@ -48,10 +41,7 @@ pub(super) fn write(place: &Place) -> Result<()> {
         writeln!(text, "{licence_text}")?;
     }
     for (title, path) in [
-        (
-            "The report page's script",
-            "crates/report/assets/LICENSES.txt",
-        ),
+        ("The report page's script", "crates/report/assets/LICENSES.txt"),
         ("The GNU C Library", "packaging/LGPL-2.1.txt"),
     ] {
         let body = fs::read_to_string(place.root.join(path))?;

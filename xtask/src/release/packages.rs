@@ -11,13 +11,7 @@ use crate::workspace::run_to_success;
 /// Builds the deb of the files that are there.
 pub(super) fn build_deb(place: &Place) -> Result<()> {
     let mut command = tools::DEB.command(place)?;
-    command.args([
-        "--quiet",
-        "--no-build",
-        "--no-strip",
-        "--locked",
-        "--package=looptax",
-    ]);
+    command.args(["--quiet", "--no-build", "--no-strip", "--locked", "--package=looptax"]);
     run_to_success(command.arg("--output").arg(&place.artefacts))
 }
 

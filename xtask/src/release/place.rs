@@ -43,8 +43,7 @@ impl Place {
         let mut packages = metadata.packages.iter();
         let looptax = packages.find(|package| *package.name == "looptax");
         let looptax = looptax.context("no package looptax")?;
-        let said =
-            |field: &Option<String>| field.clone().context("a field of the manifest is empty");
+        let said = |field: &Option<String>| field.clone().context("a field of the manifest is empty");
         let folder = metadata.target_directory.clone().into_std_path_buf();
         let target = format!("{MACHINE}-unknown-linux-gnu");
         let image_machine = match MACHINE {
@@ -101,9 +100,7 @@ fn ask_git(words: &[&str]) -> Result<String> {
 
 /// What a command prints, without the last line's end; a failure names the command.
 pub(super) fn ask(command: &mut Command) -> Result<String> {
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {command:?}"))?;
+    let output = command.output().with_context(|| format!("cannot start {command:?}"))?;
     if !output.status.success() {
         let words = String::from_utf8_lossy(&output.stderr);
         bail!("{command:?} failed: {}\n{words}", output.status);

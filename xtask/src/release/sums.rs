@@ -34,10 +34,8 @@ pub(super) fn check_readme(place: &Place) -> Result<()> {
     let text = fs::read_to_string(place.root.join("README.md"))?;
     let named = text.split("/releases/download/").skip(1);
     let named = named.filter_map(|rest| rest.split([' ', '\n']).next()?.rsplit('/').next());
-    let missing: Vec<String> = named
-        .filter(|name| !is_there(name))
-        .map(|name| format!("README.md names {name}"))
-        .collect();
+    let missing: Vec<String> =
+        named.filter(|name| !is_there(name)).map(|name| format!("README.md names {name}")).collect();
     fail_on(&missing)
 }
 

@@ -15,37 +15,23 @@ pub(super) struct Tool {
     version: &'static str,
 }
 
-pub(super) const DEB: Tool = Tool {
-    name: "cargo-deb",
-    version: "3.8.0",
-};
-pub(super) const RPM: Tool = Tool {
-    name: "cargo-generate-rpm",
-    version: "0.21.1",
-};
-pub(super) const BILL: Tool = Tool {
-    name: "cargo-cyclonedx",
-    version: "0.5.9",
-};
+pub(super) const DEB: Tool = Tool { name: "cargo-deb", version: "3.8.0" };
+pub(super) const RPM: Tool = Tool { name: "cargo-generate-rpm", version: "0.21.1" };
+pub(super) const BILL: Tool = Tool { name: "cargo-cyclonedx", version: "0.5.9" };
 
 impl Tool {
     /// A command that starts the tool in the workspace, with the time of the commit as its clock.
     pub(super) fn command(&self, place: &Place) -> Result<Command> {
         let path = self.installed(place)?;
         let mut command = Command::new(path);
-        command
-            .current_dir(&place.root)
-            .env("SOURCE_DATE_EPOCH", &place.epoch);
+        command.current_dir(&place.root).env("SOURCE_DATE_EPOCH", &place.epoch);
         Ok(command)
     }
 
     fn installed(&self, place: &Place) -> Result<PathBuf> {
         let path = place.tools.join("bin").join(self.name);
         if !path.exists() {
-            let tools = place
-                .tools
-                .to_str()
-                .context("the tools' folder is no text")?;
+            let tools = place.tools.to_str().context("the tools' folder is no text")?;
             let Self { name, version } = self;
             run_to_success(&mut cargo(&[
                 "install",

@@ -18,27 +18,15 @@ const FILES: [(&str, &str); 9] = [
     ("docs/completions/_looptax", "completions/_looptax"),
     ("docs/completions/looptax.bash", "completions/looptax.bash"),
     ("docs/completions/looptax.fish", "completions/looptax.fish"),
-    (
-        "packaging/looptax-find.service",
-        "examples/looptax-find.service",
-    ),
-    (
-        "packaging/looptax-containers.conf",
-        "examples/looptax-containers.conf",
-    ),
+    ("packaging/looptax-find.service", "examples/looptax-find.service"),
+    ("packaging/looptax-containers.conf", "examples/looptax-containers.conf"),
 ];
 /// Folders of the checkout, and where their files lie in the folder.
-const FOLDERS: [(&str, &str); 3] = [
-    ("docs/man", "man"),
-    ("packaging/systemd", "systemd"),
-    ("packaging/sysusers.d", "sysusers.d"),
-];
+const FOLDERS: [(&str, &str); 3] =
+    [("docs/man", "man"), ("packaging/systemd", "systemd"), ("packaging/sysusers.d", "sysusers.d")];
 /// Files of the folder, and what their compressed copies are called before the ending.
-const COMPRESSED: [(&str, &str); 3] = [
-    ("CHANGELOG.md", "changelog"),
-    ("THIRD-PARTY.txt", "THIRD-PARTY.txt"),
-    ("looptax.cdx.json", "looptax.cdx.json"),
-];
+const COMPRESSED: [(&str, &str); 3] =
+    [("CHANGELOG.md", "changelog"), ("THIRD-PARTY.txt", "THIRD-PARTY.txt"), ("looptax.cdx.json", "looptax.cdx.json")];
 
 /// Copies what is no step's own product.
 pub(super) fn fill(place: &Place) -> Result<()> {
@@ -46,8 +34,7 @@ pub(super) fn fill(place: &Place) -> Result<()> {
         fs::create_dir_all(place.tree.join(folder))?;
     }
     for (from, to) in FILES {
-        fs::copy(place.root.join(from), place.tree.join(to))
-            .with_context(|| format!("cannot copy {from}"))?;
+        fs::copy(place.root.join(from), place.tree.join(to)).with_context(|| format!("cannot copy {from}"))?;
     }
     for (from, to) in FOLDERS {
         for entry in fs::read_dir(place.root.join(from))? {

@@ -14,8 +14,7 @@ use super::place::{Place, ask};
 const ENTER: &str = "mount --rbind /dev \"$1/dev\" && mount -t proc proc \"$1/proc\" && root=$1 && shift && \
                      exec env -i \"$(command -v chroot)\" \"$root\" /looptax \"$@\"";
 /// Ends with a verdict, or with an error.
-const COMPARE: &str =
-    "compare echo --connections 1 --placement same --quick --yes --quiet --no-history";
+const COMPARE: &str = "compare echo --connections 1 --placement same --quick --yes --quiet --no-history";
 
 /// Fails unless the program says its version and measures in an empty root.
 pub(super) fn run(place: &Place) -> Result<()> {

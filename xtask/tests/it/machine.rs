@@ -13,9 +13,8 @@ use tempfile::TempDir;
 
 /// What the scripts need besides the programs that they look for.
 const TOOLS: [&str; 25] = [
-    "bash", "cat", "chmod", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls",
-    "mkdir", "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat",
-    "tail", "tr",
+    "bash", "cat", "chmod", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir", "mktemp",
+    "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
 ];
 const WANTED: [&str; 16] = [
     "mariadbd",
@@ -85,9 +84,7 @@ pub(crate) struct Machine {
 impl Machine {
     /// A Debian on which everything is installed, and whose user is root.
     pub(crate) fn complete() -> Self {
-        let machine = Self {
-            root: tempfile::tempdir().expect("a scratch folder"),
-        };
+        let machine = Self { root: tempfile::tempdir().expect("a scratch folder") };
         for folder in ["bin", "plans", "etc", "usr/sbin"] {
             fs::create_dir_all(machine.path(folder)).expect("a folder");
         }
@@ -102,10 +99,7 @@ impl Machine {
         machine.add_program("rustc", "echo 'rustc 9.99.0 (abc 2030-01-01)'");
         machine.add_program("apt-get", APT_GET);
         machine.add_program("apt-cache", "echo '  Candidate: 1.0'");
-        machine.add_program(
-            "systemctl",
-            "echo \"systemctl $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"",
-        );
+        machine.add_program("systemctl", "echo \"systemctl $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"");
         machine
     }
 
@@ -128,10 +122,7 @@ impl Machine {
             .expect("bash starts");
         let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
         assert_eq!(output.stdout, b"", "stdout is for data\n{stderr}");
-        Ran {
-            status: output.status.code().unwrap_or(-1),
-            stderr,
-        }
+        Ran { status: output.status.code().unwrap_or(-1), stderr }
     }
 
     pub(crate) fn add_program(&self, name: &str, body: &str) {
@@ -161,10 +152,7 @@ impl Machine {
 
     /// What apt says when it is asked to simulate this package; `PACKAGE` stands for its name.
     pub(crate) fn plan(&self, package: &str, plan: &str) {
-        self.add_file(
-            &format!("plans/{package}"),
-            &plan.replace("PACKAGE", package),
-        );
+        self.add_file(&format!("plans/{package}"), &plan.replace("PACKAGE", package));
     }
 
     pub(crate) fn let_installing_fail(&self) {
@@ -179,14 +167,8 @@ impl Machine {
     /// Asserts that no file of the set-up is left in the system's folders.
     #[track_caller]
     pub(crate) fn assert_nothing_left(&self) {
-        assert!(
-            !self.has_file("usr/sbin/policy-rc.d"),
-            "the service policy is left"
-        );
-        assert!(
-            !self.has_file("etc/postgresql-common"),
-            "the cluster settings are left"
-        );
+        assert!(!self.has_file("usr/sbin/policy-rc.d"), "the service policy is left");
+        assert!(!self.has_file("etc/postgresql-common"), "the cluster settings are left");
     }
 
     pub(crate) fn path(&self, path: &str) -> PathBuf {

@@ -45,21 +45,9 @@ fn finds_postgres_where_debian_hides_it() {
 fn explains_a_missing_or_older_rust() {
     let machine = Machine::complete();
     machine.add_program("rustc", "echo 'rustc 1.63.0 (abc 2022-08-08)'");
-    check(
-        &machine.setup("compare"),
-        2,
-        &[
-            "error: Rust 1.63.0 is too old",
-            "rustup update",
-            "cargo-web",
-        ],
-    );
+    check(&machine.setup("compare"), 2, &["error: Rust 1.63.0 is too old", "rustup update", "cargo-web"]);
     machine.remove_program("rustc");
-    check(
-        &machine.setup("compare"),
-        2,
-        &["no Rust 1.", "error: no Rust on PATH", "rustup.rs"],
-    );
+    check(&machine.setup("compare"), 2, &["no Rust 1.", "error: no Rust on PATH", "rustup.rs"]);
 }
 
 /// The names that Debian has Rust under: its own, and a newer one in old releases.
@@ -70,9 +58,7 @@ fn installs_the_distributions_rust_where_it_is_new_enough() {
         machine.remove_program("cargo");
         machine.add_program(
             "apt-cache",
-            &format!(
-                "[ \"$2\" = cargo ] && echo '  Candidate: {own}' || echo '  Candidate: 9.2.0+dfsg1'"
-            ),
+            &format!("[ \"$2\" = cargo ] && echo '  Candidate: {own}' || echo '  Candidate: 9.2.0+dfsg1'"),
         );
         machine.plan(package, FINE_PLAN);
         let ran = machine.setup("compare");
@@ -87,17 +73,10 @@ fn installs_only_what_is_missing_and_prints_how_to_undo_it() {
     let machine = Machine::complete();
     machine.remove_program("redis-server");
     machine.plan("redis-server", FINE_PLAN);
-    check(
-        &machine.setup("test"),
-        0,
-        &["to undo: sudo apt-get purge libfoo redis-server"],
-    );
+    check(&machine.setup("test"), 0, &["to undo: sudo apt-get purge libfoo redis-server"]);
     let asked = machine.asked();
     assert!(asked.contains("--no-install-recommends"), "{asked}");
-    assert!(
-        asked.contains("systemctl --quiet disable redis-server.service"),
-        "{asked}"
-    );
+    assert!(asked.contains("systemctl --quiet disable redis-server.service"), "{asked}");
     assert!(!asked.contains("sysbench"), "{asked}");
 }
 
@@ -120,17 +99,11 @@ fn applications_are_installed_as_far_as_there_are_packages() {
     machine.plan("lighttpd", FINE_PLAN);
     machine.add_file("usr/lib/php/20220829/redis.so", "");
     let ran = machine.setup("applications");
-    let words = [
-        "missing programs: php php-fpm php-mysql lighttpd",
-        "going on without: php php-fpm",
-    ];
+    let words = ["missing programs: php php-fpm php-mysql lighttpd", "going on without: php php-fpm"];
     check(&ran, 0, &words);
     assert!(machine.has_program("lighttpd"));
     let asked = machine.asked();
-    assert!(
-        !asked.contains("php-redis") && !asked.contains("mariadb"),
-        "{asked}"
-    );
+    assert!(!asked.contains("php-redis") && !asked.contains("mariadb"), "{asked}");
     assert!(asked.contains("disable lighttpd.service"), "{asked}");
     machine.assert_nothing_left();
 }
@@ -146,20 +119,9 @@ fn published_comparisons_need_wordpress_and_php_without_their_services() {
     let theme = "usr/share/wordpress/wp-content/themes/twentytwentyone/style.css";
     machine.add_file(theme, "");
     machine.plan("wordpress", WORDPRESS_PLAN);
-    check(
-        &machine.setup("replay"),
-        0,
-        &[
-            "missing programs: wordpress\n",
-            "purge apache2 php8.2-fpm wordpress",
-        ],
-    );
+    check(&machine.setup("replay"), 0, &["missing programs: wordpress\n", "purge apache2 php8.2-fpm wordpress"]);
     let asked = machine.asked();
-    for expected in [
-        "policy exit 101",
-        "disable apache2.service",
-        "disable php8.2-fpm.service",
-    ] {
+    for expected in ["policy exit 101", "disable apache2.service", "disable php8.2-fpm.service"] {
         assert!(asked.contains(expected), "{expected}: {asked}");
     }
     assert!(!asked.contains("disable wordpress"), "{asked}");
@@ -187,11 +149,7 @@ fn keeps_a_new_memcached_from_starting_at_boot() {
     let machine = Machine::complete();
     machine.remove_program("memcached");
     machine.plan("memcached", FINE_PLAN);
-    check(
-        &machine.setup("compare"),
-        0,
-        &["apt-get purge libfoo memcached"],
-    );
+    check(&machine.setup("compare"), 0, &["apt-get purge libfoo memcached"]);
     let asked = machine.asked();
     let disabled = asked.contains("systemctl --quiet disable memcached.service");
     assert!(disabled && !asked.contains("redis-server"), "{asked}");
@@ -215,11 +173,7 @@ fn leaves_nothing_behind_when_apt_fails() {
     machine.remove_program("postgres");
     machine.plan("postgresql", FINE_PLAN);
     machine.let_installing_fail();
-    check(
-        &machine.setup("test"),
-        2,
-        &["the tests need programs that are not here: postgres"],
-    );
+    check(&machine.setup("test"), 2, &["the tests need programs that are not here: postgres"]);
     machine.assert_nothing_left();
 }
 
@@ -236,28 +190,13 @@ fn keeps_the_service_policy_of_somebody_else() {
 
 #[test]
 fn refuses_what_would_remove_or_upgrade() {
-    for line in [
-        "Remv mysql-server [8.0]\n",
-        "Inst libc6 [2.36-1] (2.36-9 Debian [amd64])\n",
-    ] {
+    for line in ["Remv mysql-server [8.0]\n", "Inst libc6 [2.36-1] (2.36-9 Debian [amd64])\n"] {
         let machine = Machine::complete();
         machine.remove_program("sysbench");
         machine.plan("sysbench", &format!("{line}{FINE_PLAN}"));
-        check(
-            &machine.setup("test"),
-            2,
-            &["refused: sysbench", line.trim_end()],
-        );
-        check(
-            &machine.setup("compare"),
-            0,
-            &["going on without: sysbench"],
-        );
-        assert!(
-            !machine.asked().contains("install -y"),
-            "{}",
-            machine.asked()
-        );
+        check(&machine.setup("test"), 2, &["refused: sysbench", line.trim_end()]);
+        check(&machine.setup("compare"), 0, &["going on without: sysbench"]);
+        assert!(!machine.asked().contains("install -y"), "{}", machine.asked());
         machine.assert_nothing_left();
     }
 }
@@ -269,11 +208,7 @@ fn installs_the_rest_when_one_package_is_refused() {
     machine.remove_program("sysbench");
     machine.plan("redis-server", FINE_PLAN);
     machine.plan("sysbench", "Remv something [1]\n");
-    check(
-        &machine.setup("compare"),
-        0,
-        &["refused: sysbench", "to undo", "without: sysbench"],
-    );
+    check(&machine.setup("compare"), 0, &["refused: sysbench", "to undo", "without: sysbench"]);
     assert!(machine.has_program("redis-server"));
 }
 
@@ -284,11 +219,7 @@ fn prints_the_command_when_there_is_no_root() {
     machine.remove_program("cc");
     machine.add_program("id", "echo 1000");
     let command = "scripts/apt-install.sh redis-server gcc libc6-dev";
-    check(
-        &machine.setup("test"),
-        2,
-        &["hint: installing needs root; run: sudo ", command],
-    );
+    check(&machine.setup("test"), 2, &["hint: installing needs root; run: sudo ", command]);
     assert_eq!(machine.asked(), "");
 }
 
@@ -298,10 +229,7 @@ fn takes_sudo_where_it_asks_for_no_password() {
     machine.remove_program("redis-server");
     machine.plan("redis-server", FINE_PLAN);
     // Root from the second question on: the first is asked before sudo.
-    machine.add_program(
-        "id",
-        "if [ -n \"${AS_ROOT:-}\" ]; then echo 0; else echo 1000; fi",
-    );
+    machine.add_program("id", "if [ -n \"${AS_ROOT:-}\" ]; then echo 0; else echo 1000; fi");
     machine.add_program("sudo", "[ \"$1\" = -n ] || exit 1\nshift\nAS_ROOT=1 \"$@\"");
     check(&machine.setup("test"), 0, &["to undo"]);
 }
@@ -312,16 +240,8 @@ fn names_the_packages_of_other_systems() {
     machine.remove_program("apt-get");
     machine.remove_program("redis-server");
     machine.add_program("dnf", "");
-    check(
-        &machine.setup("test"),
-        2,
-        &["there is no apt-get here", "dnf install"],
-    );
-    check(
-        &machine.setup("compare"),
-        0,
-        &["going on without: redis-server"],
-    );
+    check(&machine.setup("test"), 2, &["there is no apt-get here", "dnf install"]);
+    check(&machine.setup("compare"), 0, &["going on without: redis-server"]);
     machine.remove_program("cc");
     check(&machine.setup("compare"), 2, &["no C compiler"]);
 }

@@ -41,10 +41,7 @@ fn machine() -> Machine {
     machine.add_program("apt-config", "");
     machine.add_program("dpkg", "echo amd64");
     machine.add_program("dpkg-deb", DPKG_DEB);
-    machine.add_program(
-        "patchelf",
-        "echo \"patchelf $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"",
-    );
+    machine.add_program("patchelf", "echo \"patchelf $*\" >>\"$LOOPTAX_SETUP_ROOT/asked\"");
     // Programs of others get there, as on a machine whose target folder is no secret.
     machine.add_program("stat", "echo drwxr-xr-x");
     machine.add_file("usr/share/keyrings/debian-archive-keyring.gpg", "");
@@ -71,31 +68,16 @@ fn puts_programs_with_their_own_libraries_into_one_folder() {
             "to undo: rm -r ",
         ],
     );
-    for program in [
-        "mysqld",
-        "mysql",
-        "valkey-server",
-        "valkey-cli",
-        "valkey-benchmark",
-    ] {
-        assert!(
-            machine.has_file(&format!("servers/bin/{program}")),
-            "{program}"
-        );
+    for program in ["mysqld", "mysql", "valkey-server", "valkey-cli", "valkey-benchmark"] {
+        assert!(machine.has_file(&format!("servers/bin/{program}")), "{program}");
     }
-    assert!(
-        !machine.has_file("servers/usr/bin/mysqlslap"),
-        "what is not asked for goes"
-    );
+    assert!(!machine.has_file("servers/usr/bin/mysqlslap"), "what is not asked for goes");
     assert!(!machine.has_file("servers/work") && !machine.has_file("servers.part"));
     let servers = machine.path("servers");
     let libraries = servers.join("usr/lib/here");
     let asked = machine.asked();
     for expected in [
-        format!(
-            "--set-interpreter {}/ld-linux-here.so.2",
-            libraries.display()
-        ),
+        format!("--set-interpreter {}/ld-linux-here.so.2", libraries.display()),
         format!("--force-rpath --set-rpath {} ", libraries.display()),
         "usr/bin/valkey-check-rdb".to_owned(),
     ] {
@@ -109,11 +91,7 @@ fn does_nothing_when_all_is_there_and_mends_what_is_not() {
     let machine = machine();
     check(&machine.run("mysql-root.sh", &[]), 0, &["to undo"]);
     let asked = machine.asked();
-    check(
-        &machine.run("mysql-root.sh", &[]),
-        0,
-        &["MySQL and Valkey are in "],
-    );
+    check(&machine.run("mysql-root.sh", &[]), 0, &["MySQL and Valkey are in "]);
     assert_eq!(machine.asked(), asked);
     fs::remove_file(machine.path("servers/usr/sbin/mysqld")).expect("the program was there");
     check(&machine.run("mysql-root.sh", &[]), 0, &["to undo"]);
@@ -124,10 +102,7 @@ fn does_nothing_when_all_is_there_and_mends_what_is_not() {
 fn a_mirror_that_cannot_be_had_is_one_line_and_leaves_nothing() {
     let machine = machine();
     fs::remove_file(machine.path("mirror")).expect("the file was there");
-    let words = [
-        "error: no package lists of Debian unstable from http",
-        ": Could not connect",
-    ];
+    let words = ["error: no package lists of Debian unstable from http", ": Could not connect"];
     check(&machine.run("mysql-root.sh", &[]), 2, &words);
     assert_nothing_left(&machine);
 }
@@ -145,11 +120,7 @@ fn a_folder_of_somebody_else_stays() {
 fn a_folder_that_only_root_gets_into_is_refused() {
     let machine = machine();
     machine.add_program("stat", "echo drwx------");
-    check(
-        &machine.run("mysql-root.sh", &[]),
-        2,
-        &["only root gets into "],
-    );
+    check(&machine.run("mysql-root.sh", &[]), 2, &["only root gets into "]);
     assert_nothing_left(&machine);
 }
 
@@ -157,21 +128,10 @@ fn a_folder_that_only_root_gets_into_is_refused() {
 fn what_unpacking_needs_is_installed_or_named() {
     let machine = machine();
     machine.remove_program("patchelf");
-    let words = [
-        "missing programs: patchelf",
-        "unpacking servers needs what is not here",
-    ];
+    let words = ["missing programs: patchelf", "unpacking servers needs what is not here"];
     check(&machine.run("mysql-root.sh", &[]), 2, &words);
-    assert!(
-        machine
-            .asked()
-            .contains("install --simulate --no-install-recommends patchelf")
-    );
+    assert!(machine.asked().contains("install --simulate --no-install-recommends patchelf"));
     machine.remove_program("apt-get");
-    check(
-        &machine.run("mysql-root.sh", &[]),
-        2,
-        &["taken from Debian's packages"],
-    );
+    check(&machine.run("mysql-root.sh", &[]), 2, &["taken from Debian's packages"]);
     assert_nothing_left(&machine);
 }

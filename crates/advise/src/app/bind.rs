@@ -20,11 +20,7 @@ pub(super) const MOST_CONNECTIONS: usize = 32;
 /// Most connections of an application that are followed: nobody logs in to what is behind a proxy, and a line of its that is
 /// left out would go on to where nobody is.
 pub(super) const fn most_connections(app: &App) -> usize {
-    if app.format.proxy().is_some() {
-        MOST_SETTINGS
-    } else {
-        MOST_CONNECTIONS
-    }
+    if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
 
 /// The word for a server of a kind that is not stated.
@@ -77,28 +73,20 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 resolved: resolved.collect(),
                 roles: roles
                     .iter()
-                    .filter(|(role, idx)| {
-                        **role != Role::Url || !is_unset(&all[**idx].value, source)
-                    })
+                    .filter(|(role, idx)| **role != Role::Url || !is_unset(&all[**idx].value, source))
                     .map(|(role, idx)| (*role, all[*idx].clone()))
                     .collect(),
                 is_kind_said: matches!(applies, Applies::Yes | Applies::InDoubt(_)),
                 is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
                 doubt: match applies {
                     Applies::Yes | Applies::ByDefault => None,
-                    Applies::Perhaps => {
-                        Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url))
-                    }
+                    Applies::Perhaps => Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url)),
                     Applies::InDoubt(why) => Some(format!("which of them counts is {why}")),
                 },
                 is_environment: source.path.is_none(),
                 carrier: None,
                 anchor: all[anchor].line * MOST_BYTES + anchor.min(MOST_BYTES - 1),
-                label: captures
-                    .into_iter()
-                    .filter(|it| !it.is_empty())
-                    .collect::<Vec<_>>()
-                    .join("."),
+                label: captures.into_iter().filter(|it| !it.is_empty()).collect::<Vec<_>>().join("."),
             })
         })
         .collect()
@@ -146,20 +134,12 @@ enum Applies {
 }
 
 /// By the first key that is there and decides; `*` in it is what the connection's was.
-fn applies(
-    app: &App,
-    captures: &[String],
-    all: &[Setting],
-    source: &Source<'_>,
-) -> Option<Applies> {
+fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>) -> Option<Applies> {
     let deciding = |decision: &Decision| {
         all.iter().rev().find_map(|setting| {
             let own = captured(&decision.key, &setting.path)?;
             let is_same = own.is_empty() || own == captures;
-            let certain = Setting {
-                doubt: None,
-                ..setting.clone()
-            };
+            let certain = Setting { doubt: None, ..setting.clone() };
             if !is_same {
                 return None;
             }
@@ -167,13 +147,7 @@ fn applies(
             match (open, &setting.value) {
                 (Ok(value), _) => Some((value, setting.doubt.clone())),
                 // The file's own default, which may not count.
-                (
-                    Err(why),
-                    Value::Variable {
-                        fallback: Some(value),
-                        ..
-                    },
-                ) => Some((value.clone(), Some(why))),
+                (Err(why), Value::Variable { fallback: Some(value), .. }) => Some((value.clone(), Some(why))),
                 (Err(_), _) => None,
             }
         })
@@ -213,11 +187,7 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
     }
     // Rails' template for the others.
     if found.len() > 1 {
-        let lines: Vec<Option<usize>> = found
-            .iter()
-            .filter(|it| it.label != "default")
-            .map(|it| it.line)
-            .collect();
+        let lines: Vec<Option<usize>> = found.iter().filter(|it| it.label != "default").map(|it| it.line).collect();
         found.retain(|it| it.label != "default" || !lines.contains(&it.line));
     }
     found
@@ -243,10 +213,7 @@ fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
         Ok(_) => None,
         // The file's own default says of which kind it is.
         Err(_) => match &setting.value {
-            Value::Variable {
-                fallback: Some(text),
-                ..
-            } => (url::parse(text)?.kind() == own).then(|| own.name()),
+            Value::Variable { fallback: Some(text), .. } => (url::parse(text)?.kind() == own).then(|| own.name()),
             Value::Hidden if setting.item[setting.literal.clone()].contains("://") => {
                 let raw = setting.item[setting.literal.clone()].trim_matches(['\'', '"', '`']);
                 let schemes = &bound.app.schemes;
@@ -302,10 +269,7 @@ pub(super) fn has_sign(app: &App, names: &[String]) -> bool {
 fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Found {
     let lookups: Vec<Lookup> = readers.iter().map(|it| look_up(it, source)).collect();
     // Where they differ, the one that pays decides what is asked.
-    let first = lookups
-        .iter()
-        .position(|it| it.takes == Some(Takes::Tcp))
-        .unwrap_or(0);
+    let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
     titles.dedup();
@@ -315,29 +279,18 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         roles.iter().find_map(|role| reader.roles.get(role))
     });
     let is_guessed = readers.iter().all(|it| it.app.name == GUESSED);
-    let said = if is_guessed {
-        format!("{}; {}", BY_KEYS, lookup.why)
-    } else {
-        lookup.why
-    };
+    let said = if is_guessed { format!("{}; {}", BY_KEYS, lookup.why) } else { lookup.why };
     Found {
         is_guessed,
         service: None,
-        label: readers
-            .first()
-            .map(|it| it.label.clone())
-            .unwrap_or_default(),
+        label: readers.first().map(|it| it.label.clone()).unwrap_or_default(),
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
         titles,
         kind,
         address: lookup.address,
         unspoken: lookup.unspoken,
         takes: lookup.takes,
-        why: if differs {
-            format!("{said}; others that may read it take another way")
-        } else {
-            said
-        },
+        why: if differs { format!("{said}; others that may read it take another way") } else { said },
         credentials: lookup.credentials,
         bound: readers,
     }

@@ -13,13 +13,7 @@ const MOST_DEPTH: usize = 64;
 
 /// The settings of such a text; `is_program`: a bare word is a variable of it.
 pub(crate) fn read(text: &str, is_program: bool) -> Read {
-    let mut walk = Walk {
-        is_program,
-        open: Vec::new(),
-        n_unnamed: 0,
-        waiting: None,
-        settings: Vec::new(),
-    };
+    let mut walk = Walk { is_program, open: Vec::new(), n_unnamed: 0, waiting: None, settings: Vec::new() };
     let mut start = 0;
     let mut comment_end = None;
     for (idx, whole) in text.split_inclusive('\n').enumerate() {
@@ -33,9 +27,7 @@ pub(crate) fn read(text: &str, is_program: bool) -> Read {
             continue;
         }
         let opened = [("--[[", "]]"), ("/*", "*/")];
-        let opened = opened
-            .iter()
-            .find(|it| whole.trim_start().starts_with(it.0));
+        let opened = opened.iter().find(|it| whole.trim_start().starts_with(it.0));
         if let Some((_, end)) = opened {
             comment_end = (!whole.contains(end)).then_some(*end);
             continue;
@@ -154,10 +146,7 @@ fn setting(body: &str, is_program: bool) -> Option<Setting> {
     }
     let after = body[at + 1..].trim_start_matches('>');
     let value_at = body.len() - after.trim_start().len();
-    let raw = body[value_at..]
-        .trim_end()
-        .trim_end_matches([',', ';'])
-        .trim_end();
+    let raw = body[value_at..].trim_end().trim_end_matches([',', ';']).trim_end();
     let key_at = body.find(bare)?;
     let (value, quotes) = value(raw, is_program)?;
     Some(Setting {
@@ -167,10 +156,7 @@ fn setting(body: &str, is_program: bool) -> Option<Setting> {
         line: 0,
         start: 0,
         item: body[..value_at + raw.len()].to_owned(),
-        key: Range {
-            start: key_at,
-            end: key_at + bare.len(),
-        },
+        key: Range { start: key_at, end: key_at + bare.len() },
         literal: value_at..value_at + raw.len(),
         quotes,
         doubled: None,
@@ -193,9 +179,7 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
     let value = match raw {
         "" | "nil" | "undef" | "null" => return None,
         _ if is_program && !is_number && !is_bool => Value::Hidden,
-        _ if is_templated(raw) || raw.contains(['(', '{']) && !raw.starts_with("${") => {
-            Value::Hidden
-        }
+        _ if is_templated(raw) || raw.contains(['(', '{']) && !raw.starts_with("${") => Value::Hidden,
         _ => expanded(raw.to_owned(), Lines::Pairs),
     };
     Some((value, quotes))
@@ -203,9 +187,7 @@ fn value(raw: &str, is_program: bool) -> Option<(Value, Quotes)> {
 
 /// Whether another program fills something in.
 fn is_templated(text: &str) -> bool {
-    ["%{", "{{", "#{", "$ENV{", "%%"]
-        .iter()
-        .any(|it| text.contains(it))
+    ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
 /// Play's `key = ${?NAME}` counts where that variable is set, else what stands before it.
@@ -268,20 +250,12 @@ mod tests {
         check(
             "Catalog {\n  DB Address = h # x\n  Name = \"a # b\"\n}\nsource s\n{\n\ttype\t= mysql\n}\n",
             false,
-            &[
-                "2 Catalog/DB Address=h",
-                "3 Catalog/Name=a # b",
-                "7 source/type=mysql",
-            ],
+            &["2 Catalog/DB Address=h", "3 Catalog/Name=a # b", "7 source/type=mysql"],
         );
         check(
             "input {\n  redis {\n    host => \"h\"\n  }\n}\noutput {\n  if [a] {\n    x => 1\n  } else {\n    x => 2\n  }\n}\n",
             false,
-            &[
-                "3 input/redis/host=h",
-                "8 output/0/x=1 !",
-                "10 output/1/x=2 !",
-            ],
+            &["3 input/redis/host=h", "8 output/0/x=1 !", "10 output/1/x=2 !"],
         );
         check(
             "a.b {\n  url = \"x\"\n  url = ${?U}\n  c = ${?V}\n  d = ${W}\n}\n",
@@ -295,12 +269,7 @@ mod tests {
         check(
             "--[[ a = 1\nb = 2 ]]\nlocal c = {}\nc.redis = {\n  host = \"h\", -- x\n  port = 1,\n  db = other,\n}\nreturn\n{\n  m =\n  {\n    k = os.getenv(\"K\");\n  }\n}\n",
             true,
-            &[
-                "5 c/redis/host=h",
-                "6 c/redis/port=1",
-                "7 c/redis/db=?",
-                "13 m/k=?",
-            ],
+            &["5 c/redis/host=h", "6 c/redis/port=1", "7 c/redis/db=?", "13 m/k=?"],
         );
     }
 

@@ -67,13 +67,7 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
 
 /// Whether something else may count than what stands there.
 fn is_uncertain(bound: &Bound) -> bool {
-    let roles = [
-        Role::Url,
-        Role::Host,
-        Role::Port,
-        Role::Socket,
-        Role::Scheme,
-    ];
+    let roles = [Role::Url, Role::Host, Role::Port, Role::Socket, Role::Scheme];
     let in_doubt = |role: &Role| {
         let Some(setting) = bound.roles.get(role) else {
             return false;
@@ -90,10 +84,7 @@ fn is_uncertain(bound: &Bound) -> bool {
 
 pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let app = bound.app;
-    let edits: Vec<Edit> = planned(bound, fields)
-        .into_iter()
-        .map(|it| it.edit)
-        .collect();
+    let edits: Vec<Edit> = planned(bound, fields).into_iter().map(|it| it.edit).collect();
     let carrier = bound.carrier;
     let mut advice: Vec<&str> = Vec::new();
     if is_from_environment(bound) && !edits.is_empty() {
@@ -103,10 +94,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     advice.push(&app.advice);
     advice.retain(|it| !it.is_empty());
     let restart = carrier.map_or(&app.restart, |it| &it.restart);
-    let traps = app
-        .traps
-        .iter()
-        .chain(carrier.into_iter().flat_map(|it| &it.traps));
+    let traps = app.traps.iter().chain(carrier.into_iter().flat_map(|it| &it.traps));
     Change {
         title: app.title.clone(),
         advice: advice.join("; "),
@@ -133,11 +121,7 @@ fn value_of(template: &str, fields: &Fields) -> String {
 
 /// A URL keeps what else is in its query.
 fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
-    let step = bound
-        .app
-        .change
-        .iter()
-        .find(|it| it.set == Some(Role::Url))?;
+    let step = bound.app.change.iter().find(|it| it.set == Some(Role::Url))?;
     // What stands in a password's place is not to look like one.
     let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", MASK);
     let old = match &setting.value {
@@ -160,59 +144,39 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     };
     let said_already = query_names(&value);
     let is_new = |part: &&String| !query_names(&format!("?{part}")).is_subset(&said_already);
-    let mut shown = if rest.is_empty() {
-        masked(&value)
-    } else {
-        value.clone()
-    };
+    let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
-        for (text, part) in [
-            (&mut value, part.clone()),
-            (&mut shown, secret.map_or(part.clone(), without_value)),
-        ] {
+        for (text, part) in [(&mut value, part.clone()), (&mut shown, secret.map_or(part.clone(), without_value))] {
             text.push(if text.contains('?') { '&' } else { '?' });
             text.push_str(&part);
         }
     }
     let keeps_login = old.is_none_or(|old| url::keeps_login(old, &value));
     let (mut planned, writing) = match &setting.value {
-        Value::Variable { name, .. } => {
-            (in_environment(name, &shown), Writing::Variable(name, value))
-        }
-        _ if !setting.can_hold(&value) => {
-            (replacing(bound, setting, None, &shown), Writing::ByHand)
-        }
+        Value::Variable { name, .. } => (in_environment(name, &shown), Writing::Variable(name, value)),
+        _ if !setting.can_hold(&value) => (replacing(bound, setting, None, &shown), Writing::ByHand),
         _ => {
             let item = setting.with(None, &value);
             let writing = Writing::Replace(setting, item);
             (replacing(bound, setting, None, &shown), writing)
         }
     };
-    planned.writing = if keeps_login && !is_one_of_several {
-        writing
-    } else {
-        Writing::ByHand
-    };
+    planned.writing = if keeps_login && !is_one_of_several { writing } else { Writing::ByHand };
     Some(planned)
 }
 
 /// The new address with the old one's scheme where both mean the same kind of server: one program knows `postgresql` and
 /// not `postgres`, and what stands behind a plus is a driver.
 fn with_scheme_of(old: &str, new: String) -> String {
-    let families = [
-        ["postgres", "postgresql", "pgsql"],
-        ["mysql", "mysql2", "mariadb"],
-    ];
+    let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {
         let base = scheme.split('+').next().unwrap_or(scheme);
         families.iter().position(|it| it.contains(&base))
     };
     let parts = old.split_once("://").zip(new.split_once("://"));
     match parts {
-        Some(((old, _), (scheme, rest)))
-            if family(old).is_some() && family(old) == family(scheme) =>
-        {
+        Some(((old, _), (scheme, rest))) if family(old).is_some() && family(old) == family(scheme) => {
             format!("{old}://{rest}")
         }
         _ => new,
@@ -231,10 +195,7 @@ fn query_names(url: &str) -> BTreeSet<String> {
 
 /// A secret of a query, as it may be shown.
 fn without_value(pair: Pair<'_>) -> String {
-    let name = pair
-        .text
-        .split_once('=')
-        .map_or(pair.text, |(name, _)| name);
+    let name = pair.text.split_once('=').map_or(pair.text, |(name, _)| name);
     format!("{name}={MASK}")
 }
 
@@ -244,33 +205,17 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
         edit: Edit {
             line: None,
             before: None,
-            after: Some(format!(
-                "{name}={}",
-                Quotes::AsNeeded(Dialect::Shell).around(value)
-            )),
+            after: Some(format!("{name}={}", Quotes::AsNeeded(Dialect::Shell).around(value))),
         },
         writing: Writing::Variable(name, value.to_owned()),
     }
 }
 
-fn replacing<'a>(
-    bound: &Bound,
-    setting: &'a Setting,
-    key: Option<&str>,
-    value: &str,
-) -> Planned<'a> {
+fn replacing<'a>(bound: &Bound, setting: &'a Setting, key: Option<&str>, value: &str) -> Planned<'a> {
     let item = setting.with(key, value);
     Planned {
-        edit: Edit {
-            line: line(bound, setting),
-            before: Some(shown(setting)),
-            after: Some(item.clone()),
-        },
-        writing: if setting.can_hold(value) {
-            Writing::Replace(setting, item)
-        } else {
-            Writing::ByHand
-        },
+        edit: Edit { line: line(bound, setting), before: Some(shown(setting)), after: Some(item.clone()) },
+        writing: if setting.can_hold(value) { Writing::Replace(setting, item) } else { Writing::ByHand },
     }
 }
 
@@ -283,11 +228,7 @@ fn shown(setting: &Setting) -> String {
     match &setting.value {
         Value::Text(text) => {
             let hidden = masked(text);
-            if hidden == *text {
-                setting.item.clone()
-            } else {
-                setting.with(None, &hidden)
-            }
+            if hidden == *text { setting.item.clone() } else { setting.with(None, &hidden) }
         }
         Value::Variable { name, .. } => setting.with(None, &format!("(the variable {name})")),
         Value::Hidden => setting.with(None, "(an expression)"),
@@ -307,11 +248,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         }
         let setting = bound.roles.get(&role)?;
         return Some(Planned {
-            edit: Edit {
-                line: line(bound, setting),
-                before: Some(shown(setting)),
-                after: None,
-            },
+            edit: Edit { line: line(bound, setting), before: Some(shown(setting)), after: None },
             writing: Writing::Remove(setting),
         });
     }
@@ -355,16 +292,8 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
         }
     };
     Some(Planned {
-        edit: Edit {
-            line: line(bound, anchor),
-            before,
-            after: Some(after),
-        },
-        writing: if anchor.can_hold(value) {
-            Writing::Beside(anchor, text)
-        } else {
-            Writing::ByHand
-        },
+        edit: Edit { line: line(bound, anchor), before, after: Some(after) },
+        writing: if anchor.can_hold(value) { Writing::Beside(anchor, text) } else { Writing::ByHand },
     })
 }
 
@@ -377,22 +306,10 @@ mod tests {
         let check = |old: &str, new: &str, expected: &str| {
             assert_eq!(with_scheme_of(old, new.to_owned()), expected, "{old}");
         };
-        check(
-            "postgresql://h/d",
-            "postgres:///d?host=/s",
-            "postgresql:///d?host=/s",
-        );
-        check(
-            "mysql+pymysql://h/d",
-            "mysql+mysqldb:///d?unix_socket=/s",
-            "mysql+pymysql:///d?unix_socket=/s",
-        );
+        check("postgresql://h/d", "postgres:///d?host=/s", "postgresql:///d?host=/s");
+        check("mysql+pymysql://h/d", "mysql+mysqldb:///d?unix_socket=/s", "mysql+pymysql:///d?unix_socket=/s");
         check("redis://h/1", "unix:///s?db=1", "unix:///s?db=1");
-        check(
-            "jdbc:mysql://h/d",
-            "jdbc:mariadb://h/d?localSocket=/s",
-            "jdbc:mariadb://h/d?localSocket=/s",
-        );
+        check("jdbc:mysql://h/d", "jdbc:mariadb://h/d?localSocket=/s", "jdbc:mariadb://h/d?localSocket=/s");
         check("h", "postgres:///d", "postgres:///d");
     }
 }

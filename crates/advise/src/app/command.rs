@@ -62,11 +62,7 @@ fn words(line: &str, from: usize) -> Vec<Range<usize>> {
         }
         let start = at + usize::from(is_quote);
         let ends = |c: char| {
-            if is_quote {
-                c == sign
-            } else {
-                c.is_whitespace()
-            }
+            if is_quote { c == sign } else { c.is_whitespace() }
         };
         let end = line[start..].find(ends).map_or(line.len(), |it| start + it);
         found.push(start..end);
@@ -137,10 +133,8 @@ mod tests {
         let text = "[Service]\nExecStart=/srv/venv/bin/python3 -m gunicorn --workers 2 \\\n  --bind=127.0.0.1:8000 \"app:make\"\n\
                     ExecStart=/bin/other --bind x\nweb: bundle exec puma -b tcp://0.0.0.0:$PORT -p ${PORT:-3000}\n";
         let found = read(text);
-        let shown: Vec<String> = found
-            .iter()
-            .map(|it| format!("{} {} {:?}", it.line, it.path.join("/"), it.value))
-            .collect();
+        let shown: Vec<String> =
+            found.iter().map(|it| format!("{} {} {:?}", it.line, it.path.join("/"), it.value)).collect();
         assert_eq!(
             shown,
             [

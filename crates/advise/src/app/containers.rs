@@ -97,17 +97,8 @@ fn called(mut setting: Setting, name: &str) -> Setting {
 fn listed(setting: &Setting, value: &str) -> Option<Setting> {
     let (name, text) = value.split_once('=')?;
     let from = setting.literal.start + setting.item[setting.literal.clone()].find(value)?;
-    let part = setting.part(
-        name,
-        text,
-        from..from + value.len(),
-        name.len(),
-        Joins::Line,
-    );
-    let part = Setting {
-        value: expanded(text.to_owned(), Lines::Dotenv),
-        ..part
-    };
+    let part = setting.part(name, text, from..from + value.len(), name.len(), Joins::Line);
+    let part = Setting { value: expanded(text.to_owned(), Lines::Dotenv), ..part };
     Some(called(part, name))
 }
 

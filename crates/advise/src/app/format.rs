@@ -10,13 +10,11 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let end = name.rsplit('.').next().unwrap_or_default();
     // What they are copies of stands before these.
-    let name = [
-        "example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2",
-    ]
-    .iter()
-    .find(|it| **it == end)
-    .and_then(|it| name.strip_suffix(*it)?.strip_suffix('.'))
-    .unwrap_or(&name);
+    let name = ["example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2"]
+        .iter()
+        .find(|it| **it == end)
+        .and_then(|it| name.strip_suffix(*it)?.strip_suffix('.'))
+        .unwrap_or(&name);
     if name.starts_with(".env") || name.rsplit('.').next() == Some("env") || name == "env" {
         return Format::Dotenv;
     }
@@ -70,10 +68,7 @@ fn by_content(text: &str) -> Format {
         return Format::Ini;
     }
     let is_variable = |it: &str| {
-        let name = it
-            .trim_start_matches("export ")
-            .split_once('=')
-            .map_or("", |it| it.0);
+        let name = it.trim_start_matches("export ").split_once('=').map_or("", |it| it.0);
         let is_part = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
         !name.is_empty() && name.chars().all(is_part)
     };
@@ -88,10 +83,7 @@ fn by_content(text: &str) -> Format {
     if has(&|it| it.ends_with('{')) && has(&|it| it == "}") {
         return Format::Blocks;
     }
-    if lines()
-        .next()
-        .is_some_and(|it| it.ends_with(':') || it == "---")
-    {
+    if lines().next().is_some_and(|it| it.ends_with(':') || it == "---") {
         return Format::Yaml;
     }
     Format::Pairs
@@ -103,19 +95,10 @@ fn proxy_of(text: &str) -> Option<Format> {
     let has = |heads: &[&str], end: &str| {
         lines().any(|it| heads.iter().any(|head| it.starts_with(head)) && it.ends_with(end))
     };
-    let passes = [
-        "fastcgi_pass ",
-        "proxy_pass ",
-        "uwsgi_pass ",
-        "memcached_pass ",
-    ];
+    let passes = ["fastcgi_pass ", "proxy_pass ", "uwsgi_pass ", "memcached_pass "];
     if has(&passes, ";")
         || lines().any(|it| {
-            let is_in = |pass: &&str| {
-                ["{", ";"]
-                    .iter()
-                    .any(|ahead| it.contains(&format!("{ahead} {pass}")))
-            };
+            let is_in = |pass: &&str| ["{", ";"].iter().any(|ahead| it.contains(&format!("{ahead} {pass}")));
             passes.iter().any(is_in)
         })
     {

@@ -74,10 +74,7 @@ impl Found {
     /// What has to be written for the socket, once per application that may be meant. `fields` is the
     /// socket; a password in it is what is shown in its place.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
-        self.bound
-            .iter()
-            .map(|bound| change_for(bound, fields))
-            .collect()
+        self.bound.iter().map(|bound| change_for(bound, fields)).collect()
     }
 
     /// The same as bytes of the text that was read, with the password as it is in `fields`. `None` for an application
@@ -92,10 +89,7 @@ impl Found {
 
     /// The same with what variables of the environment have to become.
     pub fn moves(&self, fields: &Fields, text: &str) -> Vec<Option<Moves>> {
-        self.bound
-            .iter()
-            .map(|bound| moves_for(bound, fields, text))
-            .collect()
+        self.bound.iter().map(|bound| moves_for(bound, fields, text)).collect()
     }
 
     /// The variables of the environment that its settings are, and whether they say where it goes.

@@ -7,9 +7,7 @@ use looptax_model::dsn::Kind;
 use super::bind::MOST_CONNECTIONS;
 use super::bound::Bound;
 use super::keys::{self, Key};
-use super::kinds::{
-    is_hidden_url, is_keywords, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in,
-};
+use super::kinds::{is_hidden_url, is_keywords, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in};
 use super::library::kind_of_library;
 use super::lists;
 use super::setting::{Setting, Value};
@@ -79,11 +77,7 @@ struct Sorted<'a> {
 }
 
 fn sort(all: &[Setting]) -> Sorted<'_> {
-    let mut sorted = Sorted {
-        urls: Vec::new(),
-        lists: Vec::new(),
-        groups: Groups::new(),
-    };
+    let mut sorted = Sorted { urls: Vec::new(), lists: Vec::new(), groups: Groups::new() };
     for (idx, setting) in all.iter().enumerate() {
         let by_path = || setting.path.iter().rev().find_map(|it| keys::kind_in(it));
         let hidden = is_hidden_url(setting).then(by_path);
@@ -124,41 +118,29 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
 }
 
 fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
-    let own = groups
-        .iter()
-        .filter(|((parents, prefix), roles)| is_connection(parents, prefix, roles, all));
-    let named = own
-        .take(MOST_CONNECTIONS)
-        .map(|((parents, prefix), roles)| {
-            let mut roles = roles.clone();
-            if all.iter().any(|it| it.path == *parents && is_pdo(it)) {
-                add_login(&mut roles, parents, groups);
-            }
-            let label = parents.iter().map(String::as_str).chain([&**prefix]);
-            let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
-            Named {
-                kind: kind_of_group(parents, prefix, &roles, all),
-                label: label.join("."),
-                roles,
-            }
-        });
+    let own = groups.iter().filter(|((parents, prefix), roles)| is_connection(parents, prefix, roles, all));
+    let named = own.take(MOST_CONNECTIONS).map(|((parents, prefix), roles)| {
+        let mut roles = roles.clone();
+        if all.iter().any(|it| it.path == *parents && is_pdo(it)) {
+            add_login(&mut roles, parents, groups);
+        }
+        let label = parents.iter().map(String::as_str).chain([&**prefix]);
+        let label: Vec<&str> = label.filter(|it| !it.is_empty()).collect();
+        Named { kind: kind_of_group(parents, prefix, &roles, all), label: label.join("."), roles }
+    });
     named.collect()
 }
 
 /// A URL that the program takes apart, or puts together of what stands beside it, is one connection, not two.
 fn drop_doubles(found: &mut Vec<Bound>) {
-    let kinds: Vec<Kind> = { found.iter() }
-        .filter(|it| it.roles.contains_key(&Role::Url))
-        .map(|it| it.app.kind)
-        .collect();
+    let kinds: Vec<Kind> =
+        { found.iter() }.filter(|it| it.roles.contains_key(&Role::Url)).map(|it| it.app.kind).collect();
     let is_taken_apart = |it: &Bound| {
         let host = it.roles.get(&Role::Host);
         host.is_some_and(|it| it.value == Value::Hidden) && kinds.contains(&it.app.kind)
     };
     found.retain(|it| !is_taken_apart(it));
-    let hosts: Vec<Setting> = { found.iter() }
-        .filter_map(|it| it.roles.get(&Role::Host).cloned())
-        .collect();
+    let hosts: Vec<Setting> = { found.iter() }.filter_map(|it| it.roles.get(&Role::Host).cloned()).collect();
     let is_put_together = |it: &Bound| {
         let url = it.roles.get(&Role::Url);
         let Some(url) = url.filter(|it| it.value == Value::Hidden) else {
@@ -187,11 +169,7 @@ fn join_references(named: &mut Vec<Named>, all: &[Setting]) {
     let mut idx = 0;
     while idx < named.len() {
         let refers = host_of(&named[idx]).filter(|it| it.value == Value::Hidden);
-        let name = refers.map(|it| {
-            it.item[it.literal.clone()]
-                .trim_start_matches('$')
-                .to_owned()
-        });
+        let name = refers.map(|it| it.item[it.literal.clone()].trim_start_matches('$').to_owned());
         let own = named.iter().position(|other| {
             let host = host_of(other).map(|it| it.path.as_slice());
             matches!((host, &name), (Some([own]), Some(name)) if own == name)
@@ -215,9 +193,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
         return;
     };
     let prefix = keys::prefix_of_url(name);
-    let outer = ["_jdbc", "_reactive"]
-        .iter()
-        .find_map(|it| prefix.strip_suffix(it));
+    let outer = ["_jdbc", "_reactive"].iter().find_map(|it| prefix.strip_suffix(it));
     let prefix = outer.unwrap_or(&prefix).to_owned();
     let beside = groups.get(&(parents.to_vec(), prefix));
     for role in [Role::User, Role::Password] {
@@ -228,12 +204,7 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
 }
 
 /// A host or a socket, and a word that it is one of a database, or a login and a database beside it.
-fn is_connection(
-    parents: &[String],
-    prefix: &str,
-    roles: &BTreeMap<Role, usize>,
-    all: &[Setting],
-) -> bool {
+fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
     let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
     let Some(place) = place.map(|idx| &all[*idx]) else {
         // A DSN without a host.
@@ -250,12 +221,9 @@ fn is_connection(
     let has = |role: Role| roles.contains_key(&role);
     let port = text_in(roles, Role::Port, all).unwrap_or_default();
     let has_own_port = |text: &str| {
-        let own = text
-            .rsplit_once(':')
-            .and_then(|it| keys::kind_of_port(it.1));
+        let own = text.rsplit_once(':').and_then(|it| keys::kind_of_port(it.1));
         let has_user = has(Role::User) || has(Role::Password);
-        own.or(keys::kind_of_port(port).filter(|_| has_user))
-            .is_some()
+        own.or(keys::kind_of_port(port).filter(|_| has_user)).is_some()
     };
     let (is_host, is_of_port) = match &place.value {
         Value::Text(text) => {
@@ -265,9 +233,7 @@ fn is_connection(
                 && text.chars().all(is_part)
                 && !text.contains("://")
                 && !matches!(&**text, "*" | "true" | "false")
-                && !["0.0.0.0", "::", "[::]"]
-                    .iter()
-                    .any(|it| listens_at(text, it));
+                && !["0.0.0.0", "::", "[::]"].iter().any(|it| listens_at(text, it));
             (is_host, has_own_port(text))
         }
         Value::Variable { .. } | Value::Hidden => (true, false),
@@ -276,9 +242,7 @@ fn is_connection(
         || parents.iter().any(|it| keys::is_about_a_database(it))
         || pdo_of(place, all).is_some()
         || all.iter().any(|it| it.path == parents && is_keywords(it));
-    let is_other = [
-        "smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh",
-    ];
+    let is_other = ["smtp", "mail", "imap", "ldap", "ftp", "proxy", "amqp", "http", "cookie", "ssh"];
     let is_other = is_other.iter().any(|it| prefix.contains(it));
     let has_login = has(Role::User) && has(Role::Password) && has(Role::Database);
     is_host && !is_other && (words || has_login || is_of_port)
@@ -291,9 +255,7 @@ fn listens_at(text: &str, everywhere: &str) -> bool {
 }
 
 fn app_of(kind: Kind, title: &str) -> Option<&'static App> {
-    let mut own = apps()
-        .iter()
-        .filter(|it| it.name == GUESSED && it.kind == kind);
+    let mut own = apps().iter().filter(|it| it.name == GUESSED && it.kind == kind);
     own.find(|it| it.title == title)
 }
 
@@ -322,23 +284,14 @@ fn bound(
         _ => value(Role::Host).map(str::to_owned),
     };
     // Java has no sockets of its own, some of Python's libraries take none unasked, and Go says it.
-    let tcp_alone = [
-        "jdbc:",
-        "mysql+pymysql:",
-        "mysql+aiomysql:",
-        "mysql+mysqlconnector:",
-    ];
-    let says_tcp = value(Role::Url)
-        .is_some_and(|url| url.contains("tcp(") || tcp_alone.iter().any(|it| url.starts_with(it)));
-    let is_local = host.is_some_and(|it| {
-        it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:")
-    });
+    let tcp_alone = ["jdbc:", "mysql+pymysql:", "mysql+aiomysql:", "mysql+mysqlconnector:"];
+    let says_tcp =
+        value(Role::Url).is_some_and(|url| url.contains("tcp(") || tcp_alone.iter().any(|it| url.starts_with(it)));
+    let is_local = host.is_some_and(|it| it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:"));
     let has_socket = roles.contains_key(&Role::Socket);
     let doubt = match kind {
         None => Some("which kind of server is meant is not said"),
-        Some(Kind::Mysql) if is_local && !is_pdo => {
-            Some("localhost is the socket to some drivers, and TCP to others")
-        }
+        Some(Kind::Mysql) if is_local && !is_pdo => Some("localhost is the socket to some drivers, and TCP to others"),
         Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {
             Some("which of host and socket counts is the program's business")
         }
@@ -346,10 +299,7 @@ fn bound(
     };
     Some(Bound {
         app,
-        roles: roles
-            .iter()
-            .map(|(role, idx)| (*role, all[*idx].clone()))
-            .collect(),
+        roles: roles.iter().map(|(role, idx)| (*role, all[*idx].clone())).collect(),
         resolved: BTreeMap::new(),
         is_environment: false,
         carrier: None,

@@ -55,9 +55,7 @@ const ROLES: [(&str, Role); 37] = [
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
     // `redis_host1` and `redis_port1` belong together.
-    let name = name
-        .trim_end_matches(|c: char| c.is_ascii_digit())
-        .to_owned();
+    let name = name.trim_end_matches(|c: char| c.is_ascii_digit()).to_owned();
     let (end, role) = ROLES.iter().find(|(end, _)| {
         let head = name.strip_suffix(end);
         // `dbhost` is two words, `localhost` is one.
@@ -65,40 +63,21 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
         head.is_some_and(|it| it.is_empty() || it.ends_with('_') || last(it))
     })?;
     let prefix = name.strip_suffix(end)?.trim_end_matches('_');
-    Some(Key {
-        role: *role,
-        prefix: prefix.to_owned(),
-    })
+    Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
 /// What else the name of a database may share with its neighbours: `dbname` is `db` and `name`, too.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
-    let ends = [
-        ("dbname", "db"),
-        ("db_name", "db"),
-        ("dbase", "db"),
-        ("database", "database"),
-    ];
+    let ends = [("dbname", "db"), ("db_name", "db"), ("dbase", "db"), ("database", "database")];
     let (_, word) = ends.iter().find(|it| name.ends_with(it.0))?;
-    Some(
-        format!("{prefix}_{word}")
-            .trim_start_matches('_')
-            .to_owned(),
-    )
+    Some(format!("{prefix}_{word}").trim_start_matches('_').to_owned())
 }
 
 /// What a URL's name shares with those of its login: `jdbc` of `jdbc_connection_string`.
 pub(super) fn prefix_of_url(name: &str) -> String {
     let name = snake(name);
-    let ends = [
-        "connection_string",
-        "connection_url",
-        "connection",
-        "url",
-        "uri",
-        "dsn",
-    ];
+    let ends = ["connection_string", "connection_url", "connection", "url", "uri", "dsn"];
     let head = ends.iter().find_map(|it| name.strip_suffix(it));
     head.unwrap_or_default().trim_end_matches('_').to_owned()
 }
@@ -112,10 +91,7 @@ fn snake(name: &str) -> String {
             new.push('_');
         }
         is_lower = c.is_lowercase() || c.is_ascii_digit();
-        new.extend(
-            c.to_lowercase()
-                .map(|c| if c.is_alphanumeric() { c } else { '_' }),
-        );
+        new.extend(c.to_lowercase().map(|c| if c.is_alphanumeric() { c } else { '_' }));
     }
     new.trim_matches('_').to_owned()
 }
@@ -138,30 +114,20 @@ pub(super) fn kind_in(name: &str) -> Option<Kind> {
 /// What stands in the place of a value until somebody, or another program, fills it in.
 pub(super) fn is_placeholder(text: &str) -> bool {
     let is_between = |open: &str, close: &str| {
-        let inside = text
-            .strip_prefix(open)
-            .and_then(|it| it.strip_suffix(close));
+        let inside = text.strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(|it| !it.is_empty())
     };
     // A name of a host has no underscores, and a macro little else.
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
-        && text
-            .chars()
-            .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    is_macro
-        || is_between("<", ">")
-        || is_between("%", "%")
-        || is_between("@", "@")
-        || text.contains("process.env.")
+        && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+    is_macro || is_between("<", ">") || is_between("%", "%") || is_between("@", "@") || text.contains("process.env.")
 }
 
 fn kind_of_word(word: &str) -> Option<Kind> {
     Some(match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
         "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" => Kind::Mysql,
-        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => {
-            Kind::Postgres
-        }
+        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => Kind::Postgres,
         "redis" | "valkey" => Kind::Redis,
         "memcached" | "memcache" => Kind::Memcached,
         "mongo" | "mongodb" => Kind::Mongodb,
@@ -196,22 +162,13 @@ mod tests {
             ("host", Role::Host, ""),
             ("PAPERLESS_DBHOST", Role::Host, "paperless_db"),
         ] {
-            let expected = Key {
-                role,
-                prefix: prefix.to_owned(),
-            };
+            let expected = Key { role, prefix: prefix.to_owned() };
             assert_eq!(key_of(name), Some(expected), "{name}");
         }
         assert_eq!(key_of("localhost"), None);
         assert_eq!(kind_in("MySQL"), Some(Kind::Mysql));
         assert_eq!(kind_in("org.postgresql.Driver"), Some(Kind::Postgres));
-        for text in [
-            "DB_HOST",
-            "<db host>",
-            "@HOST@",
-            "%%host%%",
-            "#js process.env.H || 'h'",
-        ] {
+        for text in ["DB_HOST", "<db host>", "@HOST@", "%%host%%", "#js process.env.H || 'h'"] {
             assert!(is_placeholder(text), "{text}");
         }
         for text in ["DB", "db_host", "10.0.0.1", "@", "%"] {

@@ -12,9 +12,7 @@ use super::url;
 
 /// The driver of PDO's `mysql:host=…;dbname=…`, which PHP hands on as it is, and of Perl's `dbi:mysql:host=…;database=…`.
 pub(super) fn driver_of(text: &str) -> Option<Kind> {
-    let is_dbi = text
-        .get(..4)
-        .is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
+    let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };
     match text.split_once(':')? {
         ("mysql", rest) if rest.contains('=') => Some(Kind::Mysql),
@@ -49,19 +47,13 @@ pub(super) fn is_redis_list(setting: &Setting) -> bool {
     };
     let first = text.split(',').next().unwrap_or_default();
     let port = first.rsplit_once(':').map_or("", |(_, port)| port);
-    let is_host = first
-        .chars()
-        .all(|c| c.is_alphanumeric() || ".-:".contains(c));
+    let is_host = first.chars().all(|c| c.is_alphanumeric() || ".-:".contains(c));
     text.contains(',') && is_host && keys::kind_of_port(port) == Some(Kind::Redis)
 }
 
 /// Whether a variable of the environment is a database's URL, by the name of the setting.
 pub(super) fn is_hidden_url(setting: &Setting) -> bool {
-    let name = setting
-        .path
-        .last()
-        .map(|it| it.to_lowercase())
-        .unwrap_or_default();
+    let name = setting.path.last().map(|it| it.to_lowercase()).unwrap_or_default();
     let is_url = ["url", "uri", "dsn"].iter().any(|it| name.ends_with(it));
     let is_variable = matches!(setting.value, Value::Variable { fallback: None, .. });
     is_url && is_variable && setting.path.iter().any(|it| keys::is_about_a_database(it))
@@ -97,11 +89,7 @@ pub(super) fn pdo_of<'a>(part: &Setting, all: &'a [Setting]) -> Option<&'a Setti
     all.iter().find(|it| it.path == parents && is_pdo(it))
 }
 
-pub(super) fn text_in<'a>(
-    roles: &BTreeMap<Role, usize>,
-    role: Role,
-    all: &'a [Setting],
-) -> Option<&'a str> {
+pub(super) fn text_in<'a>(roles: &BTreeMap<Role, usize>, role: Role, all: &'a [Setting]) -> Option<&'a str> {
     match &all[*roles.get(&role)?].value {
         Value::Text(text) => Some(text.as_str()),
         _ => None,
@@ -128,13 +116,7 @@ const SAYS: [&str; 15] = [
 ];
 
 /// The same a level above its settings.
-const OF_PARENT: [&str; 5] = [
-    "client",
-    "dialect",
-    "driver",
-    "datasourceclass",
-    "datasourceclassname",
-];
+const OF_PARENT: [&str; 5] = ["client", "dialect", "driver", "datasourceclass", "datasourceclassname"];
 
 pub(super) fn kind_of_group(
     parents: &[String],
@@ -144,9 +126,7 @@ pub(super) fn kind_of_group(
 ) -> Option<Kind> {
     let text = |role: Role| text_in(roles, role, all);
     let by_name = || {
-        let own = roles
-            .values()
-            .find_map(|idx| keys::kind_in(all[*idx].path.last()?));
+        let own = roles.values().find_map(|idx| keys::kind_in(all[*idx].path.last()?));
         let own = own.or_else(|| keys::kind_in(prefix));
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
@@ -155,14 +135,9 @@ pub(super) fn kind_of_group(
         all.iter().find_map(|it| {
             let (name, own_parents) = it.path.split_last()?;
             let name = name.to_lowercase();
-            let rest = name
-                .strip_prefix(prefix)
-                .unwrap_or_default()
-                .trim_start_matches(['_', '-', '.']);
-            let of_parent = parents
-                .split_last()
-                .is_some_and(|(_, it)| it == own_parents)
-                && OF_PARENT.contains(&&*name);
+            let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
+            let of_parent =
+                parents.split_last().is_some_and(|(_, it)| it == own_parents) && OF_PARENT.contains(&&*name);
             let Value::Text(value) = &it.value else {
                 // A DSN that is put together.
                 let raw = it.item[it.literal.clone()].trim_matches(['\'', '"']);
@@ -182,9 +157,7 @@ pub(super) fn kind_of_group(
     };
     let by_port = || keys::kind_of_port(text(Role::Port).or_else(by_default)?);
     let by_host_port = || keys::kind_of_port(text(Role::Host)?.rsplit_once(':')?.1);
-    let list = all
-        .iter()
-        .find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
+    let list = all.iter().find(|it| it.path == parents && (is_pdo(it) || is_keywords(it)));
     if let Some(Value::Text(text)) = list.map(|it| &it.value)
         && let Some(kind) = driver_of(text)
     {
@@ -194,9 +167,5 @@ pub(super) fn kind_of_group(
         return Some(Kind::Postgres);
     }
     let by_image = || kind_of_service(text(Role::Host)?, all);
-    by_driver()
-        .or_else(by_name)
-        .or_else(by_image)
-        .or_else(by_port)
-        .or_else(by_host_port)
+    by_driver().or_else(by_name).or_else(by_image).or_else(by_port).or_else(by_host_port)
 }

@@ -27,9 +27,7 @@ const SIGNS: [(&str, Kind); 17] = [
 pub(super) fn kind_of_library(text: &str) -> Option<Kind> {
     let is_comment = |line: &&str| {
         let line = line.trim_start();
-        ["#", "//", "*", "/*", "--"]
-            .iter()
-            .any(|it| line.starts_with(it))
+        ["#", "//", "*", "/*", "--"].iter().any(|it| line.starts_with(it))
     };
     let lines = || text.lines().filter(|it| !is_comment(it));
     let used = |sign: &str| lines().any(|it| it.contains(sign));

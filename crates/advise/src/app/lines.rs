@@ -100,9 +100,7 @@ pub(super) fn depth_after(line: &str, depth: usize) -> usize {
 
 fn is_comment(line: &str, kind: Lines) -> bool {
     match kind {
-        Lines::Dotenv | Lines::Arguments | Lines::Pairs | Lines::Directives => {
-            line.starts_with('#')
-        }
+        Lines::Dotenv | Lines::Arguments | Lines::Pairs | Lines::Directives => line.starts_with('#'),
         Lines::Kamailio => !line.starts_with("#!") && !line.starts_with("modparam"),
         Lines::Ini | Lines::Unit => line.starts_with(['#', ';']),
     }
@@ -125,9 +123,7 @@ fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Optio
     } else {
         "export "
     };
-    let key_at = body
-        .strip_prefix(prefix)
-        .map_or(0, |rest| body.len() - rest.trim_start().len());
+    let key_at = body.strip_prefix(prefix).map_or(0, |rest| body.len() - rest.trim_start().len());
     let body_at = 0;
     // The parameter of a module stands behind the last comma.
     let separator = match body[key_at..].rfind(',').filter(|_| prefix == "modparam(") {
@@ -220,19 +216,12 @@ fn literal(text: &str, kind: Lines) -> Literal {
             Value::Text(text) => Value::Text(text.replace(DOLLAR, "$")),
             other => other,
         };
-        return Literal {
-            value,
-            n_bytes,
-            quotes: Quotes::Around(quote, dialect),
-        };
+        return Literal { value, n_bytes, quotes: Quotes::Around(quote, dialect) };
     }
     let end = match kind {
         // A comment needs a blank before it.
         Lines::Dotenv => text.find(" #").unwrap_or(text.len()),
-        Lines::Ini => text
-            .find(" ;")
-            .or_else(|| text.find(" #"))
-            .unwrap_or(text.len()),
+        Lines::Ini => text.find(" ;").or_else(|| text.find(" #")).unwrap_or(text.len()),
         Lines::Kamailio => text.rfind(')').unwrap_or(text.len()),
         Lines::Pairs | Lines::Arguments | Lines::Unit | Lines::Directives => text.len(),
     };
@@ -244,9 +233,7 @@ fn literal(text: &str, kind: Lines) -> Literal {
             Lines::Dotenv => Quotes::AsNeeded(Dialect::Shell),
             Lines::Ini => Quotes::Bare(Bare::Ini),
             Lines::Pairs => Quotes::Bare(Bare::Line),
-            Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Kamailio => {
-                Quotes::Bare(Bare::Word)
-            }
+            Lines::Arguments | Lines::Unit | Lines::Directives | Lines::Kamailio => Quotes::Bare(Bare::Word),
         },
     }
 }
@@ -282,15 +269,9 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
         return of_ruby(&text);
     }
     let takes_dollars = matches!(kind, Lines::Dotenv | Lines::Ini | Lines::Pairs);
-    if let Some(inside) = text
-        .strip_prefix("%env(")
-        .and_then(|it| it.strip_suffix(")%"))
-    {
+    if let Some(inside) = text.strip_prefix("%env(").and_then(|it| it.strip_suffix(")%")) {
         let name = inside.rsplit(':').next().unwrap_or(inside).to_owned();
-        return Value::Variable {
-            name,
-            fallback: None,
-        };
+        return Value::Variable { name, fallback: None };
     }
     if text.contains("<%") {
         return embedded(&text);
@@ -301,36 +282,20 @@ pub(super) fn expanded(text: String, kind: Lines) -> Value {
         return Value::Hidden;
     }
     let is_name = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
-    if let Some(name) = text
-        .strip_prefix('$')
-        .filter(|it| !it.is_empty() && it.chars().all(is_name))
-    {
-        return Value::Variable {
-            name: name.to_owned(),
-            fallback: None,
-        };
+    if let Some(name) = text.strip_prefix('$').filter(|it| !it.is_empty() && it.chars().all(is_name)) {
+        return Value::Variable { name: name.to_owned(), fallback: None };
     }
     let Some(inside) = text.strip_prefix("${").filter(|_| takes_dollars) else {
-        return if text.contains("${") && takes_dollars {
-            Value::Hidden
-        } else {
-            Value::Text(text)
-        };
+        return if text.contains("${") && takes_dollars { Value::Hidden } else { Value::Text(text) };
     };
     let Some(inside) = inside.strip_suffix('}').filter(|it| !it.contains('}')) else {
         return Value::Hidden;
     };
     let (name, fallback) = match inside.split_once(':') {
-        Some((name, fallback)) => (
-            name,
-            Some(str::to_owned(fallback.trim_start_matches(['-', '=']))),
-        ),
+        Some((name, fallback)) => (name, Some(str::to_owned(fallback.trim_start_matches(['-', '='])))),
         None => (inside, None),
     };
-    Value::Variable {
-        name: name.to_owned(),
-        fallback,
-    }
+    Value::Variable { name: name.to_owned(), fallback }
 }
 
 /// Ruby's `ENV.fetch("PORT") { 3000 }` and `ENV["PORT"] || 3000`.
@@ -355,24 +320,16 @@ fn embedded(text: &str) -> Value {
         .strip_prefix("<%=")
         .and_then(|it| it.strip_suffix("%>"))
         .filter(|it| it.trim_start().starts_with("ENV") && !it.contains("<%"));
-    let mut quoted = inside
-        .into_iter()
-        .flat_map(|it| it.split(['\'', '"']).skip(1).step_by(2).map(str::to_owned));
+    let mut quoted = inside.into_iter().flat_map(|it| it.split(['\'', '"']).skip(1).step_by(2).map(str::to_owned));
     match quoted.next() {
-        Some(name) => Value::Variable {
-            name,
-            fallback: quoted.next(),
-        },
+        Some(name) => Value::Variable { name, fallback: quoted.next() },
         None => Value::Hidden,
     }
 }
 
 /// `ProFTPD`'s `SQLConnectInfo database@host:port user password`, part by part.
 fn connect_info(setting: &Setting) -> Vec<Setting> {
-    let is_own = setting
-        .path
-        .last()
-        .is_some_and(|it| it.eq_ignore_ascii_case("SQLConnectInfo"));
+    let is_own = setting.path.last().is_some_and(|it| it.eq_ignore_ascii_case("SQLConnectInfo"));
     let value = match &setting.value {
         Value::Text(value) => value,
         Value::Variable { .. } | Value::Hidden if is_own => {
@@ -383,10 +340,7 @@ fn connect_info(setting: &Setting) -> Vec<Setting> {
         Value::Variable { .. } | Value::Hidden => return Vec::new(),
     };
     let base = setting.literal.start;
-    let Some(at) = value
-        .find('@')
-        .filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Word))
-    else {
+    let Some(at) = value.find('@').filter(|_| is_own && setting.quotes == Quotes::Bare(Bare::Word)) else {
         return Vec::new();
     };
     let mut found = Vec::new();
@@ -396,10 +350,7 @@ fn connect_info(setting: &Setting) -> Vec<Setting> {
     };
     add("database", 0, &value[..at]);
     let mut from = at + 1;
-    for (name, word) in ["host", "user", "password"]
-        .into_iter()
-        .zip(value[from..].split([' ', '\t']))
-    {
+    for (name, word) in ["host", "user", "password"].into_iter().zip(value[from..].split([' ', '\t'])) {
         add(name, from, word);
         from += word.len() + 1;
     }
@@ -450,10 +401,8 @@ mod tests {
     #[track_caller]
     fn check(text: &str, kind: Lines, expected: &[&str]) {
         let (settings, _) = read(text, kind);
-        let found: Vec<String> = settings
-            .iter()
-            .map(|it| format!("{} {}={:?}", it.line, it.path.join("/"), it.value))
-            .collect();
+        let found: Vec<String> =
+            settings.iter().map(|it| format!("{} {}={:?}", it.line, it.path.join("/"), it.value)).collect();
         assert_eq!(found, expected);
     }
 
@@ -462,36 +411,20 @@ mod tests {
         check(
             "# A=1\nexport B=\"x # y\" # z\nC=${D:-e}\nF='g\\'",
             Lines::Dotenv,
-            &[
-                "2 B=Text(\"x # y\")",
-                "3 C=Variable { name: \"D\", fallback: Some(\"e\") }",
-                "4 F=Text(\"g\\\\\")",
-            ],
+            &["2 B=Text(\"x # y\")", "3 C=Variable { name: \"D\", fallback: Some(\"e\") }", "4 F=Text(\"g\\\\\")"],
         );
         check(
             "; <?php exit; ?>\n[database]\nhost = \"127.0.0.1\" ; x\n",
             Lines::Ini,
             &["3 database/host=Text(\"127.0.0.1\")"],
         );
-        check(
-            "-l 127.0.0.1\n-vv\n",
-            Lines::Arguments,
-            &["1 -l=Text(\"127.0.0.1\")"],
-        );
+        check("-l 127.0.0.1\n-vv\n", Lines::Arguments, &["1 -l=Text(\"127.0.0.1\")"]);
         check(
             "hosts = unix:/s\nmysql x {\n  host = h\n}\nDBHost=a\n",
             Lines::Pairs,
-            &[
-                "1 hosts=Text(\"unix:/s\")",
-                "3 mysql/host=Text(\"h\")",
-                "5 DBHost=Text(\"a\")",
-            ],
+            &["1 hosts=Text(\"unix:/s\")", "3 mysql/host=Text(\"h\")", "5 DBHost=Text(\"a\")"],
         );
-        check(
-            "[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n",
-            Lines::Unit,
-            &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"],
-        );
+        check("[Service]\nEnvironment=A=b \"C=d e\"\nUser=x\n", Lines::Unit, &["2 A=Text(\"b\")", "2 C=Text(\"d e\")"]);
         check(
             "[Service]\nEnvironment = 'A=b c' \\\n  \"D=e f\" G=h\n",
             Lines::Unit,
@@ -520,11 +453,7 @@ D="${C}""#,
     #[test]
     fn a_units_percent_is_there_twice() {
         let text = "[Service]\nEnvironment=A=postgres://u:p@%%2Frun/x B=%h\n";
-        check(
-            text,
-            Lines::Unit,
-            &["2 A=Text(\"postgres://u:p@%2Frun/x\")", "2 B=Hidden"],
-        );
+        check(text, Lines::Unit, &["2 A=Text(\"postgres://u:p@%2Frun/x\")", "2 B=Hidden"]);
         let (settings, _) = read(text, Lines::Unit);
         assert_eq!(settings[0].with(None, "x://%2F"), "A=x://%%2F");
         assert!(!settings[0].can_hold("a b"));

@@ -12,11 +12,7 @@ pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
         return Vec::new();
     };
     let base = setting.literal.start + base;
-    let separators: &[char] = if value.contains(';') {
-        &[';']
-    } else {
-        &[' ', '\t', ',']
-    };
+    let separators: &[char] = if value.contains(';') { &[';'] } else { &[' ', '\t', ','] };
     let joins = Joins::With(match separators {
         [';'] => ";",
         _ => " ",
@@ -56,9 +52,6 @@ mod tests {
         assert_eq!(found.len(), 3);
         let (settings, _) = read("a = \"Server=h;User ID=u;\"\n", Lines::Ini);
         let found = parts(&settings[0]);
-        assert_eq!(
-            (&*found[1].path[1], &*found[1].item),
-            ("User ID", "User ID=u")
-        );
+        assert_eq!((&*found[1].path[1], &*found[1].item), ("User ID", "User ID=u"));
     }
 }

@@ -32,13 +32,7 @@ impl Default for Lookup {
 
 impl Lookup {
     fn unknown(why: String) -> Self {
-        Self {
-            address: None,
-            unspoken: None,
-            takes: None,
-            credentials: Credentials::Unknown(why.clone()),
-            why,
-        }
+        Self { address: None, unspoken: None, takes: None, credentials: Credentials::Unknown(why.clone()), why }
     }
 }
 
@@ -89,13 +83,7 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         ..Unspoken::bare(bound.app.kind)
     });
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
-    Lookup {
-        address,
-        unspoken,
-        takes: Some(place.takes),
-        why: place.why,
-        credentials,
-    }
+    Lookup { address, unspoken, takes: Some(place.takes), why: place.why, credentials }
 }
 
 type Asked = Option<Result<String, String>>;
@@ -126,9 +114,7 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
     }
     let (takes, why) = taken_by_url(app, host.as_deref(), &mut socket);
     let known = address.as_mut();
-    let (own_user, own_password) = known
-        .map(|it| (it.user.take(), it.password.take()))
-        .unwrap_or_default();
+    let (own_user, own_password) = known.map(|it| (it.user.take(), it.password.take())).unwrap_or_default();
     let user = own_user.map(Ok).or(user);
     let password = match own_password {
         Some(password) => Some(Ok(password.reveal().to_owned())),
@@ -159,10 +145,7 @@ fn taken_by_url(app: &App, host: Option<&str>, socket: &mut Option<PathBuf>) -> 
     }
     match (socket, host) {
         (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
-        (None, None) => (
-            app.nowhere.unwrap_or(Takes::Tcp),
-            "the URL has no host".to_owned(),
-        ),
+        (None, None) => (app.nowhere.unwrap_or(Takes::Tcp), "the URL has no host".to_owned()),
         (None, Some("localhost")) => by_localhost(app),
         (None, Some(host)) => (Takes::Tcp, format!("the URL's host is {host}")),
     }
@@ -179,10 +162,7 @@ fn address(
         port: place.port,
         user: or_none(Role::User),
         // An empty one of SQL stands in the file: it is known. To the others it means none.
-        password: password
-            .and_then(Result::ok)
-            .filter(|it| !it.is_empty() || has_accounts(app))
-            .map(Secret::new),
+        password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
         ..Address::bare(app.kind.protocol()?)
@@ -191,10 +171,7 @@ fn address(
 
 /// Whether one has to say who one is.
 fn has_accounts(app: &App) -> bool {
-    matches!(
-        app.kind.protocol(),
-        Some(Protocol::Mysql | Protocol::Postgres)
-    )
+    matches!(app.kind.protocol(), Some(Protocol::Mysql | Protocol::Postgres))
 }
 
 /// Nobody logs in with what was guessed.
@@ -227,17 +204,14 @@ pub(super) fn text_of(setting: &Setting, source: &Source<'_>) -> Result<String, 
             let known = source.environment.and_then(|it| it.get(name));
             // What counts without it is certain where the environment is.
             let found = known.or(fallback.as_ref().filter(|_| source.environment.is_some()));
-            found
-                .cloned()
-                .ok_or_else(|| format!("the variable {name} of its environment"))
+            found.cloned().ok_or_else(|| format!("the variable {name} of its environment"))
         }
     }
 }
 
 /// Whether it is a variable that the environment, which is known, does not have.
 pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
-    let is_missing =
-        |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
+    let is_missing = |name: &String| { source.environment }.is_some_and(|it| !it.contains_key(name));
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 

@@ -5,9 +5,7 @@ pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
     match pattern.strip_prefix("**/") {
         Some(rest) => {
             let starts = path.match_indices('/').map(|(at, _)| at + 1);
-            std::iter::once(0)
-                .chain(starts)
-                .any(|at| fits_parts(rest, &path[at..]))
+            std::iter::once(0).chain(starts).any(|at| fits_parts(rest, &path[at..]))
         }
         None => fits_parts(pattern, path),
     }
@@ -15,10 +13,7 @@ pub(crate) fn fits_path(pattern: &str, path: &str) -> bool {
 
 fn fits_parts(pattern: &str, path: &str) -> bool {
     pattern.split('/').count() == path.split('/').count()
-        && pattern
-            .split('/')
-            .zip(path.split('/'))
-            .all(|(pattern, part)| fits(pattern, part))
+        && pattern.split('/').zip(path.split('/')).all(|(pattern, part)| fits(pattern, part))
 }
 
 /// Whether a text fits, whatever its case: `*` stands for anything.
@@ -80,10 +75,7 @@ mod tests {
         assert!(fits_path("**/wp-config.php", "wp-config.php"));
         assert!(fits_path("**/app/etc/env.php", "/srv/m/app/etc/env.php"));
         assert!(!fits_path("**/app/etc/env.php", "/srv/env.php"));
-        assert!(fits_path(
-            "/etc/php/*/fpm/php.ini",
-            "/etc/php/8.2/fpm/php.ini"
-        ));
+        assert!(fits_path("/etc/php/*/fpm/php.ini", "/etc/php/8.2/fpm/php.ini"));
         assert!(!fits_path("/etc/*.cf", "/etc/postfix/a.cf"));
     }
 

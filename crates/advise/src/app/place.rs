@@ -30,11 +30,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
     let text = text.strip_prefix("p:").unwrap_or(text);
     let text = text.strip_prefix("tcp://").unwrap_or(text);
     // Several hosts: the first. A path may have blanks.
-    let text = if text.contains('/') {
-        text
-    } else {
-        text.split([' ', ',']).next().unwrap_or_default()
-    };
+    let text = if text.contains('/') { text } else { text.split([' ', ',']).next().unwrap_or_default() };
     let split = split(app, text);
     let port_text = split.port.or(written.port).unwrap_or_default();
     let port = port_text.trim().parse::<u16>().ok();
@@ -51,9 +47,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
         },
         (None, Some(_)) if app.socket_rule == SocketRule::Localhost && !is_local => (
             Takes::Tcp,
-            format!(
-                "the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"
-            ),
+            format!("the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"),
         ),
         (None, Some(path)) => of_socket(path),
         (None, None) => by_host(app, host.as_deref())?,
@@ -71,19 +65,15 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
 /// Why a socket that stands in the host is none.
 fn ignored_in_host(app: &App, text: &str, port: Option<u16>, is_local: bool) -> Option<String> {
     if !is_local {
-        return Some(format!(
-            "a socket after a host that is not localhost is ignored: `{text}` stays on TCP"
-        ));
+        return Some(format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"));
     }
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
         PathPort::Zero => port != Some(0),
         PathPort::ZeroOrNone => port.is_some_and(|port| port > 0),
     };
-    (is_port_wrong && !text.starts_with("unix:")).then(|| {
-        "a path counts with port 0 alone; with this port it is taken for a host name and fails"
-            .to_owned()
-    })
+    (is_port_wrong && !text.starts_with("unix:"))
+        .then(|| "a path counts with port 0 alone; with this port it is taken for a host name and fails".to_owned())
 }
 
 fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {
@@ -99,10 +89,7 @@ fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {
 
 pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     match app.localhost.unwrap_or(Takes::Tcp) {
-        Takes::Unix => (
-            Takes::Unix,
-            "localhost means the usual socket here".to_owned(),
-        ),
+        Takes::Unix => (Takes::Unix, "localhost means the usual socket here".to_owned()),
         takes => (takes, format!("localhost means {} here", takes.words())),
     }
 }
@@ -120,11 +107,7 @@ struct Split<'a> {
 
 fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
     let has = |form| app.host_is.contains(&form);
-    let of_socket = |path| Split {
-        host: "",
-        port: None,
-        socket: Some(path),
-    };
+    let of_socket = |path| Split { host: "", port: None, socket: Some(path) };
     if has(HostForm::Several) {
         let mut parts = text.split(';').map(str::trim);
         if let Some(path) = parts.find(|it| it.starts_with('/')) {
@@ -144,32 +127,18 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
     if has(HostForm::Colon)
         && let Some(at) = text.find(":/")
     {
-        return Split {
-            host: &text[..at],
-            port: None,
-            socket: Some(&text[at + 1..]),
-        };
+        return Split { host: &text[..at], port: None, socket: Some(&text[at + 1..]) };
     }
     let takes_port = has(HostForm::Port) || has(HostForm::Colon);
     let is_number = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());
     if has(HostForm::Port) && is_number {
-        return Split {
-            host: "",
-            port: Some(text),
-            socket: None,
-        };
+        return Split { host: "", port: Some(text), socket: None };
     }
     match text.rsplit_once(':').filter(|_| takes_port) {
         // An IPv6 address has colons of its own.
-        Some((host, port)) if !host.contains(':') || host.ends_with(']') => Split {
-            host,
-            port: Some(port),
-            socket: None,
-        },
-        _ => Split {
-            host: text,
-            port: None,
-            socket: None,
-        },
+        Some((host, port)) if !host.contains(':') || host.ends_with(']') => {
+            Split { host, port: Some(port), socket: None }
+        }
+        _ => Split { host: text, port: None, socket: None },
     }
 }

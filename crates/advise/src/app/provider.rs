@@ -39,12 +39,7 @@ pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
 
 /// Sets variables to other values where they are set, or below the first of `near` that is where they are not. `None` where one of
 /// them is set twice, depends on others, or cannot be written there.
-pub fn assign(
-    text: &str,
-    provider: Provider,
-    wanted: &[Variable],
-    near: &[String],
-) -> Option<Vec<Rewrite>> {
+pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[String]) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();
     // PHP-FPM does not start with an empty one.
@@ -53,10 +48,7 @@ pub fn assign(
         return None;
     }
     for (name, value) in wanted {
-        let own: Vec<&Setting> = { settings.iter() }
-            .filter(|it| it.0 == *name)
-            .map(|it| &it.1)
-            .collect();
+        let own: Vec<&Setting> = { settings.iter() }.filter(|it| it.0 == *name).map(|it| &it.1).collect();
         match own[..] {
             [] => {
                 let mut anchors = near.iter();
@@ -66,9 +58,7 @@ pub fn assign(
                     Provider::Pool => format!("env[{name}]"),
                     Provider::Dotenv | Provider::Unit => name.clone(),
                 };
-                let item = anchor
-                    .can_hold(value)
-                    .then(|| anchor.with(Some(&key), value))?;
+                let item = anchor.can_hold(value).then(|| anchor.with(Some(&key), value))?;
                 found.push(rewrite::added(text, anchor, &item)?);
             }
             [setting] => {
@@ -131,16 +121,13 @@ fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {
         return setting;
     }
-    let is_taken_apart = |it: &Value| matches!(it, Value::Text(text) if text.contains(|c| "\"'$;=|&~^!(){}".contains(c)));
+    let is_taken_apart =
+        |it: &Value| matches!(it, Value::Text(text) if text.contains(|c| "\"'$;=|&~^!(){}".contains(c)));
     let value = match setting.value {
         it if is_taken_apart(&it) => Value::Hidden,
         it => it,
     };
-    Setting {
-        value,
-        quotes: Quotes::AsNeeded(Dialect::Ini),
-        ..setting
-    }
+    Setting { value, quotes: Quotes::AsNeeded(Dialect::Ini), ..setting }
 }
 
 #[cfg(test)]

@@ -60,9 +60,7 @@ impl Quotes {
         match self {
             Self::Bare(Bare::Line) => !has("\\\n"),
             Self::Bare(Bare::Ini) => {
-                let is_cut = [" #", " ;", "\t#", "\t;"]
-                    .iter()
-                    .any(|it| value.contains(it));
+                let is_cut = [" #", " ;", "\t#", "\t;"].iter().any(|it| value.contains(it));
                 !has("\\\n") && !value.starts_with(['"', '\'']) && !is_cut
             }
             Self::Bare(Bare::Word) => !has(" \t\n\"'\\"),
@@ -118,9 +116,7 @@ fn is_plain(value: &str, dialect: Dialect) -> bool {
     let is_expression = dialect == Dialect::Ini && value.contains(is_calculated);
     !value.is_empty()
         && !is_expression
-        && value
-            .chars()
-            .all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
+        && value.chars().all(|c| c.is_alphanumeric() || "/._-:@+?=%&~*".contains(c))
         && !value.starts_with(['*', '&', '%', '@', '-', '?', ':'])
         && !value.ends_with(':')
 }
@@ -145,10 +141,7 @@ mod tests {
         assert_eq!(as_needed("/run/a b"), "\"/run/a b\"");
         assert_eq!(as_needed(""), "\"\"");
         let in_ini = |value: &str| Quotes::AsNeeded(Dialect::Ini).around(value);
-        assert_eq!(
-            in_ini("mysql://r:p@127.0.0.1/a-b"),
-            "mysql://r:p@127.0.0.1/a-b"
-        );
+        assert_eq!(in_ini("mysql://r:p@127.0.0.1/a-b"), "mysql://r:p@127.0.0.1/a-b");
         assert_eq!(in_ini("unix(/a)?b=c&d"), "\"unix(/a)?b=c&d\"");
     }
 

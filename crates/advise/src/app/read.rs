@@ -22,10 +22,7 @@ use super::{blocks, code, command, lines, sqlite, web, xml, yaml};
 pub fn usual_files() -> Vec<&'static str> {
     let clients = apps().iter().filter(|it| it.side == Side::Client);
     let files = clients.flat_map(|app| &app.files);
-    let mut found: Vec<&str> = files
-        .filter_map(|it| it.strip_prefix("**/"))
-        .filter(|it| !it.contains('*'))
-        .collect();
+    let mut found: Vec<&str> = files.filter_map(|it| it.strip_prefix("**/")).filter(|it| !it.contains('*')).collect();
     found.sort_unstable();
     found.dedup();
     found
@@ -82,11 +79,7 @@ pub(super) fn named(name: &str, may_be: &dyn Fn(&App) -> bool) -> Vec<&'static A
     let mut own: Vec<&App> = all().filter(is_named).collect();
     if own.is_empty() {
         let has_part = |it: &&App| {
-            let is_first = it
-                .name
-                .split('_')
-                .next()
-                .is_some_and(|first| plain(first) == wanted);
+            let is_first = it.name.split('_').next().is_some_and(|first| plain(first) == wanted);
             let has_it = |own: &&String| plain(own).contains(&wanted);
             is_first || wanted.len() >= SHORTEST_PART && [&it.name, &it.title].iter().any(has_it)
         };
@@ -103,8 +96,7 @@ fn plain(name: &str) -> String {
 
 pub fn read(source: &Source<'_>) -> Reading {
     if source.bytes.len() > MOST_BYTES {
-        let what =
-            format!("it has more than {MOST_BYTES} bytes, which no configuration file needs");
+        let what = format!("it has more than {MOST_BYTES} bytes, which no configuration file needs");
         let mut reading = Reading::default();
         reading.problems.push(Problem { line: None, what });
         return reading;
@@ -119,14 +111,9 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     let mut texts: BTreeMap<u8, Read> = BTreeMap::new();
     let mut bound = Vec::new();
     for app in candidates {
-        let format = if source.path.is_none() {
-            Format::Dotenv
-        } else {
-            app.format
-        };
-        let (settings, problems) = texts
-            .entry(format as u8)
-            .or_insert_with(|| settings_of(&text, format, source.included));
+        let format = if source.path.is_none() { Format::Dotenv } else { app.format };
+        let (settings, problems) =
+            texts.entry(format as u8).or_insert_with(|| settings_of(&text, format, source.included));
         reading.problems.append(problems);
         let own = bound_of(app, settings, source);
         let most = most_connections(app);
@@ -143,9 +130,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     if guesses && source.path.is_some() {
         guess_more(&mut reading, &mut texts, &text, source);
     }
-    let all = texts
-        .values()
-        .flat_map(|(settings, _)| sqlite::lines(settings));
+    let all = texts.values().flat_map(|(settings, _)| sqlite::lines(settings));
     reading.sqlite = all.collect();
     reading.sqlite.sort_unstable();
     reading.sqlite.dedup();
@@ -159,30 +144,21 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
 
 /// What stands beside what the table's applications found: URLs, and whatever there is where they found nothing or the text
 /// is an environment, in which others may find more.
-fn guess_more(
-    reading: &mut Reading,
-    texts: &mut BTreeMap<u8, Read>,
-    text: &str,
-    source: &Source<'_>,
-) {
+fn guess_more(reading: &mut Reading, texts: &mut BTreeMap<u8, Read>, text: &str, source: &Source<'_>) {
     let format = format_of(source.path, text);
     // What a proxy has is what its own table has, and its words are others'.
     if format.proxy().is_some() {
         return;
     }
     let has_others = !reading.found.is_empty() && !format.is_environment();
-    let (settings, _) = texts
-        .entry(format as u8)
-        .or_insert_with(|| settings_of(text, format, source.included));
+    let (settings, _) = texts.entry(format as u8).or_insert_with(|| settings_of(text, format, source.included));
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
     let mut guessed = guess::connections(settings, format, text, &|it| known.contains(&it.path));
     // Beside what is known, a URL alone is no part of it under another name: not where the application has settings of its
     // own in the same place, and not where a variable may hold one.
-    let places: BTreeSet<&[String]> = { known.iter() }
-        .filter_map(|path| Some(path.split_last()?.1))
-        .collect();
+    let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
         let is_text = matches!(url.value, Value::Text(_));
         let place = url.path.split_last().map(|(_, parents)| parents);
@@ -193,27 +169,17 @@ fn guess_more(
 }
 
 /// What programs find in the environment that a unit or a container hands them.
-fn carried(
-    candidates: &[&'static App],
-    texts: &BTreeMap<u8, Read>,
-    source: &Source<'_>,
-) -> Vec<Bound> {
+fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Source<'_>) -> Vec<Bound> {
     let carriers = candidates.iter().copied().filter(|it| it.is_carrier());
-    let Some(carrier) = carriers.max_by_key(|it| it.files.iter().any(|it| !it.starts_with("**/*")))
-    else {
+    let Some(carrier) = carriers.max_by_key(|it| it.files.iter().any(|it| !it.starts_with("**/*"))) else {
         return Vec::new();
     };
     let Some((settings, _)) = texts.get(&(carrier.format as u8)) else {
         return Vec::new();
     };
-    let is_other = |app: &&App| {
-        is_of_environment(app, source) && !candidates.iter().any(|it| it.name == app.name)
-    };
-    let mut found: Vec<Bound> = apps()
-        .iter()
-        .filter(is_other)
-        .flat_map(|app| bound_of(app, settings, source))
-        .collect();
+    let is_other = |app: &&App| is_of_environment(app, source) && !candidates.iter().any(|it| it.name == app.name);
+    let mut found: Vec<Bound> =
+        apps().iter().filter(is_other).flat_map(|app| bound_of(app, settings, source)).collect();
     for bound in &mut found {
         bound.carrier = Some(carrier);
     }
@@ -229,8 +195,7 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     };
     let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
         let all = apps().iter().filter(|app| app.side != Side::NamedServer);
-        all.filter(|app| app.files.iter().any(|it| fits(it)))
-            .collect()
+        all.filter(|app| app.files.iter().any(|it| fits(it))).collect()
     };
     let mut by_path = whose(&|pattern| fits_path(pattern, path));
     let is_by_ending = |pattern: &str| pattern.starts_with("**/*.") && fits_path(pattern, path);
@@ -280,17 +245,12 @@ pub(super) fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
 fn looked_for(candidates: &[&App]) -> Vec<String> {
     let keys = |app: &App| {
         let roles = [Role::Url, Role::Host, Role::Socket];
-        let keys: Vec<&str> = roles
-            .iter()
-            .flat_map(|it| app.patterns(*it))
-            .map(|it| it.trim_start_matches("**/"))
-            .collect();
+        let keys: Vec<&str> =
+            roles.iter().flat_map(|it| app.patterns(*it)).map(|it| it.trim_start_matches("**/")).collect();
         keys.join(", ")
     };
     let known = candidates.iter().filter(|it| !keys(it).is_empty());
-    known
-        .map(|app| format!("{}: {}", app.title, keys(app)))
-        .collect()
+    known.map(|app| format!("{}: {}", app.title, keys(app))).collect()
 }
 
 fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {

@@ -18,9 +18,7 @@ pub struct Rewrite {
 
 impl fmt::Debug for Rewrite {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Rewrite")
-            .field("at", &self.at)
-            .finish_non_exhaustive()
+        f.debug_struct("Rewrite").field("at", &self.at).finish_non_exhaustive()
     }
 }
 
@@ -37,10 +35,7 @@ pub type Variable = (String, String);
 impl fmt::Debug for Moves {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = self.variables.iter().map(|it| &it.0);
-        f.debug_struct("Moves")
-            .field("here", &self.here)
-            .field("variables", &names.collect::<Vec<_>>())
-            .finish()
+        f.debug_struct("Moves").field("here", &self.here).field("variables", &names.collect::<Vec<_>>()).finish()
     }
 }
 
@@ -64,10 +59,7 @@ pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
 
 /// Another value in a setting's place.
 pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
-    Rewrite {
-        at: setting.place(),
-        text: item,
-    }
+    Rewrite { at: setting.place(), text: item }
 }
 
 /// A setting beside another one: in a line of its own below, indented like that, or behind it.
@@ -81,10 +73,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
             let (before, behind) = around(&text[line.start..anchor.place().start], anchor);
             let newline = newline(text);
             let body = whole.trim_end_matches(['\n', '\r']).len();
-            (
-                line.start + body,
-                format!("{newline}{before}{item}{behind}"),
-            )
+            (line.start + body, format!("{newline}{before}{item}{behind}"))
         }
     };
     Some(Rewrite { at: at..at, text })
@@ -101,16 +90,11 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
         _ => "",
     };
     let is_dash = |it: char| it == '-' || it == ' ';
-    let is_dashed =
-        dashes.starts_with('-') && dashes.trim_end_matches(['"', '\'']).chars().all(is_dash);
+    let is_dashed = dashes.starts_with('-') && dashes.trim_end_matches(['"', '\'']).chars().all(is_dash);
     if !is_dashed {
         return (before[..blanks].to_owned(), "");
     }
-    if is_list_item(neighbour) {
-        (before.to_owned(), quote)
-    } else {
-        (before.replace('-', " "), "")
-    }
+    if is_list_item(neighbour) { (before.to_owned(), quote) } else { (before.replace('-', " "), "") }
 }
 
 /// Whether it is a whole item of a list: `NAME=value`.
@@ -122,10 +106,7 @@ fn is_list_item(setting: &Setting) -> bool {
 pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     let place = setting.place();
     let line = line_around(text, &place)?;
-    let (before, after) = (
-        text.get(line.start..place.start)?,
-        text.get(place.end..line.end)?,
-    );
+    let (before, after) = (text.get(line.start..place.start)?, text.get(place.end..line.end)?);
     if is_list_item(setting)
         && let (_, quote) = around(before, setting)
         && before.trim_start().starts_with('-')
@@ -136,8 +117,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
     // Between braces a comma has to go: its own, else that of the setting before, which is the last one then.
     let own_comma = setting.item.ends_with(',');
     let behind = after.trim_start_matches([' ', '\t']);
-    let is_last =
-        !own_comma && matches!(setting.joins, Joins::With(between) if between.starts_with(','));
+    let is_last = !own_comma && matches!(setting.joins, Joins::With(between) if between.starts_with(','));
     let mut at = place.clone();
     if is_last && behind.starts_with(',') {
         at.end += after.len() - behind.len() + 1;
@@ -159,10 +139,7 @@ pub(super) fn removed(text: &str, setting: &Setting) -> Option<Rewrite> {
 }
 
 fn nothing_at(at: Range<usize>) -> Rewrite {
-    Rewrite {
-        at,
-        text: String::new(),
-    }
+    Rewrite { at, text: String::new() }
 }
 
 /// The lines that hold a place, with the end of the last.

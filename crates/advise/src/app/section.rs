@@ -22,20 +22,14 @@ impl<'a> Section<'a> {
         for whole in text.split_inclusive('\n') {
             let name = { whole.trim().strip_prefix('[') }.and_then(|it| it.split(']').next());
             if let (Some(start), Some(_)) = (start, name) {
-                return Some(Self {
-                    text,
-                    at: start..at,
-                });
+                return Some(Self { text, at: start..at });
             }
             at += whole.len();
             if name.is_some_and(|it| it.trim() == named) {
                 start = Some(at);
             }
         }
-        start.map(|start| Self {
-            text,
-            at: start..at,
-        })
+        start.map(|start| Self { text, at: start..at })
     }
 
     /// The last line that sets it, without its end.
@@ -62,17 +56,9 @@ impl<'a> Section<'a> {
 
     /// These settings as bytes of the text, and as lines for a person: in the place of what is there, else below the
     /// line that sets `anchor`; `None` where that is not there.
-    pub fn written(
-        &self,
-        anchor: &str,
-        wanted: &[(&str, String)],
-    ) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
+    pub fn written(&self, anchor: &str, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         let below = self.line_of(anchor)?;
-        let newline = if self.text[below.end..].starts_with('\r') {
-            "\r\n"
-        } else {
-            "\n"
-        };
+        let newline = if self.text[below.end..].starts_with('\r') { "\r\n" } else { "\n" };
         let (mut rewrites, mut edits) = (Vec::new(), Vec::new());
         for (key, value) in wanted {
             let new = format!("{key} = {value}");
@@ -84,11 +70,7 @@ impl<'a> Section<'a> {
                 before: old.clone().map(|it| self.text[it].to_owned()),
                 after: Some(new.clone()),
             });
-            let text = if old.is_some() {
-                new
-            } else {
-                format!("{newline}{new}")
-            };
+            let text = if old.is_some() { new } else { format!("{newline}{new}") };
             rewrites.push(Rewrite { at, text });
         }
         Some((rewrites, edits))
@@ -105,10 +87,7 @@ mod tests {
     #[test]
     fn settings_are_written_where_they_stand_or_below_the_address() {
         let written = |pool, wanted: &[(&str, String)]| {
-            let (rewrites, _) = Section::find(POOLS, pool)
-                .unwrap()
-                .written("listen", wanted)
-                .unwrap();
+            let (rewrites, _) = Section::find(POOLS, pool).unwrap().written("listen", wanted).unwrap();
             rewritten(POOLS, &rewrites).unwrap()
         };
         let owner = ("listen.owner", "www-data".to_owned());

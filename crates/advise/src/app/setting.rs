@@ -90,14 +90,7 @@ pub(crate) fn named(name: &str) -> String {
 
 impl Setting {
     /// The same with a part of its value as a setting of its own: `host=…` within a longer text.
-    pub(crate) fn part(
-        &self,
-        name: &str,
-        value: &str,
-        at: Range<usize>,
-        key_bytes: usize,
-        joins: Joins,
-    ) -> Self {
+    pub(crate) fn part(&self, name: &str, value: &str, at: Range<usize>, key_bytes: usize, joins: Joins) -> Self {
         let start = self.start + at.start;
         let item = self.item[at].to_owned();
         let value_at = item.len() - value.len();
@@ -126,11 +119,8 @@ impl Setting {
         let twice = format!("{sign}{sign}");
         if let Value::Text(text) = &self.value {
             let plain = text.replace(&twice, "");
-            self.value = if plain.contains(sign) {
-                Value::Hidden
-            } else {
-                Value::Text(text.replace(&twice, &sign.to_string()))
-            };
+            self.value =
+                if plain.contains(sign) { Value::Hidden } else { Value::Text(text.replace(&twice, &sign.to_string())) };
         }
         self.doubled = Some(sign);
     }

@@ -29,19 +29,9 @@ pub(super) fn lines(settings: &[Setting]) -> Vec<usize> {
         let text = text.to_lowercase();
         let is_url = text.trim_start_matches("jdbc:").starts_with("sqlite") && text.contains(":/");
         let is_jdbc = text.starts_with("jdbc:sqlite:");
-        let name = it
-            .path
-            .last()
-            .map(|it| it.to_lowercase())
-            .unwrap_or_default();
-        let is_kind = KINDS
-            .iter()
-            .any(|kind| name == *kind || name.ends_with(&format!("_{kind}")));
+        let name = it.path.last().map(|it| it.to_lowercase()).unwrap_or_default();
+        let is_kind = KINDS.iter().any(|kind| name == *kind || name.ends_with(&format!("_{kind}")));
         it.doubt.is_none() && (is_url || is_jdbc || is_kind && text.contains("sqlite"))
     };
-    settings
-        .iter()
-        .filter(is_sqlite)
-        .map(|it| it.line)
-        .collect()
+    settings.iter().filter(is_sqlite).map(|it| it.line).collect()
 }

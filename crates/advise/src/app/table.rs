@@ -172,16 +172,8 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    pub(crate) const ALL: [Self; 8] = [
-        Self::Url,
-        Self::Host,
-        Self::Port,
-        Self::Socket,
-        Self::Scheme,
-        Self::User,
-        Self::Password,
-        Self::Database,
-    ];
+    pub(crate) const ALL: [Self; 8] =
+        [Self::Url, Self::Host, Self::Port, Self::Socket, Self::Scheme, Self::User, Self::Password, Self::Database];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]

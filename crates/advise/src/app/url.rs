@@ -55,11 +55,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     }
     // Without a scheme nobody but Redis's clients takes one.
     let with_scheme = format!("redis:{text}");
-    let text = if text.starts_with("//") {
-        &with_scheme
-    } else {
-        text
-    };
+    let text = if text.starts_with("//") { &with_scheme } else { text };
     if text.starts_with('/') {
         return Some(redis_socket(text));
     }
@@ -68,11 +64,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         return unspoken.ok().map(Parsed::Unspoken);
     }
     // PHP's sessions spell Redis so; several are divided by commas or blanks.
-    let text = if scheme == "tcp" {
-        format!("redis://{}", body.split([',', ' ']).next()?)
-    } else {
-        text.to_owned()
-    };
+    let text = if scheme == "tcp" { format!("redis://{}", body.split([',', ' ']).next()?) } else { text.to_owned() };
     let mut address = Address::parse(&text).ok()?;
     let query = Query::from_text(&text);
     find_socket(&mut address, query);
@@ -84,10 +76,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     }
     let is_kept = |pair: &Pair<'_>| !PLACE_NAMES.contains(&&*pair.name());
     let rest = query.pairs().filter(is_kept);
-    Some(Parsed::Spoken {
-        rest: rest.map(|pair| pair.text.to_owned()).collect(),
-        address,
-    })
+    Some(Parsed::Spoken { rest: rest.map(|pair| pair.text.to_owned()).collect(), address })
 }
 
 /// Whether a URL in the place of another one says whatever that says of the login, and leaves out no server.
@@ -129,9 +118,7 @@ fn find_login(address: &mut Address, query: Query<'_>) {
         pairs.map(|pair| pair.value()).collect::<Vec<_>>()
     };
     let mut listed = values(&["auth[]", "auth[0]", "auth[1]"]);
-    let password = { listed.pop() }
-        .or_else(|| query.value(&["auth[pass]"]))
-        .or_else(|| query.value(&["auth"]));
+    let password = { listed.pop() }.or_else(|| query.value(&["auth[pass]"])).or_else(|| query.value(&["auth"]));
     let user = listed.pop().or_else(|| query.value(&["auth[user]"]));
     address.user = address.user.take().or(user);
     address.password = address.password.take().or(password.map(Secret::new));
@@ -159,10 +146,7 @@ fn go(text: &str) -> Option<Parsed> {
     let (before, after) = text.rsplit_once(')')?;
     let (login, place) = before.rsplit_once('(')?;
     let is_socket = login.ends_with("unix");
-    let login = login
-        .trim_end_matches("unix")
-        .trim_end_matches("tcp")
-        .trim_end_matches('@');
+    let login = login.trim_end_matches("unix").trim_end_matches("tcp").trim_end_matches('@');
     let (user, password) = match login.split_once(':') {
         Some((user, password)) => (user, Some(password)),
         None => (login, None),
@@ -173,9 +157,7 @@ fn go(text: &str) -> Option<Parsed> {
     };
     let database = after.split('?').next().unwrap_or_default();
     let database = database.trim_start_matches('/');
-    let rest = Query::from_text(after)
-        .pairs()
-        .map(|pair| pair.text.to_owned());
+    let rest = Query::from_text(after).pairs().map(|pair| pair.text.to_owned());
     Some(Parsed::Spoken {
         rest: rest.collect(),
         address: Address {
@@ -217,16 +199,8 @@ mod tests {
         keeps("redis://:p@h:6379/0", "/s?db=0", false);
         keeps("redis://h:6379/3", "unix:///s", false);
         keeps("redis://h:6379/3", "unix:///s?db=3", true);
-        keeps(
-            "tcp://h:1?auth=p&weight=1",
-            "unix:///s?auth=p&weight=1",
-            true,
-        );
-        keeps(
-            "tcp://h:1?weight=1, tcp://i:1?weight=2",
-            "unix:///s?weight=1",
-            false,
-        );
+        keeps("tcp://h:1?auth=p&weight=1", "unix:///s?auth=p&weight=1", true);
+        keeps("tcp://h:1?weight=1, tcp://i:1?weight=2", "unix:///s?weight=1", false);
     }
 
     /// `kind host port user database socket rest`.
@@ -266,37 +240,19 @@ mod tests {
 
     #[test]
     fn every_dialect_of_the_table_is_read() {
-        check(
-            "u:p@tcp(127.0.0.1:3307)/db?x=y",
-            "mysql 127.0.0.1 3307 u db - x=y",
-        );
+        check("u:p@tcp(127.0.0.1:3307)/db?x=y", "mysql 127.0.0.1 3307 u db - x=y");
         check("u:p@unix(/run/s)/db", "mysql - 3306 u db /run/s ");
         check("redis:///run/r.sock", "redis - 6379 - - /run/r.sock ");
         check("/run/r.sock?db=2", "redis - 6379 - 2 /run/r.sock ");
         check("//cache:6380", "redis cache 6380 - - - ");
-        check(
-            "tcp://127.0.0.1:6379?database=0",
-            "redis 127.0.0.1 6379 - 0 - database=0",
-        );
+        check("tcp://127.0.0.1:6379?database=0", "redis 127.0.0.1 6379 - 0 - database=0");
         check(
             "tcp://127.0.0.1:6379?auth[]=shop&auth[]=secret&timeout=2",
             "redis 127.0.0.1 6379 shop - - auth[]=shop&auth[]=secret&timeout=2",
         );
-        check(
-            "mongodb://u:p@%2Ftmp%2Fm.sock/a",
-            "mongodb - 27017 u a /tmp/m.sock ",
-        );
-        check(
-            "mongodb://u:p@127.0.0.1:27018/a",
-            "mongodb 127.0.0.1 27018 u a - ",
-        );
-        check(
-            "jdbc:mariadb://localhost/k?localSocket=/s&a=b",
-            "mysql localhost 3306 - k /s a=b",
-        );
-        check(
-            "mysql://u:p@localhost/d?unix_socket=/s&serverVersion=8",
-            "mysql localhost 3306 u d /s serverVersion=8",
-        );
+        check("mongodb://u:p@%2Ftmp%2Fm.sock/a", "mongodb - 27017 u a /tmp/m.sock ");
+        check("mongodb://u:p@127.0.0.1:27018/a", "mongodb 127.0.0.1 27018 u a - ");
+        check("jdbc:mariadb://localhost/k?localSocket=/s&a=b", "mysql localhost 3306 - k /s a=b");
+        check("mysql://u:p@localhost/d?unix_socket=/s&serverVersion=8", "mysql localhost 3306 u d /s serverVersion=8");
     }
 }

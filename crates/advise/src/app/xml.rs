@@ -7,20 +7,13 @@ use quick_xml::Reader;
 use quick_xml::events::{BytesStart, Event};
 
 use super::quotes::Quotes;
-use super::setting::{
-    Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
-};
+use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named};
 
 const MOST_DEPTH: usize = 64;
 
 /// The settings of an XML text; a broken text keeps what came before.
 pub(crate) fn read(text: &str) -> Read {
-    let mut walk = Walk {
-        text,
-        starts: LineStarts::from_text(text),
-        open: Vec::new(),
-        settings: Vec::new(),
-    };
+    let mut walk = Walk { text, starts: LineStarts::from_text(text), open: Vec::new(), settings: Vec::new() };
     let mut reader = Reader::from_str(text);
     let mut problems = Vec::new();
     loop {
@@ -47,10 +40,7 @@ pub(crate) fn read(text: &str) -> Read {
         let is_too_much = walk.open.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS;
         let too_much = "nested too deep or too long: the rest is not read";
         if let Some(what) = broken.or(is_too_much.then_some(too_much)) {
-            problems.push(Problem {
-                line: Some(walk.starts.line(before)),
-                what: what.to_owned(),
-            });
+            problems.push(Problem { line: Some(walk.starts.line(before)), what: what.to_owned() });
             break;
         }
     }
@@ -86,9 +76,7 @@ impl Walk<'_> {
             let found = attributes.iter().find(|it| it.0 == name)?;
             Some(&self.text[found.1..found.2])
         };
-        let own = value_of("name")
-            .or_else(|| value_of("id"))
-            .or_else(|| value_of("key"));
+        let own = value_of("name").or_else(|| value_of("id")).or_else(|| value_of("key"));
         let tag = tag.local_name().as_ref().to_owned();
         let name = named(own.unwrap_or(&tag));
         let is_property = own.is_some() && value_of("value").is_some();
@@ -101,11 +89,7 @@ impl Walk<'_> {
             self.add(path, *from, *to);
         }
         if has_content {
-            self.open.push(Open {
-                name,
-                content: after,
-                has_children: false,
-            });
+            self.open.push(Open { name, content: after, has_children: false });
         }
     }
 
@@ -132,18 +116,10 @@ impl Walk<'_> {
                 break;
             };
             let name = tag[..sign].trim_end();
-            let name = name
-                .rsplit([' ', '\t', '\n', '\r'])
-                .next()
-                .unwrap_or_default();
+            let name = name.rsplit([' ', '\t', '\n', '\r']).next().unwrap_or_default();
             let rest = &tag[sign + 1..];
             let blank = rest.len() - rest.trim_start().len();
-            let Some(quote) = rest
-                .trim_start()
-                .chars()
-                .next()
-                .filter(|c| matches!(c, '"' | '\''))
-            else {
+            let Some(quote) = rest.trim_start().chars().next().filter(|c| matches!(c, '"' | '\'')) else {
                 break;
             };
             let from = at + sign + 1 + blank + 1;
@@ -164,9 +140,7 @@ impl Walk<'_> {
         let is_plain = !raw.contains("${") && !raw.contains("<!") && !raw.contains("{{");
         self.settings.push(Setting {
             path,
-            value: unescaped(raw)
-                .filter(|_| is_plain)
-                .map_or(Value::Hidden, Value::Text),
+            value: unescaped(raw).filter(|_| is_plain).map_or(Value::Hidden, Value::Text),
             doubt: None,
             line: self.starts.line(from),
             start: from,
@@ -213,11 +187,7 @@ mod tests {
 
     #[test]
     fn what_is_nested_without_end_or_broken_ends_with_a_problem() {
-        for text in [
-            "<a>".repeat(10_000),
-            "<a b='1' ".repeat(9_000),
-            "<a></b>".to_owned(),
-        ] {
+        for text in ["<a>".repeat(10_000), "<a b='1' ".repeat(9_000), "<a></b>".to_owned()] {
             let (settings, problems) = read(&text);
             assert!(settings.len() <= MOST_SETTINGS && !problems.is_empty());
         }

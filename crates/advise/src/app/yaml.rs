@@ -7,9 +7,7 @@ use saphyr_parser::{Event, Parser, ScalarStyle, Span};
 
 use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Dialect, Quotes};
-use super::setting::{
-    Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named,
-};
+use super::setting::{Joins, MOST_SETTINGS, MOST_VALUE_BYTES, Problem, Read, Setting, Value, named};
 
 const MOST_DEPTH: usize = 64;
 
@@ -21,11 +19,7 @@ pub(crate) fn read(text: &str) -> Read {
     let mut walk = Walk {
         text: &text,
         is_within,
-        bytes: text
-            .char_indices()
-            .map(|(at, _)| at)
-            .chain([text.len()])
-            .collect(),
+        bytes: text.char_indices().map(|(at, _)| at).chain([text.len()]).collect(),
         frames: Vec::new(),
         anchors: HashMap::new(),
         n_copied: 0,
@@ -45,10 +39,8 @@ pub(crate) fn read(text: &str) -> Read {
                 walk.event(event, span);
             }
             Err(error) => {
-                problems.push(Problem {
-                    line: Some(error.marker().line()),
-                    what: "it is no YAML from here on".to_owned(),
-                });
+                problems
+                    .push(Problem { line: Some(error.marker().line()), what: "it is no YAML from here on".to_owned() });
                 break;
             }
         }
@@ -65,9 +57,8 @@ fn without_control_lines(text: &str) -> (String, Vec<bool>) {
     let mut is_open = false;
     for line in text.split_inclusive('\n') {
         let trimmed = line.trim();
-        let is_control = is_open
-            || trimmed.starts_with("{%")
-            || trimmed.starts_with("<%") && !trimmed.starts_with("<%=");
+        let is_control =
+            is_open || trimmed.starts_with("{%") || trimmed.starts_with("<%") && !trimmed.starts_with("<%=");
         if is_control {
             is_open = !trimmed.contains("%>") && !trimmed.contains("%}");
             depth = depth_after(trimmed, depth);
@@ -137,11 +128,7 @@ impl Walk<'_> {
         if anchor != 0 {
             self.anchors.insert(anchor, self.path());
         }
-        self.frames.push(Frame {
-            is_mapping,
-            key: None,
-            n_items: 0,
-        });
+        self.frames.push(Frame { is_mapping, key: None, n_items: 0 });
     }
 
     /// The name of what comes next.
@@ -173,9 +160,7 @@ impl Walk<'_> {
             && frame.key.is_none()
         {
             // Ruby's symbols: `:url:`.
-            let symbol = text
-                .strip_prefix(':')
-                .filter(|_| style == ScalarStyle::Plain);
+            let symbol = text.strip_prefix(':').filter(|_| style == ScalarStyle::Plain);
             let from = at.start + usize::from(symbol.is_some());
             frame.key = Some((named(symbol.unwrap_or(text)), from..at.end));
             return;
@@ -230,11 +215,7 @@ impl Walk<'_> {
     fn joins(&self, start: usize) -> Joins {
         let before = self.text[..start].rsplit('\n').next().unwrap_or_default();
         // The first setting of an item of a list stands behind its dash.
-        if before.chars().all(|it| it == '-' || it.is_whitespace()) {
-            Joins::Line
-        } else {
-            Joins::With(", ")
-        }
+        if before.chars().all(|it| it == '-' || it.is_whitespace()) { Joins::Line } else { Joins::With(", ") }
     }
 
     /// `<<: *name` and `key: *name`: what was named counts here too.
@@ -259,11 +240,7 @@ impl Walk<'_> {
             .take(room)
             .map(|setting| {
                 let mut copy = setting.clone();
-                copy.path = to
-                    .iter()
-                    .chain(&setting.path[from.len()..])
-                    .cloned()
-                    .collect();
+                copy.path = to.iter().chain(&setting.path[from.len()..]).cloned().collect();
                 copy
             })
             .collect();
@@ -302,10 +279,7 @@ mod tests {
                 "6 dev/database=x",
             ],
         );
-        check(
-            "<% if x %>\na: [b, {c: 'd'}]\n<% end %>\n",
-            &["2 a/0=b", "2 a/1/c=d"],
-        );
+        check("<% if x %>\na: [b, {c: 'd'}]\n<% end %>\n", &["2 a/0=b", "2 a/1/c=d"]);
     }
 
     #[test]
@@ -325,11 +299,7 @@ mod tests {
         }
         let (settings, problems) = read(&bomb);
         assert!(settings.len() <= MOST_SETTINGS && !problems.is_empty());
-        for text in [
-            "[".repeat(10_000),
-            "{a: ".repeat(10_000),
-            "- ".repeat(10_000),
-        ] {
+        for text in ["[".repeat(10_000), "{a: ".repeat(10_000), "- ".repeat(10_000)] {
             let (_, problems) = read(&text);
             assert!(!problems.is_empty());
         }

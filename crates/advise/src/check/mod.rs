@@ -12,13 +12,10 @@ mod tls;
 mod verdict;
 
 pub use account::{
-    AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo,
-    mysql_account, with_password,
+    AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo, mysql_account, with_password,
 };
 pub use grants::{Lacking, Rights, Server};
-pub use hba::{
-    Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, postgres_logins, postgres_rules,
-};
+pub use hba::{Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, postgres_logins, postgres_rules};
 pub use path::{End, Reach, Step, reach, reach_server};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
 pub use tls::{demanded_tls, secure_transport};

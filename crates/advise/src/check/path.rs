@@ -52,9 +52,7 @@ pub struct Reach {
 }
 
 /// Nobody should join these to reach a database.
-const POWERFUL_GROUPS: [&str; 9] = [
-    "root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm",
-];
+const POWERFUL_GROUPS: [&str; 9] = ["root", "wheel", "sudo", "adm", "docker", "lxd", "disk", "shadow", "kvm"];
 
 /// Whether the client can connect to the socket. `client` says who that is, `user` is its user's name.
 pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
@@ -62,24 +60,13 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
 }
 
 /// The same with the lines of the server's own file that let the client in, where what is spoken there has such.
-pub fn reach_server(
-    reach: &Reach,
-    socket: &str,
-    (client, user): (&str, &str),
-    protocol: Protocol,
-) -> Point {
+pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }
 
-fn way(
-    reach: &Reach,
-    socket: &str,
-    (client, user): (&str, &str),
-    protocol: Option<Protocol>,
-) -> Point {
+fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Option<Protocol>) -> Point {
     let how = format!("connected, or tried to, as {client}");
-    let point =
-        |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
+    let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how.clone());
     match &reach.end {
         End::Connected => point(PointCode::SocketReachable, Outcome::Pass, format!("{client} can connect to {socket}")),
         End::Denied => denied(reach, socket, (client, user), protocol, &how),
@@ -122,9 +109,7 @@ fn way(
 
 /// Whether it lies where services have folders of their own.
 fn is_temporary(socket: &str) -> bool {
-    ["/tmp/", "/var/tmp/"]
-        .iter()
-        .any(|it| socket.starts_with(it))
+    ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
 }
 
 /// The lines of the server's own file that let a user in, of one that is reached by a web server.
@@ -140,41 +125,18 @@ fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     }
 }
 
-fn denied(
-    reach: &Reach,
-    socket: &str,
-    (client, user): (&str, &str),
-    protocol: Option<Protocol>,
-    how: &str,
-) -> Point {
+fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Option<Protocol>, how: &str) -> Point {
     let Some(step) = reach.steps.last() else {
         let what = format!("{client} is denied");
-        return Point::new(
-            Topic::Path,
-            PointCode::SocketDenied,
-            Outcome::Fail,
-            what,
-            how,
-        );
+        return Point::new(Topic::Path, PointCode::SocketDenied, Outcome::Fail, what, how);
     };
     let is_socket = step.path == socket;
     let (code, wants, bits) = if is_socket {
-        (
-            PointCode::SocketDenied,
-            "write permission on the socket",
-            0o020,
-        )
+        (PointCode::SocketDenied, "write permission on the socket", 0o020)
     } else {
-        (
-            PointCode::FolderDenied,
-            "search permission (x) on the folder",
-            0o010,
-        )
+        (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
-    let what = format!(
-        "{client} has no {wants} `{}` ({}:{} {:04o})",
-        step.path, step.owner, step.group, step.mode
-    );
+    let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
     // The least change: the group has the permission already, so joining it is enough; but some groups
     // give far more than a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
@@ -213,10 +175,7 @@ fn denied(
     } else {
         point
             .with_next("let it search the folder as below, or keep the socket in one that others may search")
-            .with_steps(
-                StepPlace::Shell,
-                [format!("setfacl -m u:{user}:x {}", quoted(&step.path))],
-            )
+            .with_steps(StepPlace::Shell, [format!("setfacl -m u:{user}:x {}", quoted(&step.path))])
     }
 }
 
@@ -224,9 +183,7 @@ fn denied(
 fn by_setting(protocol: Option<Protocol>) -> &'static str {
     match protocol {
         Some(Protocol::Redis) => " (Redis: unixsocketperm 770, and Group= of its unit)",
-        Some(Protocol::Mongodb) => {
-            " (mongod: net.unixDomainSocket.filePermissions 0770, and Group= of its unit)"
-        }
+        Some(Protocol::Mongodb) => " (mongod: net.unixDomainSocket.filePermissions 0770, and Group= of its unit)",
         _ => "",
     }
 }
@@ -245,12 +202,7 @@ mod tests {
     use super::*;
 
     fn step(path: &str, mode: u32) -> Step {
-        Step {
-            path: path.to_owned(),
-            owner: "redis".to_owned(),
-            group: "redis".to_owned(),
-            mode,
-        }
+        Step { path: path.to_owned(), owner: "redis".to_owned(), group: "redis".to_owned(), mode }
     }
 
     #[track_caller]
@@ -266,34 +218,14 @@ mod tests {
     #[test]
     fn the_component_that_stops_the_client_is_named_with_the_least_change() {
         let folder = step("/run/redis", 0o750);
-        check(
-            vec![folder],
-            End::Denied,
-            Outcome::Fail,
-            &["folder `/run/redis`", "usermod -aG redis www-data"],
-        );
+        check(vec![folder], End::Denied, Outcome::Fail, &["folder `/run/redis`", "usermod -aG redis www-data"]);
         let closed = step("/run/redis", 0o700);
-        check(
-            vec![closed],
-            End::Denied,
-            Outcome::Fail,
-            &["setfacl -m u:www-data:x /run/redis"],
-        );
+        check(vec![closed], End::Denied, Outcome::Fail, &["setfacl -m u:www-data:x /run/redis"]);
         let socket = step("/run/redis/r.sock", 0o770);
-        check(
-            vec![socket],
-            End::Denied,
-            Outcome::Fail,
-            &["on the socket", "usermod -aG redis"],
-        );
+        check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(
-            vec![roots],
-            End::Denied,
-            Outcome::Fail,
-            &["a group for this alone"],
-        );
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group for this alone"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }
@@ -307,14 +239,10 @@ mod tests {
         let mut socket = step("/run/php.sock", 0o660);
         for (group, mode) in [("root", 0o660), ("redis", 0o600)] {
             (socket.group, socket.mode) = (group.to_owned(), mode);
-            let found = Reach {
-                steps: vec![socket.clone()],
-                end: End::Denied,
-            };
-            for (protocol, words) in [
-                (Protocol::Fastcgi, "`listen.owner = www-data`"),
-                (Protocol::Http, "`umask = 0o007`"),
-            ] {
+            let found = Reach { steps: vec![socket.clone()], end: End::Denied };
+            for (protocol, words) in
+                [(Protocol::Fastcgi, "`listen.owner = www-data`"), (Protocol::Http, "`umask = 0o007`")]
+            {
                 let next = reached(&found, "/run/php.sock", protocol).next.unwrap();
                 assert!(next.contains(words), "{next}");
                 assert!(!next.contains("Redis"), "{next}");
@@ -327,45 +255,16 @@ mod tests {
         check(vec![], End::Connected, Outcome::Pass, &["can connect"]);
         check(vec![], End::Refused, Outcome::Fail, &["nobody listens"]);
         check(vec![], End::Full, Outcome::Fail, &["EAGAIN", "somaxconn"]);
-        check(
-            vec![],
-            End::TooLong {
-                bytes: 120,
-                most: 107,
-            },
-            Outcome::Fail,
-            &["120", "107"],
-        );
-        check(
-            vec![],
-            End::Confined,
-            Outcome::Fail,
-            &["SELinux or AppArmor"],
-        );
+        check(vec![], End::TooLong { bytes: 120, most: 107 }, Outcome::Fail, &["120", "107"]);
+        check(vec![], End::Confined, Outcome::Fail, &["SELinux or AppArmor"]);
         check(vec![], End::NotASocket, Outcome::Fail, &["is no socket"]);
-        let missing = End::Missing {
-            path: "/run/redis".to_owned(),
-        };
+        let missing = End::Missing { path: "/run/redis".to_owned() };
         check(vec![], missing, Outcome::Fail, &["sees no `/run/redis`"]);
-        let hidden = Reach {
-            steps: Vec::new(),
-            end: End::Missing {
-                path: "/tmp/r.sock".to_owned(),
-            },
-        };
+        let hidden = Reach { steps: Vec::new(), end: End::Missing { path: "/tmp/r.sock".to_owned() } };
         let point = reached(&hidden, "/tmp/r.sock", Protocol::Redis);
         assert!(point.next.unwrap().contains("PrivateTmp=true has a /tmp"));
-        let failed = End::Failed {
-            why: "ENXIO".to_owned(),
-        };
-        let point = reached(
-            &Reach {
-                steps: vec![],
-                end: failed,
-            },
-            "/run/r.sock",
-            Protocol::Redis,
-        );
+        let failed = End::Failed { why: "ENXIO".to_owned() };
+        let point = reached(&Reach { steps: vec![], end: failed }, "/run/r.sock", Protocol::Redis);
         assert_eq!(point.outcome, Outcome::Unknown);
         assert!(point.what.contains("ENXIO"));
         assert!(point.next.unwrap().contains("test -w"));

@@ -25,25 +25,18 @@ pub enum Confinement {
 
 /// Whether both endpoints lead to one server, by what it says of itself over each.
 pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
-    let point =
-        |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
+    let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
-        (Some(tcp), Some(unix)) if tcp == unix => point(
-            PointCode::ServerSame,
-            Outcome::Pass,
-            "one server is behind both".to_owned(),
-        ),
+        (Some(tcp), Some(unix)) if tcp == unix => {
+            point(PointCode::ServerSame, Outcome::Pass, "one server is behind both".to_owned())
+        }
         (Some(tcp), Some(unix)) => point(
             PointCode::ServersDiffer,
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
         .with_next("look which of them the application means: `looptax find` lists both"),
-        _ => point(
-            PointCode::ServerSameUnknown,
-            Outcome::Unknown,
-            "not known without a login over both".to_owned(),
-        ),
+        _ => point(PointCode::ServerSameUnknown, Outcome::Unknown, "not known without a login over both".to_owned()),
     }
 }
 
@@ -52,11 +45,7 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
 ///
 /// `setting` is what the server calls its backlog.
 pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
-    let Burst {
-        backlog,
-        n_connections,
-        somaxconn,
-    } = burst;
+    let Burst { backlog, n_connections, somaxconn } = burst;
     let wanted = n_connections.saturating_mul(2);
     // Twice as many as come at once: facts of drivers that do not wait.
     if backlog >= wanted {
@@ -87,10 +76,11 @@ pub fn backlog(burst: Burst, setting: &str, how: &str) -> Point {
 
 pub fn confinement(confinement: &Confinement, client: &str) -> Point {
     const HOW: &str = "read /proc/PID/attr/current";
-    let point =
-        |code, outcome, what: String| Point::new(Topic::Confinement, code, outcome, what, HOW);
+    let point = |code, outcome, what: String| Point::new(Topic::Confinement, code, outcome, what, HOW);
     match confinement {
-        Confinement::None | Confinement::Absent => point(PointCode::NotConfined, Outcome::Pass, format!("nothing confines {client}")),
+        Confinement::None | Confinement::Absent => {
+            point(PointCode::NotConfined, Outcome::Pass, format!("nothing confines {client}"))
+        }
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
@@ -132,22 +122,14 @@ mod tests {
     #[test]
     fn a_burst_needs_twice_its_size() {
         let outcome = |backlog, n_connections| {
-            let burst = Burst {
-                backlog,
-                n_connections,
-                somaxconn: None,
-            };
+            let burst = Burst { backlog, n_connections, somaxconn: None };
             backlog_of(burst).outcome
         };
         assert_eq!(outcome(80, 40), Outcome::Pass);
         assert_eq!(outcome(80, 41), Outcome::Fail);
         assert_eq!(outcome(4096, 1), Outcome::Pass);
         let next = |somaxconn| {
-            let burst = Burst {
-                backlog: 80,
-                n_connections: 100,
-                somaxconn: Some(somaxconn),
-            };
+            let burst = Burst { backlog: 80, n_connections: 100, somaxconn: Some(somaxconn) };
             backlog_of(burst).next.unwrap()
         };
         assert!(next(128).contains("somaxconn=200 (now 128)"));

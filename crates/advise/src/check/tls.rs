@@ -27,9 +27,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Protocol::Mysql => (
             PointCode::TlsOnSocket,
             Outcome::Note,
-            format!(
-                "{demand}: a driver that does TLS on the socket too goes on paying for it there"
-            ),
+            format!("{demand}: a driver that does TLS on the socket too goes on paying for it there"),
         ),
         Protocol::Postgres => (
             PointCode::TlsNotOnSocket,
@@ -46,9 +44,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         | Protocol::Echo => (
             PointCode::TlsNotOnSocket,
             Outcome::Note,
-            format!(
-                "{demand}, and there is none on its socket: a driver is told the socket's path in place of that"
-            ),
+            format!("{demand}, and there is none on its socket: a driver is told the socket's path in place of that"),
         ),
     };
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
@@ -85,21 +81,11 @@ mod tests {
             let url = format!("postgres://u@127.0.0.1/d?{demand}");
             assert_eq!(outcome(&url), Some(Outcome::Unknown), "{url}");
         }
-        for demand in [
-            "ssl-mode=REQUIRED",
-            "tls=true",
-            "useSSL=true",
-            "sslMode=VERIFY_CA",
-        ] {
+        for demand in ["ssl-mode=REQUIRED", "tls=true", "useSSL=true", "sslMode=VERIFY_CA"] {
             let url = format!("mysql://u@127.0.0.1/d?{demand}");
             assert_eq!(outcome(&url), Some(Outcome::Note), "{url}");
         }
-        for wish in [
-            "sslmode=prefer",
-            "sslmode=disable",
-            "ssl=false",
-            "ssl-mode=PREFERRED",
-        ] {
+        for wish in ["sslmode=prefer", "sslmode=disable", "ssl=false", "ssl-mode=PREFERRED"] {
             assert_eq!(outcome(&format!("postgres://u@h/d?{wish}")), None, "{wish}");
         }
     }

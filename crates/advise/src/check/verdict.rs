@@ -3,18 +3,11 @@
 use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 /// What has to be known before anybody may say that it would work.
-const ESSENTIAL: [Topic; 5] = [
-    Topic::Server,
-    Topic::Path,
-    Topic::Account,
-    Topic::Login,
-    Topic::Configuration,
-];
+const ESSENTIAL: [Topic; 5] = [Topic::Server, Topic::Path, Topic::Account, Topic::Login, Topic::Configuration];
 
 /// No where one point says no; open where an essential one is.
 pub fn verdict(points: &[Point]) -> SwitchVerdict {
-    let is_essential =
-        |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
+    let is_essential = |it: &Point| ESSENTIAL.contains(&it.topic) || it.code == PointCode::AccountDemandsTls;
     let is_open = |it: &Point| it.outcome == Outcome::Unknown && is_essential(it);
     if points.iter().any(|it| it.outcome == Outcome::Fail) {
         SwitchVerdict::WouldNotWork

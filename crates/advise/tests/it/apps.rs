@@ -46,21 +46,11 @@ fn yes() -> bool {
 }
 
 pub(crate) fn reading(path: &str, text: &[u8]) -> Reading {
-    read(&Source {
-        path: Some(path),
-        bytes: text,
-        included: &[],
-        neighbours: &[],
-        program: None,
-        environment: None,
-    })
+    read(&Source { path: Some(path), bytes: text, included: &[], neighbours: &[], program: None, environment: None })
 }
 
 fn found_for<'a>(reading: &'a Reading, app: &str) -> Option<&'a Found> {
-    reading
-        .found
-        .iter()
-        .find(|it| it.titles.iter().any(|it| it == app))
+    reading.found.iter().find(|it| it.titles.iter().any(|it| it == app))
 }
 
 fn word(found: Option<&Found>) -> &'static str {
@@ -114,10 +104,7 @@ fn changed(text: &str, change: &Change) -> String {
             Some(before) if before.contains("****") => lines[line - 1] = after,
             Some(before) => {
                 let own = &lines[line - 1];
-                assert!(
-                    own.contains(before.as_str()),
-                    "{before} in {own} of {edits:?}"
-                );
+                assert!(own.contains(before.as_str()), "{before} in {own} of {edits:?}");
                 lines[line - 1] = lines[line - 1].replacen(before.as_str(), &after, 1);
             }
         }
@@ -133,21 +120,12 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
         let before = reading(path, case.tcp.as_bytes());
         let found = found_for(&before, app);
         if word(found) != case.before {
-            wrong.push(format!(
-                "{app} {path}: {} before, not {}\n{:?}",
-                word(found),
-                case.before,
-                before.found
-            ));
+            wrong.push(format!("{app} {path}: {} before, not {}\n{:?}", word(found), case.before, before.found));
             continue;
         }
         let after = reading(path, case.uds.as_bytes());
         if word(found_for(&after, app)) != case.after {
-            wrong.push(format!(
-                "{app} {path}: {} after\n{:?}",
-                word(found_for(&after, app)),
-                after.found
-            ));
+            wrong.push(format!("{app} {path}: {} after\n{:?}", word(found_for(&after, app)), after.found));
         }
         let Some(found) = found.filter(|_| case.changes) else {
             continue;
@@ -166,12 +144,7 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
             ));
         }
     }
-    assert!(
-        wrong.is_empty(),
-        "{} wrong:\n{}",
-        wrong.len(),
-        wrong.join("\n\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
 }
 
 /// What is wrong with the change as bytes: it has to move the application, and to be all that changes.
@@ -249,83 +222,23 @@ fn check(path: &str, text: &str, app: &str, expected: &str, why: &str) {
 #[test]
 fn what_wordpress_makes_of_a_host_is_told() {
     let wp = |host: &str| format!("<?php define('DB_HOST', {host});");
-    check(
-        "wp-config.php",
-        &wp("'localhost'"),
-        "WordPress",
-        "unix",
-        "localhost means the usual socket",
-    );
-    check(
-        "wp-config.php",
-        &wp("'127.0.0.1:/s.sock'"),
-        "WordPress",
-        "tcp",
-        "stays on TCP",
-    );
-    check(
-        "wp-config.php",
-        &wp("'localhost:/run/my sql.sock'"),
-        "WordPress",
-        "unix",
-        "/run/my sql.sock",
-    );
-    check(
-        "wp-config.php",
-        &wp("'p:localhost'"),
-        "WordPress",
-        "unix",
-        "",
-    );
-    check(
-        "wp-config.php",
-        &wp("'[::1]:3306'"),
-        "WordPress",
-        "tcp",
-        "[::1]",
-    );
-    check(
-        "wp-config.php",
-        &wp("getenv('DB_HOST')"),
-        "WordPress",
-        "unknown",
-        "the variable DB_HOST",
-    );
-    check(
-        "wp-config.php",
-        &wp("$host . 'x'"),
-        "WordPress",
-        "unknown",
-        "an expression",
-    );
+    check("wp-config.php", &wp("'localhost'"), "WordPress", "unix", "localhost means the usual socket");
+    check("wp-config.php", &wp("'127.0.0.1:/s.sock'"), "WordPress", "tcp", "stays on TCP");
+    check("wp-config.php", &wp("'localhost:/run/my sql.sock'"), "WordPress", "unix", "/run/my sql.sock");
+    check("wp-config.php", &wp("'p:localhost'"), "WordPress", "unix", "");
+    check("wp-config.php", &wp("'[::1]:3306'"), "WordPress", "tcp", "[::1]");
+    check("wp-config.php", &wp("getenv('DB_HOST')"), "WordPress", "unknown", "the variable DB_HOST");
+    check("wp-config.php", &wp("$host . 'x'"), "WordPress", "unknown", "an expression");
 }
 
 #[test]
 fn sockets_that_are_ignored_are_told() {
     let symfony = "APP_SECRET=x\nDATABASE_URL=mysql://u@127.0.0.1/d?unix_socket=/s";
-    check(
-        "/srv/.env",
-        symfony,
-        "Symfony (Doctrine)",
-        "tcp",
-        "the socket in the URL is ignored",
-    );
+    check("/srv/.env", symfony, "Symfony (Doctrine)", "tcp", "the socket in the URL is ignored");
     let rails = "production:\n  adapter: mysql2\n  host: 127.0.0.1\n  socket: /s";
-    check(
-        "/srv/config/database.yml",
-        rails,
-        "Rails (mysql2)",
-        "tcp",
-        "the socket beside it is ignored",
-    );
+    check("/srv/config/database.yml", rails, "Rails (mysql2)", "tcp", "the socket beside it is ignored");
     let redis = "APP_KEY=x\nREDIS_HOST=/s\nREDIS_PORT=6379";
-    check(
-        "/srv/.env",
-        redis,
-        "Laravel (phpredis)",
-        "tcp",
-        "port 0 alone",
-    );
+    check("/srv/.env", redis, "Laravel (phpredis)", "tcp", "port 0 alone");
     check(
         "/srv/config/database.yml",
         "production:\n  adapter: postgresql\n  host: <%= ENV['H'] %>",
@@ -337,8 +250,7 @@ fn sockets_that_are_ignored_are_told() {
 
 #[test]
 fn r20_laravels_socket_wins_over_the_host_of_its_url_and_the_urls_own_over_both() {
-    let laravel =
-        |url: &str| format!("APP_KEY=x\nDB_CONNECTION=mysql\nDB_SOCKET=/env\nDB_URL=mysql://{url}");
+    let laravel = |url: &str| format!("APP_KEY=x\nDB_CONNECTION=mysql\nDB_SOCKET=/env\nDB_URL=mysql://{url}");
     for (url, socket) in [
         ("u:p@127.0.0.1/d", "/env is the socket"),
         ("u:p@localhost/d", "/env is the socket"),
@@ -354,9 +266,7 @@ fn r20_a_variable_that_the_known_environment_has_not_leaves_nothing_open() {
                  'host' => env('DB_HOST', '127.0.0.1'), 'unix_socket' => env('DB_SOCKET', '')]]];";
     let takes = |environment: Option<&[(&str, &str)]>| {
         let pairs = |of: &[(&str, &str)]| {
-            { of.iter() }
-                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-                .collect()
+            { of.iter() }.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
         };
         let environment = environment.map(pairs);
         let found = read(&Source {
@@ -372,24 +282,14 @@ fn r20_a_variable_that_the_known_environment_has_not_leaves_nothing_open() {
     assert_eq!(takes(None), "unknown");
     assert_eq!(takes(Some(&[("PATH", "/bin")])), "tcp");
     assert_eq!(takes(Some(&[("DB_SOCKET", "/s")])), "unix");
-    assert_eq!(
-        takes(Some(&[
-            ("DATABASE_URL", "mysql://u@127.0.0.1/d"),
-            ("DB_SOCKET", "/s")
-        ])),
-        "unix"
-    );
+    assert_eq!(takes(Some(&[("DATABASE_URL", "mysql://u@127.0.0.1/d"), ("DB_SOCKET", "/s")])), "unix");
 }
 
 #[test]
 fn a_file_with_several_connections_gives_them_all() {
     let text = "<?php return ['db' => ['connection' => [\n'default' => ['host' => '127.0.0.1'],\n'indexer' => ['host' => '/s'],\n]]];";
     let found = reading("/srv/app/etc/env.php", text.as_bytes());
-    let all: Vec<(&str, &str)> = found
-        .found
-        .iter()
-        .map(|it| (&*it.label, word(Some(it))))
-        .collect();
+    let all: Vec<(&str, &str)> = found.found.iter().map(|it| (&*it.label, word(Some(it)))).collect();
     assert_eq!(all, [("default", "tcp"), ("indexer", "unix")]);
     assert_eq!(found.found[0].line, Some(2));
 }

@@ -121,10 +121,7 @@ fn judged(table: &str) -> Vec<(File, Vec<String>, Verdict)> {
 }
 
 fn judged_all() -> Vec<(File, Vec<String>, Verdict)> {
-    [TABLE, UNSEEN, LATER]
-        .into_iter()
-        .flat_map(judged)
-        .collect()
+    [TABLE, UNSEEN, LATER].into_iter().flat_map(judged).collect()
 }
 
 /// The part of the page that is counted here.
@@ -139,8 +136,7 @@ fn counted(judged: &[(File, Vec<String>, Verdict)]) -> String {
         };
         groups.entry(group).or_default()[*verdict as usize] += 1;
     }
-    let mut text =
-        String::from("| Files that | Answered | Wrong | Unanswered |\n|---|---|---|---|\n");
+    let mut text = String::from("| Files that | Answered | Wrong | Unanswered |\n|---|---|---|---|\n");
     let mut total = [0; 3];
     for (group, counts) in groups {
         let [answered, wrong, unanswered] = counts;
@@ -160,11 +156,7 @@ fn unanswered(judged: &[(File, Vec<String>, Verdict)]) -> String {
     for (file, said, verdict) in judged {
         if *verdict != Verdict::Answered {
             let File { path, right, text } = file;
-            writeln!(
-                shown,
-                "{verdict:?} {path}: {said:?}, right is {right:?}\n{text}"
-            )
-            .unwrap();
+            writeln!(shown, "{verdict:?} {path}: {said:?}, right is {right:?}\n{text}").unwrap();
         }
     }
     shown

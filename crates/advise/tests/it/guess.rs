@@ -16,15 +16,8 @@ fn check(path: &str, text: &str, expected: &[&str]) {
             Some(_) => "tcp",
             None => "open",
         };
-        found.push(
-            format!("{} {takes} {}", it.kind, it.label)
-                .trim_end()
-                .to_owned(),
-        );
-        assert!(
-            it.is_guessed && it.why.contains("application not known"),
-            "{it:?}"
-        );
+        found.push(format!("{} {takes} {}", it.kind, it.label).trim_end().to_owned());
+        assert!(it.is_guessed && it.why.contains("application not known"), "{it:?}");
         let rewrites = it.rewrites(&fields(it.kind), text);
         assert!(rewrites.iter().all(Option::is_none), "{rewrites:?}");
     }
@@ -38,67 +31,26 @@ fn connections_are_found_by_their_keys_in_every_format() {
         "[smtp]\nhost = mail\n[db]\ndriver = pgsql\nhost = 127.0.0.1\nuser = u\n",
         &["postgres tcp db"],
     );
-    check(
-        "/etc/own.toml",
-        "[database]\nurl = \"postgres://u:p@127.0.0.1/d\"\n",
-        &["postgres tcp database.url"],
-    );
-    check(
-        "/etc/own.yml",
-        "redis:\n  host: 127.0.0.1\n  port: 6379\nweb:\n  host: x\n",
-        &["redis tcp redis"],
-    );
-    check(
-        "/etc/own.json",
-        r#"{"mysql": {"host": "127.0.0.1", "user": "u"}}"#,
-        &["mysql tcp mysql"],
-    );
-    check(
-        "/etc/own.json",
-        r#"{"mysql": {"host": "localhost", "user": "u"}}"#,
-        &["mysql open mysql"],
-    );
-    check(
-        "/etc/own.xml",
-        "<c><db><url>postgresql://u@127.0.0.1/d</url></db></c>",
-        &["postgres tcp c.db.url"],
-    );
-    check(
-        "/srv/own.php",
-        "<?php\n$dbHost = '127.0.0.1';\n$dbPort = 5432;\n",
-        &["postgres tcp db"],
-    );
-    check(
-        "/srv/own.php",
-        "<?php return ['dsn' => 'mysql:host=localhost;dbname=d'];",
-        &["mysql unix dsn"],
-    );
-    check(
-        "/srv/own.properties",
-        "my.db.host=127.0.0.1\nmy.db.user=u\n",
-        &["unknown open my_db"],
-    );
-    check(
-        "/etc/own",
-        "PAPERLESS_DBHOST=127.0.0.1\nPAPERLESS_DBPORT=5432\n",
-        &["postgres tcp paperless_db"],
-    );
+    check("/etc/own.toml", "[database]\nurl = \"postgres://u:p@127.0.0.1/d\"\n", &["postgres tcp database.url"]);
+    check("/etc/own.yml", "redis:\n  host: 127.0.0.1\n  port: 6379\nweb:\n  host: x\n", &["redis tcp redis"]);
+    check("/etc/own.json", r#"{"mysql": {"host": "127.0.0.1", "user": "u"}}"#, &["mysql tcp mysql"]);
+    check("/etc/own.json", r#"{"mysql": {"host": "localhost", "user": "u"}}"#, &["mysql open mysql"]);
+    check("/etc/own.xml", "<c><db><url>postgresql://u@127.0.0.1/d</url></db></c>", &["postgres tcp c.db.url"]);
+    check("/srv/own.php", "<?php\n$dbHost = '127.0.0.1';\n$dbPort = 5432;\n", &["postgres tcp db"]);
+    check("/srv/own.php", "<?php return ['dsn' => 'mysql:host=localhost;dbname=d'];", &["mysql unix dsn"]);
+    check("/srv/own.properties", "my.db.host=127.0.0.1\nmy.db.user=u\n", &["unknown open my_db"]);
+    check("/etc/own", "PAPERLESS_DBHOST=127.0.0.1\nPAPERLESS_DBPORT=5432\n", &["postgres tcp paperless_db"]);
     check(
         "/srv/docker-compose.yml",
         "services:\n  a:\n    environment:\n      OUTLINE_DATABASE_URL: postgres://u:p@127.0.0.1/d\n      X_DB_HOST: db\n",
         &["postgres tcp OUTLINE_DATABASE_URL", "unknown open x_db"],
     );
-    check(
-        "/etc/own.ini",
-        "[server]\nhost = 127.0.0.1\nport = 80\n[ldap]\nserver = x\nuser = u\n",
-        &[],
-    );
+    check("/etc/own.ini", "[server]\nhost = 127.0.0.1\nport = 80\n[ldap]\nserver = x\nuser = u\n", &[]);
 }
 
 #[test]
 fn a_file_under_another_name_is_recognised_by_its_content_or_named() {
-    let text =
-        "<?php\ndefine('DB_NAME', 'd');\ndefine('DB_HOST', '127.0.0.1');\n$table_prefix = 'wp_';\n";
+    let text = "<?php\ndefine('DB_NAME', 'd');\ndefine('DB_HOST', '127.0.0.1');\n$table_prefix = 'wp_';\n";
     let wordpress = reading("/srv/site-settings.php", text.as_bytes());
     assert_eq!(wordpress.found[0].titles, ["WordPress"]);
     assert!(!wordpress.found[0].is_guessed);
@@ -140,22 +92,13 @@ fn uwsgis_file_is_known_by_its_section_whatever_it_is_called() {
         let http = own.replace("socket", "http-socket");
         check_titles(path, &http, &[HTTP]);
     }
-    let pyramid =
-        format!("[app:main]\nsqlalchemy.url = postgresql://u:p@127.0.0.1/d\n[other]\na = b\n{own}");
-    check_titles(
-        "/srv/production.ini",
-        &pyramid,
-        &[&["SQLAlchemy (CKAN, Pyramid)"], UWSGI],
-    );
-    let session =
-        "[Session]\nsession.save_handler = redis\nsession.save_path = \"tcp://127.0.0.1:6379\"\n";
+    let pyramid = format!("[app:main]\nsqlalchemy.url = postgresql://u:p@127.0.0.1/d\n[other]\na = b\n{own}");
+    check_titles("/srv/production.ini", &pyramid, &[&["SQLAlchemy (CKAN, Pyramid)"], UWSGI]);
+    let session = "[Session]\nsession.save_handler = redis\nsession.save_path = \"tcp://127.0.0.1:6379\"\n";
     check_titles("/srv/own.ini", session, &[&["PHP's sessions"]]);
     // Of a file without the section nobody is told that uWSGI's settings were looked for.
     let nothing = reading("/srv/own.ini", b"[server]\nsocket = 127.0.0.1:3031\n");
     assert!(nothing.found.is_empty(), "{:?}", nothing.found);
     let looked_for = nothing.looked_for.join("; ");
-    assert!(
-        looked_for.contains("SQLAlchemy") && !looked_for.contains("uWSGI"),
-        "{looked_for}"
-    );
+    assert!(looked_for.contains("SQLAlchemy") && !looked_for.contains("uWSGI"), "{looked_for}");
 }

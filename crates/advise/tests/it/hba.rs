@@ -7,15 +7,8 @@ use looptax_advise::check::{Hba, Origin};
 use looptax_testkit::hba::{Files, Language};
 
 fn origin(is_v6: bool) -> Origin {
-    let ip = if is_v6 {
-        Ipv6Addr::LOCALHOST.into()
-    } else {
-        Ipv4Addr::LOCALHOST.into()
-    };
-    Origin::Known {
-        ip,
-        is_localhost: true,
-    }
+    let ip = if is_v6 { Ipv6Addr::LOCALHOST.into() } else { Ipv4Addr::LOCALHOST.into() };
+    Origin::Known { ip, is_localhost: true }
 }
 
 /// By file, whether it is called the same and what a login says that is not.

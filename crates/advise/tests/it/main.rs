@@ -1,10 +1,6 @@
 //! The applications' configuration files, from outside.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "these are tests, and the files are their own"
-)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, and the files are their own")]
 
 mod apps;
 mod certain;

@@ -29,17 +29,10 @@ pub(super) fn fpm(place: &Place) -> Option<Backend> {
         pool("socket", &socket.display().to_string())
     );
     let conf = place.write("fpm.conf", &text);
-    place.write(
-        "page.php",
-        "<?php echo getenv('WAY'), ' ', $_SERVER['HTTP_HOST'], ' ', $_SERVER['REQUEST_URI'];",
-    );
+    place.write("page.php", "<?php echo getenv('WAY'), ' ', $_SERVER['HTTP_HOST'], ' ', $_SERVER['REQUEST_URI'];");
     let running = place.start(&program, &["-n", "-F", "-y", conf.to_str().unwrap()]);
     listens(port, &socket);
-    Some(Backend {
-        port,
-        socket,
-        _running: vec![running],
-    })
+    Some(Backend { port, socket, _running: vec![running] })
 }
 
 pub(super) const WSGI: &str = "import os\n\
@@ -54,29 +47,13 @@ pub(super) fn uwsgi(place: &Place) -> Option<Backend> {
     place.write("app.py", WSGI);
     let start = |way: &str, at: &str| {
         let way = format!("WAY={way}");
-        let words = [
-            "--plugin",
-            "python3",
-            "--wsgi-file",
-            "app.py",
-            "--chmod-socket=666",
-            "--env",
-            &*way,
-            "--socket",
-            at,
-        ];
+        let words =
+            ["--plugin", "python3", "--wsgi-file", "app.py", "--chmod-socket=666", "--env", &*way, "--socket", at];
         place.start(&program, &words)
     };
-    let running = vec![
-        start("tcp", &format!("127.0.0.1:{port}")),
-        start("socket", &socket.display().to_string()),
-    ];
+    let running = vec![start("tcp", &format!("127.0.0.1:{port}")), start("socket", &socket.display().to_string())];
     listens(port, &socket);
-    Some(Backend {
-        port,
-        socket,
-        _running: running,
-    })
+    Some(Backend { port, socket, _running: running })
 }
 
 /// Waits for both.

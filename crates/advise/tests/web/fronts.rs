@@ -81,15 +81,9 @@ pub(super) fn nginx(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let temp: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
         .map(|it| format!("    {it}_temp_path {here}/{it};\n"))
         .concat();
-    let lines = lines
-        .replace("PORT", &behind.to_string())
-        .replace("HERE", &here);
+    let lines = lines.replace("PORT", &behind.to_string()).replace("HERE", &here);
     let (outside, inside) = lines.split_once("---\n").unwrap_or(("", &lines));
-    let user = if super::place::is_root() {
-        "user root;\n"
-    } else {
-        ""
-    };
+    let user = if super::place::is_root() { "user root;\n" } else { "" };
     let text = format!(
         "{user}daemon off;\npid {here}/nginx.pid;\nerror_log {here}/error.log;\nevents {{ }}\nhttp {{\n    access_log off;\n{temp}\
          {outside}    server {{\n        listen 127.0.0.1:{port};\n{inside}    }}\n}}\n"
@@ -123,14 +117,8 @@ pub(super) fn apache(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     ]
     .map(|it| format!("LoadModule {it}_module /usr/lib/apache2/modules/mod_{it}.so\n"))
     .concat();
-    let user = if super::place::is_root() {
-        "User www-data\nGroup www-data\n"
-    } else {
-        ""
-    };
-    let lines = lines
-        .replace("PORT", &behind.to_string())
-        .replace("HERE", &here);
+    let user = if super::place::is_root() { "User www-data\nGroup www-data\n" } else { "" };
+    let lines = lines.replace("PORT", &behind.to_string()).replace("HERE", &here);
     let text = format!(
         "ServerRoot {here}\nServerName localhost\n{modules}{user}PidFile {here}/apache.pid\nDefaultRuntimeDir {here}\n\
          ErrorLog {here}/error.log\nListen 127.0.0.1:{port}\n<VirtualHost 127.0.0.1:{port}>\n{lines}</VirtualHost>\n"
@@ -140,9 +128,7 @@ pub(super) fn apache(place: &Place, lines: &str, behind: u16) -> Option<Front> {
         text,
         program,
         port,
-        start: |place, program, file| {
-            place.start(program, &["-D", "FOREGROUND", "-f", file.to_str().unwrap()])
-        },
+        start: |place, program, file| place.start(program, &["-D", "FOREGROUND", "-f", file.to_str().unwrap()]),
     })
 }
 
@@ -150,12 +136,8 @@ pub(super) fn caddy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
     let program = installed("caddy")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();
-    let lines = lines
-        .replace("PORT", &behind.to_string())
-        .replace("HERE", &here);
-    let text = format!(
-        "{{\n\tadmin off\n\tauto_https off\n}}\nhttp://:{port} {{\n\tbind 127.0.0.1\n{lines}}}\n"
-    );
+    let lines = lines.replace("PORT", &behind.to_string()).replace("HERE", &here);
+    let text = format!("{{\n\tadmin off\n\tauto_https off\n}}\nhttp://:{port} {{\n\tbind 127.0.0.1\n{lines}}}\n");
     Some(Front {
         path: "/etc/caddy/Caddyfile",
         text,
@@ -163,10 +145,7 @@ pub(super) fn caddy(place: &Place, lines: &str, behind: u16) -> Option<Front> {
         port,
         start: |place, program, file| {
             let file = file.to_str().unwrap();
-            place.start(
-                program,
-                &["run", "--config", file, "--adapter", "caddyfile"],
-            )
+            place.start(program, &["run", "--config", file, "--adapter", "caddyfile"])
         },
     })
 }
@@ -175,9 +154,7 @@ pub(super) fn haproxy(place: &Place, lines: &str, behind: u16) -> Option<Front> 
     let program = installed("haproxy")?;
     let port = free_port();
     let here = place.scratch.work().display().to_string();
-    let lines = lines
-        .replace("PORT", &behind.to_string())
-        .replace("HERE", &here);
+    let lines = lines.replace("PORT", &behind.to_string()).replace("HERE", &here);
     let text = format!(
         "defaults\n    mode http\n    timeout connect 5s\n    timeout client 20s\n    timeout server 20s\n\
          frontend web\n    bind 127.0.0.1:{port}\n    default_backend app\n{lines}"
@@ -193,14 +170,8 @@ pub(super) fn haproxy(place: &Place, lines: &str, behind: u16) -> Option<Front> 
 
 #[test]
 fn nginx_proxies_to_the_socket_with_the_same_page_and_another_host() {
-    let lines =
-        "        location /a/ {\n            proxy_pass http://127.0.0.1:PORT/b/;\n        }\n";
-    over_http(
-        nginx,
-        lines,
-        "/a/x?y=1",
-        ["127.0.0.1:PORT /b/x?y=1", "localhost /b/x?y=1"],
-    );
+    let lines = "        location /a/ {\n            proxy_pass http://127.0.0.1:PORT/b/;\n        }\n";
+    over_http(nginx, lines, "/a/x?y=1", ["127.0.0.1:PORT /b/x?y=1", "localhost /b/x?y=1"]);
 }
 
 #[test]
@@ -221,8 +192,7 @@ const FASTCGI: &str = "            fastcgi_param SCRIPT_FILENAME HERE/page.php;\
 
 #[test]
 fn nginx_reaches_php_over_the_socket() {
-    let lines =
-        format!("        location / {{\n            fastcgi_pass 127.0.0.1:PORT;\n{FASTCGI}");
+    let lines = format!("        location / {{\n            fastcgi_pass 127.0.0.1:PORT;\n{FASTCGI}");
     over(backends::fpm, nginx, &lines, "/page.php?a=b");
 }
 
@@ -243,13 +213,15 @@ fn nginx_reaches_uwsgi_over_the_socket() {
 
 #[test]
 fn apache_proxies_to_the_socket_with_the_same_page_and_host() {
-    let lines = "ProxyPass \"/a/\" \"http://127.0.0.1:PORT/b/\"\nProxyPassReverse \"/a/\" \"http://127.0.0.1:PORT/b/\"\n";
+    let lines =
+        "ProxyPass \"/a/\" \"http://127.0.0.1:PORT/b/\"\nProxyPassReverse \"/a/\" \"http://127.0.0.1:PORT/b/\"\n";
     over_http(apache, lines, "/a/x?y=1", ["127.0.0.1:PORT /b/x?y=1"; 2]);
 }
 
 #[test]
 fn apache_proxies_to_the_socket_within_a_location() {
-    let lines = "ProxyPreserveHost On\n<Location \"/\">\n    ProxyPass \"http://127.0.0.1:PORT/\" timeout=20\n</Location>\n";
+    let lines =
+        "ProxyPreserveHost On\n<Location \"/\">\n    ProxyPass \"http://127.0.0.1:PORT/\" timeout=20\n</Location>\n";
     over_http(apache, lines, "/x", ["shop.example /x"; 2]);
 }
 
@@ -324,10 +296,9 @@ fn haproxy_in_a_chroot_looks_for_the_socket_below_it() {
         return;
     };
     let text = format!("global\n    chroot {}\n{}", jail.display(), front.text);
-    for (socket, expected) in [
-        (jail.join("app.sock"), "503 Service Unavailable"),
-        ("/app.sock".into(), "socket shop.example /x"),
-    ] {
+    for (socket, expected) in
+        [(jail.join("app.sock"), "503 Service Unavailable"), ("/app.sock".into(), "socket shop.example /x")]
+    {
         let new = moved(front.path, &text, behind, &socket);
         let found = front.answer(&place, &new, "/x");
         assert!(found.contains(expected), "{found}");

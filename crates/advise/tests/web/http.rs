@@ -71,7 +71,6 @@ fn answer(mut stream: impl Read + Write, way: &str) {
     }
     let body = format!("{way} {host} {page}");
     let n_bytes = body.len();
-    let text =
-        format!("HTTP/1.1 200 OK\r\nContent-Length: {n_bytes}\r\nConnection: close\r\n\r\n{body}");
+    let text = format!("HTTP/1.1 200 OK\r\nContent-Length: {n_bytes}\r\nConnection: close\r\n\r\n{body}");
     stream.write_all(text.as_bytes()).ok();
 }

@@ -3,11 +3,7 @@
 //!
 //! Everything runs in a scratch folder on ports that the kernel chose; what is not installed is skipped aloud.
 
-#![allow(
-    clippy::disallowed_methods,
-    clippy::unwrap_used,
-    reason = "these are tests, and the programs are their own"
-)]
+#![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, and the programs are their own")]
 
 mod backends;
 mod dialects;

@@ -10,13 +10,7 @@ use super::place::{Place, Running, expect_closed, free_port, installed, is_root,
 
 /// A server with a file: at its port first, at the socket after the advice. The socket's mode, and what is said there.
 #[track_caller]
-fn follow(
-    place: &Place,
-    path: &str,
-    text: &str,
-    port: u16,
-    start: impl Fn(&str) -> Running,
-) -> (u32, String) {
+fn follow(place: &Place, path: &str, text: &str, port: u16, start: impl Fn(&str) -> Running) -> (u32, String) {
     let socket = place.file("own.sock");
     let running = start(text);
     let answer = place.answer(path, || ask_port(port, "/x"));
@@ -36,22 +30,13 @@ fn follow(
 /// The words of a unit's or a Procfile's command, without the program.
 fn words(text: &str) -> Vec<String> {
     let line = text.replace("\\\n", " ");
-    let command = line.lines().find_map(|it| {
-        it.strip_prefix("ExecStart=")
-            .or_else(|| it.strip_prefix("web: "))
-    });
+    let command = line.lines().find_map(|it| it.strip_prefix("ExecStart=").or_else(|| it.strip_prefix("web: ")));
     let words = command.unwrap().split_whitespace().skip(1);
     words.map(str::to_owned).collect()
 }
 
 #[track_caller]
-fn follow_command(
-    place: &Place,
-    path: &str,
-    text: &str,
-    port: u16,
-    program: &Path,
-) -> (u32, String) {
+fn follow_command(place: &Place, path: &str, text: &str, port: u16, program: &Path) -> (u32, String) {
     follow(place, path, text, port, |text| {
         let words = words(text);
         let words: Vec<&str> = words.iter().map(|it| &**it).collect();
@@ -82,16 +67,9 @@ fn gunicorn_listens_on_the_socket_by_its_unit() {
     };
     let (place, port) = (Place::new(), free_port());
     place.write("app.py", WSGI);
-    let text = format!(
-        "[Service]\nExecStart=/usr/bin/gunicorn --workers 1 \\\n  --bind 127.0.0.1:{port} app:application\n"
-    );
-    follow_command(
-        &place,
-        "/etc/systemd/system/a.service",
-        &text,
-        port,
-        &program,
-    );
+    let text =
+        format!("[Service]\nExecStart=/usr/bin/gunicorn --workers 1 \\\n  --bind 127.0.0.1:{port} app:application\n");
+    follow_command(&place, "/etc/systemd/system/a.service", &text, port, &program);
 }
 
 pub(super) const ASGI: &str = "async def app(scope, receive, send):\n    \
@@ -110,25 +88,10 @@ fn uvicorn_listens_on_the_socket_and_believes_nobody_there_about_the_client() {
     let unit = "/etc/systemd/system/a.service";
     let head = "[Service]\nExecStart=/usr/bin/uvicorn asgi:app";
     for (path, head, more, client) in [
-        (
-            unit,
-            head,
-            "--host 127.0.0.1 --port PORT --log-level warning",
-            "nobody",
-        ),
+        (unit, head, "--host 127.0.0.1 --port PORT --log-level warning", "nobody"),
         (unit, head, "--port=PORT", "nobody"),
-        (
-            unit,
-            head,
-            "--port PORT --forwarded-allow-ips=*",
-            "203.0.113.9",
-        ),
-        (
-            "/srv/Procfile",
-            "web: uvicorn asgi:app",
-            "--host 127.0.0.1 --port PORT",
-            "nobody",
-        ),
+        (unit, head, "--port PORT --forwarded-allow-ips=*", "203.0.113.9"),
+        ("/srv/Procfile", "web: uvicorn asgi:app", "--host 127.0.0.1 --port PORT", "nobody"),
     ] {
         let port = free_port();
         let text = format!("{head} {more}\n").replace("PORT", &port.to_string());

@@ -24,9 +24,7 @@ pub(super) struct Place {
 
 impl Place {
     pub(super) fn new() -> Self {
-        Self {
-            scratch: Scratch::new(),
-        }
+        Self { scratch: Scratch::new() }
     }
 
     pub(super) fn file(&self, name: &str) -> PathBuf {
@@ -95,11 +93,7 @@ impl Drop for Running {
         let group = format!("-{}", self.child.id());
         let kill = |signal: &str| {
             let words = [signal, "--", &group];
-            Command::new("kill")
-                .args(words)
-                .stderr(Stdio::null())
-                .status()
-                .ok();
+            Command::new("kill").args(words).stderr(Stdio::null()).status().ok();
         };
         kill("-TERM");
         let mut has_ended = || self.child.try_wait().ok().flatten();
@@ -117,9 +111,7 @@ pub(super) fn free_port() -> u16 {
 /// A program's path; says so where it is not here.
 pub(super) fn installed(name: &str) -> Option<PathBuf> {
     let path = std::env::var("PATH").unwrap_or_default();
-    let folders = path
-        .split(':')
-        .chain(["/usr/local/sbin", "/usr/sbin", "/sbin"]);
+    let folders = path.split(':').chain(["/usr/local/sbin", "/usr/sbin", "/sbin"]);
     let mut files = folders.map(|it| Path::new(it).join(name));
     let found = files.find(|it| it.is_file());
     if found.is_none() {

@@ -19,9 +19,7 @@ fn nginx_is_kept_out_of_php_until_the_pool_says_whose_the_socket_is() {
     let place = Place::new();
     let here = place.scratch.work().display().to_string();
     let (behind, port) = (free_port(), free_port());
-    let pool = format!(
-        "[www]\nuser = www-data\nlisten = 127.0.0.1:{behind}\npm = static\npm.max_children = 1\n"
-    );
+    let pool = format!("[www]\nuser = www-data\nlisten = 127.0.0.1:{behind}\npm = static\npm.max_children = 1\n");
     let socket = place.file("php.sock");
     place.write("page.php", "<?php echo 'done';");
     let temp: String = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"]
@@ -41,24 +39,10 @@ fn nginx_is_kept_out_of_php_until_the_pool_says_whose_the_socket_is() {
         let text = format!("[global]\nerror_log = {here}/fpm.log\ndaemonize = no\n{pool}{more}");
         let conf = place.write("fpm.conf", &text);
         let _fpm = place.start(&fpm, &["-n", "-F", "-y", conf.to_str().unwrap()]);
-        wait_for("the pool's socket", super::place::PATIENCE, || {
-            socket.exists().then_some(())
-        });
-        let _nginx = place.start(
-            &nginx,
-            &[
-                "-e",
-                &format!("{here}/error.log"),
-                "-c",
-                site.to_str().unwrap(),
-            ],
-        );
+        wait_for("the pool's socket", super::place::PATIENCE, || socket.exists().then_some(()));
+        let _nginx = place.start(&nginx, &["-e", &format!("{here}/error.log"), "-c", site.to_str().unwrap()]);
         let answer = place.answer("nginx", || ask_port(port, "/"));
-        assert!(
-            answer.contains(expected),
-            "{more}: {answer}\n{}",
-            place.log()
-        );
+        assert!(answer.contains(expected), "{more}: {answer}\n{}", place.log());
         expect_closed(behind);
     }
 }
@@ -72,25 +56,14 @@ fn a_reload_moves_the_pool_to_the_socket() {
     let behind = free_port();
     let socket = place.file("php.sock");
     let user = if is_root() { "user = www-data\n" } else { "" };
-    let pool =
-        format!("[www]\n{user}listen = 127.0.0.1:{behind}\npm = static\npm.max_children = 1\n");
+    let pool = format!("[www]\n{user}listen = 127.0.0.1:{behind}\npm = static\npm.max_children = 1\n");
     let log = place.file("fpm.log").display().to_string();
-    let write = |pool: &str| {
-        place.write(
-            "fpm.conf",
-            &format!("[global]\nerror_log = {log}\ndaemonize = no\n{pool}"),
-        )
-    };
+    let write = |pool: &str| place.write("fpm.conf", &format!("[global]\nerror_log = {log}\ndaemonize = no\n{pool}"));
     let conf = write(&pool);
     let running = place.start(&fpm, &["-n", "-F", "-y", conf.to_str().unwrap()]);
     let is_open = || std::net::TcpStream::connect(("127.0.0.1", behind)).ok();
     wait_for("the pool's port", super::place::PATIENCE, is_open);
-    write(&moved(
-        "/etc/php/8.2/fpm/pool.d/www.conf",
-        &pool,
-        behind,
-        &socket,
-    ));
+    write(&moved("/etc/php/8.2/fpm/pool.d/www.conf", &pool, behind, &socket));
     running.signal("-USR2");
     let is_there = || socket.exists().then_some(());
     wait_for("the pool's socket", super::place::PATIENCE, is_there);

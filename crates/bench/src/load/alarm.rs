@@ -9,8 +9,7 @@ use std::time::Duration;
 use rustix::event::epoll;
 use rustix::io::Errno;
 use rustix::time::{
-    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
-    timerfd_settime,
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create, timerfd_settime,
 };
 
 use super::event::io;
@@ -19,12 +18,8 @@ use crate::error::LoadError;
 /// What the epoll says of an alarm: no connection has this number.
 pub(super) const ALARM: u64 = u64::MAX;
 
-const ZERO: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 0,
-};
+const ZERO: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// One alarm of an epoll.
 pub(super) struct Alarm {
     timer: OwnedFd,
     set_for_ns: u64,
@@ -33,15 +28,10 @@ pub(super) struct Alarm {
 impl Alarm {
     /// Not set yet. It is told once when it is due, however often one waits.
     pub(super) fn new(poller: &OwnedFd) -> Result<Self, LoadError> {
-        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC)
-            .map_err(io("make a timer"))?;
+        let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map_err(io("make a timer"))?;
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
-        epoll::add(poller, &timer, epoll::EventData::new_u64(ALARM), once)
-            .map_err(io("register with epoll"))?;
-        Ok(Self {
-            timer,
-            set_for_ns: 0,
-        })
+        epoll::add(poller, &timer, epoll::EventData::new_u64(ALARM), once).map_err(io("register with epoll"))?;
+        Ok(Self { timer, set_for_ns: 0 })
     }
 
     /// Sets it for a time of [`crate::clock::now_ns`]; at once where that is over.
@@ -56,10 +46,7 @@ impl Alarm {
         self.set_for_ns = at_ns;
         let failed = io("set a timer");
         let at = Timespec::try_from(Duration::from_nanos(at_ns));
-        let once = Itimerspec {
-            it_interval: ZERO,
-            it_value: at.map_err(|_| failed(Errno::INVAL))?,
-        };
+        let once = Itimerspec { it_interval: ZERO, it_value: at.map_err(|_| failed(Errno::INVAL))? };
         timerfd_settime(&self.timer, TimerfdTimerFlags::ABSTIME, &once).map_err(failed)?;
         Ok(())
     }

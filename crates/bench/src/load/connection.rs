@@ -24,7 +24,6 @@ use crate::sys::lent;
 pub(crate) struct AnswerLimits {
     /// Fewest bytes of data in an answer.
     pub(crate) least_data_bytes: usize,
-    /// Longest wait for one.
     pub(crate) io: Duration,
 }
 
@@ -49,7 +48,6 @@ pub(crate) struct Connection {
     is_stream: bool,
     renewal: Renewal,
     sealed: Option<Box<Sealed>>,
-    /// Keys of this slice.
     keys: Keys,
 
     socket: Arc<OwnedFd>,
@@ -80,11 +78,7 @@ struct Sealed {
 
 impl Sealed {
     fn new(records: Box<dyn Records>) -> Self {
-        Self {
-            records,
-            outgoing: Vec::new(),
-            received: vec![0; SEALED_ROOM_BYTES],
-        }
+        Self { records, outgoing: Vec::new(), received: vec![0; SEALED_ROOM_BYTES] }
     }
 }
 
@@ -127,17 +121,14 @@ impl Connection {
         self.digests
     }
 
-    /// The socket.
     pub(crate) fn fd(&self) -> BorrowedFd<'_> {
         lent(self.fd, &self.socket)
     }
 
-    /// The socket, for the watchdog.
     pub(crate) fn shared_fd(&self) -> Arc<OwnedFd> {
         Arc::clone(&self.socket)
     }
 
-    /// Longest wait for an answer.
     pub(crate) fn io_limit(&self) -> Duration {
         self.io_limit
     }
@@ -157,11 +148,7 @@ impl Connection {
     /// One system call (of a stream: per write), unless the socket's buffer is full.
     #[inline]
     pub(crate) fn send(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
-        if self.is_stream {
-            self.send_stream(tally)
-        } else {
-            self.send_once(self.outgoing.len(), tally)
-        }
+        if self.is_stream { self.send_stream(tally) } else { self.send_once(self.outgoing.len(), tally) }
     }
 
     fn send_stream(&mut self, tally: &mut Tally) -> Result<(), LoadError> {
@@ -182,10 +169,7 @@ impl Connection {
         if let Some(sealed) = &mut self.sealed {
             sealed.outgoing.clear();
             let done = sealed.records.seal(rest, &mut sealed.outgoing);
-            done.map_err(|source| LoadError::Io {
-                action: "seal a request",
-                source,
-            })?;
+            done.map_err(|source| LoadError::Io { action: "seal a request", source })?;
             rest = &sealed.outgoing;
         }
         while !rest.is_empty() {
@@ -194,16 +178,11 @@ impl Connection {
                 Ok(n) => rest = &rest[n..],
                 Err(Errno::INTR) => {}
                 Err(Errno::AGAIN) => {
-                    return Err(LoadError::Timeout {
-                        limit: self.io_limit,
-                    });
+                    return Err(LoadError::Timeout { limit: self.io_limit });
                 }
                 Err(Errno::PIPE | Errno::CONNRESET) => return Err(LoadError::Closed),
                 Err(errno) => {
-                    return Err(LoadError::Io {
-                        action: "send",
-                        source: errno.into(),
-                    });
+                    return Err(LoadError::Io { action: "send", source: errno.into() });
                 }
             }
         }

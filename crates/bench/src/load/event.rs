@@ -17,7 +17,6 @@ use crate::clock::{busy_wait, now_ns};
 use crate::error::LoadError;
 use crate::plan::SidePlan;
 
-/// Ready connections taken at once.
 pub(super) const MOST_EVENTS: usize = 256;
 
 /// The measured loop of the event model, over all connections of this thread.
@@ -67,18 +66,14 @@ pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
     for (idx, connection) in connections.iter().enumerate() {
         let data = epoll::EventData::new_u64(idx as u64);
-        epoll::add(&poller, connection.fd(), data, epoll::EventFlags::IN)
-            .map_err(io("register with epoll"))?;
+        epoll::add(&poller, connection.fd(), data, epoll::EventFlags::IN).map_err(io("register with epoll"))?;
     }
     Ok(poller)
 }
 
 /// An error of a system call, with what it was for.
 pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
-    move |errno| LoadError::Io {
-        action,
-        source: errno.into(),
-    }
+    move |errno| LoadError::Io { action, source: errno.into() }
 }
 
 /// Receives on a ready connection; when its answer was in, if it now is.
@@ -93,12 +88,7 @@ fn finish(
         return Ok(None);
     }
     let answered_ns = now_ns();
-    tally.record(
-        connection.sent_ns,
-        answered_ns,
-        connection.is_first,
-        samples,
-    );
+    tally.record(connection.sent_ns, answered_ns, connection.is_first, samples);
     connection.is_first = false;
     Ok(Some(answered_ns))
 }

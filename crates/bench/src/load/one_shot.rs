@@ -38,14 +38,8 @@ pub(crate) fn closed_loop(
 }
 
 /// Runs one request and counts its system calls.
-pub(crate) fn once(
-    client: &mut dyn OneShotClient,
-    draws: &mut dyn Draws,
-    tally: &mut Tally,
-) -> Result<(), LoadError> {
-    let calls = client
-        .run(draws)
-        .map_err(|source| LoadError::OneShot { source })?;
+pub(crate) fn once(client: &mut dyn OneShotClient, draws: &mut dyn Draws, tally: &mut Tally) -> Result<(), LoadError> {
+    let calls = client.run(draws).map_err(|source| LoadError::OneShot { source })?;
     tally.sends += calls.sends;
     tally.receives += calls.receives;
     Ok(())

@@ -24,10 +24,7 @@ use crate::error::LoadError;
 /// A wait shorter than this is spun through, where spinning is allowed: a choice.
 const SPIN_NS: u64 = 60_000;
 /// A look at what is ready, without a wait.
-const AT_ONCE: Timespec = Timespec {
-    tv_sec: 0,
-    tv_nsec: 0,
-};
+const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
 
 /// Memory of the loop, kept from slice to slice.
 #[derive(Debug, Default)]
@@ -132,8 +129,7 @@ fn send_waiting(
     kept: &mut Kept<'_>,
 ) -> Result<(), LoadError> {
     while !queues.waiting.is_empty() && !queues.idle.is_empty() {
-        let (Some(due_ns), Some(idx)) = (queues.waiting.pop_front(), queues.idle.pop_front())
-        else {
+        let (Some(due_ns), Some(idx)) = (queues.waiting.pop_front(), queues.idle.pop_front()) else {
             return Ok(());
         };
         let connection = &mut connections[idx];
@@ -163,11 +159,7 @@ fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut K
 
 /// Receives on a ready connection; true when its request is answered.
 #[inline]
-fn finish(
-    connection: &mut Connection,
-    tally: &mut Tally,
-    kept: &mut Kept<'_>,
-) -> Result<bool, LoadError> {
+fn finish(connection: &mut Connection, tally: &mut Tally, kept: &mut Kept<'_>) -> Result<bool, LoadError> {
     if connection.receive(kept.room, RecvFlags::DONTWAIT, tally)? != Received::Answer {
         return Ok(false);
     }

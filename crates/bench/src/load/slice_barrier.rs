@@ -24,7 +24,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// One slice, in points of the measuring clock.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceSpec {
-    /// Whose connections run.
     pub(crate) side: Side,
     /// How many slices of this side the epoch had before.
     pub(crate) rank: u64,
@@ -39,12 +38,10 @@ pub(crate) struct SliceSpec {
 pub(crate) enum Command {
     /// So many untimed requests on each connection of a side.
     Prime {
-        /// Whose connections.
         side: Side,
         n_requests: u64,
     },
     Slice(SliceSpec),
-    /// The epoch is over.
     Leave,
 }
 
@@ -70,18 +67,8 @@ pub(crate) struct SliceBarrier {
 impl SliceBarrier {
     /// A barrier for `n_threads` client threads that drive `sockets`, each of which may owe an
     /// answer for `answer_limit` at most.
-    pub(crate) fn new(
-        n_threads: usize,
-        sockets: Vec<Arc<OwnedFd>>,
-        answer_limit: Duration,
-    ) -> Self {
-        let state = State {
-            generation: 0,
-            command: Command::Leave,
-            n_busy: 0,
-            failure: None,
-            is_cut: false,
-        };
+    pub(crate) fn new(n_threads: usize, sockets: Vec<Arc<OwnedFd>>, answer_limit: Duration) -> Self {
+        let state = State { generation: 0, command: Command::Leave, n_busy: 0, failure: None, is_cut: false };
         Self {
             state: Mutex::new(state),
             started: Condvar::new(),
@@ -145,12 +132,9 @@ impl SliceBarrier {
             // A connection that is gone already needs no ending.
             let _ = shutdown(socket, Shutdown::Both);
         }
-        self.finished
-            .wait_while(state, |state| state.n_busy > 0)
-            .unwrap_or_else(PoisonError::into_inner)
+        self.finished.wait_while(state, |state| state.n_busy > 0).unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: sends all threads home.
     pub(crate) fn leave(&self) {
         let mut state = self.lock();
         state.command = Command::Leave;
@@ -161,10 +145,8 @@ impl SliceBarrier {
     /// Client thread: waits for the command after number `seen`.
     pub(crate) fn next(&self, seen: &mut u64) -> Command {
         let state = self.lock();
-        let state = self
-            .started
-            .wait_while(state, |state| state.generation == *seen)
-            .unwrap_or_else(PoisonError::into_inner);
+        let state =
+            self.started.wait_while(state, |state| state.generation == *seen).unwrap_or_else(PoisonError::into_inner);
         *seen = state.generation;
         state.command
     }
@@ -174,9 +156,7 @@ impl SliceBarrier {
         let mut state = self.lock();
         if let Err(mut failure) = outcome {
             if state.is_cut && matches!(failure.source, LoadError::Closed) {
-                failure.source = LoadError::Timeout {
-                    limit: self.answer_limit,
-                };
+                failure.source = LoadError::Timeout { limit: self.answer_limit };
             }
             state.failure.get_or_insert(failure);
         }
@@ -202,19 +182,12 @@ mod tests {
         let socket = Arc::new(OwnedFd::from(ours.try_clone().unwrap()));
         // Far longer than any test may take.
         let barrier = SliceBarrier::new(1, vec![socket], Duration::from_secs(3600));
-        let prime = Command::Prime {
-            side: Side::Other,
-            n_requests: 1,
-        };
+        let prime = Command::Prime { side: Side::Other, n_requests: 1 };
         let ended = thread::scope(|scope| {
             scope.spawn(|| {
                 barrier.next(&mut 0);
                 let _ = ours.read(&mut [0]);
-                barrier.done(Err(Failure {
-                    side: Side::Other,
-                    stage: Stage::Priming,
-                    source: LoadError::Closed,
-                }));
+                barrier.done(Err(Failure { side: Side::Other, stage: Stage::Priming, source: LoadError::Closed }));
             });
             barrier.run(prime, &AtomicBool::new(true))
         });

@@ -40,9 +40,7 @@ impl Digests {
 
     /// The digest of the longest prefix kept.
     pub(crate) fn last(&self) -> u64 {
-        self.n_answers
-            .checked_ilog2()
-            .map_or(0, |power| self.at[power as usize])
+        self.n_answers.checked_ilog2().map_or(0, |power| self.at[power as usize])
     }
 }
 
@@ -52,12 +50,8 @@ pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
     // Eight bytes at a time, and the length last, so that no two answers run into one another.
     let (words, rest) = data.as_chunks::<8>();
     let start = answers.rotate_left(5);
-    let hash = words
-        .iter()
-        .fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
-    let hash = rest
-        .iter()
-        .fold(hash, |hash, byte| mixed(hash, u64::from(*byte)));
+    let hash = words.iter().fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
+    let hash = rest.iter().fold(hash, |hash, byte| mixed(hash, u64::from(*byte)));
     mixed(hash, data.len() as u64)
 }
 
@@ -85,7 +79,6 @@ pub(crate) struct Tally {
     pub(crate) latency_sum_ns: u64,
     /// When the last answer was in.
     pub(crate) last_answer_ns: u64,
-    /// System calls: send, receive, wait.
     pub(crate) sends: u64,
     pub(crate) receives: u64,
     pub(crate) waits: u64,
@@ -93,7 +86,6 @@ pub(crate) struct Tally {
     pub(crate) received_bytes: u64,
     /// CPU of the client thread.
     pub(crate) cpu_ns: u64,
-    /// Its context switches.
     pub(crate) voluntary: u64,
     pub(crate) involuntary: u64,
     /// Time spent in the injected busy wait.
@@ -125,11 +117,7 @@ struct Window {
 impl Tally {
     /// A tally with room for `n_buckets` buckets and `n_connections` drained requests.
     pub(crate) fn with_room(n_buckets: usize, n_connections: usize) -> Self {
-        Self {
-            buckets: vec![0; n_buckets],
-            drained_ns: Vec::with_capacity(n_connections),
-            ..Self::default()
-        }
+        Self { buckets: vec![0; n_buckets], drained_ns: Vec::with_capacity(n_connections), ..Self::default() }
     }
 
     /// Sets the window before the slice starts.
@@ -147,21 +135,14 @@ impl Tally {
     /// `is_first` answers of a connection in a slice never count: they carry the wake-up of the
     /// whole arm.
     #[inline]
-    pub(crate) fn record(
-        &mut self,
-        sent_ns: u64,
-        answered_ns: u64,
-        is_first: bool,
-        samples: &mut Vec<u32>,
-    ) {
+    pub(crate) fn record(&mut self, sent_ns: u64, answered_ns: u64, is_first: bool, samples: &mut Vec<u32>) {
         self.requests += 1;
         self.last_answer_ns = answered_ns;
         let latency_ns = answered_ns.saturating_sub(sent_ns);
         if answered_ns >= self.window.stop_at {
             self.drained += 1;
             if self.drained_ns.len() < self.drained_ns.capacity() {
-                self.drained_ns
-                    .push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
+                self.drained_ns.push(u32::try_from(latency_ns).unwrap_or(u32::MAX));
             }
             return;
         }
@@ -253,10 +234,7 @@ mod tests {
         tally.record(1_000, 1_100, true, &mut samples); // first of its connection
         tally.record(1_100, 1_999, false, &mut samples);
         tally.record(1_999, 2_000, false, &mut samples); // drained
-        assert_eq!(
-            (tally.requests, tally.completions, tally.drained),
-            (5, 2, 1)
-        );
+        assert_eq!((tally.requests, tally.completions, tally.drained), (5, 2, 1));
         assert_eq!(samples, [50, 899]);
         assert_eq!(tally.latency_sum_ns, 949);
         assert_eq!(tally.drained_ns, [1]);
@@ -280,10 +258,7 @@ mod tests {
         let mut tally = tally();
         let mut samples = Vec::new();
         tally.record(1_000, 1_100, false, &mut samples);
-        assert_eq!(
-            (tally.completions, tally.n_unsampled, samples.capacity()),
-            (1, 1, 0)
-        );
+        assert_eq!((tally.completions, tally.n_unsampled, samples.capacity()), (1, 1, 0));
     }
 
     #[test]

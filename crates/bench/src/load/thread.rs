@@ -31,7 +31,6 @@ use crate::sys::thread_usage;
 /// What all client threads of an epoch have in common.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
-    /// How each side's client waits.
     pub(crate) sides: [SidePlan; 2],
     /// The run's seed and the epoch's number, for the keys.
     pub(crate) seed: u64,
@@ -41,11 +40,9 @@ pub(crate) struct Load {
     pub(crate) contrast: u64,
     /// When requests are sent.
     pub(crate) pacing: Pacing,
-    /// Which keys are drawn.
     pub(crate) keys: KeySpace,
     /// Connections per side.
     pub(crate) n_connections: usize,
-    /// Width of the rate buckets.
     pub(crate) bucket: Option<Duration>,
     /// Whether a slice is one whole request: all of it counts, and it is the connection's only one.
     pub(crate) is_whole: bool,
@@ -54,12 +51,7 @@ pub(crate) struct Load {
 impl Load {
     /// The numbers of a connection in a slice.
     pub(crate) fn keys(&self, connection_idx: usize, side: Side, rank: u64) -> Keys {
-        let slice = SliceOf {
-            epoch: self.epoch,
-            contrast: self.contrast,
-            side,
-            rank,
-        };
+        let slice = SliceOf { epoch: self.epoch, contrast: self.contrast, side, rank };
         let range = KeyRange::for_connection(self.keys, connection_idx, self.n_connections);
         let distribution = self.keys.distribution;
         Keys::new(self.seed, slice, connection_idx as u64, range, distribution)
@@ -76,7 +68,6 @@ pub(crate) struct ThreadBuffers {
     /// How late each request of an open loop was sent, by side.
     pub(crate) lags: [Vec<u32>; 2],
     queues: Queues,
-    /// What is received, by side.
     rooms: [Vec<u8>; 2],
     /// By slice, then by connection of this thread.
     pub(crate) digests: Vec<Vec<Digests>>,
@@ -93,11 +84,9 @@ impl ThreadBuffers {
         n_lags: usize,
     ) {
         self.tallies.clear();
-        self.tallies
-            .resize_with(n_slices, || Tally::with_room(n_buckets, n_connections));
+        self.tallies.resize_with(n_slices, || Tally::with_room(n_buckets, n_connections));
         self.digests.clear();
-        self.digests
-            .resize_with(n_slices, || Vec::with_capacity(n_connections));
+        self.digests.resize_with(n_slices, || Vec::with_capacity(n_connections));
         for samples in &mut self.samples {
             samples.clear();
             samples.reserve(n_samples);
@@ -121,12 +110,10 @@ pub(crate) struct ClientThread {
     pub(crate) n_threads: usize,
     /// Where it is started from, if not from the coordinator.
     pub(crate) origin: Option<Arc<dyn Origin>>,
-    /// Its memory.
     pub(crate) buffers: ThreadBuffers,
 }
 
 impl ClientThread {
-    /// Its sockets, for the watchdog.
     pub(crate) fn sockets(&self) -> impl Iterator<Item = Arc<OwnedFd>> {
         self.connections.iter().flatten().map(Connection::shared_fd)
     }
@@ -150,14 +137,10 @@ impl ClientThread {
         loop {
             match barrier.next(&mut seen) {
                 Command::Prime { side, n_requests } => {
-                    barrier.done(caught(side, Stage::Priming, || {
-                        self.prime(side, n_requests, load)
-                    }));
+                    barrier.done(caught(side, Stage::Priming, || self.prime(side, n_requests, load)));
                 }
                 Command::Slice(spec) => {
-                    barrier.done(caught(spec.side, Stage::Slice, || {
-                        self.slice(spec, slice_idx, load)
-                    }));
+                    barrier.done(caught(spec.side, Stage::Slice, || self.slice(spec, slice_idx, load)));
                     slice_idx += 1;
                 }
                 Command::Leave => return (self.buffers, pinned),
@@ -167,11 +150,7 @@ impl ClientThread {
 
     fn prime(&mut self, side: Side, n_requests: u64, load: &Load) -> Result<(), Failure> {
         let mut tally = Tally::default();
-        let fail = |source| Failure {
-            side,
-            stage: Stage::Priming,
-            source,
-        };
+        let fail = |source| Failure { side, stage: Stage::Priming, source };
         if let Some(client) = &mut self.one_shot_clients[side.idx()] {
             let mut keys = load.keys(self.idx, side, u64::MAX);
             for _ in 0..n_requests {
@@ -229,29 +208,15 @@ impl ClientThread {
 
         self.buffers.digests[slice_idx].extend(connections.iter().map(Connection::digests));
         outcome.map_err(|source| {
-            let stage = if now_ns() >= spec.stop_at_ns {
-                Stage::Drain
-            } else {
-                Stage::Slice
-            };
-            Failure {
-                side: spec.side,
-                stage,
-                source,
-            }
+            let stage = if now_ns() >= spec.stop_at_ns { Stage::Drain } else { Stage::Slice };
+            Failure { side: spec.side, stage, source }
         })
     }
 }
 
 /// The two ways through a slice.
 impl ClientThread {
-    fn closed(
-        &mut self,
-        spec: SliceSpec,
-        slice_idx: usize,
-        load: &Load,
-        think: Duration,
-    ) -> Result<(), LoadError> {
+    fn closed(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load, think: Duration) -> Result<(), LoadError> {
         let connections = &mut self.connections[spec.side.idx()];
         let tally = &mut self.buffers.tallies[slice_idx];
         let samples = &mut self.buffers.samples[spec.side.idx()];
@@ -262,42 +227,18 @@ impl ClientThread {
             return one_shot::closed_loop(&mut **client, &mut keys, spec, plan, tally, samples);
         }
         match plan.client {
-            ClientModel::Poll => {
-                closed_loop::<Poll>(connections, spec, plan, think, room, tally, samples)
-            }
-            ClientModel::PollFirst => {
-                closed_loop::<PollFirst>(connections, spec, plan, think, room, tally, samples)
-            }
-            ClientModel::Block => {
-                closed_loop::<Block>(connections, spec, plan, think, room, tally, samples)
-            }
+            ClientModel::Poll => closed_loop::<Poll>(connections, spec, plan, think, room, tally, samples),
+            ClientModel::PollFirst => closed_loop::<PollFirst>(connections, spec, plan, think, room, tally, samples),
+            ClientModel::Block => closed_loop::<Block>(connections, spec, plan, think, room, tally, samples),
             ClientModel::Event => event::closed_loop(connections, spec, plan, room, tally, samples),
         }
     }
 
-    fn open(
-        &mut self,
-        spec: SliceSpec,
-        slice_idx: usize,
-        load: &Load,
-        open: OpenLoop,
-    ) -> Result<(), LoadError> {
-        let slice = SliceOf {
-            epoch: load.epoch,
-            contrast: load.contrast,
-            side: spec.side,
-            rank: spec.rank,
-        };
+    fn open(&mut self, spec: SliceSpec, slice_idx: usize, load: &Load, open: OpenLoop) -> Result<(), LoadError> {
+        let slice = SliceOf { epoch: load.epoch, contrast: load.contrast, side: spec.side, rank: spec.rank };
         let place = [self.idx, self.n_threads];
         let mut schedule = Schedule::new(open, load.seed, slice, place, now_ns());
-        let ThreadBuffers {
-            tallies,
-            samples,
-            lags,
-            queues,
-            rooms,
-            ..
-        } = &mut self.buffers;
+        let ThreadBuffers { tallies, samples, lags, queues, rooms, .. } = &mut self.buffers;
         let mut kept = Kept {
             room: &mut rooms[spec.side.idx()],
             samples: &mut samples[spec.side.idx()],
@@ -317,16 +258,8 @@ impl ClientThread {
 
 /// What `part` gives; a panic in it is a failure like others, for the coordinator waits for every
 /// thread.
-fn caught(
-    side: Side,
-    stage: Stage,
-    part: impl FnOnce() -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure {
-        side,
-        stage,
-        source: LoadError::Panicked,
-    }))
+fn caught(side: Side, stage: Stage, part: impl FnOnce() -> Result<(), Failure>) -> Result<(), Failure> {
+    catch_unwind(AssertUnwindSafe(part)).unwrap_or(Err(Failure { side, stage, source: LoadError::Panicked }))
 }
 
 /// The measured loop of the thread-per-connection models.

@@ -10,30 +10,19 @@ use super::connection::{Connection, Received};
 use super::tally::Tally;
 use crate::error::LoadError;
 
-/// A way to wait.
 pub(crate) trait Wait {
     /// Receives, into `room`, until one whole answer is in.
-    fn answer(
-        connection: &mut Connection,
-        room: &mut Vec<u8>,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError>;
+    fn answer(connection: &mut Connection, room: &mut Vec<u8>, tally: &mut Tally) -> Result<(), LoadError>;
 }
 
-/// Receive, and sleep in it.
 pub(crate) struct Block;
-/// Poll, then receive.
 pub(crate) struct PollFirst;
 /// Try to receive; if nothing is there, poll and receive.
 pub(crate) struct Poll;
 
 impl Wait for Block {
     #[inline]
-    fn answer(
-        connection: &mut Connection,
-        room: &mut Vec<u8>,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, room: &mut Vec<u8>, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
             match connection.receive(room, RecvFlags::empty(), tally)? {
                 Received::Answer => return Ok(()),
@@ -50,11 +39,7 @@ impl Wait for Block {
 
 impl Wait for PollFirst {
     #[inline]
-    fn answer(
-        connection: &mut Connection,
-        room: &mut Vec<u8>,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, room: &mut Vec<u8>, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
             wait_readable(connection, tally)?;
             if connection.receive(room, RecvFlags::DONTWAIT, tally)? == Received::Answer {
@@ -66,11 +51,7 @@ impl Wait for PollFirst {
 
 impl Wait for Poll {
     #[inline]
-    fn answer(
-        connection: &mut Connection,
-        room: &mut Vec<u8>,
-        tally: &mut Tally,
-    ) -> Result<(), LoadError> {
+    fn answer(connection: &mut Connection, room: &mut Vec<u8>, tally: &mut Tally) -> Result<(), LoadError> {
         loop {
             match connection.receive(room, RecvFlags::DONTWAIT, tally)? {
                 Received::Answer => return Ok(()),
@@ -87,17 +68,11 @@ impl Wait for Poll {
 fn wait_readable(connection: &Connection, tally: &mut Tally) -> Result<(), LoadError> {
     loop {
         tally.waits += 1;
-        match poll(
-            &mut [PollFd::from_borrowed_fd(connection.fd(), PollFlags::IN)],
-            None,
-        ) {
+        match poll(&mut [PollFd::from_borrowed_fd(connection.fd(), PollFlags::IN)], None) {
             Ok(_) => return Ok(()),
             Err(Errno::INTR) => {}
             Err(errno) => {
-                return Err(LoadError::Io {
-                    action: "wait",
-                    source: errno.into(),
-                });
+                return Err(LoadError::Io { action: "wait", source: errno.into() });
             }
         }
     }

@@ -27,7 +27,6 @@ const LONGEST_WAIT: Duration = Duration::from_millis(100);
 
 type Connection = Box<dyn PageStream + Send>;
 
-/// A client and its connections.
 pub(super) struct Client {
     opener: Arc<dyn PageOpener>,
     answer_limit: Duration,
@@ -44,16 +43,8 @@ enum Unanswered {
 
 impl Client {
     pub(super) fn new(opener: Arc<dyn PageOpener>, answer_limit: Duration) -> Self {
-        let limits = Limits {
-            kept_bytes: KEPT_BYTES,
-            ..Limits::new(answer_limit)
-        };
-        Self {
-            opener,
-            answer_limit,
-            buffers: Buffers::new(limits),
-            kept: Vec::new(),
-        }
+        let limits = Limits { kept_bytes: KEPT_BYTES, ..Limits::new(answer_limit) };
+        Self { opener, answer_limit, buffers: Buffers::new(limits), kept: Vec::new() }
     }
 
     /// Runs slices until nobody wants any more.
@@ -109,16 +100,10 @@ impl Client {
         let connection = self.opener.open(page.address_idx);
         let connection = connection.map_err(Unanswered::Connect)?;
         part.n_opened += 1;
-        self.ask(connection, page, until_ns)
-            .map_err(Unanswered::Http)
+        self.ask(connection, page, until_ns).map_err(Unanswered::Http)
     }
 
-    fn ask(
-        &mut self,
-        mut connection: Connection,
-        page: &Page,
-        until_ns: u64,
-    ) -> Result<Answer, HttpError> {
+    fn ask(&mut self, mut connection: Connection, page: &Page, until_ns: u64) -> Result<Answer, HttpError> {
         let mut limited = Limited::new(&mut *connection, || now_ns() <= until_ns);
         let answer = exchange(&mut limited, &page.request, &mut self.buffers)?;
         if answer.keeps_alive {
@@ -128,13 +113,7 @@ impl Client {
     }
 
     /// Counts what came of a page; whether it is a right answer.
-    fn judge(
-        &self,
-        page_idx: usize,
-        page: &Page,
-        outcome: Result<Answer, Unanswered>,
-        part: &mut PagesLoaded,
-    ) -> bool {
+    fn judge(&self, page_idx: usize, page: &Page, outcome: Result<Answer, Unanswered>, part: &mut PagesLoaded) -> bool {
         let facts = &mut part.facts[page_idx];
         facts.n_asked += 1;
         let mut fail = |kind, status, words: &dyn Fn() -> String| {
@@ -145,9 +124,7 @@ impl Client {
                 let objection = objection(page, answer);
                 facts.see(answer, objection.is_none());
                 if let Some(kind) = objection {
-                    fail(kind, Some(answer.status), &|| {
-                        first_words(self.buffers.body())
-                    });
+                    fail(kind, Some(answer.status), &|| first_words(self.buffers.body()));
                 }
                 objection.is_none()
             }

@@ -39,7 +39,6 @@ pub(crate) struct Deal {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Dealt {
     pub(crate) page_idx: usize,
-    /// In an open loop.
     pub(crate) due_ns: Option<u64>,
 }
 
@@ -49,9 +48,7 @@ impl Deal {
         let PageSlice { epoch, rank, .. } = *slice;
         let random = generator(seed, &[PAGES, epoch, rank]);
         let weights: Vec<u64> = pages.iter().map(|page| page.weight).collect();
-        let due_ns = slice
-            .rate_per_s
-            .map_or_else(Vec::new, |rate_per_s| due_ns(seed, slice, rate_per_s));
+        let due_ns = slice.rate_per_s.map_or_else(Vec::new, |rate_per_s| due_ns(seed, slice, rate_per_s));
         Self {
             order: draw_order(random, &weights, slice.n_pages),
             due_ns,
@@ -63,10 +60,7 @@ impl Deal {
     /// The next page, to whoever asks first.
     pub(crate) fn next(&self) -> Option<Dealt> {
         let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
-        Some(Dealt {
-            page_idx: *self.order.get(idx)?,
-            due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due),
-        })
+        Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })
     }
 
     /// How many pages there are.
@@ -101,18 +95,9 @@ fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usiz
 
 /// When each page of an open loop is due, since the slice's start.
 fn due_ns(seed: u64, slice: &PageSlice, rate_per_s: f64) -> Vec<u64> {
-    let open = OpenLoop {
-        rate_per_s,
-        arrivals: Arrivals::Poisson,
-        may_spin: false,
-    };
+    let open = OpenLoop { rate_per_s, arrivals: Arrivals::Poisson, may_spin: false };
     // Arrivals are the same for both sides and all contrasts.
-    let place = SliceOf {
-        epoch: slice.epoch,
-        contrast: 0,
-        side: Side::Baseline,
-        rank: slice.rank,
-    };
+    let place = SliceOf { epoch: slice.epoch, contrast: 0, side: Side::Baseline, rank: slice.rank };
     let mut schedule = Schedule::new(open, seed, place, [0, 1], 0);
     let mut due_ns = Vec::with_capacity(slice.n_pages);
     for _ in 0..slice.n_pages {
@@ -147,10 +132,7 @@ mod tests {
                 for (page_idx, weight) in weights.iter().enumerate() {
                     let n = order.iter().filter(|idx| **idx == page_idx).count() as f64;
                     let wanted = n_pages as f64 * *weight as f64 / total as f64;
-                    assert!(
-                        (n - wanted).abs() < 1.0 + 1e-9,
-                        "{weights:?}: {n} of {wanted}"
-                    );
+                    assert!((n - wanted).abs() < 1.0 + 1e-9, "{weights:?}: {n} of {wanted}");
                     assert!(*weight > 0 || n == 0.0);
                 }
             }

@@ -14,7 +14,6 @@ const MOST_CHECKSUMS: usize = 8;
 /// How a page failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FailureKind {
-    /// No connection could be opened.
     Connect,
     /// The server closed the connection before or within the answer.
     Closed,
@@ -22,7 +21,6 @@ pub enum FailureKind {
     Timeout,
     /// The answer is HTTP/2.
     Http2,
-    /// The server speaks TLS.
     Tls,
     /// The answer is no HTTP at all.
     NoHttp,
@@ -38,11 +36,9 @@ pub enum FailureKind {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FailedPages {
     pub page_idx: usize,
-    /// How.
     pub kind: FailureKind,
     /// The status, where there was one.
     pub status: Option<u16>,
-    /// How often.
     pub n: u64,
     /// Of the first of them: what the answer says, or why there is none.
     pub words: String,
@@ -81,7 +77,6 @@ pub struct PagesLoaded {
     pub failures: Vec<FailedPages>,
     /// Sum of the waits that were put into pages on purpose.
     pub injected_ns: u64,
-    /// Connections that were opened.
     pub n_opened: u64,
     /// Kept connections that the server had closed; their pages were asked for again.
     pub n_stale: u64,
@@ -153,13 +148,7 @@ impl FailedPages {
         let is_same = |failed: &&mut Self| (failed.page_idx, failed.kind, failed.status) == key;
         match known.iter_mut().find(is_same) {
             Some(failed) => failed.n += n as u64,
-            None => known.push(Self {
-                page_idx,
-                kind,
-                status,
-                n: n as u64,
-                words: words(),
-            }),
+            None => known.push(Self { page_idx, kind, status, n: n as u64, words: words() }),
         }
     }
 }
@@ -196,14 +185,7 @@ impl PagesLoaded {
         for (all, own) in self.facts.iter_mut().zip(&part.facts) {
             all.add(own);
         }
-        for FailedPages {
-            page_idx,
-            kind,
-            status,
-            n,
-            words,
-        } in part.failures
-        {
+        for FailedPages { page_idx, kind, status, n, words } in part.failures {
             let counted = [page_idx, n as usize];
             FailedPages::count(&mut self.failures, counted, kind, status, || words);
         }
@@ -212,11 +194,9 @@ impl PagesLoaded {
         self.n_stale += part.n_stale;
     }
 
-    /// All clients' shares are there.
     pub(super) fn end(&mut self) {
         self.lag_p99_ns = nearest_rank(&mut self.lags_ns, Quantile::P99);
-        self.failures
-            .sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
+        self.failures.sort_by_key(|failed| (failed.page_idx, failed.kind, failed.status));
     }
 
     /// Pages that were asked for.

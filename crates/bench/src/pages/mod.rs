@@ -32,7 +32,6 @@ const LOOK: Duration = Duration::from_millis(100);
 /// What all slices of a load have in common.
 #[derive(Debug, Clone, Copy)]
 pub struct PageLoadPlan {
-    /// Everything random comes from this.
     pub seed: u64,
     /// Clients, each with one page at a time; at least 1.
     pub n_clients: usize,
@@ -60,28 +59,15 @@ impl PageLoad {
     ///
     /// # Errors
     /// When a thread cannot be started.
-    pub fn start(
-        plan: PageLoadPlan,
-        pages: Vec<Page>,
-        opener: &Arc<dyn PageOpener>,
-    ) -> io::Result<Self> {
-        let mut load = Self {
-            plan,
-            pages: pages.into(),
-            workers: Vec::new(),
-        };
+    pub fn start(plan: PageLoadPlan, pages: Vec<Page>, opener: &Arc<dyn PageOpener>) -> io::Result<Self> {
+        let mut load = Self { plan, pages: pages.into(), workers: Vec::new() };
         for _ in 0..plan.n_clients.max(1) {
             let (jobs, wanted) = channel();
             let (done, parts) = channel();
             let client = Client::new(Arc::clone(opener), plan.answer_limit);
-            let thread = thread::Builder::new()
-                .name("looptax-page".to_owned())
-                .spawn(move || client.run(&wanted, &done))?;
-            load.workers.push(Worker {
-                jobs: Some(jobs),
-                parts,
-                thread: Some(thread),
-            });
+            let thread =
+                thread::Builder::new().name("looptax-page".to_owned()).spawn(move || client.run(&wanted, &done))?;
+            load.workers.push(Worker { jobs: Some(jobs), parts, thread: Some(thread) });
         }
         Ok(load)
     }
@@ -95,11 +81,7 @@ impl PageLoad {
     ///
     /// # Errors
     /// [`LoadError::Panicked`]: a bug of ours. Pages that fail are counted.
-    pub fn slice(
-        &mut self,
-        slice: &PageSlice,
-        stop: &AtomicBool,
-    ) -> Result<PagesLoaded, LoadError> {
+    pub fn slice(&mut self, slice: &PageSlice, stop: &AtomicBool) -> Result<PagesLoaded, LoadError> {
         let job = Arc::new(Job {
             pages: Arc::clone(&self.pages),
             deal: Deal::new(self.plan.seed, slice, &self.pages),
@@ -108,8 +90,7 @@ impl PageLoad {
         });
         for worker in &self.workers {
             if let Some(jobs) = &worker.jobs {
-                jobs.send(Arc::clone(&job))
-                    .map_err(|_| LoadError::Panicked)?;
+                jobs.send(Arc::clone(&job)).map_err(|_| LoadError::Panicked)?;
             }
         }
         let mut loaded = PagesLoaded::with_room(&job);
@@ -128,8 +109,7 @@ impl Worker {
                 Ok(part) => return Ok(part),
                 Err(RecvTimeoutError::Disconnected) => return Err(LoadError::Panicked),
                 Err(RecvTimeoutError::Timeout) => {
-                    job.is_over
-                        .fetch_or(stop.load(Ordering::Relaxed), Ordering::Relaxed);
+                    job.is_over.fetch_or(stop.load(Ordering::Relaxed), Ordering::Relaxed);
                 }
             }
         }

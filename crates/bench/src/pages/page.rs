@@ -21,7 +21,6 @@ pub trait PageOpener: Send + Sync {
 /// A page that is asked for.
 #[derive(Debug, Clone)]
 pub struct Page {
-    /// What is sent.
     pub request: Request,
     /// Which address it is sent to; pages of one address share connections.
     pub address_idx: usize,
@@ -42,11 +41,9 @@ pub struct ExpectedPage {
 /// Pages to be asked for on end.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageSlice {
-    /// Which epoch it belongs to.
     pub epoch: u64,
     /// How many slices of its arm the epoch had before: slices of one rank ask for the same pages.
     pub rank: u64,
-    /// How many.
     pub n_pages: usize,
     /// Pages per second, due at random; `None` for one after another as fast as they are answered.
     pub rate_per_s: Option<f64>,

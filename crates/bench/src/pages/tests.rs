@@ -16,7 +16,6 @@ use crate::clock::now_ns;
 
 /// Longer than any page here takes, unless that is what is tested.
 const PATIENCE: Duration = Duration::from_secs(60);
-/// Nobody wants to stop.
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// What a server does with a request.
@@ -32,17 +31,11 @@ enum Reply {
 }
 
 fn page(body: &str) -> Reply {
-    Reply::Send(format!(
-        "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    ))
+    Reply::Send(format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
 fn error(status: u16, body: &str) -> Reply {
-    Reply::Send(format!(
-        "HTTP/1.1 {status} Oh\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    ))
+    Reply::Send(format!("HTTP/1.1 {status} Oh\r\nContent-Length: {}\r\n\r\n{body}", body.len()))
 }
 
 /// A web server that does as it is told, and knows what it was asked for.
@@ -73,12 +66,7 @@ impl Server {
                 }
             });
         });
-        Self {
-            address,
-            asked,
-            is_over,
-            thread: Some(thread),
-        }
+        Self { address, asked, is_over, thread: Some(thread) }
     }
 
     fn asked(&self) -> Vec<String> {
@@ -88,11 +76,7 @@ impl Server {
     /// A load of pages of these paths over `n_clients`.
     fn load(&self, paths: &[&str], n_clients: usize, answer_limit: Duration) -> PageLoad {
         let opener: Arc<dyn PageOpener> = Arc::new(Opener(self.address, answer_limit));
-        let plan = PageLoadPlan {
-            seed: 7,
-            n_clients,
-            answer_limit,
-        };
+        let plan = PageLoadPlan { seed: 7, n_clients, answer_limit };
         PageLoad::start(plan, pages(paths), &opener).unwrap()
     }
 }
@@ -107,11 +91,7 @@ impl Drop for Server {
     }
 }
 
-fn serve(
-    stream: TcpStream,
-    reply: &impl Fn(&str, usize) -> Reply,
-    log: &Mutex<Vec<String>>,
-) -> io::Result<()> {
+fn serve(stream: TcpStream, reply: &impl Fn(&str, usize) -> Reply, log: &Mutex<Vec<String>>) -> io::Result<()> {
     let mut reader = BufReader::new(stream);
     for n_before in 0.. {
         let mut first = String::new();
@@ -159,26 +139,11 @@ fn pages(paths: &[&str]) -> Vec<Page> {
 }
 
 fn closed(n_pages: usize) -> PageSlice {
-    PageSlice {
-        epoch: 0,
-        rank: 0,
-        n_pages,
-        rate_per_s: None,
-        inject: None,
-    }
+    PageSlice { epoch: 0, rank: 0, n_pages, rate_per_s: None, inject: None }
 }
 
 fn failures(loaded: &PagesLoaded) -> Vec<(usize, FailureKind, u64, &str)> {
-    { loaded.failures.iter() }
-        .map(|failed| {
-            (
-                failed.page_idx,
-                failed.kind,
-                failed.n,
-                failed.words.as_str(),
-            )
-        })
-        .collect()
+    { loaded.failures.iter() }.map(|failed| (failed.page_idx, failed.kind, failed.n, failed.words.as_str())).collect()
 }
 
 #[test]
@@ -204,10 +169,7 @@ fn the_server_sees_the_pages_of_the_deal_in_its_order() {
     let again = load.slice(&closed(30), &GO_ON).unwrap();
     assert_eq!(again.n_opened, 0);
     assert_eq!(server.asked()[30..], server.asked()[..30]);
-    let other = PageSlice {
-        rank: 1,
-        ..closed(30)
-    };
+    let other = PageSlice { rank: 1, ..closed(30) };
     load.slice(&other, &GO_ON).unwrap();
     assert_ne!(server.asked()[60..], server.asked()[..30]);
 }
@@ -215,27 +177,17 @@ fn the_server_sees_the_pages_of_the_deal_in_its_order() {
 #[test]
 fn all_clients_have_a_page_in_flight() {
     // Nobody is answered before four ask: with less in flight it would never end.
-    let (together, in_flight, most) = (
-        Barrier::new(4),
-        AtomicUsize::new(0),
-        Arc::new(AtomicUsize::new(0)),
-    );
+    let (together, in_flight, most) = (Barrier::new(4), AtomicUsize::new(0), Arc::new(AtomicUsize::new(0)));
     let seen = Arc::clone(&most);
     let server = Server::start(move |path, _| {
-        seen.fetch_max(
-            1 + in_flight.fetch_add(1, Ordering::SeqCst),
-            Ordering::SeqCst,
-        );
+        seen.fetch_max(1 + in_flight.fetch_add(1, Ordering::SeqCst), Ordering::SeqCst);
         together.wait();
         in_flight.fetch_sub(1, Ordering::SeqCst);
         page(path)
     });
     let mut load = server.load(&["/a", "/b"], 4, PATIENCE);
     let loaded = load.slice(&closed(40), &GO_ON).unwrap();
-    assert_eq!(
-        (loaded.n_asked(), loaded.n_failed(), loaded.n_opened),
-        (40, 0, 4)
-    );
+    assert_eq!((loaded.n_asked(), loaded.n_failed(), loaded.n_opened), (40, 0, 4));
     let mut seen = BTreeMap::new();
     for path in server.asked() {
         *seen.entry(path).or_insert(0) += 1;
@@ -251,16 +203,12 @@ fn connections_are_opened_as_often_as_the_server_ends_them() {
     });
     let loaded = server.load(&["/"], 2, PATIENCE).slice(&closed(20), &GO_ON);
     let loaded = loaded.unwrap();
-    assert_eq!(
-        (loaded.n_opened, loaded.n_stale, loaded.n_failed()),
-        (20, 0, 0)
-    );
+    assert_eq!((loaded.n_opened, loaded.n_stale, loaded.n_failed()), (20, 0, 0));
 }
 
 #[test]
 fn a_kept_connection_that_the_server_closed_is_no_failure() {
-    let silently =
-        |_: &str, _| Reply::Last(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec());
+    let silently = |_: &str, _| Reply::Last(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok".to_vec());
     let with_408 = |_: &str, n_before| match n_before {
         0 => page("ok"),
         _ => Reply::Last(b"HTTP/1.1 408 Late\r\nConnection: close\r\n\r\n".to_vec()),
@@ -291,10 +239,8 @@ fn pages_that_are_not_right_are_counted_and_have_no_latency() {
     }
     let loaded = load.slice(&closed(40), &GO_ON).unwrap();
     assert_eq!(loaded.latencies_ns.len(), 20);
-    let expected = [
-        (1, FailureKind::Status, 10, "Oh no no database"),
-        (3, FailureKind::Size, 10, "a page of another size"),
-    ];
+    let expected =
+        [(1, FailureKind::Status, 10, "Oh no no database"), (3, FailureKind::Size, 10, "a page of another size")];
     assert_eq!(failures(&loaded), expected);
     let right: Vec<u64> = loaded.facts.iter().map(|facts| facts.n_right).collect();
     assert_eq!(right, [10, 0, 10, 0]);
@@ -325,9 +271,7 @@ fn whatever_comes_in_place_of_a_page_is_named() {
         "/drips" => Reply::Drip,
         _ => page("right"),
     });
-    let paths = [
-        "/closes", "/cut", "/http2", "/tls", "/smtp", "/broken", "/ok",
-    ];
+    let paths = ["/closes", "/cut", "/http2", "/tls", "/smtp", "/broken", "/ok"];
     let expected = [
         FailureKind::Closed,
         FailureKind::Closed,
@@ -338,12 +282,7 @@ fn whatever_comes_in_place_of_a_page_is_named() {
     ];
     check_failures(&server, &paths, PATIENCE, &expected);
     let late = Duration::from_millis(50);
-    check_failures(
-        &server,
-        &["/hangs", "/drips"],
-        late,
-        &[FailureKind::Timeout; 2],
-    );
+    check_failures(&server, &["/hangs", "/drips"], late, &[FailureKind::Timeout; 2]);
 }
 
 #[test]
@@ -352,11 +291,7 @@ fn an_address_where_nobody_listens_is_named() {
     let address = nobody.local_addr().unwrap();
     drop(nobody);
     let opener: Arc<dyn PageOpener> = Arc::new(Opener(address, PATIENCE));
-    let plan = PageLoadPlan {
-        seed: 1,
-        n_clients: 2,
-        answer_limit: PATIENCE,
-    };
+    let plan = PageLoadPlan { seed: 1, n_clients: 2, answer_limit: PATIENCE };
     let mut load = PageLoad::start(plan, pages(&["/"]), &opener).unwrap();
     let loaded = load.slice(&closed(6), &GO_ON).unwrap();
     assert_eq!(loaded.latencies_ns, [0; 0]);
@@ -377,10 +312,7 @@ fn latencies_of_an_open_loop_count_from_when_pages_were_due() {
         }
         page(path)
     });
-    let slice = PageSlice {
-        rate_per_s: Some(1000.0),
-        ..closed(30)
-    };
+    let slice = PageSlice { rate_per_s: Some(1000.0), ..closed(30) };
     let loaded = server.load(&["/"], 1, PATIENCE).slice(&slice, &GO_ON);
     let loaded = loaded.unwrap();
     let deal = Deal::new(7, &slice, &pages(&["/"]));
@@ -409,20 +341,12 @@ fn what_is_injected_is_part_of_each_page_and_is_counted() {
     let mut load = server.load(&["/"], 2, PATIENCE);
     let inject = Duration::from_millis(2);
     for time in [Duration::ZERO, inject] {
-        let slice = PageSlice {
-            inject: Some(time),
-            ..closed(10)
-        };
+        let slice = PageSlice { inject: Some(time), ..closed(10) };
         let loaded = load.slice(&slice, &GO_ON).unwrap();
         let least_ns = time.as_nanos() as u64;
         assert!(loaded.injected_ns >= 10 * least_ns);
         assert!(loaded.latencies_ns.iter().sum::<u64>() >= loaded.injected_ns);
-        assert!(
-            loaded
-                .latencies_ns
-                .iter()
-                .all(|latency| *latency > least_ns)
-        );
+        assert!(loaded.latencies_ns.iter().all(|latency| *latency > least_ns));
     }
     assert_eq!(load.slice(&closed(10), &GO_ON).unwrap().injected_ns, 0);
 }
@@ -438,11 +362,7 @@ fn a_wish_to_stop_ends_a_slice_between_two_pages() {
     let endless = 1_000_000;
     let mut load = server.load(&["/"], 2, PATIENCE);
     for rate_per_s in [None, Some(0.001)] {
-        let slice = PageSlice {
-            rate_per_s,
-            n_pages: if rate_per_s.is_some() { 10 } else { endless },
-            ..closed(0)
-        };
+        let slice = PageSlice { rate_per_s, n_pages: if rate_per_s.is_some() { 10 } else { endless }, ..closed(0) };
         let loaded = load.slice(&slice, &stop).unwrap();
         assert_eq!(loaded.n_asked(), loaded.latencies_ns.len() as u64);
         assert!(loaded.n_asked() < slice.n_pages as u64);

@@ -25,13 +25,8 @@ pub(crate) fn table<const N: usize>(
     let row = |row: Row| {
         let n_columns = row.len();
         let cells: Vec<Option<String>> = row.into_iter().map(text).collect::<Result<_, _>>()?;
-        <[Option<String>; N]>::try_from(cells).map_err(|_| {
-            unfit(
-                protocol,
-                "as many columns as were asked for",
-                n_columns.to_string().as_bytes(),
-            )
-        })
+        <[Option<String>; N]>::try_from(cells)
+            .map_err(|_| unfit(protocol, "as many columns as were asked for", n_columns.to_string().as_bytes()))
     };
     rows.into_iter().map(row).collect()
 }
@@ -39,8 +34,8 @@ pub(crate) fn table<const N: usize>(
 /// The only row of these.
 pub(crate) fn only<T>(protocol: &'static str, rows: Vec<T>) -> Result<T, WireError> {
     let n_rows = rows.len();
-    let [row] = <[T; 1]>::try_from(rows)
-        .map_err(|_| unfit(protocol, "one row", format!("{n_rows} rows").as_bytes()))?;
+    let [row] =
+        <[T; 1]>::try_from(rows).map_err(|_| unfit(protocol, "one row", format!("{n_rows} rows").as_bytes()))?;
     Ok(row)
 }
 
@@ -50,10 +45,7 @@ pub(crate) fn value(protocol: &'static str, cell: Option<String>) -> Result<Stri
 }
 
 /// A cell that holds a value of this type.
-pub(crate) fn number<T: FromStr>(
-    protocol: &'static str,
-    cell: Option<String>,
-) -> Result<T, WireError> {
+pub(crate) fn number<T: FromStr>(protocol: &'static str, cell: Option<String>) -> Result<T, WireError> {
     let text = value(protocol, cell)?;
     parsed(protocol, &text)
 }
@@ -82,10 +74,7 @@ mod tests {
     #[test]
     fn r44_only_what_was_asked_for_is_an_answer() {
         let two = vec![row(&[Some(b"a"), None])];
-        assert_eq!(
-            table::<2>(TITLE, two.clone()).unwrap(),
-            [[Some("a".to_owned()), None]]
-        );
+        assert_eq!(table::<2>(TITLE, two.clone()).unwrap(), [[Some("a".to_owned()), None]]);
         assert!(table::<1>(TITLE, two.clone()).is_err());
         assert!(table::<3>(TITLE, two).is_err());
         assert!(table::<1>(TITLE, vec![row(&[Some(b"\xff")])]).is_err());

@@ -8,16 +8,12 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use looptax_model::dsn::Protocol;
-use looptax_wire::{
-    Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream,
-};
+use looptax_wire::{Login, WireError, echo, fastcgi, memcached, mongodb, mysql, postgres, redis, site, upstream};
 
 use crate::path::answers::{Row, only, table, unfit};
 use crate::path::error::LOG_IN;
 use crate::path::peer::{admit, admit_sealed};
-use crate::path::{
-    Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts,
-};
+use crate::path::{Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
 pub(crate) use protocol::ProtocolConnection;
 
 /// When a login is made over TLS.
@@ -54,12 +50,7 @@ impl Conversation {
     /// # Errors
     /// Those of [`Link::open`]; [`PathError::Stranger`] where nothing proves that the server is there;
     /// [`PathError::Protocol`] when the server refuses or speaks otherwise.
-    pub fn open(
-        protocol: Protocol,
-        endpoint: &Endpoint,
-        login: &Login,
-        limits: Limits,
-    ) -> Result<Self, PathError> {
+    pub fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login, limits: Limits) -> Result<Self, PathError> {
         Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
     }
 
@@ -67,19 +58,13 @@ impl Conversation {
     ///
     /// # Errors
     /// [`PathError::Stranger`]; [`PathError::Protocol`] when the server refuses or speaks otherwise.
-    pub fn over(
-        link: Link,
-        protocol: Protocol,
-        login: &Login,
-        limits: Limits,
-    ) -> Result<Self, PathError> {
+    pub fn over(link: Link, protocol: Protocol, login: &Login, limits: Limits) -> Result<Self, PathError> {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         let is_logged_in = link.is_logged_in();
         let admitted = admit(protocol, &link, login)?;
         let connection = log_in(protocol, link, login, admitted, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
-        Self::from_login(connection, facts, &endpoint, admitted)
-            .map_err(|error| error.named_for(protocol))
+        Self::from_login(connection, facts, &endpoint, admitted).map_err(|error| error.named_for(protocol))
     }
 
     /// The same over TLS.
@@ -115,11 +100,7 @@ impl Conversation {
         let is_sealable = match protocol {
             Protocol::Mysql => true,
             Protocol::Postgres | Protocol::Redis => matches!(endpoint, Endpoint::Tcp(_)),
-            Protocol::Memcached
-            | Protocol::Mongodb
-            | Protocol::Fastcgi
-            | Protocol::Http
-            | Protocol::Echo => false,
+            Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => false,
         };
         let refused = if sealing == Sealing::Always && is_sealable {
             None
@@ -130,15 +111,11 @@ impl Conversation {
                 opened => return opened,
             }
         };
-        let tls = TlsClient::trusting_anybody().map_err(|source| PathError::Option {
-            action: "set TLS up",
-            source: std::io::Error::other(source),
-        })?;
+        let tls = TlsClient::trusting_anybody()
+            .map_err(|source| PathError::Option { action: "set TLS up", source: std::io::Error::other(source) })?;
         let link = Link::open(endpoint, limits)?;
         match (Self::over_tls(link, protocol, login, &tls, limits), refused) {
-            (Err(sealed), Some(refused)) if sealed.may_want_tls() || sealed.refusal().is_none() => {
-                Err(refused)
-            }
+            (Err(sealed), Some(refused)) if sealed.may_want_tls() || sealed.refusal().is_none() => Err(refused),
             (sealed, _) => sealed,
         }
     }
@@ -154,8 +131,7 @@ impl Conversation {
         let (facts, endpoint) = (link.facts().clone(), link.endpoint().clone());
         link.is_logged_in().store(true, Ordering::Relaxed);
         let admitted = admit(Protocol::Echo, &link, &Login::default())?;
-        let connection =
-            echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
+        let connection = echo::Connection::login(link, echo.hello(), limits.io).map(ProtocolConnection::Echo);
         Self::from_login(connection, facts, &endpoint, admitted)
     }
 
@@ -179,12 +155,7 @@ impl Conversation {
         admitted: Admitted,
     ) -> Result<Self, PathError> {
         let connection = connection.map_err(|source| login_failed(endpoint, source))?;
-        Ok(Self {
-            connection,
-            facts,
-            endpoint: endpoint.clone(),
-            admitted,
-        })
+        Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
     /// That its peer was looked at before it logged in: for one-shot connections that go the same way.
@@ -214,12 +185,10 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => it.connection_id(),
             ProtocolConnection::Postgres(it) => it.connection_id(),
             ProtocolConnection::Redis(it) => it.connection_id(),
-            ProtocolConnection::Memcached(_) | ProtocolConnection::Mongodb(_) => {
-                own_port(&self.facts)
+            ProtocolConnection::Memcached(_) | ProtocolConnection::Mongodb(_) => own_port(&self.facts),
+            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
+                self.worker().map_or_else(|| own_port(&self.facts), u64::from)
             }
-            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => self
-                .worker()
-                .map_or_else(|| own_port(&self.facts), u64::from),
             ProtocolConnection::Echo(it) => it.connection_id(),
         }
     }
@@ -264,7 +233,6 @@ impl Conversation {
         }
     }
 
-    /// The protocol spoken here.
     pub fn protocol(&self) -> Protocol {
         match &self.connection {
             ProtocolConnection::Mysql(_) => Protocol::Mysql,
@@ -320,10 +288,7 @@ impl Conversation {
     pub fn query(&mut self, sql: &str) -> Result<Vec<Vec<Option<String>>>, WireError> {
         let rows = self.raw_rows(sql, Names::Sessions)?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(rows
-            .into_iter()
-            .map(|row| row.into_iter().map(|cell| cell.map(text)).collect())
-            .collect())
+        Ok(rows.into_iter().map(|row| row.into_iter().map(|cell| cell.map(text)).collect()).collect())
     }
 
     /// Sends some Redis commands at once and reads their replies.
@@ -332,9 +297,7 @@ impl Conversation {
     /// The first refusal; [`WireError::Unsupported`] where there is no Redis.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<redis::Value>, WireError> {
         let ProtocolConnection::Redis(it) = &mut self.connection else {
-            return Err(WireError::Unsupported {
-                what: "a Redis command".to_owned(),
-            });
+            return Err(WireError::Unsupported { what: "a Redis command".to_owned() });
         };
         let replies = it.pipeline(commands)?;
         match replies.iter().find_map(|reply| match reply {
@@ -371,18 +334,14 @@ impl Conversation {
         match &mut self.connection {
             ProtocolConnection::Fastcgi(it) => it.count(site::STATUS, limit),
             ProtocolConnection::Http(it) => it.count(limit),
-            _ => Err(WireError::Unsupported {
-                what: "a count of pages".to_owned(),
-            }),
+            _ => Err(WireError::Unsupported { what: "a count of pages".to_owned() }),
         }
     }
 
     fn memcached(&mut self) -> Result<&mut memcached::Connection<Link>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Memcached(it) => Ok(it),
-            _ => Err(WireError::Unsupported {
-                what: "a memcached command".to_owned(),
-            }),
+            _ => Err(WireError::Unsupported { what: "a memcached command".to_owned() }),
         }
     }
 
@@ -393,9 +352,7 @@ impl Conversation {
     pub fn mongodb(&mut self) -> Result<&mut mongodb::Connection<Link>, WireError> {
         match &mut self.connection {
             ProtocolConnection::Mongodb(it) => Ok(it),
-            _ => Err(WireError::Unsupported {
-                what: "a command of MongoDB".to_owned(),
-            }),
+            _ => Err(WireError::Unsupported { what: "a command of MongoDB".to_owned() }),
         }
     }
 
@@ -434,17 +391,11 @@ fn own_port(facts: &LinkFacts) -> u64 {
 }
 
 fn no_sql() -> WireError {
-    WireError::Unsupported {
-        what: "SQL".to_owned(),
-    }
+    WireError::Unsupported { what: "SQL".to_owned() }
 }
 
 fn login_failed(endpoint: &Endpoint, source: WireError) -> PathError {
-    PathError::Protocol {
-        action: LOG_IN,
-        endpoint: endpoint.to_string(),
-        source,
-    }
+    PathError::Protocol { action: LOG_IN, endpoint: endpoint.to_string(), source }
 }
 
 pub(crate) fn log_in(
@@ -459,36 +410,23 @@ pub(crate) fn log_in(
             let (login, channel) = (admitted.with(login), admitted.channel);
             ProtocolConnection::Mysql(mysql::Connection::login(link, &login, channel, limit)?)
         }
-        Protocol::Postgres => ProtocolConnection::Postgres(postgres::Connection::login_over(
-            link,
-            login,
-            admitted.clear(),
-            limit,
-        )?),
-        Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
-        Protocol::Memcached => {
-            ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?)
+        Protocol::Postgres => {
+            ProtocolConnection::Postgres(postgres::Connection::login_over(link, login, admitted.clear(), limit)?)
         }
+        Protocol::Redis => ProtocolConnection::Redis(redis::Connection::login(link, login, limit)?),
+        Protocol::Memcached => ProtocolConnection::Memcached(memcached::Connection::hello(link, limit)?),
         Protocol::Mongodb => {
             let is_tcp = link.facts().local.is_some();
             let connection = mongodb::Connection::login(link, login, limit)?;
             if is_tcp && connection.peer().is_none() {
-                return Err(unfit(
-                    protocol.title(),
-                    "the address that we come from",
-                    &[],
-                ));
+                return Err(unfit(protocol.title(), "the address that we come from", &[]));
             }
             ProtocolConnection::Mongodb(connection)
         }
         // Where its scripts lie stands for the database.
-        Protocol::Fastcgi => {
-            ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?)
-        }
+        Protocol::Fastcgi => ProtocolConnection::Fastcgi(fastcgi::Connection::hello(link, login.place(), limit)?),
         // The page that the URL names does.
-        Protocol::Http => {
-            ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?)
-        }
+        Protocol::Http => ProtocolConnection::Http(upstream::Connection::hello(link, login.place(), limit)?),
         Protocol::Echo => {
             let hello = Echo::default().hello();
             ProtocolConnection::Echo(echo::Connection::login(link, hello, limit)?)

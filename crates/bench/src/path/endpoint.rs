@@ -12,11 +12,9 @@ use crate::path::{Family, Host, PathError};
 /// An address that a server listens on.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Endpoint {
-    /// A socket's path.
     Unix(PathBuf),
     /// A socket's abstract name, without the zero byte before it.
     Abstract(Vec<u8>),
-    /// An IP address and port.
     Tcp(SocketAddr),
 }
 
@@ -28,10 +26,7 @@ impl Endpoint {
     pub fn unix(path: &Path) -> Result<Self, PathError> {
         let bytes = path.as_os_str().len();
         if bytes > MAX_SOCKET_PATH_BYTES {
-            return Err(PathError::TooLong {
-                path: path.to_owned(),
-                bytes,
-            });
+            return Err(PathError::TooLong { path: path.to_owned(), bytes });
         }
         Ok(Self::Unix(path.to_owned()))
     }
@@ -74,9 +69,6 @@ mod tests {
     #[test]
     fn a_path_of_107_bytes_fits_and_one_of_108_does_not() {
         assert!(Endpoint::unix(Path::new(&"x".repeat(107))).is_ok());
-        assert!(matches!(
-            Endpoint::unix(Path::new(&"x".repeat(108))),
-            Err(PathError::TooLong { bytes: 108, .. })
-        ));
+        assert!(matches!(Endpoint::unix(Path::new(&"x".repeat(108))), Err(PathError::TooLong { bytes: 108, .. })));
     }
 }

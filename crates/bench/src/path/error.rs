@@ -30,16 +30,10 @@ pub enum PathError {
     ConnectUnix { path: PathBuf, source: io::Error },
     /// The TCP address could not be connected.
     #[error("cannot connect to {address} over TCP")]
-    ConnectTcp {
-        address: SocketAddr,
-        source: io::Error,
-    },
+    ConnectTcp { address: SocketAddr, source: io::Error },
     /// A property of an open connection could not be read or set.
     #[error("cannot {action} on a new connection")]
-    Option {
-        action: &'static str,
-        source: io::Error,
-    },
+    Option { action: &'static str, source: io::Error },
     /// The server did not speak its protocol, or refused us.
     #[error("cannot {action} over {endpoint}")]
     Protocol {
@@ -67,24 +61,17 @@ pub enum PathError {
         found: String,
     },
     /// Nobody tells whose processes hold the server's ends of our connections.
-    #[error(
-        "the kernel does not tell whose process holds the other end of connections over {endpoint}"
-    )]
+    #[error("the kernel does not tell whose process holds the other end of connections over {endpoint}")]
     Unseen { endpoint: String },
     /// None of the server's threads is known to serve connections.
-    #[error(
-        "process {pid} has no thread that is known to serve connections, so none can be pinned"
-    )]
+    #[error("process {pid} has no thread that is known to serve connections, so none can be pinned")]
     NoWorker { pid: u32 },
     /// The two arms lead to different servers.
     #[error("the arms lead to different servers: {detail}")]
     DifferentServers { detail: String },
     /// The workload does not exist for this protocol.
     #[error("workload `{workload}` does not exist for {protocol}")]
-    NoSuchWorkload {
-        workload: String,
-        protocol: &'static str,
-    },
+    NoSuchWorkload { workload: String, protocol: &'static str },
 }
 
 impl PathError {
@@ -92,8 +79,7 @@ impl PathError {
     pub fn refusal(&self) -> Option<(&str, &str)> {
         match self {
             Self::Protocol {
-                source:
-                    WireError::Server { code, message } | WireError::NeedlessPassword { code, message },
+                source: WireError::Server { code, message } | WireError::NeedlessPassword { code, message },
                 ..
             } => Some((code, message)),
             _ => None,
@@ -107,8 +93,7 @@ impl PathError {
 
     /// Whether a login was refused that the server may take over TLS. MariaDB says the same of a wrong password.
     pub(crate) fn may_want_tls(&self) -> bool {
-        self.refusal()
-            .is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
+        self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
     /// What a login is called where nobody logs in: the first page that is asked for.
@@ -116,41 +101,22 @@ impl PathError {
     pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};
         match self {
-            Self::Protocol {
-                action: LOG_IN,
-                endpoint,
-                source,
-            } if matches!(protocol, Fastcgi | Http) => Self::Protocol {
-                action: "ask for a page",
-                endpoint,
-                source,
-            },
+            Self::Protocol { action: LOG_IN, endpoint, source } if matches!(protocol, Fastcgi | Http) => {
+                Self::Protocol { action: "ask for a page", endpoint, source }
+            }
             other => other,
         }
     }
 
     /// Whether the server asked for a way to log in that is not ours, as MySQL does of users who are not there.
     pub fn is_of_plugin(&self) -> bool {
-        matches!(
-            self,
-            Self::Protocol {
-                action: LOG_IN,
-                source: WireError::Unsupported { .. },
-                ..
-            }
-        )
+        matches!(self, Self::Protocol { action: LOG_IN, source: WireError::Unsupported { .. }, .. })
     }
 
     /// Whether the server does not tell: the access list of a Redis forbids it, or its protocol has no words for it.
     pub fn is_untold(&self) -> bool {
-        let has_no_words = matches!(
-            self,
-            Self::Protocol {
-                action: ASK_CONNECTIONS,
-                source: WireError::Unsupported { .. },
-                ..
-            }
-        );
+        let has_no_words =
+            matches!(self, Self::Protocol { action: ASK_CONNECTIONS, source: WireError::Unsupported { .. }, .. });
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
@@ -158,61 +124,41 @@ impl PathError {
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {
-            Self::Protocol {
-                endpoint,
-                source: WireError::Unsupported { .. },
-                ..
-            } => Self::Unseen { endpoint },
+            Self::Protocol { endpoint, source: WireError::Unsupported { .. }, .. } => Self::Unseen { endpoint },
             other => other,
         }
     }
 
     /// Whether a Redis refused a password because it wants none.
     pub fn is_needless_password(&self) -> bool {
-        matches!(
-            self,
-            Self::Protocol {
-                source: WireError::NeedlessPassword { .. },
-                ..
-            }
-        )
+        matches!(self, Self::Protocol { source: WireError::NeedlessPassword { .. }, .. })
     }
 }
 
 impl Explain for PathError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooLong { .. } => {
-                Some("use a shorter folder, or a symbolic link to it from a short path".to_owned())
-            }
+            Self::TooLong { .. } => Some("use a shorter folder, or a symbolic link to it from a short path".to_owned()),
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
-            Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => {
-                question_hint(source)
-            }
+            Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
             error if error.is_of_plugin() => Some(
                 "look at the user and the account's plugin: MySQL asks for any plugin where there is no such account"
                     .to_owned(),
             ),
             Self::Protocol { source, .. } => wire_hint(source),
-            Self::Refused { .. } => {
-                Some("mend it; the server's own client shows the same".to_owned())
-            }
+            Self::Refused { .. } => Some("mend it; the server's own client shows the same".to_owned()),
             Self::DifferentServers { .. } => Some(
                 "give the socket of the server behind the URL with --socket; \
                  nothing was measured"
                     .to_owned(),
             ),
             Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
-            Self::Unproved { .. } => Some(
-                "a proxy, a port forward or a second server may sit behind that address".to_owned(),
-            ),
-            Self::Unseen { .. } => {
-                Some("run it as root, or as the user whose process the server is".to_owned())
+            Self::Unproved { .. } => {
+                Some("a proxy, a port forward or a second server may sit behind that address".to_owned())
             }
-            Self::NoWorker { .. } => {
-                Some("memcached names its threads from version 1.6.18 on".to_owned())
-            }
+            Self::Unseen { .. } => Some("run it as root, or as the user whose process the server is".to_owned()),
+            Self::NoWorker { .. } => Some("memcached names its threads from version 1.6.18 on".to_owned()),
             Self::Option { .. } | Self::NoSuchWorkload { .. } => None,
         }
     }
@@ -272,17 +218,11 @@ fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
 
 fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
-        Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => {
-            no_port_hint(LocalPorts::read())
-        }
+        Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
-            "nobody answers for the arm redirect: something ended the process looptax-beside"
-                .to_owned()
+            "nobody answers for the arm redirect: something ended the process looptax-beside".to_owned()
         }
-        _ => format!(
-            "does a server listen on port {}? `ss -tln` lists ports",
-            address.port()
-        ),
+        _ => format!("does a server listen on port {}? `ss -tln` lists ports", address.port()),
     }
 }
 
@@ -335,17 +275,13 @@ fn wire_hint(source: &WireError) -> Option<String> {
 /// Hints for the codes that people meet: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
 fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
-        "NOAUTH" => {
-            "the server wants a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt"
-        }
+        "NOAUTH" => "the server wants a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",
         "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
             "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may \
              differ between socket and TCP, and one may want a client's certificate, which looptax has not: \
              `looptax check` says more"
         }
-        "1040" | "1203" | "53300" => {
-            "the server allows no more connections: lower -c or raise its limit"
-        }
+        "1040" | "1203" | "53300" => "the server allows no more connections: lower -c or raise its limit",
         "1049" | "3D000" => "the database in the URL does not exist",
         "1146" | "42P01" => "the table does not exist: --workload ping needs none",
         "1142" | "1044" | "42501" | "NOPERM" => "the account lacks a privilege for this",

@@ -31,7 +31,6 @@ use socket::{brief_facts, connect, facts, no_facts};
 /// So often a server that closes may still be heard: last words fit into a read or two.
 const MOST_LAST_READS: usize = 64;
 
-/// An open connection.
 #[derive(Debug)]
 pub struct Link {
     raw: Raw,
@@ -43,7 +42,6 @@ pub struct Link {
 
 /// A socket without time limits, and what its bytes are sealed with, if they are.
 pub struct Unlimited {
-    /// The socket.
     pub fd: OwnedFd,
     /// The records' state; every byte goes through it.
     pub seal: Option<Seal>,
@@ -66,11 +64,7 @@ impl Link {
     ///
     /// # Errors
     /// As [`Link::open`].
-    pub(crate) fn open_briefly(
-        arm: Arm,
-        endpoint: &Endpoint,
-        limits: Limits,
-    ) -> Result<Self, PathError> {
+    pub(crate) fn open_briefly(arm: Arm, endpoint: &Endpoint, limits: Limits) -> Result<Self, PathError> {
         let facts = match arm {
             Arm::Redirect => no_facts,
             _ => brief_facts,
@@ -87,23 +81,12 @@ impl Link {
     ) -> Result<Self, PathError> {
         silence::refuse(endpoint)?;
         let fd = connect(endpoint, limits)?;
-        let option = |action| {
-            move |source: Errno| PathError::Option {
-                action,
-                source: source.into(),
-            }
-        };
+        let option = |action| move |source: Errno| PathError::Option { action, source: source.into() };
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            sockopt::set_socket_timeout(&fd, timeout, Some(part_of(limits.io)))
-                .map_err(option("set a time limit"))?;
+            sockopt::set_socket_timeout(&fd, timeout, Some(part_of(limits.io))).map_err(option("set a time limit"))?;
         }
         let facts = facts(fd.as_fd()).map_err(option("read the properties"))?;
-        Ok(Self {
-            raw: Raw::new(fd, endpoint.clone(), limits.io),
-            facts,
-            io_limit: limits.io,
-            tls: None,
-        })
+        Ok(Self { raw: Raw::new(fd, endpoint.clone(), limits.io), facts, io_limit: limits.io, tls: None })
     }
 
     /// Starts TLS: whatever is read and written afterwards is sealed.
@@ -126,14 +109,9 @@ impl Link {
     /// # Errors
     /// [`PathError::Option`] when the kernel does not tell.
     pub fn look_again(&mut self) -> Result<(), PathError> {
-        let found = facts(self.raw.fd.as_fd()).map_err(|source| PathError::Option {
-            action: "read the properties",
-            source: source.into(),
-        })?;
-        self.facts = LinkFacts {
-            tls: self.facts.tls.take(),
-            ..found
-        };
+        let found = facts(self.raw.fd.as_fd())
+            .map_err(|source| PathError::Option { action: "read the properties", source: source.into() })?;
+        self.facts = LinkFacts { tls: self.facts.tls.take(), ..found };
         Ok(())
     }
 
@@ -154,10 +132,8 @@ impl Link {
     /// [`PathError::Option`] when the kernel refuses.
     pub fn leave_nodelay(&mut self) -> Result<(), PathError> {
         if self.facts.nodelay.is_some() {
-            sockopt::set_tcp_nodelay(&self.raw.fd, false).map_err(|source| PathError::Option {
-                action: "switch TCP_NODELAY off",
-                source: source.into(),
-            })?;
+            sockopt::set_tcp_nodelay(&self.raw.fd, false)
+                .map_err(|source| PathError::Option { action: "switch TCP_NODELAY off", source: source.into() })?;
             self.facts.nodelay = Some(false);
         }
         Ok(())
@@ -202,21 +178,15 @@ impl Link {
                 Ok(_) => {}
                 Err(error) => match error.kind() {
                     // TLS has a last record of its own, which many servers neither send nor wait for.
-                    io::ErrorKind::ConnectionReset
-                    | io::ErrorKind::UnexpectedEof
-                    | io::ErrorKind::BrokenPipe => return Ok(self.raw.calls),
+                    io::ErrorKind::ConnectionReset | io::ErrorKind::UnexpectedEof | io::ErrorKind::BrokenPipe => {
+                        return Ok(self.raw.calls);
+                    }
                     io::ErrorKind::Interrupted => {}
                     io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-                        return Err(WireError::Timeout {
-                            action: ACTION,
-                            after: self.io_limit,
-                        });
+                        return Err(WireError::Timeout { action: ACTION, after: self.io_limit });
                     }
                     _ => {
-                        return Err(WireError::Io {
-                            action: ACTION,
-                            source: error,
-                        });
+                        return Err(WireError::Io { action: ACTION, source: error });
                     }
                 },
             }
@@ -236,17 +206,10 @@ impl Link {
     pub fn into_unlimited(self) -> Result<Unlimited, PathError> {
         let fd = self.raw.fd;
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
-            sockopt::set_socket_timeout(&fd, timeout, None).map_err(|source| {
-                PathError::Option {
-                    action: "lift a time limit",
-                    source: source.into(),
-                }
-            })?;
+            sockopt::set_socket_timeout(&fd, timeout, None)
+                .map_err(|source| PathError::Option { action: "lift a time limit", source: source.into() })?;
         }
-        Ok(Unlimited {
-            fd,
-            seal: self.tls.map(Seal::new),
-        })
+        Ok(Unlimited { fd, seal: self.tls.map(Seal::new) })
     }
 }
 

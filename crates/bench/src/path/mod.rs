@@ -31,8 +31,7 @@ pub use error::{MAX_SOCKET_PATH_BYTES, PathError, TRUST_PEER};
 pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
-    Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces,
-    move_to_sidecar, namespace_name,
+    Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces, move_to_sidecar, namespace_name,
 };
 pub use one_shot::OneShot;
 pub use peer::{Admitted, admit, trust_peers};
@@ -45,6 +44,4 @@ pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
-pub use workload::{
-    Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload,
-};
+pub use workload::{Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload};

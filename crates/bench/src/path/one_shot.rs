@@ -25,15 +25,12 @@ const MISSING_KEY: &[u8] = b"looptax:missing";
 pub struct OneShot {
     /// What the endpoint has to be.
     pub arm: Arm,
-    /// The protocol spoken there.
     pub protocol: Protocol,
     /// Where.
     pub endpoint: Endpoint,
-    /// As whom.
     pub login: Login,
     /// That the peer was looked at, on a connection of the same kind: to look again each time would be measured, too.
     pub admitted: Admitted,
-    /// How long anything may take.
     pub limits: Limits,
     /// How it is sealed, if it is.
     pub tls: Option<TlsClient>,
@@ -53,13 +50,7 @@ impl OneShot {
     pub fn run(&self) -> Result<Calls, PathError> {
         let endpoint = &self.endpoint;
         let mut conversation = self.begin()?;
-        let failed = |action| {
-            move |source| PathError::Protocol {
-                action,
-                endpoint: endpoint.to_string(),
-                source,
-            }
-        };
+        let failed = |action| move |source| PathError::Protocol { action, endpoint: endpoint.to_string(), source };
         conversation.ask_once().map_err(failed("ask one query"))?;
         conversation.close().map_err(failed("end the connection"))
     }
@@ -90,26 +81,15 @@ impl Conversation {
     /// # Errors
     /// As [`Conversation::open`].
     fn open_briefly(one_shot: &OneShot) -> Result<Self, PathError> {
-        let OneShot {
-            arm,
-            protocol,
-            endpoint,
-            login,
-            admitted,
-            limits,
-            tls,
-            ..
-        } = one_shot;
+        let OneShot { arm, protocol, endpoint, login, admitted, limits, tls, .. } = one_shot;
         let link = Link::open_briefly(*arm, endpoint, *limits)?;
         let facts = link.facts().clone();
         if let Some(tls) = tls {
-            let connection =
-                sealed::log_in(*protocol, link, login, *admitted, tls, limits.io, true);
+            let connection = sealed::log_in(*protocol, link, login, *admitted, tls, limits.io, true);
             return Self::from_sealed_login(connection, facts, endpoint, *admitted);
         }
         let connection = match protocol {
-            Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io)
-                .map(ProtocolConnection::Redis),
+            Protocol::Redis => redis::Connection::login_briefly(link, login, limits.io).map(ProtocolConnection::Redis),
             Protocol::Fastcgi => {
                 let silent = fastcgi::Connection::silent(link, login.place());
                 Ok(ProtocolConnection::Fastcgi(silent))
@@ -128,9 +108,7 @@ impl Conversation {
         let is_right = match &mut self.connection {
             ProtocolConnection::Mysql(it) => has_one_cell(&it.query(&ping())?),
             ProtocolConnection::Postgres(it) => has_one_cell(&it.query(&ping())?),
-            ProtocolConnection::Redis(it) => {
-                it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None)
-            }
+            ProtocolConnection::Redis(it) => it.command(&[b"GET", MISSING_KEY])? == redis::Value::Bulk(None),
             ProtocolConnection::Echo(it) => return it.exchange(),
             // They have no login, and MongoDB's would be the 15 000 rounds of its SCRAM and nothing else; memcached has a
             // process of its own on each arm besides.
@@ -138,9 +116,7 @@ impl Conversation {
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_) => {
-                return Err(WireError::Unsupported {
-                    what: "a login".to_owned(),
-                });
+                return Err(WireError::Unsupported { what: "a login".to_owned() });
             }
         };
         if is_right {

@@ -37,9 +37,7 @@ impl LocalPorts {
 
 /// `tw` of the line `TCP: inuse 5 orphan 0 tw 2 alloc 6 mem 1`.
 fn time_wait_of(sockstat: &str) -> Option<u64> {
-    let line = sockstat
-        .lines()
-        .find_map(|line| line.strip_prefix("TCP:"))?;
+    let line = sockstat.lines().find_map(|line| line.strip_prefix("TCP:"))?;
     let mut words = line.split_whitespace().skip_while(|word| *word != "tw");
     words.nth(1)?.parse().ok()
 }
@@ -56,8 +54,7 @@ mod tests {
 
     #[test]
     fn figures_stand_where_the_kernel_writes_them() {
-        let sockstat =
-            "sockets: used 83\nTCP: inuse 5 orphan 0 tw 12 alloc 6 mem 1\nUDP: inuse 1 mem 0\n";
+        let sockstat = "sockets: used 83\nTCP: inuse 5 orphan 0 tw 12 alloc 6 mem 1\nUDP: inuse 1 mem 0\n";
         assert_eq!(time_wait_of(sockstat), Some(12));
         assert_eq!(time_wait_of("UDP: inuse 1"), None);
         assert_eq!(ports_of("32768\t60999\n"), Some(28_232));

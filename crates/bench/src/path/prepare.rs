@@ -17,58 +17,32 @@ impl Conversation {
     ///
     /// # Errors
     /// [`PathError::NoSuchWorkload`], or [`PathError::Protocol`] when the server refuses to prepare it.
-    pub fn codec(
-        &mut self,
-        workload: &Workload,
-        sending: Sending,
-    ) -> Result<Box<dyn Codec>, PathError> {
+    pub fn codec(&mut self, workload: &Workload, sending: Sending) -> Result<Box<dyn Codec>, PathError> {
         let endpoint = self.endpoint().to_string();
         let protocol = self.protocol().title();
         let prepared = match &mut self.connection {
-            ProtocolConnection::Mysql(_) | ProtocolConnection::Postgres(_) => {
-                self.sql(workload, sending.sent)
-            }
+            ProtocolConnection::Mysql(_) | ProtocolConnection::Postgres(_) => self.sql(workload, sending.sent),
             ProtocolConnection::Redis(_) => Ok(redis_codec(workload, sending.pipeline)),
-            ProtocolConnection::Memcached(_) => Ok(keyed_codec(
-                workload,
-                sending.pipeline,
-                memcached::Get::new,
-                memcached::Set::new,
-            )),
+            ProtocolConnection::Memcached(_) => {
+                Ok(keyed_codec(workload, sending.pipeline, memcached::Get::new, memcached::Set::new))
+            }
             ProtocolConnection::Mongodb(it) => mongodb_codec(workload, it.database()),
             ProtocolConnection::Fastcgi(it) => match workload {
-                Workload::Page(page) => page
-                    .script(it.folder(), sending.is_last)
-                    .map(boxed)
-                    .map(Some),
+                Workload::Page(page) => page.script(it.folder(), sending.is_last).map(boxed).map(Some),
                 _ => Ok(None),
             },
             ProtocolConnection::Http(it) => match workload {
-                Workload::Page(page) => page
-                    .fetch(it.target(), sending.is_last)
-                    .map(boxed)
-                    .map(Some),
+                Workload::Page(page) => page.fetch(it.target(), sending.is_last).map(boxed).map(Some),
                 _ => Ok(None),
             },
             ProtocolConnection::Echo(it) => Ok(match workload {
-                Workload::Echo(echo) => Some(pipelined(
-                    it.codec(echo.write_bytes()),
-                    workload,
-                    sending.pipeline,
-                )),
+                Workload::Echo(echo) => Some(pipelined(it.codec(echo.write_bytes()), workload, sending.pipeline)),
                 _ => None,
             }),
         };
         prepared
-            .map_err(|source| PathError::Protocol {
-                action: "prepare the query",
-                endpoint,
-                source,
-            })?
-            .ok_or_else(|| PathError::NoSuchWorkload {
-                workload: workload.to_string(),
-                protocol,
-            })
+            .map_err(|source| PathError::Protocol { action: "prepare the query", endpoint, source })?
+            .ok_or_else(|| PathError::NoSuchWorkload { workload: workload.to_string(), protocol })
     }
 
     /// Makes one statement ready on this connection: see the protocols' own `statement`.
@@ -78,12 +52,7 @@ impl Conversation {
     /// # Errors
     /// [`PathError::Refused`] when the server refuses it and `place` is known; [`PathError::Protocol`]
     /// otherwise, and where there is no SQL.
-    pub fn statement(
-        &mut self,
-        sql: &str,
-        sent: Sent,
-        place: Option<&str>,
-    ) -> Result<Box<dyn Statement>, PathError> {
+    pub fn statement(&mut self, sql: &str, sent: Sent, place: Option<&str>) -> Result<Box<dyn Statement>, PathError> {
         let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
             ProtocolConnection::Postgres(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),
@@ -92,15 +61,10 @@ impl Conversation {
             | ProtocolConnection::Mongodb(_)
             | ProtocolConnection::Fastcgi(_)
             | ProtocolConnection::Http(_)
-            | ProtocolConnection::Echo(_) => Err(WireError::Unsupported {
-                what: "SQL".to_owned(),
-            }),
+            | ProtocolConnection::Echo(_) => Err(WireError::Unsupported { what: "SQL".to_owned() }),
         };
         prepared.map_err(|source| match (source, place) {
-            (source @ WireError::Server { .. }, Some(place)) => PathError::Refused {
-                place: place.to_owned(),
-                source,
-            },
+            (source @ WireError::Server { .. }, Some(place)) => PathError::Refused { place: place.to_owned(), source },
             (source, place) => PathError::Protocol {
                 action: "prepare the statement",
                 endpoint: match place {
@@ -113,11 +77,7 @@ impl Conversation {
     }
 
     /// `None` for what is no SQL.
-    fn sql(
-        &mut self,
-        workload: &Workload,
-        sent: Sent,
-    ) -> Result<Option<Box<dyn Codec>>, WireError> {
+    fn sql(&mut self, workload: &Workload, sent: Sent) -> Result<Option<Box<dyn Codec>>, WireError> {
         if let Workload::Dump { table, rows } = workload {
             return Ok(match &self.connection {
                 ProtocolConnection::Mysql(it) => Some(Box::new(it.dump(table, *rows))),
@@ -136,9 +96,7 @@ impl Conversation {
         {
             return Ok(Some(match &mut self.connection {
                 ProtocolConnection::Mysql(it) => Box::new(it.prepare(&sql)?),
-                ProtocolConnection::Postgres(it) => {
-                    Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?)
-                }
+                ProtocolConnection::Postgres(it) => Box::new(it.prepare("looptax", &sql.replace('?', "$1"))?),
                 ProtocolConnection::Redis(_)
                 | ProtocolConnection::Memcached(_)
                 | ProtocolConnection::Mongodb(_)
@@ -153,9 +111,7 @@ impl Conversation {
         let transaction = Arc::new(transaction);
         Ok(Some(match &mut self.connection {
             ProtocolConnection::Mysql(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
-            ProtocolConnection::Postgres(it) => {
-                Box::new(it.prepare_transaction(&transaction, sent)?)
-            }
+            ProtocolConnection::Postgres(it) => Box::new(it.prepare_transaction(&transaction, sent)?),
             ProtocolConnection::Redis(_)
             | ProtocolConnection::Memcached(_)
             | ProtocolConnection::Mongodb(_)
@@ -174,26 +130,20 @@ fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
 fn single(workload: &Workload) -> Option<String> {
     match workload {
         Workload::Ping => Some(ping()),
-        Workload::PointSelect { .. } | Workload::SelectOnly { .. } => workload
-            .transaction()
-            .and_then(|mut it| it.steps.pop())
-            .map(|step| step.sql),
+        Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {
+            workload.transaction().and_then(|mut it| it.steps.pop()).map(|step| step.sql)
+        }
         _ => None,
     }
 }
 
 fn redis_codec(workload: &Workload, pipeline: usize) -> Option<Box<dyn Codec>> {
     Some(match workload {
-        Workload::DumpValues {
-            prefix,
-            n_keys,
-            value_bytes,
-        } => Box::new(redis::Values::new(prefix, *n_keys, *value_bytes)),
+        Workload::DumpValues { prefix, n_keys, value_bytes } => {
+            Box::new(redis::Values::new(prefix, *n_keys, *value_bytes))
+        }
         Workload::Incr { prefix } => pipelined(redis::Counting::incr(prefix), workload, pipeline),
-        Workload::Lpush {
-            prefix,
-            value_bytes,
-        } => {
+        Workload::Lpush { prefix, value_bytes } => {
             let lpush = redis::Counting::lpush(prefix, *value_bytes);
             pipelined(lpush, workload, pipeline)
         }
@@ -226,17 +176,10 @@ fn keyed_codec<G: Codec + 'static, S: Codec + 'static>(
     Some(match workload {
         Workload::Get { prefix } => pipelined(get(prefix), workload, pipeline),
         Workload::Ping => pipelined(get(MISSING_KEYS), workload, pipeline),
-        Workload::Set {
-            prefix,
-            value_bytes,
-            ttl_s,
-        } => pipelined(set(prefix, *value_bytes, *ttl_s), workload, pipeline),
-        Workload::Mixed {
-            prefix,
-            value_bytes,
-            ttl_s,
-            reads_and_writes,
-        } => {
+        Workload::Set { prefix, value_bytes, ttl_s } => {
+            pipelined(set(prefix, *value_bytes, *ttl_s), workload, pipeline)
+        }
+        Workload::Mixed { prefix, value_bytes, ttl_s, reads_and_writes } => {
             let (get, set) = (get(prefix), set(prefix, *value_bytes, *ttl_s));
             pipelined(Mixed::new(get, set, *reads_and_writes), workload, pipeline)
         }
@@ -245,9 +188,5 @@ fn keyed_codec<G: Codec + 'static, S: Codec + 'static>(
 }
 
 fn pipelined<C: Codec + 'static>(codec: C, workload: &Workload, n: usize) -> Box<dyn Codec> {
-    if n > 1 {
-        Box::new(Pipelined::new(codec, n, workload.least_data_bytes()))
-    } else {
-        Box::new(codec)
-    }
+    if n > 1 { Box::new(Pipelined::new(codec, n, workload.least_data_bytes())) } else { Box::new(codec) }
 }

@@ -14,7 +14,6 @@ pub struct Proof {
     pub family: Family,
     /// Listening process by `SO_PEERCRED` (Unix sockets only).
     pub peer_pid: Option<u32>,
-    /// The server's view, in words.
     pub server_view: String,
     /// What tells this server instance from any other.
     pub server_identity: String,
@@ -41,11 +40,7 @@ pub fn prove(
     view: &ServerView,
     relayed: Option<&Relayed>,
 ) -> Result<Proof, PathError> {
-    let unproved = |found: String| PathError::Unproved {
-        arm: arm.name(),
-        connection_id,
-        found,
-    };
+    let unproved = |found: String| PathError::Unproved { arm: arm.name(), connection_id, found };
     if !has_family(arm, facts.family) {
         return Err(unproved(format!("address family {:?}", facts.family)));
     }
@@ -56,9 +51,7 @@ pub fn prove(
         .clients
         .iter()
         .find(|client| client.connection_id == connection_id)
-        .ok_or_else(|| {
-            unproved("the server behind the baseline arm does not list it".to_owned())
-        })?;
+        .ok_or_else(|| unproved("the server behind the baseline arm does not list it".to_owned()))?;
     let server_view = match (&seen.seen_as, arm) {
         (SeenAs::Socket, arm) if arm.is_unix() => "local socket".to_owned(),
         (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {
@@ -67,17 +60,12 @@ pub fn prove(
         (SeenAs::Tcp(address), Arm::Proxy) if is_relayed(relayed, facts, *address) => {
             format!("TCP from {address}, which is the proxy's")
         }
-        (SeenAs::Tcp(address), arm)
-            if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local =>
-        {
+        (SeenAs::Tcp(address), arm) if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local => {
             format!("TCP from {address}")
         }
         (SeenAs::Untold, _) => "greeted by the same process".to_owned(),
         (other, _) => {
-            return Err(unproved(format!(
-                "the server sees {other:?}, we are {:?}",
-                facts.local
-            )));
+            return Err(unproved(format!("the server sees {other:?}, we are {:?}", facts.local)));
         }
     };
     let server_view = match (arm.second_hop(), &seen.behind) {
@@ -87,9 +75,7 @@ pub fn prove(
             format!("{server_view}, behind it TCP from {address}")
         }
         (hop, behind) => {
-            return Err(unproved(format!(
-                "behind the pooler {hop:?} was wanted, and {behind:?} is seen"
-            )));
+            return Err(unproved(format!("behind the pooler {hop:?} was wanted, and {behind:?} is seen")));
         }
     };
     Ok(Proof {
@@ -130,12 +116,7 @@ mod tests {
         ServerView {
             identity: "x".to_owned(),
             server_pid: None,
-            clients: vec![ClientSeen {
-                connection_id: 7,
-                seen_as,
-                worker: None,
-                behind: None,
-            }],
+            clients: vec![ClientSeen { connection_id: 7, seen_as, worker: None, behind: None }],
         }
     }
 
@@ -159,21 +140,14 @@ mod tests {
         check(Arm::Redirect, 7, &unix, SeenAs::Socket, true);
         check(Arm::Redirect, 7, &tcp, here.clone(), false); // it stayed on TCP
         check(Arm::Redirect, 7, &unix, here.clone(), false); // the server has the last word
-        let of_nine = LinkFacts {
-            peer_pid: Some(9),
-            ..unix
-        };
+        let of_nine = LinkFacts { peer_pid: Some(9), ..unix };
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(9), true);
         check(Arm::Unix, 7, &of_nine, SeenAs::SocketOf(8), false); // another process answers
         check(Arm::Tcp, 7, &tcp, SeenAs::SocketOf(9), false);
         check(Arm::Tcp, 8, &tcp, here.clone(), false); // another server: the id is not in its list
         check(Arm::Tls, 7, &tcp, here.clone(), false); // not sealed
         let sealed = LinkFacts {
-            tls: Some(TlsFacts {
-                version: "TLSv1.3".to_owned(),
-                cipher: "X".to_owned(),
-                is_resumed: false,
-            }),
+            tls: Some(TlsFacts { version: "TLSv1.3".to_owned(), cipher: "X".to_owned(), is_resumed: false }),
             ..tcp.clone()
         };
         check(Arm::Tls, 7, &sealed, here.clone(), true);
@@ -204,10 +178,7 @@ mod tests {
         let its: SocketAddr = "10.77.0.1:50000".parse().unwrap();
         let tcp = facts(Family::Inet, Some("127.0.0.1:40000"));
         let proof = |accepted: &[SocketAddr], opened: &[SocketAddr], seen| {
-            let relayed = Relayed {
-                accepted: accepted.to_vec(),
-                opened: opened.to_vec(),
-            };
+            let relayed = Relayed { accepted: accepted.to_vec(), opened: opened.to_vec() };
             let view = server_view(SeenAs::Tcp(seen));
             prove(Arm::Proxy, 7, &tcp, &view, Some(&relayed)).is_ok()
         };

@@ -16,10 +16,7 @@ impl Conversation {
     /// # Errors
     /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] where there is no
     /// SQL.
-    pub fn rows<const N: usize>(
-        &mut self,
-        sql: &str,
-    ) -> Result<Vec<[Option<String>; N]>, WireError> {
+    pub fn rows<const N: usize>(&mut self, sql: &str) -> Result<Vec<[Option<String>; N]>, WireError> {
         let rows = self.raw_rows(sql, Names::Servers)?;
         table(self.title(), rows)
     }
@@ -28,10 +25,7 @@ impl Conversation {
     ///
     /// # Errors
     /// As [`Self::rows`].
-    pub fn rows_of_users<const N: usize>(
-        &mut self,
-        sql: &str,
-    ) -> Result<Vec<[Option<String>; N]>, WireError> {
+    pub fn rows_of_users<const N: usize>(&mut self, sql: &str) -> Result<Vec<[Option<String>; N]>, WireError> {
         let rows = self.raw_rows(sql, Names::Sessions)?;
         table(self.title(), rows)
     }
@@ -89,11 +83,7 @@ impl Conversation {
 
     /// What went wrong with a question, and where it was asked.
     pub fn failed(&self, source: WireError) -> PathError {
-        PathError::Protocol {
-            action: ASK,
-            endpoint: self.endpoint().to_string(),
-            source,
-        }
+        PathError::Protocol { action: ASK, endpoint: self.endpoint().to_string(), source }
     }
 
     pub(crate) fn title(&self) -> &'static str {

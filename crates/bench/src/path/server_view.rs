@@ -39,17 +39,11 @@ impl Conversation {
             ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
             // They tell nothing, or each connection of itself alone: see `ServerView::by_kernel`.
-            ProtocolConnection::Mongodb(_)
-            | ProtocolConnection::Fastcgi(_)
-            | ProtocolConnection::Http(_) => Err(WireError::Unsupported {
-                what: "a list of its clients".to_owned(),
-            }),
+            ProtocolConnection::Mongodb(_) | ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
+                Err(WireError::Unsupported { what: "a list of its clients".to_owned() })
+            }
         };
-        let view = answer.map_err(|source| PathError::Protocol {
-            action: ASK_CONNECTIONS,
-            endpoint,
-            source,
-        })?;
+        let view = answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })?;
         match view.server_pid {
             Some(pid) if self.protocol() == Protocol::Memcached && !view.has_workers() => {
                 Err(PathError::NoWorker { pid })
@@ -73,9 +67,7 @@ impl Conversation {
             )
             .and_then(postgres_backend)
         } else {
-            Err(WireError::Unsupported {
-                what: "a backend process".to_owned(),
-            })
+            Err(WireError::Unsupported { what: "a backend process".to_owned() })
         };
         told.map_err(|source| PathError::Protocol {
             action: ASK_CONNECTIONS,
@@ -121,10 +113,7 @@ fn list(ids: &[u64]) -> String {
 }
 
 /// `MariaDB` lists kernel thread ids in its process list, `MySQL` in `performance_schema.threads`.
-fn mysql(
-    connection: &mut looptax_wire::mysql::Connection<Link>,
-    ids: &[u64],
-) -> Result<ServerView, WireError> {
+fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     let variables = connection.query(
         "SHOW GLOBAL VARIABLES WHERE Variable_name IN \
          ('server_uuid','server_uid','datadir','hostname','pid_file','port','socket')",
@@ -137,14 +126,10 @@ fn mysql(
     } else {
         let threads = "LEFT JOIN performance_schema.threads t ON t.PROCESSLIST_ID = p.ID WHERE";
         let with_threads = of_ids.replace("WHERE", threads);
-        let asked = connection.query(&format!(
-            "SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"
-        ));
+        let asked = connection.query(&format!("SELECT p.ID, p.HOST, t.THREAD_OS_ID {with_threads}"));
         match asked {
             // The threads are for whoever may read that schema; the connections are everybody's own.
-            Err(WireError::Server { .. }) => {
-                connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?
-            }
+            Err(WireError::Server { .. }) => connection.query(&format!("SELECT p.ID, p.HOST, NULL {of_ids}"))?,
             asked => asked?,
         }
     };
@@ -159,11 +144,7 @@ fn mysql(
         })
     };
     let rows = table(MYSQL, rows)?.into_iter();
-    Ok(ServerView {
-        identity,
-        server_pid: None,
-        clients: rows.map(client).collect::<Result<_, _>>()?,
-    })
+    Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, _>>()? })
 }
 
 /// What tells a server from others: where its data lie, and a name or number of its own.
@@ -173,13 +154,9 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
         // The only one that may be without a value.
         Ok((value(MYSQL, name)?, told.unwrap_or_default()))
     };
-    let variables: Vec<(String, String)> = { variables.into_iter() }
-        .map(pair)
-        .collect::<Result<_, WireError>>()?;
+    let variables: Vec<(String, String)> = { variables.into_iter() }.map(pair).collect::<Result<_, WireError>>()?;
     let told = |name: &str| {
-        let mut named = variables
-            .iter()
-            .filter(|it| it.0.eq_ignore_ascii_case(name));
+        let mut named = variables.iter().filter(|it| it.0.eq_ignore_ascii_case(name));
         let value = named.next().map_or("", |it| it.1.as_str());
         // Twice is no answer.
         if named.next().is_some() { "" } else { value }
@@ -189,9 +166,7 @@ fn mysql_identity(variables: Vec<[Option<String>; 2]>) -> Result<String, WireErr
     if !has_data || OWN.iter().all(|name| told(name).is_empty()) {
         return Err(unfit(MYSQL, "variables that name the server", &[]));
     }
-    let shown = variables
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
+    let shown = variables.iter().map(|(name, value)| format!("{name}={value}"));
     Ok(shown.collect::<Vec<_>>().join(" "))
 }
 
@@ -209,10 +184,7 @@ fn mysql_host(host: &str) -> SeenAs {
     address.map_or_else(|| SeenAs::Other(host.to_owned()), SeenAs::Tcp)
 }
 
-fn postgres(
-    connection: &mut looptax_wire::postgres::Connection<Link>,
-    ids: &[u64],
-) -> Result<ServerView, WireError> {
+fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, current_setting('data_directory', true), \
          current_setting('port')",
@@ -221,8 +193,9 @@ fn postgres(
     // two clusters apart to the microsecond.
     let identity = match identity {
         Ok(rows) => rows,
-        Err(WireError::Server { .. }) => connection
-            .ask("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?,
+        Err(WireError::Server { .. }) => {
+            connection.ask("SELECT pg_postmaster_start_time()::text, '', current_setting('port')")?
+        }
         Err(other) => return Err(other),
     };
     let identity = postgres_identity(only(POSTGRES, table(POSTGRES, identity)?)?)?;
@@ -232,19 +205,10 @@ fn postgres(
     ))?;
     let client = |row| {
         let (pid, seen_as) = postgres_session(row)?;
-        Ok(ClientSeen {
-            connection_id: u64::from(pid),
-            seen_as,
-            worker: Some(pid),
-            behind: None,
-        })
+        Ok(ClientSeen { connection_id: u64::from(pid), seen_as, worker: Some(pid), behind: None })
     };
     let rows = table(POSTGRES, rows)?.into_iter();
-    Ok(ServerView {
-        identity,
-        server_pid: None,
-        clients: rows.map(client).collect::<Result<_, WireError>>()?,
-    })
+    Ok(ServerView { identity, server_pid: None, clients: rows.map(client).collect::<Result<_, WireError>>()? })
 }
 
 /// The start's time begins with its year.
@@ -259,15 +223,10 @@ fn postgres_identity([started, data, port]: [Option<String>; 3]) -> Result<Strin
     Ok(format!("started={started} data={data} port={port}"))
 }
 
-/// A session with its server.
 fn postgres_backend(row: [Option<String>; 5]) -> Result<Backend, WireError> {
     let [pid, address, client_port, started, port] = row;
     let (pid, seen_as) = postgres_session([pid, address, client_port])?;
-    Ok(Backend {
-        pid,
-        seen_as,
-        identity: postgres_identity([started, None, port])?,
-    })
+    Ok(Backend { pid, seen_as, identity: postgres_identity([started, None, port])? })
 }
 
 /// Process, address and port of a session.
@@ -288,15 +247,10 @@ fn postgres_client(address: Option<String>, port: Option<i32>) -> SeenAs {
     }
 }
 
-fn redis(
-    connection: &mut looptax_wire::redis::Connection<Link>,
-    ids: &[u64],
-) -> Result<ServerView, WireError> {
+fn redis(connection: &mut looptax_wire::redis::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
     let info = redis_text(connection, &[b"INFO", b"server"])?;
     let field = |name: &str| {
-        info.lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-            .map(|it| it.trim().to_owned())
+        info.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':')).map(|it| it.trim().to_owned())
     };
     // Servers that are like Redis say its version as well.
     if field("redis_version").is_none() {
@@ -306,32 +260,17 @@ fn redis(
     let server_pid = server_pid.map(|it| parsed(REDIS, &it)).transpose()?;
     // Without one nothing tells it from another.
     let run_id = field("run_id").filter(|it| !it.is_empty());
-    let run_id = run_id.ok_or_else(|| WireError::Unsupported {
-        what: "a number of the server's own".to_owned(),
-    })?;
+    let run_id = run_id.ok_or_else(|| WireError::Unsupported { what: "a number of the server's own".to_owned() })?;
     let identity = format!("run_id={run_id}");
     let list = redis_clients(connection, server_pid)?.into_iter();
-    let clients = list
-        .filter(|client| ids.contains(&client.connection_id))
-        .collect();
-    Ok(ServerView {
-        identity,
-        server_pid,
-        clients,
-    })
+    let clients = list.filter(|client| ids.contains(&client.connection_id)).collect();
+    Ok(ServerView { identity, server_pid, clients })
 }
 
-fn redis_text(
-    connection: &mut looptax_wire::redis::Connection<Link>,
-    words: &[&[u8]],
-) -> Result<String, WireError> {
+fn redis_text(connection: &mut looptax_wire::redis::Connection<Link>, words: &[&[u8]]) -> Result<String, WireError> {
     match connection.command(words)? {
-        looptax_wire::redis::Value::Bulk(Some(bytes)) => {
-            Ok(String::from_utf8_lossy(&bytes).into_owned())
-        }
-        looptax_wire::redis::Value::Error { code, message } => {
-            Err(WireError::Server { code, message })
-        }
+        looptax_wire::redis::Value::Bulk(Some(bytes)) => Ok(String::from_utf8_lossy(&bytes).into_owned()),
+        looptax_wire::redis::Value::Error { code, message } => Err(WireError::Server { code, message }),
         _ => Err(WireError::Malformed {
             protocol: REDIS,
             action: ASK,
@@ -361,25 +300,15 @@ fn redis_clients(
 
 /// One line of `CLIENT LIST`: flag `U` and an address with port 0 is the socket.
 fn redis_client(line: &str, server_pid: Option<u32>) -> Option<ClientSeen> {
-    let field = |name: &str| {
-        line.split(' ')
-            .find_map(|word| word.strip_prefix(name)?.strip_prefix('='))
-    };
+    let field = |name: &str| line.split(' ').find_map(|word| word.strip_prefix(name)?.strip_prefix('='));
     let address = field("addr")?;
     let seen_as = if field("flags").is_some_and(|flags| flags.contains('U')) {
         SeenAs::Socket
     } else {
-        address
-            .parse()
-            .map_or_else(|_| SeenAs::Other(address.to_owned()), SeenAs::Tcp)
+        address.parse().map_or_else(|_| SeenAs::Other(address.to_owned()), SeenAs::Tcp)
     };
     // One thread serves all; io-threads, where switched on, share the work of every connection.
-    Some(ClientSeen {
-        connection_id: field("id")?.parse().ok()?,
-        seen_as,
-        worker: server_pid,
-        behind: None,
-    })
+    Some(ClientSeen { connection_id: field("id")?.parse().ok()?, seen_as, worker: server_pid, behind: None })
 }
 
 /// The echo server greets every connection with its pid and the thread that serves it.
@@ -407,34 +336,18 @@ mod tests {
     #[test]
     fn mysql_hosts_tell_socket_from_tcp() {
         assert_eq!(mysql_host("localhost"), SeenAs::Socket);
-        assert_eq!(
-            mysql_host("127.0.0.1:40000"),
-            SeenAs::Tcp("127.0.0.1:40000".parse().unwrap())
-        );
-        assert_eq!(
-            mysql_host("localhost:40000"),
-            SeenAs::Tcp("127.0.0.1:40000".parse().unwrap())
-        );
-        assert_eq!(
-            mysql_host("::1:40000"),
-            SeenAs::Tcp("[::1]:40000".parse().unwrap())
-        );
-        assert_eq!(
-            mysql_host("db.example:1"),
-            SeenAs::Other("db.example:1".to_owned())
-        );
+        assert_eq!(mysql_host("127.0.0.1:40000"), SeenAs::Tcp("127.0.0.1:40000".parse().unwrap()));
+        assert_eq!(mysql_host("localhost:40000"), SeenAs::Tcp("127.0.0.1:40000".parse().unwrap()));
+        assert_eq!(mysql_host("::1:40000"), SeenAs::Tcp("[::1]:40000".parse().unwrap()));
+        assert_eq!(mysql_host("db.example:1"), SeenAs::Other("db.example:1".to_owned()));
     }
 
     #[test]
     fn redis_lines_tell_socket_from_tcp() {
         let tcp = "id=7 addr=127.0.0.1:40002 laddr=127.0.0.1:6379 fd=9 name= flags=N db=0";
         let unix = "id=8 addr=/run/redis.sock:0 laddr=/run/redis.sock:0 fd=10 name= flags=U db=0";
-        let seen =
-            |line| redis_client(line, Some(5)).map(|client| (client.connection_id, client.seen_as));
-        assert_eq!(
-            seen(tcp),
-            Some((7, SeenAs::Tcp("127.0.0.1:40002".parse().unwrap())))
-        );
+        let seen = |line| redis_client(line, Some(5)).map(|client| (client.connection_id, client.seen_as));
+        assert_eq!(seen(tcp), Some((7, SeenAs::Tcp("127.0.0.1:40002".parse().unwrap()))));
         assert_eq!(seen(unix), Some((8, SeenAs::Socket)));
         assert_eq!(seen("id=x nonsense"), None);
     }
@@ -447,14 +360,8 @@ mod tests {
         };
         let seen = |address, port| session(address, port).unwrap().1;
         assert_eq!(seen(None, "-1"), SeenAs::Socket);
-        assert_eq!(
-            seen(Some("127.0.0.1"), "40003"),
-            SeenAs::Tcp("127.0.0.1:40003".parse().unwrap())
-        );
-        assert_eq!(
-            seen(Some("::1"), "1"),
-            SeenAs::Tcp("[::1]:1".parse().unwrap())
-        );
+        assert_eq!(seen(Some("127.0.0.1"), "40003"), SeenAs::Tcp("127.0.0.1:40003".parse().unwrap()));
+        assert_eq!(seen(Some("::1"), "1"), SeenAs::Tcp("[::1]:1".parse().unwrap()));
         assert!(session(None, "abc").is_err());
         assert!(postgres_session([None, None, None]).is_err());
     }
@@ -463,13 +370,7 @@ mod tests {
     fn r44_a_server_without_names_of_its_own_is_not_known() {
         let cell = |text: &str| Some(text.to_owned());
         let pair = |name: &str, value: &str| [cell(name), cell(value)];
-        let named = || {
-            vec![
-                pair("datadir", "/var/lib/mysql/"),
-                pair("port", "3306"),
-                pair("hostname", "db"),
-            ]
-        };
+        let named = || vec![pair("datadir", "/var/lib/mysql/"), pair("port", "3306"), pair("hostname", "db")];
         assert!(mysql_identity(named()).unwrap().contains("hostname=db"));
         for lost in 0..3 {
             let mut some = named();

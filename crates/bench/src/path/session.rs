@@ -30,11 +30,7 @@ impl Session {
     ///
     /// # Errors
     /// Those of [`OneShot::run`]'s beginning and of [`crate::path::Conversation::codec`].
-    pub fn open(
-        one_shot: &OneShot,
-        workload: &Workload,
-        sending: Sending,
-    ) -> Result<Self, PathError> {
+    pub fn open(one_shot: &OneShot, workload: &Workload, sending: Sending) -> Result<Self, PathError> {
         let mut conversation = one_shot.begin()?;
         let codec = conversation.codec(workload, sending)?;
         let goodbye = conversation.goodbye();
@@ -66,10 +62,7 @@ impl Session {
 
     fn exchange(&mut self, draws: &mut dyn Draws) -> Result<(), WireError> {
         const ACTION: &str = "run a request";
-        let failed = |source| WireError::Io {
-            action: ACTION,
-            source,
-        };
+        let failed = |source| WireError::Io { action: ACTION, source };
         loop {
             self.outgoing.clear();
             self.codec.request(draws, &mut self.outgoing);
@@ -124,12 +117,10 @@ impl Session {
     /// [`PathError::Protocol`] when it does not.
     pub fn end(self) -> Result<Calls, PathError> {
         let endpoint = self.endpoint;
-        self.link
-            .end(self.goodbye)
-            .map_err(|source| PathError::Protocol {
-                action: "end the connection",
-                endpoint,
-                source,
-            })
+        self.link.end(self.goodbye).map_err(|source| PathError::Protocol {
+            action: "end the connection",
+            endpoint,
+            source,
+        })
     }
 }

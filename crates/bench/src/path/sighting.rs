@@ -23,7 +23,6 @@ const MOST_PROCESSES: usize = 64;
 pub enum Peer {
     /// A Unix socket with a path.
     Unix(PathBuf),
-    /// A TCP address.
     Tcp(SocketAddr),
 }
 
@@ -60,7 +59,6 @@ pub fn relayed_by(pid: u32, port: u16) -> Relayed {
     relayed
 }
 
-/// The process and its descendants.
 pub(crate) fn family_of(pid: u32) -> Vec<u32> {
     let mut family = vec![pid];
     family.extend(descendant_pids(pid, MOST_PROCESSES));
@@ -75,8 +73,7 @@ fn entries(folder: &str) -> Vec<u32> {
 
 /// What `look` finds out about each socket of a process.
 fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
-    let Some(handle) =
-        Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
+    let Some(handle) = Pid::from_raw(pid.cast_signed()).and_then(|pid| pidfd_open(pid, PidfdFlags::empty()).ok())
     else {
         return Vec::new();
     };
@@ -85,20 +82,11 @@ fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
         kernel::link(format!("{folder}/{number}"))
             .is_ok_and(|target| target.as_os_str().as_bytes().starts_with(b"socket:"))
     };
-    entries(&folder)
-        .into_iter()
-        .filter(is_socket)
-        .filter_map(|number| look(&borrowed(&handle, number)?))
-        .collect()
+    entries(&folder).into_iter().filter(is_socket).filter_map(|number| look(&borrowed(&handle, number)?)).collect()
 }
 
 fn borrowed(process: &OwnedFd, number: u32) -> Option<OwnedFd> {
-    pidfd_getfd(
-        process.as_fd(),
-        number.cast_signed(),
-        PidfdGetfdFlags::empty(),
-    )
-    .ok()
+    pidfd_getfd(process.as_fd(), number.cast_signed(), PidfdGetfdFlags::empty()).ok()
 }
 
 /// Both ends of a TCP connection, the process's own first.
@@ -138,10 +126,7 @@ mod tests {
         let unix = UnixListener::bind(&path).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = tcp.local_addr().unwrap();
-        let _open = (
-            UnixStream::connect(&path).unwrap(),
-            TcpStream::connect(address).unwrap(),
-        );
+        let _open = (UnixStream::connect(&path).unwrap(), TcpStream::connect(address).unwrap());
         let found = peers_of(std::process::id());
         fs::remove_dir_all(&folder).unwrap();
         drop(unix);

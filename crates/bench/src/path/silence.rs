@@ -25,17 +25,13 @@ enum Identity {
     Named(Endpoint),
 }
 
-/// How many remember, and what.
 #[derive(Debug)]
 struct Memory {
     n_holders: usize,
     silent: Vec<(Identity, Duration)>,
 }
 
-static MEMORY: Mutex<Memory> = Mutex::new(Memory {
-    n_holders: 0,
-    silent: Vec::new(),
-});
+static MEMORY: Mutex<Memory> = Mutex::new(Memory { n_holders: 0, silent: Vec::new() });
 
 impl WaitOnce {
     /// Begins to remember, or goes on where another one does already.
@@ -86,10 +82,7 @@ pub(crate) fn refuse(endpoint: &Endpoint) -> Result<(), PathError> {
     Err(PathError::Protocol {
         action: LOG_IN,
         endpoint: endpoint.to_string(),
-        source: WireError::Timeout {
-            action: LOG_IN,
-            after,
-        },
+        source: WireError::Timeout { action: LOG_IN, after },
     })
 }
 
@@ -101,10 +94,7 @@ impl From<&Endpoint> for Identity {
     fn from(endpoint: &Endpoint) -> Self {
         match endpoint {
             Endpoint::Unix(path) => match read::look(path) {
-                Ok(Some(file)) => Self::File {
-                    device: file.st_dev,
-                    inode: file.st_ino,
-                },
+                Ok(Some(file)) => Self::File { device: file.st_dev, inode: file.st_ino },
                 Ok(None) | Err(_) => Self::Named(endpoint.clone()),
             },
             Endpoint::Abstract(_) | Endpoint::Tcp(_) => Self::Named(endpoint.clone()),

@@ -13,8 +13,7 @@ use rustls::crypto::{CryptoProvider, WebPkiSupportedAlgorithms, ring};
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{
-    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme,
-    StreamOwned,
+    ClientConfig, ClientConnection, DigitallySignedStruct, Error, RootCertStore, SignatureScheme, StreamOwned,
 };
 
 /// How a connection is sealed: made once, used for every one.
@@ -28,7 +27,6 @@ pub struct TlsClient {
 /// What of a certificate is held against what is known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Checked {
-    /// Who signed it.
     Authority,
     /// That, and whom it is made out to.
     AuthorityAndName,
@@ -91,22 +89,16 @@ impl TlsClient {
         if n_read == 0 {
             return Err(Error::General("no authority is trusted".to_owned()));
         }
-        let builder = ClientConfig::builder_with_provider(provider())
-            .with_safe_default_protocol_versions()?;
+        let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
         let config = match checked {
             Checked::AuthorityAndName => builder.with_root_certificates(roots),
             Checked::Authority => {
                 let nameless = Nameless(roots, provider().signature_verification_algorithms);
-                builder
-                    .dangerous()
-                    .with_custom_certificate_verifier(Arc::new(nameless))
+                builder.dangerous().with_custom_certificate_verifier(Arc::new(nameless))
             }
         };
         let config = config.with_no_client_auth();
-        Ok(Self {
-            name,
-            ..Self::from_config(config)
-        })
+        Ok(Self { name, ..Self::from_config(config) })
     }
 
     fn from_config(mut config: ClientConfig) -> Self {
@@ -210,13 +202,7 @@ impl ServerCertVerifier for Nameless {
         now: UnixTime,
     ) -> Result<ServerCertVerified, Error> {
         let certificate = ParsedCertificate::try_from(end_entity)?;
-        verify_server_cert_signed_by_trust_anchor(
-            &certificate,
-            &self.0,
-            intermediates,
-            now,
-            self.1.all,
-        )?;
+        verify_server_cert_signed_by_trust_anchor(&certificate, &self.0, intermediates, now, self.1.all)?;
         Ok(ServerCertVerified::assertion())
     }
 

@@ -23,7 +23,6 @@ pub type Resolve<'a> = &'a dyn Fn(&str) -> Option<IpAddr>;
 /// Where a web server answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct WebAddress {
-    /// Of this machine.
     pub at: SocketAddr,
     /// The name that TLS is begun with, where there is TLS.
     pub tls_name: Option<String>,
@@ -36,7 +35,6 @@ pub struct WebPage {
     pub address: WebAddress,
     /// As the header `Host` has it.
     pub authority: String,
-    /// Path and query.
     pub target: String,
 }
 
@@ -105,27 +103,20 @@ impl WebPage {
         }
         let authority = &url[Position::BeforeHost..Position::AfterPort];
         if !url.username().is_empty() || url.password().is_some() {
-            return Err(format!(
-                "`{authority}` comes with an account, which belongs into a header"
-            ));
+            return Err(format!("`{authority}` comes with an account, which belongs into a header"));
         }
         let host = { url.host() }.ok_or_else(|| format!("`{shown}` names no host"))?;
-        let ip = own_ip(&host, resolve).ok_or_else(|| {
-            format!("`{host}` is no address of this machine, as /etc/hosts has them")
-        })?;
+        let ip = own_ip(&host, resolve)
+            .ok_or_else(|| format!("`{host}` is no address of this machine, as /etc/hosts has them"))?;
         let port = url.port_or_known_default().unwrap_or(80);
         let is_tls = url.scheme() == "https";
         Ok(Self {
-            address: WebAddress {
-                at: SocketAddr::new(ip, port),
-                tls_name: is_tls.then(|| host.to_string()),
-            },
+            address: WebAddress { at: SocketAddr::new(ip, port), tls_name: is_tls.then(|| host.to_string()) },
             authority: authority.to_owned(),
             target: url[Position::BeforePath..Position::AfterQuery].to_owned(),
         })
     }
 
-    /// The URL again.
     pub fn url(&self) -> String {
         let scheme = match self.address.tls_name {
             Some(_) => "https",
@@ -172,43 +163,16 @@ mod tests {
     fn a_url_is_an_address_a_host_and_a_path() {
         let shop = Some("shop.test");
         for (text, at, tls_name, authority, target) in [
-            (
-                "http://127.0.0.1:8080",
-                "127.0.0.1:8080",
-                None,
-                "127.0.0.1:8080",
-                "/",
-            ),
-            (
-                "http://localhost/a?b=c#d",
-                "127.0.0.1:80",
-                None,
-                "localhost",
-                "/a?b=c",
-            ),
-            (
-                "https://shop.test/ä b",
-                "127.0.1.1:443",
-                shop,
-                "shop.test",
-                "/%C3%A4%20b",
-            ),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", None, "127.0.0.1:8080", "/"),
+            ("http://localhost/a?b=c#d", "127.0.0.1:80", None, "localhost", "/a?b=c"),
+            ("https://shop.test/ä b", "127.0.1.1:443", shop, "shop.test", "/%C3%A4%20b"),
             ("HTTP://[::1]:80/", "[::1]:80", None, "[::1]", "/"),
-            (
-                "https://SHOP.test:8443/?",
-                "127.0.1.1:8443",
-                shop,
-                "shop.test:8443",
-                "/?",
-            ),
+            ("https://SHOP.test:8443/?", "127.0.1.1:8443", shop, "shop.test:8443", "/?"),
         ] {
             let page = WebPage::parse(text, &resolve).unwrap();
             assert_eq!(page.address.at, at.parse().unwrap(), "{text}");
             assert_eq!(page.address.tls_name.as_deref(), tls_name, "{text}");
-            assert_eq!(
-                (page.authority.as_str(), page.target.as_str()),
-                (authority, target)
-            );
+            assert_eq!((page.authority.as_str(), page.target.as_str()), (authority, target));
             assert_eq!(WebPage::parse(&page.url(), &resolve), Ok(page));
         }
     }
@@ -218,19 +182,10 @@ mod tests {
         for (text, words) in [
             ("/path", "is no URL"),
             ("http://a:secret@x y/", "`x y/` is no URL"),
-            (
-                "ftp://a:secret@localhost/",
-                "`localhost/` is neither http:// nor https://",
-            ),
+            ("ftp://a:secret@localhost/", "`localhost/` is neither http:// nor https://"),
             ("localhost:8080", "neither http:// nor https://"),
-            (
-                "http://a:secret@localhost/",
-                "`localhost` comes with an account",
-            ),
-            (
-                "http://example.org/",
-                "`example.org` is no address of this machine",
-            ),
+            ("http://a:secret@localhost/", "`localhost` comes with an account"),
+            ("http://example.org/", "`example.org` is no address of this machine"),
             ("http://192.0.2.1/", "no address of this machine"),
         ] {
             let what = WebPage::parse(text, &resolve).unwrap_err();
@@ -256,10 +211,7 @@ mod tests {
             stream.conn.complete_io(&mut stream.sock).unwrap();
         }
         let name = stream.conn.server_name().unwrap_or("nobody").to_owned();
-        let answer = format!(
-            "HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}",
-            name.len()
-        );
+        let answer = format!("HTTP/1.1 200 OK\r\nContent-Length: {}\r\n\r\n{name}", name.len());
         // The end of the request is not waited for: the answer is the same for any.
         std::io::Write::write_all(&mut stream, answer.as_bytes()).unwrap();
         let mut asked = [0; 4096];
@@ -276,10 +228,7 @@ mod tests {
             let tls = TlsClient::trusting_anybody().unwrap();
             let mut stream = page.address.open(&tls, LIMIT).unwrap();
             let request = Request::new("GET", &page.authority, &page.target, &[], b"").unwrap();
-            let mut buffers = Buffers::new(Limits {
-                kept_bytes: 100,
-                ..Limits::new(LIMIT)
-            });
+            let mut buffers = Buffers::new(Limits { kept_bytes: 100, ..Limits::new(LIMIT) });
             let answer = exchange(&mut stream, &request, &mut buffers).unwrap();
             assert_eq!((answer.status, buffers.body()), (200, name.as_bytes()));
             drop(stream);

@@ -22,7 +22,6 @@ pub use tpcb::TPCB_ACCOUNTS;
 pub enum Workload {
     /// `SELECT c FROM <table> WHERE id = ?`.
     PointSelect {
-        /// The table, with sysbench's columns.
         table: String,
     },
     /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
@@ -32,12 +31,14 @@ pub enum Workload {
     /// A page of an application behind a web server (PHP-FPM, HTTP).
     Page(SitePage),
     /// All rows of a table, as one answer.
-    Dump { table: String, rows: u64 },
+    Dump {
+        table: String,
+        rows: u64,
+    },
     /// Redis GETs of many large values, one after the other, as one request.
     DumpValues {
         /// Start of every key; they end in 1 to `n_keys`.
         prefix: String,
-        /// How many.
         n_keys: u64,
         /// Size of each value in bytes.
         value_bytes: usize,
@@ -45,11 +46,8 @@ pub enum Workload {
     /// A connection from its opening to its end, with one [`Workload::Ping`] in between: see
     /// [`crate::path::OneShot`].
     Connect,
-    /// One of sysbench's transactions.
     Oltp {
-        /// Which.
         oltp: Oltp,
-        /// The table, with sysbench's columns.
         table: String,
     },
     /// pgbench's built-in transaction, "TPC-B (sort of)".
@@ -71,12 +69,10 @@ pub enum Workload {
     },
     /// GET of `prefix` and a 12-digit number (Redis, memcached).
     Get {
-        /// Start of every key.
         prefix: String,
     },
     /// SET of `prefix` and a 12-digit number (Redis, memcached).
     Set {
-        /// Start of every key.
         prefix: String,
         /// Size of the value in bytes.
         value_bytes: usize,
@@ -85,7 +81,6 @@ pub enum Workload {
     },
     /// GET and SET, drawn at random (Redis, memcached).
     Mixed {
-        /// Start of every key.
         prefix: String,
         /// Size of the value in bytes.
         value_bytes: usize,
@@ -103,17 +98,14 @@ pub enum Workload {
     InsertOne {
         /// Where.
         collection: Collection,
-        /// What is in it.
         value: String,
     },
     /// Redis INCR of `prefix` and a 12-digit number.
     Incr {
-        /// Start of every key.
         prefix: String,
     },
     /// Redis LPUSH on `prefix` and a 12-digit number.
     Lpush {
-        /// Start of every key.
         prefix: String,
         /// Size of an element in bytes.
         value_bytes: usize,
@@ -135,7 +127,6 @@ impl Collection {
     }
 }
 
-/// How requests go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sending {
     /// Prepared or as text, where there is SQL.
@@ -147,13 +138,8 @@ pub struct Sending {
 }
 
 impl Default for Sending {
-    /// Prepared, one by one.
     fn default() -> Self {
-        Self {
-            sent: Sent::Prepared,
-            pipeline: 1,
-            is_last: false,
-        }
+        Self { sent: Sent::Prepared, pipeline: 1, is_last: false }
     }
 }
 
@@ -185,10 +171,7 @@ impl Workload {
     /// Transactions check each statement by themselves.
     pub fn least_data_bytes(&self) -> usize {
         match self {
-            Self::PointSelect { .. }
-            | Self::Get { .. }
-            | Self::FindOne { .. }
-            | Self::SelectOnly { .. } => 1,
+            Self::PointSelect { .. } | Self::Get { .. } | Self::FindOne { .. } | Self::SelectOnly { .. } => 1,
             _ => 0,
         }
     }
@@ -229,18 +212,12 @@ impl Workload {
         match self {
             Self::Ping => Some(Transaction {
                 draws: Vec::new(),
-                steps: vec![Step {
-                    sql: ping(),
-                    values: Vec::new(),
-                    expects: Expected::Row,
-                }],
+                steps: vec![Step { sql: ping(), values: Vec::new(), expects: Expected::Row }],
             }),
-            Self::PointSelect { table } => {
-                Some(by_key(format!("SELECT c FROM {table} WHERE id=?")))
+            Self::PointSelect { table } => Some(by_key(format!("SELECT c FROM {table} WHERE id=?"))),
+            Self::SelectOnly { schema } => {
+                Some(by_key(format!("SELECT abalance FROM {schema}pgbench_accounts WHERE aid = ?")))
             }
-            Self::SelectOnly { schema } => Some(by_key(format!(
-                "SELECT abalance FROM {schema}pgbench_accounts WHERE aid = ?"
-            ))),
             Self::Oltp { oltp, table } => Some(oltp.transaction(table)),
             Self::Tpcb { schema, scale } => Some(tpcb::transaction(schema, *scale)),
             _ => None,
@@ -257,21 +234,16 @@ impl Workload {
 fn by_key(sql: String) -> Transaction {
     Transaction {
         draws: vec![Draw::Key],
-        steps: vec![Step {
-            sql,
-            values: vec![Value::Number { draw: 0, plus: 0 }],
-            expects: Expected::Row,
-        }],
+        steps: vec![Step { sql, values: vec![Value::Number { draw: 0, plus: 0 }], expects: Expected::Row }],
     }
 }
 
 impl fmt::Display for Workload {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Mixed {
-                reads_and_writes: [reads, writes],
-                ..
-            } => write!(f, "mixed:{reads}:{writes}"),
+            Self::Mixed { reads_and_writes: [reads, writes], .. } => {
+                write!(f, "mixed:{reads}:{writes}")
+            }
             Self::Script { files } => write!(f, "script:{files}"),
             Self::Page(page) => page.fmt(f),
             _ => f.write_str(self.name()),

@@ -17,13 +17,9 @@ impl Requests<'_> {
     /// A thread per connection, or for the event client one per core (`free`, too). Where only one
     /// side is an event client, the other's need of threads decides: both sides have the same ones.
     pub(super) fn n_threads(&self, contrast_idx: usize) -> usize {
-        let is_event = self.plan.contrasts[contrast_idx]
-            .sides
-            .iter()
-            .all(|side| side.client == ClientModel::Event);
+        let is_event = self.plan.contrasts[contrast_idx].sides.iter().all(|side| side.client == ClientModel::Event);
         // A single server thread and its clients share one core under `same`: one loop has it all.
-        let is_one_core =
-            self.plan.placement == Placement::Same && self.plan.server_threads.are_one();
+        let is_one_core = self.plan.placement == Placement::Same && self.plan.server_threads.are_one();
         match (is_event, is_one_core) {
             (true, true) => 1,
             (true, false) => self.cores.len().min(self.plan.course.connections),
@@ -41,22 +37,15 @@ impl Requests<'_> {
         load: &Load,
         origins: &Origins,
     ) -> Vec<ClientThread> {
-        let limits = AnswerLimits {
-            least_data_bytes: self.plan.least_data_bytes,
-            io: self.plan.io_limit,
-        };
+        let limits = AnswerLimits { least_data_bytes: self.plan.least_data_bytes, io: self.plan.io_limit };
         let shape = order.shape;
-        let n_buckets = shape.bucket.map_or(0, |width| {
-            shape.slice.div_duration_f64(width).ceil() as usize
-        });
+        let n_buckets = shape.bucket.map_or(0, |width| shape.slice.div_duration_f64(width).ceil() as usize);
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_connections = self.plan.course.connections.div_ceil(n_threads);
         // Guards have requests too, at most as many again.
         let n_lags = match self.plan.pacing {
-            Pacing::Open(open) => {
-                (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE
-            }
+            Pacing::Open(open) => (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE,
             Pacing::Closed { .. } => 0,
         };
         let has_origin = origins.iter().any(Option::is_some);

@@ -29,11 +29,7 @@ pub(super) enum Connections {
 
 impl Connections {
     /// Asks the connector for an epoch's clients on each side.
-    pub(super) fn open(
-        connector: &mut dyn Connector,
-        order: &EpochOrder,
-        course: &Course,
-    ) -> Result<Self, BenchError> {
+    pub(super) fn open(connector: &mut dyn Connector, order: &EpochOrder, course: &Course) -> Result<Self, BenchError> {
         let (idx, n) = (order.contrast_idx, course.connections);
         let EpochDraw { first, coins, .. } = order.draw;
         let opened = connector.one_shot_clients(idx, first, coins, n);
@@ -43,10 +39,7 @@ impl Connections {
         });
         opened.map_err(|error| match error {
             ConnectError::Refused(failure) => BenchError::Slice(failure),
-            ConnectError::Connection(source) => BenchError::Connect {
-                contrast: course.names[idx].clone(),
-                source,
-            },
+            ConnectError::Connection(source) => BenchError::Connect { contrast: course.names[idx].clone(), source },
         })
     }
 
@@ -60,12 +53,7 @@ impl Connections {
     }
 
     /// Puts the server's threads where `map` says.
-    pub(super) fn pin(
-        &self,
-        threads: ServerThreads,
-        map: &CoreMap,
-        cores: &[usize],
-    ) -> Result<(), BenchError> {
+    pub(super) fn pin(&self, threads: ServerThreads, map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
         let first = map.server.first().copied().flatten();
         let pinned = match self {
             Self::Kept(sides) if matches!(threads, ServerThreads::Any | ServerThreads::Tree) => {
@@ -79,55 +67,39 @@ impl Connections {
                 pids.into_iter().try_for_each(pin)
             }
             Self::Kept(sides) => sides.iter().try_for_each(|wired| {
-                wired.iter().zip(&map.server).try_for_each(|(one, core)| {
-                    match (one.worker, one.may_pin) {
-                        (Some(worker), true) => pin_worker(worker, *core, cores),
-                        _ => Ok(()),
-                    }
+                wired.iter().zip(&map.server).try_for_each(|(one, core)| match (one.worker, one.may_pin) {
+                    (Some(worker), true) => pin_worker(worker, *core, cores),
+                    _ => Ok(()),
                 })
             }),
             Self::OneShots(clients) => match (clients.server_pid, clients.may_pin) {
                 (Some(pid), true) => {
-                    let mut pids = [pid]
-                        .into_iter()
-                        .chain(clients.standing_pids.iter().copied());
+                    let mut pids = [pid].into_iter().chain(clients.standing_pids.iter().copied());
                     pids.try_for_each(|pid| pin_process(pid, first, cores))
                 }
                 _ => Ok(()),
             },
         };
-        pinned.map_err(|source| BenchError::Machine {
-            action: "pin a server thread",
-            source,
-        })
+        pinned.map_err(|source| BenchError::Machine { action: "pin a server thread", source })
     }
 
     /// What reads the server's counters, `[baseline, other]`.
     pub(super) fn meters(&self, threads: ServerThreads) -> [ServerMeter; 2] {
         match self {
-            Self::Kept([baseline, other]) => {
-                [baseline, other].map(|side| ServerMeter::new(side, threads))
-            }
+            Self::Kept([baseline, other]) => [baseline, other].map(|side| ServerMeter::new(side, threads)),
             Self::OneShots(clients) => [0, 1].map(|_| ServerMeter::of_tree(clients.server_pid)),
         }
     }
 
     /// Deals connections or one-shot clients over the threads: `n_threads` for both sides, or as many for each.
-    pub(super) fn deal(
-        self,
-        threads: &mut [ClientThread],
-        n_threads: usize,
-        limits: AnswerLimits,
-        load: &Load,
-    ) {
+    pub(super) fn deal(self, threads: &mut [ClientThread], n_threads: usize, limits: AnswerLimits, load: &Load) {
         let first = |side: Side| (side.idx() * n_threads) % threads.len();
         let first = Side::BOTH.map(first);
         match self {
             Self::Kept(sides) => {
                 for (side, wired) in Side::BOTH.into_iter().zip(sides) {
                     for (connection_idx, wired) in wired.into_iter().enumerate() {
-                        let connection =
-                            Connection::new(wired, limits, load.keys(connection_idx, side, 0));
+                        let connection = Connection::new(wired, limits, load.keys(connection_idx, side, 0));
                         let thread = &mut threads[first[side.idx()] + connection_idx % n_threads];
                         thread.connections[side.idx()].push(connection);
                     }

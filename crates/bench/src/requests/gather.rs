@@ -10,12 +10,7 @@ use crate::slices::MeasuredEpoch;
 
 impl Running {
     /// Adds the client threads' counts to what the coordinator saw.
-    pub(super) fn add_counts(
-        &self,
-        measured: &mut MeasuredEpoch,
-        buffers: &[ThreadBuffers],
-        plan: &Plan,
-    ) {
+    pub(super) fn add_counts(&self, measured: &mut MeasuredEpoch, buffers: &[ThreadBuffers], plan: &Plan) {
         let (raw, specs) = (&mut measured.raw, &self.specs);
         let is_whole = self.shape.is_whole();
         for (idx, slice) in raw.slices.iter_mut().enumerate() {
@@ -35,15 +30,10 @@ impl Running {
                 end_with_answer(slice);
             }
         }
-        let do_answers_agree =
-            answers_agree(specs, buffers) && (!is_whole || raw.slices.windows(2).all(are_as_long));
+        let do_answers_agree = answers_agree(specs, buffers) && (!is_whole || raw.slices.windows(2).all(are_as_long));
         raw.answers_agree = !plan.are_comparable || do_answers_agree;
         raw.lag_p99_ns = [0, 1].map(|side| {
-            let mut lags: Vec<u32> = buffers
-                .iter()
-                .flat_map(|thread| &thread.lags[side])
-                .copied()
-                .collect();
+            let mut lags: Vec<u32> = buffers.iter().flat_map(|thread| &thread.lags[side]).copied().collect();
             nearest_rank(&mut lags, Quantile::P99)
         });
         raw.reconnect_us = self.reconnect_ns / 1000;
@@ -52,10 +42,7 @@ impl Running {
         measured.n_primed = self.n_primed;
         // In room that just fits: it is kept until the run is over.
         measured.samples = [0, 1].map(|side| {
-            let parts: Vec<&[u32]> = buffers
-                .iter()
-                .map(|thread| &thread.samples[side][..])
-                .collect();
+            let parts: Vec<&[u32]> = buffers.iter().map(|thread| &thread.samples[side][..]).collect();
             parts.concat()
         });
     }
@@ -90,28 +77,19 @@ fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Opti
 
 /// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.
 fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
-    let idx_of = |side: Side, rank: u64| {
-        specs
-            .iter()
-            .position(|spec| spec.side == side && spec.rank == rank)
-    };
-    specs
-        .iter()
-        .filter(|spec| spec.side == Side::Baseline)
-        .all(|spec| {
-            let rank = spec.rank;
-            match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-                // Each side may have threads of its own: connection by connection, in the same order.
-                (Some(one), Some(two)) => {
-                    let digests_of = |idx: usize| {
-                        let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();
-                        buffers.iter().flat_map(of_thread)
-                    };
-                    digests_of(one)
-                        .zip(digests_of(two))
-                        .all(|(one, two)| one.agrees_with(two))
-                }
-                _ => true,
+    let idx_of = |side: Side, rank: u64| specs.iter().position(|spec| spec.side == side && spec.rank == rank);
+    specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
+        let rank = spec.rank;
+        match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
+            // Each side may have threads of its own: connection by connection, in the same order.
+            (Some(one), Some(two)) => {
+                let digests_of = |idx: usize| {
+                    let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();
+                    buffers.iter().flat_map(of_thread)
+                };
+                digests_of(one).zip(digests_of(two)).all(|(one, two)| one.agrees_with(two))
             }
-        })
+            _ => true,
+        }
+    })
 }

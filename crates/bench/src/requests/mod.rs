@@ -52,7 +52,6 @@ pub fn run(
     Ok(run_slices(&plan.course, &mut requests, observer, stop))
 }
 
-/// Slices of requests.
 pub(crate) struct Requests<'a> {
     plan: &'a Plan,
     cores: Vec<usize>,
@@ -87,14 +86,7 @@ impl<'a> Requests<'a> {
         connector: &'a mut dyn Connector,
         stop: &'a AtomicBool,
     ) -> Result<Self, BenchError> {
-        Ok(Self {
-            plan,
-            cores: cores_for(plan.placement)?,
-            connector,
-            stop,
-            buffers: Vec::new(),
-            running: None,
-        })
+        Ok(Self { plan, cores: cores_for(plan.placement)?, connector, stop, buffers: Vec::new(), running: None })
     }
 
     /// Has all client threads do a command.
@@ -134,11 +126,7 @@ impl SliceSource for Requests<'_> {
         pin_helpers(helpers, &map, &self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
         let meters = connections.meters(plan.server_threads);
-        let n_requests = if shape.is_whole() {
-            0
-        } else {
-            connections.n_priming(n_connections)
-        };
+        let n_requests = if shape.is_whole() { 0 } else { connections.n_priming(n_connections) };
         let load = Load {
             sides: plan.contrasts[order.contrast_idx].sides,
             seed: plan.course.seed,
@@ -234,18 +222,12 @@ impl SliceSource for Requests<'_> {
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
         // The first to connect has the server start what it keeps: a pooler its own connections.
-        let reconnect_us = if round + 1 < n_rounds {
-            0
-        } else {
-            epoch.raw.reconnect_us + epoch.raw.prime_us
-        };
+        let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);
         let grown = shape.adapted(slowest_per_s(epoch), p99, reconnect);
         let least = plan.course.shape.slice.max(p99 * 10);
-        plan.budget.map_or(grown, |budget| {
-            budget.shortened(grown, plan.contrasts.len(), least)
-        })
+        plan.budget.map_or(grown, |budget| budget.shortened(grown, plan.contrasts.len(), least))
     }
 
     fn replan(&self, shape: Shape, beside: Duration, n_epochs: usize) -> Option<Replanned> {
@@ -260,46 +242,27 @@ impl SliceSource for Requests<'_> {
 }
 
 /// Puts helpers that sit with the server on its core, or on all of them where its threads have several.
-fn pin_helpers(
-    helpers: [Option<Helper>; 2],
-    map: &CoreMap,
-    cores: &[usize],
-) -> Result<(), BenchError> {
+fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();
     let core = first.filter(|first| map.server.iter().all(|it| *it == Some(*first)));
-    let with_server = helpers
-        .into_iter()
-        .flatten()
-        .filter(|it| it.sits_with_server);
+    let with_server = helpers.into_iter().flatten().filter(|it| it.sits_with_server);
     for helper in with_server {
-        pin_tree(helper.pid, core, cores).map_err(|source| BenchError::Machine {
-            action: "pin a helper's threads",
-            source,
-        })?;
+        pin_tree(helper.pid, core, cores)
+            .map_err(|source| BenchError::Machine { action: "pin a helper's threads", source })?;
     }
     Ok(())
 }
 
 /// CPU of a process that helps one side's client; 0 without one.
 fn helper_cpu_ns(helper: Option<Helper>) -> u64 {
-    let cpu_ns = helper.and_then(|it| {
-        if it.sits_with_server {
-            process_tree::cpu_ns(it.pid)
-        } else {
-            process_cpu_ns(it.pid)
-        }
-    });
+    let cpu_ns =
+        helper.and_then(|it| if it.sits_with_server { process_tree::cpu_ns(it.pid) } else { process_cpu_ns(it.pid) });
     cpu_ns.unwrap_or(0)
 }
 
 fn slice_spec(side: Side, rank: u64, start_ns: u64, shape: Shape) -> SliceSpec {
     let count_from_ns = start_ns + shape.guard.as_nanos() as u64;
-    SliceSpec {
-        side,
-        rank,
-        count_from_ns,
-        stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64,
-    }
+    SliceSpec { side, rank, count_from_ns, stop_at_ns: count_from_ns + shape.slice.as_nanos() as u64 }
 }
 
 /// Requests per second of an epoch's slower side.

@@ -38,9 +38,7 @@ impl Workers {
             let (barrier, load, cores) = (Arc::clone(&workers.barrier), *load, Arc::clone(&cores));
             let core = map.client[thread.idx];
             let origin = thread.origin.clone();
-            let started = start_from(origin.as_deref(), move || {
-                thread.run(&barrier, &load, core, &cores)
-            });
+            let started = start_from(origin.as_deref(), move || thread.run(&barrier, &load, core, &cores));
             let started = started.map_err(failed("start a client thread"))?;
             workers.running.push(started);
         }
@@ -53,11 +51,7 @@ impl Workers {
         let ended: Vec<Left> = self
             .running
             .drain(..)
-            .map(|handle| {
-                handle
-                    .join()
-                    .unwrap_or_else(|panic| std::panic::resume_unwind(panic))
-            })
+            .map(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
             .collect();
         let mut buffers = Vec::with_capacity(ended.len());
         for (thread, pinned) in ended {
@@ -96,6 +90,5 @@ fn start_from(
         // Nobody hears only where the coordinator is gone.
         let _ = tell.send(thread::Builder::new().spawn(life));
     }));
-    hear.recv()
-        .unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into()))
+    hear.recv().unwrap_or_else(|_| Err(io::ErrorKind::NotConnected.into()))
 }

@@ -23,11 +23,7 @@ pub(crate) enum Command {
 }
 
 /// The command `found`, whose backslash and name are at `span`.
-pub(crate) fn find(
-    source: Source<'_>,
-    found: &str,
-    span: Range<usize>,
-) -> Result<Command, ScriptError> {
+pub(crate) fn find(source: Source<'_>, found: &str, span: Range<usize>) -> Result<Command, ScriptError> {
     let is = |name: &str| found.eq_ignore_ascii_case(name);
     let commands = [
         Command::Set,
@@ -55,17 +51,10 @@ pub(crate) fn find(
             "run the program before, and hand its result over as a definition",
         ),
         _ => {
-            let fault = ParseFault::UnknownCommand {
-                found: word(found),
-                nearest: nearest(found, SUPPORTED),
-            };
+            let fault = ParseFault::UnknownCommand { found: word(found), nearest: nearest(found, SUPPORTED) };
             return Err(source.error(span, fault));
         }
     };
-    let fault = ParseFault::Refused {
-        what,
-        because,
-        instead,
-    };
+    let fault = ParseFault::Refused { what, because, instead };
     Err(source.error(span, fault))
 }

@@ -12,7 +12,6 @@ use crate::script::place::Place;
 pub struct ScriptError {
     /// Where.
     pub place: Box<Place>,
-    /// What.
     pub fault: Box<ParseFault>,
 }
 
@@ -29,7 +28,6 @@ impl ScriptError {
 pub struct RunError {
     /// Where.
     pub place: Box<Place>,
-    /// What.
     pub fault: Box<RunFault>,
 }
 
@@ -52,9 +50,7 @@ pub enum SetError {
         found: String,
     },
     /// A definition is not `name=value`.
-    #[error(
-        "cannot define `{found}`: expected `name=value`, the name of letters, digits and underscores"
-    )]
+    #[error("cannot define `{found}`: expected `name=value`, the name of letters, digits and underscores")]
     Definition { found: String },
 }
 

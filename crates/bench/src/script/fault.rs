@@ -4,22 +4,12 @@
 //! (see `error`).
 
 /// The commands that scripts can use, without their backslash.
-pub(crate) const SUPPORTED: [&str; 9] = [
-    "set",
-    "if",
-    "elif",
-    "else",
-    "endif",
-    "sleep",
-    "startpipeline",
-    "endpipeline",
-    "syncpipeline",
-];
+pub(crate) const SUPPORTED: [&str; 9] =
+    ["set", "if", "elif", "else", "endif", "sleep", "startpipeline", "endpipeline", "syncpipeline"];
 
 /// What is wrong with the text of a script.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 pub enum ParseFault {
-    /// No such meta command.
     #[error("unknown command `\\{found}`")]
     UnknownCommand {
         /// Without its backslash.
@@ -32,23 +22,14 @@ pub enum ParseFault {
     Refused {
         /// The command with its backslash, or the function.
         what: &'static str,
-        /// Why.
         because: &'static str,
-        /// What to write instead.
         instead: &'static str,
     },
     /// Something else had to stand here.
     #[error("expected {expected}, found {found}")]
-    Expected {
-        /// In words.
-        expected: &'static str,
-        /// In backticks, or in words.
-        found: String,
-    },
-    /// No such function.
+    Expected { expected: &'static str, found: String },
     #[error("unknown function `{found}`")]
     UnknownFunction {
-        /// As written.
         found: String,
         /// The function that looks most like it.
         nearest: Option<&'static str>,
@@ -59,15 +40,11 @@ pub enum ParseFault {
         function: &'static str,
         /// In words: `2 arguments`.
         wanted: String,
-        /// How many there are.
         found: usize,
     },
     /// A number that 64 bits cannot hold.
     #[error("the constant `{found}` is out of range")]
-    Constant {
-        /// As written.
-        found: String,
-    },
+    Constant { found: String },
     /// `\elif`, `\else` or `\endif` at the wrong place.
     #[error("`\\{command}` {problem}")]
     Conditional {
@@ -78,11 +55,7 @@ pub enum ParseFault {
     },
     /// A quote, comment, parenthesis or `\if` that never ends.
     #[error("{what} is never closed")]
-    Unclosed {
-        /// In words.
-        what: &'static str,
-    },
-    /// Nobody sets this variable.
+    Unclosed { what: &'static str },
     #[error("the variable `{name}` is never set")]
     Undefined {
         /// Without its colon.
@@ -100,7 +73,6 @@ pub enum ParseFault {
     /// A script that sends nothing measures nothing.
     #[error("the script sends no statement")]
     NoStatement,
-    /// Neither protocol can send it.
     #[error("a NUL character in the script")]
     Nul,
     /// A pipeline in a script whose caller cannot send one.
@@ -108,7 +80,6 @@ pub enum ParseFault {
     Pipeline {
         /// Without its backslash.
         command: &'static str,
-        /// The caller's words.
         because: String,
     },
 }
@@ -127,10 +98,11 @@ impl ParseFault {
             }
             Self::Refused { instead, .. } => Some((*instead).to_owned()),
             Self::UnknownFunction { nearest, .. } => nearest.map(meant),
-            Self::Undefined { name, nearest } => Some(nearest.as_deref().map_or_else(
-                || format!("put `\\set {name} …` before it, or define {name}=VALUE"),
-                meant,
-            )),
+            Self::Undefined { name, nearest } => Some(
+                nearest
+                    .as_deref()
+                    .map_or_else(|| format!("put `\\set {name} …` before it, or define {name}=VALUE"), meant),
+            ),
             Self::NoStatement => Some("end each SQL statement with `;`".to_owned()),
             _ => None,
         }
@@ -145,24 +117,13 @@ pub enum RunFault {
     DivisionByZero,
     /// The result does not fit a 64-bit integer.
     #[error("`{operation}` overflows: the result is no 64-bit integer")]
-    Overflow {
-        /// The operator or function.
-        operation: &'static str,
-    },
+    Overflow { operation: &'static str },
     /// The value has a type that cannot stand here.
     #[error("expected {wanted}, found {found}")]
-    Type {
-        /// In words.
-        wanted: &'static str,
-        /// In words.
-        found: &'static str,
-    },
+    Type { wanted: &'static str, found: &'static str },
     /// Shifting by less than 0 or more than 63 bits.
     #[error("cannot shift by {n_bits} bits: expected 0 to 63")]
-    Shift {
-        /// What was asked for.
-        n_bits: i64,
-    },
+    Shift { n_bits: i64 },
     /// The variable has no value yet.
     #[error("the variable `{name}` has no value yet")]
     Unset {
@@ -177,35 +138,18 @@ pub enum RunFault {
     },
     /// The lower bound is above the upper one.
     #[error("the range from {first} to {last} is empty")]
-    EmptyRange {
-        /// The lower bound.
-        first: i64,
-        /// The upper bound.
-        last: i64,
-    },
+    EmptyRange { first: i64, last: i64 },
     /// More than 2^63 - 1 values.
     #[error("the range from {first} to {last} is too large for 64 bits")]
-    RangeTooLarge {
-        /// The lower bound.
-        first: i64,
-        /// The upper bound.
-        last: i64,
-    },
+    RangeTooLarge { first: i64, last: i64 },
     /// A distribution's parameter is outside of what the manual allows.
     #[error("the parameter of `{function}` has to be {allowed}, not {found}")]
-    Parameter {
-        function: &'static str,
-        /// In words.
-        allowed: &'static str,
-        /// What it was.
-        found: f64,
-    },
+    Parameter { function: &'static str, allowed: &'static str, found: f64 },
     /// Infinity or not a number on its way to the server.
     #[error("the variable `{name}` is {found}, which SQL text cannot hold")]
     NotFinite {
         /// Without its colon.
         name: String,
-        /// What it is.
         found: f64,
     },
     #[error("a pipeline is open already")]

@@ -45,10 +45,7 @@ impl Script {
     pub fn parse(name: &str, text: &str, dialect: Dialect) -> Result<Self, ScriptError> {
         let source = Source { name, text };
         if text.len() > MAX_BYTES {
-            let fault = ParseFault::TooMuch {
-                what: "the script has too many bytes",
-                limit: MAX_BYTES,
-            };
+            let fault = ParseFault::TooMuch { what: "the script has too many bytes", limit: MAX_BYTES };
             return Err(source.error(0..0, fault));
         }
         if let Some(at) = text.find('\0') {
@@ -90,18 +87,14 @@ impl Script {
     }
 
     pub(crate) fn source(&self) -> Source<'_> {
-        Source {
-            name: &self.name,
-            text: &self.text,
-        }
+        Source { name: &self.name, text: &self.text }
     }
 
     fn read(&mut self, source: Source<'_>, dialect: Dialect) -> Result<(), ScriptError> {
         let mut conditionals = Conditionals::default();
         let mut at = 0;
         loop {
-            let mut scanner =
-                Scanner::new(source, dialect, &mut self.symbols, &mut self.quoted, at);
+            let mut scanner = Scanner::new(source, dialect, &mut self.symbols, &mut self.quoted, at);
             let statement = scanner.statement()?;
             at = scanner.at;
             if let Some(statement) = statement {
@@ -198,12 +191,7 @@ impl Script {
             "ms" => 1_000,
             "" | "s" => 1_000_000,
             _ => {
-                return Err(expected(
-                    reader.source,
-                    unit_span,
-                    "`us`, `ms` or `s`",
-                    unit,
-                ));
+                return Err(expected(reader.source, unit_span, "`us`, `ms` or `s`", unit));
             }
         };
         self.push(span, Kind::Sleep { amount, unit_us });
@@ -211,12 +199,7 @@ impl Script {
     }
 }
 
-fn expected(
-    source: Source<'_>,
-    span: Range<usize>,
-    expected: &'static str,
-    found: &str,
-) -> ScriptError {
+fn expected(source: Source<'_>, span: Range<usize>, expected: &'static str, found: &str) -> ScriptError {
     let found = match found {
         "" => "the end of the line".to_owned(),
         found => format!("`{}`", word(found)),

@@ -34,11 +34,7 @@ impl Place {
             file: printable(file, usize::MAX),
             line: text[..start].matches('\n').count() + 1,
             column: text[line_start..start].chars().count() + 1,
-            excerpt: excerpt(
-                &text[line_start..start],
-                &text[start..end],
-                &text[end..line_end],
-            ),
+            excerpt: excerpt(&text[line_start..start], &text[start..end], &text[end..line_end]),
         }
     }
 
@@ -75,10 +71,7 @@ pub(crate) fn word(text: &str) -> String {
 }
 
 fn floor(text: &str, at: usize) -> usize {
-    (0..=at.min(text.len()))
-        .rev()
-        .find(|&at| text.is_char_boundary(at))
-        .unwrap_or(0)
+    (0..=at.min(text.len())).rev().find(|&at| text.is_char_boundary(at)).unwrap_or(0)
 }
 
 fn excerpt(before: &str, marked: &str, after: &str) -> String {
@@ -132,12 +125,7 @@ mod tests {
     #[test]
     fn points_at_the_word() {
         check("\\sett x", 0..5, "a.sql:1:1", "  \\sett x\n  ^^^^^");
-        check(
-            "one\ntwo three\n",
-            8..13,
-            "a.sql:2:5",
-            "  two three\n      ^^^^^",
-        );
+        check("one\ntwo three\n", 8..13, "a.sql:2:5", "  two three\n      ^^^^^");
         check("äö x", 5..6, "a.sql:1:4", "  äö x\n     ^");
         check("\tx\r\n", 1..2, "a.sql:1:2", "   x\n   ^");
         check("ab\ncd", 1..4, "a.sql:1:2", "  ab\n   ^");

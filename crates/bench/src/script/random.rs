@@ -14,16 +14,10 @@ const LEAST_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
 /// Each value from `first` to `last` with the same probability.
-pub(crate) fn uniform(
-    first: i64,
-    last: i64,
-    random: &mut dyn FnMut() -> u64,
-) -> Result<i64, RunFault> {
+pub(crate) fn uniform(first: i64, last: i64, random: &mut dyn FnMut() -> u64) -> Result<i64, RunFault> {
     n_values(first, last)?;
     let range = Uniform::new_inclusive(first, last);
-    range
-        .map(|range| range.sample(&mut Bits(random)))
-        .map_err(|_| RunFault::EmptyRange { first, last })
+    range.map(|range| range.sample(&mut Bits(random))).map_err(|_| RunFault::EmptyRange { first, last })
 }
 
 /// Exponential, cut off at `parameter` and stretched over the range; low values are frequent.
@@ -35,11 +29,7 @@ pub(crate) fn exponential(
 ) -> Result<i64, RunFault> {
     let n_values = n_values(first, last)?;
     if parameter <= 0.0 || parameter.is_nan() {
-        return Err(RunFault::Parameter {
-            function: "random_exponential",
-            allowed: "above 0",
-            found: parameter,
-        });
+        return Err(RunFault::Parameter { function: "random_exponential", allowed: "above 0", found: parameter });
     }
     let share: f64 = OpenClosed01.sample(&mut Bits(random));
     // The inverse of the cut-off distribution, ln(1 - share * (1 - exp(-parameter))), written so that it
@@ -57,11 +47,7 @@ pub(crate) fn gaussian(
 ) -> Result<i64, RunFault> {
     let n_values = n_values(first, last)?;
     if parameter < LEAST_GAUSSIAN || parameter.is_nan() {
-        return Err(RunFault::Parameter {
-            function: "random_gaussian",
-            allowed: "at least 2.0",
-            found: parameter,
-        });
+        return Err(RunFault::Parameter { function: "random_gaussian", allowed: "at least 2.0", found: parameter });
     }
     let mut bits = Bits(random);
     loop {
@@ -75,18 +61,9 @@ pub(crate) fn gaussian(
 }
 
 /// The k-th value of the range in proportion to 1 / k^`parameter`.
-pub(crate) fn zipfian(
-    first: i64,
-    last: i64,
-    parameter: f64,
-    random: &mut dyn FnMut() -> u64,
-) -> Result<i64, RunFault> {
+pub(crate) fn zipfian(first: i64, last: i64, parameter: f64, random: &mut dyn FnMut() -> u64) -> Result<i64, RunFault> {
     let n_values = n_values(first, last)?;
-    let refused = RunFault::Parameter {
-        function: "random_zipfian",
-        allowed: "from 1.001 to 1000",
-        found: parameter,
-    };
+    let refused = RunFault::Parameter { function: "random_zipfian", allowed: "from 1.001 to 1000", found: parameter };
     if !ZIPFIAN.contains(&parameter) {
         return Err(refused);
     }
@@ -128,10 +105,7 @@ pub(crate) mod tests {
     /// Draws indexes 0.. and holds their counts against `weights` by chi-square, on a fixed seed.
     /// Fails below p = 1e-4: some 50 calls leave half a percent for a false alarm at a new seed.
     #[track_caller]
-    pub(crate) fn assert_fits(
-        weights: &[f64],
-        draw: &mut dyn FnMut(&mut dyn FnMut() -> u64) -> u64,
-    ) {
+    pub(crate) fn assert_fits(weights: &[f64], draw: &mut dyn FnMut(&mut dyn FnMut() -> u64) -> u64) {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(20_261_121);
         let mut counts = vec![0_u32; weights.len()];
         for _ in 0..N_DRAWS {
@@ -162,10 +136,7 @@ pub(crate) mod tests {
         if n_cells > 1 {
             let law = ChiSquared::new(f64::from(n_cells - 1)).unwrap();
             let p = 1.0 - law.cdf(chi_square);
-            assert!(
-                p > 1e-4,
-                "chi-square {chi_square} over {n_cells} cells: p = {p}"
-            );
+            assert!(p > 1e-4, "chi-square {chi_square} over {n_cells} cells: p = {p}");
         }
     }
 
@@ -173,9 +144,7 @@ pub(crate) mod tests {
     fn draws_uniformly_with_both_ends() {
         for (first, last) in [(1, 10), (-3, 3), (5, 5), (0, 999)] {
             let weights = vec![1.0; (last - first + 1) as usize];
-            assert_fits(&weights, &mut |random| {
-                (uniform(first, last, random).unwrap() - first) as u64
-            });
+            assert_fits(&weights, &mut |random| (uniform(first, last, random).unwrap() - first) as u64);
         }
     }
 
@@ -187,9 +156,7 @@ pub(crate) mod tests {
             let tail = |i: i64| (-parameter * i as f64 / n as f64).exp();
             let step = -(-parameter / n as f64).exp_m1();
             let weights: Vec<f64> = (0..n).map(|i| tail(i) * step).collect();
-            assert_fits(&weights, &mut |random| {
-                (exponential(-5, n - 6, parameter, random).unwrap() + 5) as u64
-            });
+            assert_fits(&weights, &mut |random| (exponential(-5, n - 6, parameter, random).unwrap() + 5) as u64);
         }
     }
 
@@ -200,21 +167,15 @@ pub(crate) mod tests {
             // f(i + 0.5) - f(i - 0.5) with f(x) = PHI(2 p (x - mu) / n) / (2 PHI(p) - 1).
             let mu = (n - 1) as f64 / 2.0;
             let f = |x: f64| normal.cdf(2.0 * parameter * (x - mu) / n as f64);
-            let weights: Vec<f64> = (0..n)
-                .map(|i| f(i as f64 + 0.5) - f(i as f64 - 0.5))
-                .collect();
-            assert_fits(&weights, &mut |random| {
-                (gaussian(1, n, parameter, random).unwrap() - 1) as u64
-            });
+            let weights: Vec<f64> = (0..n).map(|i| f(i as f64 + 0.5) - f(i as f64 - 0.5)).collect();
+            assert_fits(&weights, &mut |random| (gaussian(1, n, parameter, random).unwrap() - 1) as u64);
         }
     }
 
     #[test]
     fn draws_zipfian_from_the_start_of_the_range() {
         let weights: Vec<f64> = (1..=50).map(|k| f64::from(k).powf(-1.5)).collect();
-        assert_fits(&weights, &mut |random| {
-            (zipfian(-7, 42, 1.5, random).unwrap() + 7) as u64
-        });
+        assert_fits(&weights, &mut |random| (zipfian(-7, 42, 1.5, random).unwrap() + 7) as u64);
     }
 
     #[test]
@@ -227,11 +188,7 @@ pub(crate) mod tests {
                     // Rejection would never end with the edge alone.
                     let drawn = draw(first, last, &mut || {
                         n_calls += 1;
-                        if n_calls == 1 {
-                            edge
-                        } else {
-                            generator.next_u64()
-                        }
+                        if n_calls == 1 { edge } else { generator.next_u64() }
                     });
                     assert!((first..=last).contains(&drawn.unwrap()));
                 };

@@ -30,9 +30,7 @@ pub enum Action {
     StartPipeline,
     /// Ask the server to answer what was sent so far, without waiting.
     SyncPipeline,
-    /// Wait for all answers.
     EndPipeline,
-    /// Wait this long.
     Sleep(Duration),
     /// The transaction is over; the next call starts another. A transaction can be over without a
     /// statement, when `\if` skipped them all.
@@ -54,13 +52,7 @@ impl Session {
     /// A session before its first transaction.
     pub fn new(set: Arc<ScriptSet>, presets: Presets) -> Self {
         let variables = Variables::new(&set.symbols, &set.definitions, presets);
-        Self {
-            set,
-            variables,
-            next: None,
-            script_idx: 0,
-            is_pipeline: false,
-        }
+        Self { set, variables, next: None, script_idx: 0, is_pipeline: false }
     }
 
     /// Runs up to the next thing that the caller has to do. `random` gives 64 random bits per call.
@@ -154,10 +146,7 @@ impl Session {
         Ok(())
     }
 
-    fn step(
-        &mut self,
-        random: &mut dyn FnMut() -> u64,
-    ) -> Result<Action, (RunFault, Range<usize>)> {
+    fn step(&mut self, random: &mut dyn FnMut() -> u64) -> Result<Action, (RunFault, Range<usize>)> {
         let Self { set, variables, .. } = self;
         let mut next = self.next.unwrap_or(0);
         while let Some(Instruction { span, kind }) = set.instruction(self.script_idx, next) {
@@ -177,9 +166,7 @@ impl Session {
                     next = if value.is_true() { next } else { *target };
                     continue;
                 }
-                Kind::Send { statement_idx } => Action::Send {
-                    statement_idx: *statement_idx,
-                },
+                Kind::Send { statement_idx } => Action::Send { statement_idx: *statement_idx },
                 Kind::Sleep { amount, unit_us } => variables
                     .pause(*amount, *unit_us, &set.symbols)
                     .map(Action::Sleep)
@@ -188,8 +175,7 @@ impl Session {
                 Kind::SyncPipeline => Action::SyncPipeline,
                 Kind::EndPipeline => Action::EndPipeline,
             };
-            self.is_pipeline =
-                in_pipeline(self.is_pipeline, action).map_err(|fault| (fault, span.clone()))?;
+            self.is_pipeline = in_pipeline(self.is_pipeline, action).map_err(|fault| (fault, span.clone()))?;
             self.next = Some(next);
             return Ok(action);
         }
@@ -202,10 +188,7 @@ impl Session {
     }
 
     fn error(&self, script_idx: usize, span: &Range<usize>, fault: RunFault) -> RunError {
-        RunError {
-            place: Box::new(self.set.place(script_idx, span)),
-            fault: Box::new(fault),
-        }
+        RunError { place: Box::new(self.set.place(script_idx, span)), fault: Box::new(fault) }
     }
 }
 

@@ -52,18 +52,13 @@ impl ScriptSet {
     ///
     /// # Errors
     /// [`SetError::NothingToRun`], and [`SetError::Script`] for a variable that is set nowhere.
-    pub fn new(
-        scripts: Vec<(Script, u32)>,
-        definitions: Vec<Definition>,
-    ) -> Result<Self, SetError> {
+    pub fn new(scripts: Vec<(Script, u32)>, definitions: Vec<Definition>) -> Result<Self, SetError> {
         let total_weight = scripts.iter().map(|(_, weight)| u64::from(*weight)).sum();
         if total_weight == 0 {
             return Err(SetError::NothingToRun);
         }
         let mut symbols = Symbols::default();
-        let defined = definitions
-            .iter()
-            .map(|definition| definition.name.as_str());
+        let defined = definitions.iter().map(|definition| definition.name.as_str());
         for name in PRESET.into_iter().chain(defined) {
             symbols.set(name);
         }
@@ -94,9 +89,7 @@ impl ScriptSet {
 
     /// The name that the script was given.
     pub fn script_name(&self, script_idx: usize) -> Option<&str> {
-        self.scripts
-            .get(script_idx)
-            .map(|member| member.name.as_str())
+        self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
 
     /// Where a statement stands, for the server's complaints about it.
@@ -140,19 +133,12 @@ impl ScriptSet {
     fn check(&self, script: &Script) -> Result<(), ScriptError> {
         let unknown = script.symbols.list().iter().find_map(|symbol| {
             let span = symbol.first_use.clone()?;
-            self.symbols
-                .find(&symbol.name)
-                .is_none()
-                .then_some((symbol, span))
+            self.symbols.find(&symbol.name).is_none().then_some((symbol, span))
         });
         let Some((symbol, span)) = unknown else {
             return Ok(());
         };
-        let known = self
-            .symbols
-            .list()
-            .iter()
-            .map(|symbol| symbol.name.as_str());
+        let known = self.symbols.list().iter().map(|symbol| symbol.name.as_str());
         let fault = ParseFault::Undefined {
             name: word(&symbol.name),
             nearest: nearest(&symbol.name, known).map(str::to_owned),
@@ -164,21 +150,9 @@ impl ScriptSet {
         let script_idx = self.scripts.len();
         let renumber = Renumber {
             n_statements: self.statements.len(),
-            variables: script
-                .symbols
-                .list()
-                .iter()
-                .map(|symbol| self.symbols.idx(&symbol.name))
-                .collect(),
+            variables: script.symbols.list().iter().map(|symbol| self.symbols.idx(&symbol.name)).collect(),
         };
-        let Script {
-            name: name_of_script,
-            text,
-            mut statements,
-            mut instructions,
-            quoted,
-            ..
-        } = script;
+        let Script { name: name_of_script, text, mut statements, mut instructions, quoted, .. } = script;
         for instruction in &mut instructions {
             renumber.instruction(instruction);
         }
@@ -193,12 +167,7 @@ impl ScriptSet {
                 self.warnings.push(Warning { place, name });
             }
         }
-        self.scripts.push(Member {
-            name: name_of_script,
-            text,
-            weight,
-            instructions,
-        });
+        self.scripts.push(Member { name: name_of_script, text, weight, instructions });
     }
 }
 
@@ -214,9 +183,7 @@ impl Renumber {
     }
 
     fn code(&self, code: &mut Code) {
-        code.iter_mut()
-            .filter_map(|step| step.variable())
-            .for_each(|v| self.variable(v));
+        code.iter_mut().filter_map(|step| step.variable()).for_each(|v| self.variable(v));
     }
 
     fn statement(&self, statement: &mut Statement) {
@@ -235,10 +202,7 @@ impl Renumber {
             }
             Kind::Unless { code, .. } => self.code(code),
             Kind::Send { statement_idx } => *statement_idx += self.n_statements,
-            Kind::Sleep {
-                amount: Amount::Variable(variable),
-                ..
-            } => self.variable(variable),
+            Kind::Sleep { amount: Amount::Variable(variable), .. } => self.variable(variable),
             _ => {}
         }
     }

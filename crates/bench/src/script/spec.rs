@@ -8,7 +8,6 @@ use crate::script::symbols::is_name;
 /// A script's file and how often it is chosen in proportion to the others.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Weighted {
-    /// The path.
     pub file: String,
     /// At least 0; 0 is never chosen.
     pub weight: u32,
@@ -19,10 +18,7 @@ pub struct Weighted {
 /// # Errors
 /// [`SetError::NoFile`], [`SetError::Weight`], and [`SetError::NothingToRun`] when all weights are 0.
 pub fn parse_spec(spec: &str) -> Result<Vec<Weighted>, SetError> {
-    let list: Vec<Weighted> = spec
-        .split(',')
-        .map(|part| weighted(part, spec))
-        .collect::<Result<_, _>>()?;
+    let list: Vec<Weighted> = spec.split(',').map(|part| weighted(part, spec)).collect::<Result<_, _>>()?;
     if list.iter().all(|script| script.weight == 0) {
         return Err(SetError::NothingToRun);
     }
@@ -38,10 +34,7 @@ fn weighted(part: &str, spec: &str) -> Result<Weighted, SetError> {
     // `parse` would take a plus sign.
     let is_number = weight.bytes().all(|byte| byte.is_ascii_digit());
     let parsed = weight.parse().ok().filter(|_| is_number);
-    let weight = parsed.ok_or_else(|| SetError::Weight {
-        file: file.to_owned(),
-        found: weight.to_owned(),
-    })?;
+    let weight = parsed.ok_or_else(|| SetError::Weight { file: file.to_owned(), found: weight.to_owned() })?;
     let file = file.to_owned();
     Ok(Weighted { file, weight })
 }
@@ -61,10 +54,9 @@ impl Definition {
     /// underscores.
     pub fn parse(given: &str) -> Result<Self, SetError> {
         match given.split_once('=') {
-            Some((name, text)) if is_name(name) && !text.contains('\0') => Ok(Self {
-                name: name.to_owned(),
-                text: text.to_owned(),
-            }),
+            Some((name, text)) if is_name(name) && !text.contains('\0') => {
+                Ok(Self { name: name.to_owned(), text: text.to_owned() })
+            }
             _ => {
                 let found = crate::script::place::word(given);
                 Err(SetError::Definition { found })
@@ -88,10 +80,7 @@ mod tests {
     fn splits_files_and_weights() {
         check("a.sql", &[("a.sql", 1)]);
         check("a.sql@3,b.sql@1", &[("a.sql", 3), ("b.sql", 1)]);
-        check(
-            "a.sql@0,dir/b@home.sql@2",
-            &[("a.sql", 0), ("dir/b@home.sql", 2)],
-        );
+        check("a.sql@0,dir/b@home.sql@2", &[("a.sql", 0), ("dir/b@home.sql", 2)]);
     }
 
     #[test]
@@ -100,20 +89,14 @@ mod tests {
             assert!(parse_spec(spec).is_err(), "{spec}");
         }
         for spec in ["a@b", "a@", "a@-1", "a@+1", "a@1.5", "a@99999999999"] {
-            assert!(
-                matches!(parse_spec(spec), Err(SetError::Weight { .. })),
-                "{spec}"
-            );
+            assert!(matches!(parse_spec(spec), Err(SetError::Weight { .. })), "{spec}");
         }
     }
 
     #[test]
     fn reads_definitions() {
         let definition = Definition::parse("naïve_1=a=b").unwrap();
-        assert_eq!(
-            (definition.name.as_str(), definition.text.as_str()),
-            ("naïve_1", "a=b")
-        );
+        assert_eq!((definition.name.as_str(), definition.text.as_str()), ("naïve_1", "a=b"));
         assert!(Definition::parse("empty=").is_ok());
         for given in ["x", "=1", "a b=1", ":x=1", ""] {
             assert!(Definition::parse(given).is_err(), "{given}");

@@ -12,7 +12,6 @@ use crate::script::fault::ParseFault;
 use crate::script::statement::{MAX_PARAMETERS, Piece, Statement};
 use crate::script::symbols::{Source, Symbols, is_name_character};
 
-/// Reads one statement.
 pub(crate) struct Scanner<'a, 's> {
     pub(crate) source: Source<'a>,
     pub(crate) dialect: Dialect,
@@ -33,26 +32,14 @@ impl<'a, 's> Scanner<'a, 's> {
         quoted: &'s mut Vec<(String, Range<usize>)>,
         at: usize,
     ) -> Self {
-        Self {
-            source,
-            dialect,
-            symbols,
-            quoted,
-            at,
-            n_parentheses: 0,
-            has_sql: false,
-        }
+        Self { source, dialect, symbols, quoted, at, n_parentheses: 0, has_sql: false }
     }
 
     /// The statement that starts at `at`, or none where only white space and comments stand before
     /// its end. Leaves `at` behind the `;`, on the backslash, or at the end of the text.
     pub(crate) fn statement(&mut self) -> Result<Option<Statement>, ScriptError> {
-        let mut statement = Statement {
-            script_idx: 0,
-            span: self.at..self.at,
-            pieces: Vec::new(),
-            dialect: self.dialect,
-        };
+        let mut statement =
+            Statement { script_idx: 0, span: self.at..self.at, pieces: Vec::new(), dialect: self.dialect };
         while let Some(first) = self.rest().chars().next() {
             if first == ';' && self.n_parentheses == 0 {
                 self.at += 1;
@@ -75,10 +62,7 @@ impl<'a, 's> Scanner<'a, 's> {
         }
         statement.trim_end();
         if statement.parameters().count() > MAX_PARAMETERS {
-            let fault = ParseFault::TooMuch {
-                what: "the statement uses too many variables",
-                limit: MAX_PARAMETERS,
-            };
+            let fault = ParseFault::TooMuch { what: "the statement uses too many variables", limit: MAX_PARAMETERS };
             return Err(self.source.error(statement.span, fault));
         }
         Ok(self.has_sql.then_some(statement))

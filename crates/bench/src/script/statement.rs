@@ -14,7 +14,6 @@ pub(crate) const MAX_PARAMETERS: usize = 255;
 /// One SQL statement of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Statement {
-    /// The script in its set.
     pub(crate) script_idx: usize,
     /// Where the statement stands in its script.
     pub(crate) span: Range<usize>,

@@ -18,10 +18,7 @@ pub(crate) struct Source<'a> {
 
 impl Source<'_> {
     pub(crate) fn error(&self, span: Range<usize>, fault: ParseFault) -> ScriptError {
-        ScriptError {
-            place: Box::new(Place::new(self.name, self.text, &span)),
-            fault: Box::new(fault),
-        }
+        ScriptError { place: Box::new(Place::new(self.name, self.text, &span)), fault: Box::new(fault) }
     }
 }
 
@@ -35,7 +32,6 @@ pub(crate) struct Symbol {
     pub(crate) first_use: Option<Range<usize>>,
 }
 
-/// Variables by index.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub(crate) struct Symbols {
     list: Vec<Symbol>,
@@ -50,11 +46,7 @@ impl Symbols {
         }
         let idx = self.list.len() as u32;
         self.idx_of.insert(name.to_owned(), idx);
-        self.list.push(Symbol {
-            name: name.to_owned(),
-            is_set: false,
-            first_use: None,
-        });
+        self.list.push(Symbol { name: name.to_owned(), is_set: false, first_use: None });
         idx
     }
 
@@ -94,10 +86,7 @@ pub(crate) fn is_name(name: &str) -> bool {
 }
 
 /// The candidate that looks most like `found`, if any does.
-pub(crate) fn nearest<'a>(
-    found: &str,
-    candidates: impl IntoIterator<Item = &'a str>,
-) -> Option<&'a str> {
+pub(crate) fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     // Names are short; what is longer than any of them resembles none, and would take long to compare.
     const MOST_CHARS: usize = 64;
     if found.chars().count() > MOST_CHARS {

@@ -111,10 +111,8 @@ fn write_double(double: f64, out: &mut Vec<u8>) {
     let written = &buffer[..buffer.len() - n_left];
     let mut parts = written.splitn(2, |&byte| byte == b'e');
     let mantissa = parts.next().unwrap_or_default();
-    let exponent = parts
-        .next()
-        .and_then(|digits| std::str::from_utf8(digits).ok())
-        .and_then(|digits| digits.parse().ok());
+    let exponent =
+        parts.next().and_then(|digits| std::str::from_utf8(digits).ok()).and_then(|digits| digits.parse().ok());
     let Some(exponent) = exponent else {
         // `inf` and `NaN` have no exponent.
         out.extend_from_slice(written);
@@ -210,10 +208,7 @@ mod tests {
             ("7", Some(Value::Integer(7))),
             ("-7", Some(Value::Integer(-7))),
             ("1.5", Some(Value::Double(1.5))),
-            (
-                "9223372036854775808",
-                Some(Value::Double(9.223_372_036_854_776e18)),
-            ),
+            ("9223372036854775808", Some(Value::Double(9.223_372_036_854_776e18))),
             ("NULL", Some(Value::Null)),
             ("Yes", Some(Value::Boolean(true))),
             ("off", Some(Value::Boolean(false))),

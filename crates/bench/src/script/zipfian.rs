@@ -69,9 +69,7 @@ mod tests {
     #[track_caller]
     fn check(n_ranks: u64, skew: f64) {
         let zipfian = Zipfian::new(n_ranks, skew).unwrap();
-        let weights: Vec<f64> = (1..=n_ranks)
-            .map(|rank| (rank as f64).powf(-skew))
-            .collect();
+        let weights: Vec<f64> = (1..=n_ranks).map(|rank| (rank as f64).powf(-skew)).collect();
         assert_fits(&weights, &mut |random| zipfian.sample(random) - 1);
     }
 
@@ -88,12 +86,7 @@ mod tests {
     #[test]
     fn stays_in_range_at_the_edges() {
         let mut generator = Xoshiro256PlusPlus::seed_from_u64(7);
-        for (n_ranks, skew) in [
-            (1, 1000.0),
-            (u64::MAX, 0.2),
-            (u64::MAX, 1.001),
-            (10, 1000.0),
-        ] {
+        for (n_ranks, skew) in [(1, 1000.0), (u64::MAX, 0.2), (u64::MAX, 1.001), (10, 1000.0)] {
             let zipfian = Zipfian::new(n_ranks, skew).unwrap();
             for _ in 0..1000 {
                 let rank = zipfian.sample(&mut || generator.next_u64());
@@ -104,11 +97,7 @@ mod tests {
                 let mut n_edges = 0;
                 let rank = zipfian.sample(&mut || {
                     n_edges += 1;
-                    if n_edges <= 2 {
-                        edge
-                    } else {
-                        generator.next_u64()
-                    }
+                    if n_edges <= 2 { edge } else { generator.next_u64() }
                 });
                 assert!((1..=n_ranks).contains(&rank), "{rank} {n_ranks} {skew}");
             }

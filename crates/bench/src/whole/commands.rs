@@ -22,7 +22,6 @@ use crate::slices::{FilledSlice, SliceOrder, SliceSource};
 /// Between two runs: the server closes the last one's connections, which belongs to neither.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Two commands to be compared.
 #[derive(Debug, Clone)]
 pub struct WholePlan {
     /// When to end, with [`WholePlan::WARM_UP`].
@@ -36,11 +35,7 @@ pub struct WholePlan {
 }
 
 impl WholePlan {
-    /// One run of each arm.
-    pub const WARM_UP: WarmUp = WarmUp {
-        n_slices: Some(2),
-        ..WarmUp::epochs(1)
-    };
+    pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
 /// Runs the commands as the plan's course says; with what was seen of each arm, `[baseline, other]`.
@@ -90,9 +85,7 @@ impl SliceSource for Commands<'_> {
             return Ok(None);
         };
         let after_ns = self.plan.server_pid.and_then(process_tree::cpu_ns);
-        let server_cpu_ns = after_ns
-            .zip(before_ns)
-            .map(|(after, before)| after.saturating_sub(before));
+        let server_cpu_ns = after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before));
         Ok(Some(FilledSlice {
             slice: slice(&finished, server_cpu_ns),
             start_ns: finished.start_ns,
@@ -102,24 +95,11 @@ impl SliceSource for Commands<'_> {
 }
 
 impl Commands<'_> {
-    fn run(
-        &mut self,
-        side: Side,
-        name: RunName,
-        looking: Looking,
-    ) -> Result<Option<Finished>, BenchError> {
+    fn run(&mut self, side: Side, name: RunName, looking: Looking) -> Result<Option<Finished>, BenchError> {
         let command = &self.plan.sides[side.idx()];
-        let failed = |source| BenchError::Command {
-            arm: command.arm.clone(),
-            run: name,
-            line: command.shown.clone(),
-            source,
-        };
-        let bounds = Bounds {
-            timeout: self.plan.timeout,
-            looking,
-            stop: self.stop,
-        };
+        let failed =
+            |source| BenchError::Command { arm: command.arm.clone(), run: name, line: command.shown.clone(), source };
+        let bounds = Bounds { timeout: self.plan.timeout, looking, stop: self.stop };
         let finished = process::run(command, side, self.watcher, bounds).map_err(failed)?;
         if let Some(finished) = &finished {
             let seen = &mut self.seen[side.idx()];

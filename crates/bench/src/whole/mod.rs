@@ -18,7 +18,6 @@ use looptax_model::stats::Side;
 /// One arm's command, ready to run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CommandPlan {
-    /// The arm, for errors.
     pub arm: String,
     /// How the command may be shown: without passwords.
     pub shown: String,
@@ -33,9 +32,7 @@ pub struct CommandPlan {
 /// What a look at a running command saw of its connections.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Sight {
-    /// One over a Unix socket.
     pub unix: bool,
-    /// One over TCP.
     pub tcp: bool,
 }
 

@@ -14,22 +14,10 @@ use crate::error::CommandError;
 ///
 /// # Errors
 /// Whatever kept it from ending well within `timeout`.
-pub fn run_once(
-    plan: &CommandPlan,
-    timeout: Duration,
-    stop: &AtomicBool,
-) -> Result<Option<Timed<()>>, CommandError> {
-    let bounds = Bounds {
-        timeout,
-        looking: Looking::Thrice(timeout),
-        stop,
-    };
+pub fn run_once(plan: &CommandPlan, timeout: Duration, stop: &AtomicBool) -> Result<Option<Timed<()>>, CommandError> {
+    let bounds = Bounds { timeout, looking: Looking::Thrice(timeout), stop };
     let finished = process::run(plan, Side::Baseline, &mut Nobody, bounds)?;
-    Ok(finished.map(|finished| Timed {
-        start_ns: finished.start_ns,
-        wall_ns: finished.wall_ns,
-        value: (),
-    }))
+    Ok(finished.map(|finished| Timed { start_ns: finished.start_ns, wall_ns: finished.wall_ns, value: () }))
 }
 
 /// Looks away: the application is watched, not what asks it.

@@ -12,7 +12,6 @@ use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 const KEPT_BYTES: usize = 8 * 1024;
 const SHOWN_LINES: usize = 6;
 
-/// A command's stderr.
 pub(super) struct Outlet {
     /// `None` once the other end is closed.
     pipe: Option<File>,
@@ -24,10 +23,7 @@ impl Outlet {
     pub(super) fn new(pipe: OwnedFd) -> io::Result<Self> {
         let flags = fcntl_getfl(&pipe)?;
         fcntl_setfl(&pipe, flags | OFlags::NONBLOCK)?;
-        Ok(Self {
-            pipe: Some(pipe.into()),
-            kept: Vec::new(),
-        })
+        Ok(Self { pipe: Some(pipe.into()), kept: Vec::new() })
     }
 
     /// What to wait on, while there is anything to come.
@@ -76,10 +72,7 @@ mod tests {
 
     fn outlet() -> (Outlet, File) {
         let (ours, theirs) = io::pipe().unwrap();
-        (
-            Outlet::new(ours.into()).unwrap(),
-            OwnedFd::from(theirs).into(),
-        )
+        (Outlet::new(ours.into()).unwrap(), OwnedFd::from(theirs).into())
     }
 
     #[test]

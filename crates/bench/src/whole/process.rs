@@ -37,7 +37,6 @@ pub(super) enum Looking {
     Thrice(Duration),
 }
 
-/// What bounds a run.
 #[derive(Clone, Copy)]
 pub(super) struct Bounds<'a> {
     pub(super) timeout: Duration,
@@ -45,7 +44,6 @@ pub(super) struct Bounds<'a> {
     pub(super) stop: &'a AtomicBool,
 }
 
-/// A run that ended well.
 pub(super) struct Finished {
     pub(super) start_ns: u64,
     pub(super) wall_ns: u64,
@@ -62,9 +60,7 @@ pub(super) fn run(
 ) -> Result<Option<Finished>, CommandError> {
     let mut command = command(plan);
     let start_ns = now_ns();
-    let mut child = command
-        .spawn()
-        .map_err(|source| CommandError::Start { source })?;
+    let mut child = command.spawn().map_err(|source| CommandError::Start { source })?;
     let stderr = child.stderr.take().map(OwnedFd::from);
     let mut running = Running::new(child.id(), stderr)?;
     let mut sight = Sight::default();
@@ -78,10 +74,7 @@ pub(super) fn run(
         }
         if age >= bounds.timeout {
             running.end()?;
-            return Err(CommandError::Timeout {
-                limit: bounds.timeout,
-                said: running.stderr.last_lines(),
-            });
+            return Err(CommandError::Timeout { limit: bounds.timeout, said: running.stderr.last_lines() });
         }
         if age >= next_stop_check {
             next_stop_check = age + STOP_CHECK;
@@ -103,24 +96,14 @@ pub(super) fn run(
     };
     let (status, used) = running.collect()?;
     check(status, &mut running.stderr)?;
-    Ok(Some(Finished {
-        start_ns,
-        wall_ns: end_ns - start_ns,
-        used,
-        sight,
-    }))
+    Ok(Some(Finished { start_ns, wall_ns: end_ns - start_ns, used, sight }))
 }
 
 fn command(plan: &CommandPlan) -> Command {
     let (program, args) = plan.words.split_first().expect("a command has a program");
     #[allow(clippy::disallowed_methods, reason = "a command that the caller gave")]
     let mut command = Command::new(program);
-    command
-        .args(args)
-        .stdin(Stdio::null())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    command.args(args).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped()).process_group(0);
     for name in &plan.unset {
         command.env_remove(name);
     }
@@ -139,9 +122,7 @@ fn first_look(looking: Looking) -> Duration {
 fn look_after(looking: Looking, age: Duration) -> Option<Duration> {
     match looking {
         Looking::Often => Some(age + FIRST_LOOK.max(age / 10)),
-        Looking::Thrice(whole) => (1..=3_u32)
-            .map(|part| whole * part / 4)
-            .find(|at| *at > age),
+        Looking::Thrice(whole) => (1..=3_u32).map(|part| whole * part / 4).find(|at| *at > age),
     }
 }
 
@@ -152,10 +133,7 @@ fn check(status: ExitStatus, stderr: &mut Outlet) -> Result<(), CommandError> {
     let said = stderr.last_lines();
     Err(match (status.code(), status.signal()) {
         (Some(code), _) => CommandError::Code { code, said },
-        (None, signal) => CommandError::Signal {
-            signal: signal.unwrap_or_default(),
-            said,
-        },
+        (None, signal) => CommandError::Signal { signal: signal.unwrap_or_default(), said },
     })
 }
 
@@ -171,27 +149,18 @@ struct Running {
 impl Running {
     fn new(pid: u32, stderr: Option<OwnedFd>) -> Result<Self, CommandError> {
         let wait = |source: io::Error| CommandError::Wait { source };
-        let group =
-            Pid::from_raw(pid.cast_signed()).ok_or_else(|| wait(io::ErrorKind::NotFound.into()))?;
+        let group = Pid::from_raw(pid.cast_signed()).ok_or_else(|| wait(io::ErrorKind::NotFound.into()))?;
         // Until it is collected its number is nobody else's.
-        let parts = pidfd_open(group, PidfdFlags::empty())
-            .map_err(io::Error::from)
-            .and_then(|handle| {
-                let pipe = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
-                Ok((handle, Outlet::new(pipe)?))
-            });
+        let parts = pidfd_open(group, PidfdFlags::empty()).map_err(io::Error::from).and_then(|handle| {
+            let pipe = stderr.ok_or(io::ErrorKind::BrokenPipe)?;
+            Ok((handle, Outlet::new(pipe)?))
+        });
         let (handle, stderr) = parts.map_err(|source| {
             let _ = kill_process_group(group, Signal::KILL);
             let _ = sys::reap(pid);
             wait(source)
         })?;
-        Ok(Self {
-            pid,
-            group,
-            handle,
-            stderr,
-            is_collected: false,
-        })
+        Ok(Self { pid, group, handle, stderr, is_collected: false })
     }
 
     /// Waits so long at most, and empties the pipe meanwhile.
@@ -204,9 +173,7 @@ impl Running {
             match poll(&mut fds, Some(&timeout)) {
                 Ok(_) | Err(rustix::io::Errno::INTR) => {}
                 Err(error) => {
-                    return Err(CommandError::Wait {
-                        source: error.into(),
-                    });
+                    return Err(CommandError::Wait { source: error.into() });
                 }
             }
             let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();

@@ -3,9 +3,7 @@
 use std::sync::atomic::AtomicBool;
 use std::thread;
 
-use looptax_bench::{
-    BenchError, ClientModel, Outcome, Placement, Plan, ServerThreads, Silent, allowed_cores, run,
-};
+use looptax_bench::{BenchError, ClientModel, Outcome, Placement, Plan, ServerThreads, Silent, allowed_cores, run};
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::peer::Peers;
@@ -17,17 +15,8 @@ fn on_one_core(placement: Placement, threads: ServerThreads) -> Result<Outcome, 
         let mut one = CpuSet::new();
         one.set(allowed_cores().unwrap()[0]);
         sched_setaffinity(None, &one).unwrap();
-        let plan = Plan {
-            placement,
-            server_threads: threads,
-            ..plan(ClientModel::Poll, 3, 1)
-        };
-        run(
-            &plan,
-            &mut Peers::right(),
-            &mut Silent,
-            &AtomicBool::new(false),
-        )
+        let plan = Plan { placement, server_threads: threads, ..plan(ClientModel::Poll, 3, 1) };
+        run(&plan, &mut Peers::right(), &mut Silent, &AtomicBool::new(false))
     };
     thread::spawn(run_there).join().unwrap()
 }
@@ -36,10 +25,7 @@ fn on_one_core(placement: Placement, threads: ServerThreads) -> Result<Outcome, 
 fn split_on_one_core_is_refused() {
     for threads in [ServerThreads::PerConnection, ServerThreads::Single] {
         let found = on_one_core(Placement::Split, threads);
-        assert!(
-            matches!(found, Err(BenchError::Machine { .. })),
-            "{found:?}"
-        );
+        assert!(matches!(found, Err(BenchError::Machine { .. })), "{found:?}");
     }
 }
 

@@ -18,10 +18,9 @@ fn each_request_of_the_delayed_side_waits_at_least_as_long_as_told() {
         for (side, slice) in outcome.contrasts[0].epochs[0].raw.sided() {
             match side {
                 Side::Baseline => assert_eq!(slice.injected_ns, 0),
-                Side::Other => assert!(
-                    slice.injected_ns >= INJECT_NS * slice.requests,
-                    "{client}: {slice:?}"
-                ),
+                Side::Other => {
+                    assert!(slice.injected_ns >= INJECT_NS * slice.requests, "{client}: {slice:?}");
+                }
             }
         }
     }
@@ -32,9 +31,7 @@ fn a_look_gives_equally_many_rates_for_both_sides() {
     let plan = plan(ClientModel::Poll, 2, 1);
     let stop = AtomicBool::new(false);
     // As short as a look can be: two slices of 200 ms for each side.
-    let seen = glimpse(&plan, &mut Peers::right(), MS, &stop)
-        .unwrap()
-        .unwrap();
+    let seen = glimpse(&plan, &mut Peers::right(), MS, &stop).unwrap().unwrap();
     for rates in &seen.rates_per_s {
         assert_eq!(rates.len(), 4);
         assert!(rates.iter().any(|rate| *rate > 0.0), "{rates:?}");

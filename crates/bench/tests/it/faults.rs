@@ -4,8 +4,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    BenchError, ClientModel, ConnectError, Connector, LoadError, Outcome, Plan, Shape, Silent,
-    Stage, Wired, run,
+    BenchError, ClientModel, ConnectError, Connector, LoadError, Outcome, Plan, Shape, Silent, Stage, Wired, run,
 };
 use looptax_model::failure::Failure;
 use looptax_model::stats::{Side, StopCause};
@@ -33,24 +32,14 @@ fn other(script: Script) -> Peers {
 #[track_caller]
 fn failure(outcome: Outcome) -> (Stage, &'static str, LoadError) {
     match outcome.failure {
-        Some(BenchError::Request {
-            stage,
-            side,
-            source,
-            ..
-        }) => (stage, side, source),
+        Some(BenchError::Request { stage, side, source, .. }) => (stage, side, source),
         other => panic!("no request failed: {other:?}"),
     }
 }
 
 /// Every client model meets `script` on one side of `plan` and fails in `stage` as `is_expected`.
 #[track_caller]
-fn check(
-    plan: impl Fn(ClientModel) -> Plan,
-    script: Script,
-    stage: Stage,
-    is_expected: impl Fn(&LoadError) -> bool,
-) {
+fn check(plan: impl Fn(ClientModel) -> Plan, script: Script, stage: Stage, is_expected: impl Fn(&LoadError) -> bool) {
     for client in ClientModel::ALL {
         let found = failure(outcome(&plan(client), &mut other(script)));
         assert_eq!((found.0, found.1), (stage, "other"), "{client}: {found:?}");
@@ -86,18 +75,9 @@ fn a_peer_that_closes_is_closed_in_whatever_stage() {
 #[test]
 fn wrong_bytes_and_too_few_are_told_apart() {
     let one = |client| endless(client, 1);
-    check(one, script(5, Answer::Garbage), Stage::Priming, |source| {
-        matches!(source, LoadError::Answer { .. })
-    });
+    check(one, script(5, Answer::Garbage), Stage::Priming, |source| matches!(source, LoadError::Answer { .. }));
     check(one, script(5, Answer::Short), Stage::Priming, |source| {
-        matches!(
-            source,
-            LoadError::Empty {
-                found: 4,
-                least: 8,
-                ..
-            }
-        )
+        matches!(source, LoadError::Empty { found: 4, least: 8, .. })
     });
 }
 
@@ -111,10 +91,7 @@ fn a_silent_peer_is_waited_for_as_long_as_the_limit_says() {
         let script = script(INTO_A_SLICE, Answer::Silence);
         let mut peers = Peers::new([script; 2]).with_limit(limit);
         let (_, _, source) = failure(outcome(&plan, &mut peers));
-        assert!(
-            matches!(source, LoadError::Timeout { limit: found } if found == limit),
-            "{client}: {source:?}"
-        );
+        assert!(matches!(source, LoadError::Timeout { limit: found } if found == limit), "{client}: {source:?}");
     }
 }
 
@@ -141,28 +118,18 @@ impl Connector for Fewer {
         coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
-        self.n_left = self
-            .n_left
-            .checked_sub(1)
-            .ok_or_else(|| Failure::new("too many connections"))?;
+        self.n_left = self.n_left.checked_sub(1).ok_or_else(|| Failure::new("too many connections"))?;
         self.peers.connect(contrast_idx, first, coins, n)
     }
 }
 
 #[test]
 fn epochs_before_a_failure_are_kept() {
-    let mut connector = Fewer {
-        peers: Peers::right(),
-        n_left: 3,
-    };
+    let mut connector = Fewer { peers: Peers::right(), n_left: 3 };
     let plan = plan(ClientModel::Poll, 1, 5);
     let stop = AtomicBool::new(false);
     let outcome = run(&plan, &mut connector, &mut Silent, &stop).unwrap();
-    assert!(
-        matches!(outcome.failure, Some(BenchError::Connect { .. })),
-        "{:?}",
-        outcome.failure
-    );
+    assert!(matches!(outcome.failure, Some(BenchError::Connect { .. })), "{:?}", outcome.failure);
     assert_eq!(outcome.contrasts[0].epochs.len(), 2); // one of the three was for warming up
     assert!(outcome.contrasts[0].stopped.is_none());
     assert!(!outcome.is_interrupted);

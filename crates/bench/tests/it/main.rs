@@ -2,11 +2,7 @@
 //!
 //! Nothing here holds a time or a rate against a number: only counts, orders, keys and errors.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "a test may panic, and wait"
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "a test may panic, and wait")]
 
 mod cores;
 mod delays;
@@ -24,8 +20,8 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_bench::{
-    ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement,
-    Plan, ServerThreads, Shape, SidePlan, Silent, Stopping, WarmUp, run,
+    ClientModel, Contrast, Course, Distribution, KeyShare, KeySpace, Observer, Outcome, Placement, Plan, ServerThreads,
+    Shape, SidePlan, Silent, Stopping, WarmUp, run,
 };
 use looptax_model::stats::InterimAnalyses;
 
@@ -35,39 +31,24 @@ const MS: Duration = Duration::from_millis(1);
 
 /// Two equal sides for `n_epochs` short epochs after one of warming up.
 fn plan(client: ClientModel, connections: usize, n_epochs: usize) -> Plan {
-    let side = SidePlan {
-        client,
-        inject_ns: None,
-    };
+    let side = SidePlan { client, inject_ns: None };
     Plan {
         course: Course {
             seed: 11,
             names: vec!["one, two".to_owned()],
             connections,
-            shape: Shape {
-                slice: MS * 5,
-                guard: MS,
-                jitter: MS,
-                ..Shape::short()
-            },
+            shape: Shape { slice: MS * 5, guard: MS, jitter: MS, ..Shape::short() },
             warm_up: WarmUp::epochs(1),
             stopping: Stopping::at(InterimAnalyses::fixed(n_epochs), 0.01),
             max_sample_bytes: usize::MAX,
         },
-        contrasts: vec![Contrast {
-            pair: [0, 1],
-            sides: [side; 2],
-        }],
+        contrasts: vec![Contrast { pair: [0, 1], sides: [side; 2] }],
         pacing: looptax_bench::Pacing::FLAT_OUT,
         placement: Placement::ClientPinned,
         server_threads: ServerThreads::PerConnection,
         may_adapt_shape: false,
         budget: None,
-        keys: KeySpace {
-            n: 1_000_000,
-            share: KeyShare::All,
-            distribution: Distribution::Uniform,
-        },
+        keys: KeySpace { n: 1_000_000, share: KeyShare::All, distribution: Distribution::Uniform },
         are_comparable: true,
         least_data_bytes: peer::DATA_BYTES,
         io_limit: Duration::from_secs(20),

@@ -14,10 +14,7 @@ fn check(client: ClientModel, connections: usize, answer: Answer) {
     let mut peers = Peers::new([Script::always(answer); 2]);
     let outcome = outcome(&plan(client, connections, 2), &mut peers);
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
-    assert_eq!(
-        (outcome.n_warm_up_epochs, outcome.is_interrupted),
-        (1, false)
-    );
+    assert_eq!((outcome.n_warm_up_epochs, outcome.is_interrupted), (1, false));
     let contrast = &outcome.contrasts[0];
     assert_eq!(contrast.epochs.len(), 2);
     let (_, cause) = contrast.stopped.unwrap();
@@ -31,11 +28,8 @@ fn check(client: ClientModel, connections: usize, answer: Answer) {
 #[track_caller]
 fn check_epoch(epoch: &MeasuredEpoch, client: ClientModel, connections: usize) {
     assert!(epoch.raw.answers_agree);
-    let n_threads = if client == ClientModel::Event {
-        connections.min(allowed_cores().unwrap().len())
-    } else {
-        connections
-    };
+    let n_threads =
+        if client == ClientModel::Event { connections.min(allowed_cores().unwrap().len()) } else { connections };
     // Each thread has a core, until there are more threads than cores.
     let cores: BTreeSet<Option<u32>> = epoch.raw.client_cores.iter().copied().collect();
     assert_eq!(cores.len(), n_threads.min(allowed_cores().unwrap().len()));
@@ -53,10 +47,7 @@ fn check_epoch(epoch: &MeasuredEpoch, client: ClientModel, connections: usize) {
 
 #[track_caller]
 fn check_slice(slice: &Slice, client: ClientModel, connections: u64) {
-    assert!(
-        slice.requests >= slice.completions + slice.drained,
-        "{slice:?}"
-    );
+    assert!(slice.requests >= slice.completions + slice.drained, "{slice:?}");
     assert!(slice.requests >= connections, "{slice:?}");
     // Each connection ends a slice with the one answer that came after its end.
     assert_eq!(slice.drained, connections);

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use looptax_bench::{
-    BenchError, ClientModel, ConnectError, Connector, LoadError, OneShotCalls, OneShotClient,
-    OneShotClients, Outcome, Silent, Stage, Wired, run,
+    BenchError, ClientModel, ConnectError, Connector, LoadError, OneShotCalls, OneShotClient, OneShotClients, Outcome,
+    Silent, Stage, Wired, run,
 };
 use looptax_model::failure::Failure;
 use looptax_model::stats::Side;
@@ -25,33 +25,23 @@ impl OneShotClient for Counting {
         if self.n_runs.fetch_add(1, Ordering::Relaxed) >= self.fails_after {
             return Err(io::Error::from(io::ErrorKind::AddrNotAvailable).into());
         }
-        Ok(OneShotCalls {
-            sends: 3,
-            receives: 2,
-        })
+        Ok(OneShotCalls { sends: 3, receives: 2 })
     }
 }
 
 /// Gives one-shot clients and no connections.
 struct OneShotConnector {
     n_runs: [Arc<AtomicU64>; 2],
-    /// Of the other side.
     fails_after: u64,
 }
 
 impl OneShotConnector {
     fn new(fails_after: u64) -> Self {
-        Self {
-            n_runs: [Arc::default(), Arc::default()],
-            fails_after,
-        }
+        Self { n_runs: [Arc::default(), Arc::default()], fails_after }
     }
 
     fn n_runs(&self) -> u64 {
-        self.n_runs
-            .iter()
-            .map(|it| it.load(Ordering::Relaxed))
-            .sum()
+        self.n_runs.iter().map(|it| it.load(Ordering::Relaxed)).sum()
     }
 }
 
@@ -65,18 +55,13 @@ impl Connector for OneShotConnector {
     ) -> Result<Option<OneShotClients>, ConnectError> {
         let clients_of = |side: Side, fails_after| {
             let client = || {
-                Box::new(Counting {
-                    n_runs: Arc::clone(&self.n_runs[side.idx()]),
-                    fails_after,
-                }) as Box<dyn OneShotClient>
+                Box::new(Counting { n_runs: Arc::clone(&self.n_runs[side.idx()]), fails_after })
+                    as Box<dyn OneShotClient>
             };
             std::iter::repeat_with(client).take(n).collect()
         };
         Ok(Some(OneShotClients {
-            sides: [
-                clients_of(Side::Baseline, u64::MAX),
-                clients_of(Side::Other, self.fails_after),
-            ],
+            sides: [clients_of(Side::Baseline, u64::MAX), clients_of(Side::Other, self.fails_after)],
             standing_pids: Vec::new(),
             server_pid: Some(std::process::id()),
             may_pin: false,
@@ -121,13 +106,7 @@ fn every_one_shot_request_is_counted_once() {
 #[test]
 fn a_one_shot_request_that_fails_ends_the_run_with_its_cause() {
     let found = outcome(&mut OneShotConnector::new(3), 1);
-    let Some(BenchError::Request {
-        side,
-        stage,
-        source: LoadError::OneShot { source },
-        ..
-    }) = found.failure
-    else {
+    let Some(BenchError::Request { side, stage, source: LoadError::OneShot { source }, .. }) = found.failure else {
         panic!("{found:?}");
     };
     assert_eq!((side, stage), ("other", Stage::Slice));

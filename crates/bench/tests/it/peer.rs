@@ -23,15 +23,10 @@ const BOMB: u32 = u32::MAX;
 /// What the peer does about a request.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Answer {
-    /// The key.
     Key,
-    /// The key, in two writes.
     Halves,
-    /// The key, many times.
     Long,
-    /// Half a key.
     Short,
-    /// Another key.
     OtherKey,
     /// A length over the codec's limit.
     Garbage,
@@ -50,17 +45,13 @@ pub(crate) enum Answer {
 pub(crate) struct Script {
     /// So many right answers on each connection.
     pub(crate) n_right: usize,
-    /// Then this.
     pub(crate) then: Answer,
 }
 
 impl Script {
     /// `answer` from the first request on.
     pub(crate) const fn always(answer: Answer) -> Self {
-        Self {
-            n_right: 0,
-            then: answer,
-        }
+        Self { n_right: 0, then: answer }
     }
 }
 
@@ -70,7 +61,6 @@ pub(crate) type KeysSeen = Vec<u64>;
 /// Opens connections to peers by script, and remembers what these saw.
 pub(crate) struct Peers {
     scripts: [Script; 2],
-    /// Limit of a blocking receive.
     limit: Duration,
     /// By connecting (warm-up first), side and connection.
     running: Vec<[Vec<JoinHandle<KeysSeen>>; 2]>,
@@ -79,14 +69,9 @@ pub(crate) struct Peers {
 impl Peers {
     /// Peers that follow `scripts`, `[baseline, other]`.
     pub(crate) fn new(scripts: [Script; 2]) -> Self {
-        Self {
-            scripts,
-            limit: Duration::from_secs(20),
-            running: Vec::new(),
-        }
+        Self { scripts, limit: Duration::from_secs(20), running: Vec::new() }
     }
 
-    /// Peers that always answer right.
     pub(crate) fn right() -> Self {
         Self::new([Script::always(Answer::Key); 2])
     }
@@ -98,13 +83,8 @@ impl Peers {
 
     /// What the peers saw, by connecting (warm-up first), side and connection.
     pub(crate) fn seen(self) -> Vec<[Vec<KeysSeen>; 2]> {
-        let join = |peers: Vec<JoinHandle<KeysSeen>>| {
-            peers.into_iter().map(|peer| peer.join().unwrap()).collect()
-        };
-        self.running
-            .into_iter()
-            .map(|sides| sides.map(join))
-            .collect()
+        let join = |peers: Vec<JoinHandle<KeysSeen>>| peers.into_iter().map(|peer| peer.join().unwrap()).collect();
+        self.running.into_iter().map(|sides| sides.map(join)).collect()
     }
 
     fn open(&self, side: Side) -> Result<(Wired, JoinHandle<KeysSeen>), Failure> {
@@ -124,13 +104,7 @@ impl Peers {
 }
 
 impl Connector for Peers {
-    fn connect(
-        &mut self,
-        _: usize,
-        _: Side,
-        _: u64,
-        n: usize,
-    ) -> Result<[Vec<Wired>; 2], ConnectError> {
+    fn connect(&mut self, _: usize, _: Side, _: u64, n: usize) -> Result<[Vec<Wired>; 2], ConnectError> {
         let mut wired = [Vec::new(), Vec::new()];
         let mut running = [Vec::new(), Vec::new()];
         for side in Side::BOTH {
@@ -150,11 +124,7 @@ fn serve(mut stream: UnixStream, script: Script) -> KeysSeen {
     let mut seen = Vec::new();
     let mut request = [0; DATA_BYTES];
     while stream.read_exact(&mut request).is_ok() {
-        let answer = if seen.len() < script.n_right {
-            Answer::Key
-        } else {
-            script.then
-        };
+        let answer = if seen.len() < script.n_right { Answer::Key } else { script.then };
         seen.push(u64::from_le_bytes(request));
         if !give(&mut stream, answer, request) {
             break;
@@ -209,11 +179,7 @@ impl Codec for KeyCodec {
         assert_ne!(length, BOMB, "a codec with a bug");
         let length = length as usize;
         if length > MOST_BYTES {
-            return Err(WireError::TooLong {
-                action: "read a reply",
-                stated: length as u64,
-                limit: MOST_BYTES as u64,
-            });
+            return Err(WireError::TooLong { action: "read a reply", stated: length as u64, limit: MOST_BYTES as u64 });
         }
         let bytes = 4 + length;
         let Some(data) = received.get(4..bytes) else {
@@ -223,9 +189,6 @@ impl Codec for KeyCodec {
         let wanted = [self.asked, self.asked.map(|byte| !byte)];
         let mut is_ours = data.chunks_exact(DATA_BYTES);
         assert!(is_ours.all(|it| wanted.iter().any(|key| it == key)));
-        Ok(Some(Reply {
-            bytes,
-            data: 4..bytes,
-        }))
+        Ok(Some(Reply { bytes, data: 4..bytes }))
     }
 }

@@ -32,9 +32,7 @@ fn n_samples(epoch: &MeasuredEpoch) -> usize {
 }
 
 fn n_completions(epoch: &MeasuredEpoch) -> usize {
-    { epoch.raw.slices.iter() }
-        .map(|it| it.completions as usize)
-        .sum()
+    { epoch.raw.slices.iter() }.map(|it| it.completions as usize).sum()
 }
 
 /// Epochs keep all their latencies until the first for which there is no room; from then on, none

@@ -21,11 +21,7 @@ fn trace(plan: &Plan, observer: &mut dyn Observer) -> Trace {
     let outcome = watched(plan, &mut peers, observer);
     let seen = peers.seen();
     let epochs = &outcome.contrasts[0].epochs;
-    let keys = seen[1..]
-        .iter()
-        .zip(epochs)
-        .map(|(seen, epoch)| by_slice([&seen[0][0], &seen[1][0]], epoch))
-        .collect();
+    let keys = seen[1..].iter().zip(epochs).map(|(seen, epoch)| by_slice([&seen[0][0], &seen[1][0]], epoch)).collect();
     Trace { outcome, keys }
 }
 
@@ -57,9 +53,7 @@ impl Trace {
     /// By epoch: those of the client's and of the server's ends.
     fn cores(&self) -> Vec<[&[Option<u32>]; 2]> {
         let epochs = self.epochs().iter();
-        epochs
-            .map(|epoch| [&epoch.raw.client_cores[..], &epoch.raw.server_cores[..]])
-            .collect()
+        epochs.map(|epoch| [&epoch.raw.client_cores[..], &epoch.raw.server_cores[..]]).collect()
     }
 
     /// Each slice asks for the same keys in `other`, as far as both got.
@@ -86,12 +80,7 @@ fn an_epoch_is_thue_morse_or_its_complement_by_one_coin() {
     for word in ["boobobbo", "obboboob"] {
         assert!(orders.iter().any(|order| order == word), "{orders:?}");
     }
-    assert!(
-        orders
-            .iter()
-            .all(|order| ["boobobbo", "obboboob"].contains(&order.as_str())),
-        "{orders:?}"
-    );
+    assert!(orders.iter().all(|order| ["boobobbo", "obboboob"].contains(&order.as_str())), "{orders:?}");
 }
 
 #[test]

@@ -4,8 +4,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use looptax_bench::{
-    BenchError, CommandError, CommandPlan, Course, Observer, Outcome, Progress, Shape, Sight,
-    Silent, Stopping, Watcher, WholePlan, run_commands,
+    BenchError, CommandError, CommandPlan, Course, Observer, Outcome, Progress, Shape, Sight, Silent, Stopping,
+    Watcher, WholePlan, run_commands,
 };
 use looptax_model::record::Sightings;
 use looptax_model::stats::{InterimAnalyses, Side};
@@ -36,7 +36,6 @@ fn shell(arm: &str, script: &str) -> CommandPlan {
     }
 }
 
-/// Six epochs of two scripts.
 fn six(scripts: [&str; 2]) -> WholePlan {
     WholePlan {
         course: Course {
@@ -65,15 +64,9 @@ fn an_epoch_is_four_runs_in_a_drawn_order_after_a_run_of_each_that_does_not_coun
     assert!(outcome.failure.is_none(), "{:?}", outcome.failure);
     let epochs = &outcome.contrasts[0].epochs;
     assert_eq!(epochs.len(), 6);
-    let orders: Vec<Vec<usize>> = epochs
-        .iter()
-        .map(|epoch| epoch.raw.sided().map(|(side, _)| side.idx()).collect())
-        .collect();
-    assert!(
-        orders
-            .iter()
-            .all(|order| *order == [0, 1, 1, 0] || *order == [1, 0, 0, 1])
-    );
+    let orders: Vec<Vec<usize>> =
+        epochs.iter().map(|epoch| epoch.raw.sided().map(|(side, _)| side.idx()).collect()).collect();
+    assert!(orders.iter().all(|order| *order == [0, 1, 1, 0] || *order == [1, 0, 0, 1]));
     assert!(orders.iter().any(|order| *order != orders[0]), "{orders:?}");
     for epoch in epochs {
         assert!(epoch.raw.counts().theta().is_some());
@@ -120,9 +113,7 @@ fn a_time_is_turned_into_epochs_after_the_warm_up_and_at_least_six() {
 fn failed(plan: &WholePlan, watcher: &mut Blind) -> (String, String, CommandError) {
     let (outcome, _) = run_commands(plan, watcher, &mut Silent, &AtomicBool::new(false));
     match outcome.failure {
-        Some(BenchError::Command {
-            arm, run, source, ..
-        }) => (arm, run.to_string(), source),
+        Some(BenchError::Command { arm, run, source, .. }) => (arm, run.to_string(), source),
         other => panic!("{other:?}"),
     }
 }
@@ -167,14 +158,9 @@ fn a_program_that_is_not_there_is_told() {
 
 #[test]
 fn the_wrong_transport_ends_the_run() {
-    let mut watcher = Blind {
-        objects_to: Some(Side::Other),
-    };
+    let mut watcher = Blind { objects_to: Some(Side::Other) };
     let (arm, _, source) = failed(&six([":"; 2]), &mut watcher);
-    assert_eq!(
-        (arm.as_str(), source.to_string()),
-        ("two", "the wrong way".to_owned())
-    );
+    assert_eq!((arm.as_str(), source.to_string()), ("two", "the wrong way".to_owned()));
 }
 
 #[test]
@@ -194,11 +180,7 @@ fn a_run_over_its_time_is_ended_with_all_that_it_started() {
 #[track_caller]
 fn check_gone(file: &std::path::Path) {
     const PATIENCE: Duration = Duration::from_secs(10);
-    let pid: u32 = std::fs::read_to_string(file)
-        .unwrap()
-        .trim()
-        .parse()
-        .unwrap();
+    let pid: u32 = std::fs::read_to_string(file).unwrap().trim().parse().unwrap();
     let state = || {
         let stat = std::fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         stat.rsplit_once(") ").map(|(_, rest)| rest[..1].to_owned())
@@ -228,10 +210,7 @@ impl Observer for Stopper<'_> {
 #[test]
 fn stopping_keeps_the_epochs_before_it() {
     let stop = AtomicBool::new(false);
-    let mut observer = Stopper {
-        stop: &stop,
-        after: 3,
-    };
+    let mut observer = Stopper { stop: &stop, after: 3 };
     let (outcome, _) = run_commands(&six([":"; 2]), &mut Blind::default(), &mut observer, &stop);
     assert!(outcome.is_interrupted && outcome.failure.is_none());
     assert_eq!(outcome.contrasts[0].epochs.len(), 3);

@@ -22,10 +22,7 @@ fn an_epoch_is_two_requests_of_each_side_in_a_palindrome() {
             assert!(sides[0] == sides[3] && sides[1] == sides[2] && sides[0] != sides[1]);
             assert_eq!(epoch.n_primed, 0);
             for slice in &epoch.raw.slices {
-                assert_eq!(
-                    (slice.completions, slice.requests, slice.drained),
-                    (1, 1, 0)
-                );
+                assert_eq!((slice.completions, slice.requests, slice.drained), (1, 1, 0));
                 assert_eq!((slice.guard_ns, slice.drain_ns), (0, 0));
                 assert_eq!(slice.active_ns, slice.latency_sum_ns);
                 assert!(slice.active_ns > 0 && slice.received_bytes.is_some());

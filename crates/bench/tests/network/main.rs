@@ -1,9 +1,6 @@
 //! Namespaces of our own: what is in them reaches the container, and nothing else is touched. Run as root, or where
 //! user namespaces are allowed.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 #![allow(clippy::unwrap_used, reason = "these are tests")]
 
 use std::collections::BTreeSet;
@@ -45,11 +42,8 @@ fn the_container_is_reached_from_each_host_and_sees_its_address() {
         let port = listener.local_addr().unwrap().port();
         for host in [Host::Plain, Host::Nat] {
             let address = SocketAddr::from((host.container_address(), port));
-            let (stream, there) = network
-                .on_host(host, || {
-                    (TcpStream::connect(address).unwrap(), namespace_name())
-                })
-                .unwrap();
+            let (stream, there) =
+                network.on_host(host, || (TcpStream::connect(address).unwrap(), namespace_name())).unwrap();
             assert_ne!(there, container);
             let (mut accepted, from) = listener.accept().unwrap();
             assert_eq!(from.ip(), host.address());

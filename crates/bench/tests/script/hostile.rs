@@ -99,11 +99,7 @@ fn exercise(text: &str, random: &mut dyn FnMut() -> u64) -> bool {
         let is_fine = |c: char| c == '\n' || !c.is_control();
         assert!(shown.chars().all(is_fine), "{shown:?} of {text:?}");
     };
-    let dialect = if random().is_multiple_of(2) {
-        Dialect::Mysql
-    } else {
-        Dialect::Postgres
-    };
+    let dialect = if random().is_multiple_of(2) { Dialect::Mysql } else { Dialect::Postgres };
     let script = match Script::parse("a\x1b.sql", text, dialect) {
         Ok(script) => script,
         Err(error) => {
@@ -161,10 +157,7 @@ fn survives_the_language_in_random_order() {
         }
         n_good += usize::from(exercise(&text, &mut random));
     }
-    assert!(
-        n_good > N_SCRIPTS / 100,
-        "only {n_good} ran: the words are chosen badly"
-    );
+    assert!(n_good > N_SCRIPTS / 100, "only {n_good} ran: the words are chosen badly");
 }
 
 #[test]
@@ -195,9 +188,7 @@ fn expression(depth: u32, random: &mut dyn FnMut() -> u64) -> String {
         "(-9223372036854775808)",
         ":y",
     ];
-    const OPERATORS: [&str; 14] = [
-        "+", "-", "*", "/", "%", "|", "#", "&", "<<", ">>", "and", "or", "=", "<",
-    ];
+    const OPERATORS: [&str; 14] = ["+", "-", "*", "/", "%", "|", "#", "&", "<<", ">>", "and", "or", "=", "<"];
     const FUNCTIONS: [(&str, u32); 13] = [
         ("abs", 1),
         ("int", 1),
@@ -222,12 +213,7 @@ fn expression(depth: u32, random: &mut dyn FnMut() -> u64) -> String {
     match kind {
         0 | 1 => format!("({}) {} ({})", inner(), OPERATORS[operator], inner()),
         2 => format!("-({}) is null", inner()),
-        3 => format!(
-            "case when {} then {} else {} end",
-            inner(),
-            inner(),
-            inner()
-        ),
+        3 => format!("case when {} then {} else {} end", inner(), inner(), inner()),
         4 => format!("~({})", inner()),
         _ => {
             let (name, n_arguments) = FUNCTIONS[function];
@@ -243,9 +229,7 @@ fn survives_noise() {
     let mut random = move || generator.next_u64();
     for _ in 0..N_SCRIPTS {
         let mut bytes = vec![0_u8; (random() % 40) as usize];
-        bytes.fill_with(|| {
-            [random() as u8, b'\\', b'\'', b':', b'$', b'\n'][(random() % 6) as usize]
-        });
+        bytes.fill_with(|| [random() as u8, b'\\', b'\'', b':', b'$', b'\n'][(random() % 6) as usize]);
         exercise(&String::from_utf8_lossy(&bytes), &mut random);
     }
 }
@@ -253,33 +237,11 @@ fn survives_noise() {
 #[test]
 fn takes_long_and_deep_scripts() {
     let mut random = || 5;
-    assert!(exercise(
-        &format!("\\set x 1{}\na;", " + 1".repeat(100_000)),
-        &mut random
-    ));
-    assert!(exercise(
-        &format!(
-            "{}a;{}",
-            "\\if 1\n".repeat(20_000),
-            "\\endif\n".repeat(20_000)
-        ),
-        &mut random
-    ));
-    assert!(exercise(
-        &format!("a{};", " /**/".repeat(20_000)),
-        &mut random
-    ));
-    for (open, n) in [
-        ("(", 100_000),
-        ("-", 100_000),
-        ("not ", 100_000),
-        ("abs(", 100_000),
-        ("case when ", 100_000),
-    ] {
-        assert!(!exercise(
-            &format!("\\set x {}", open.repeat(n)),
-            &mut random
-        ));
+    assert!(exercise(&format!("\\set x 1{}\na;", " + 1".repeat(100_000)), &mut random));
+    assert!(exercise(&format!("{}a;{}", "\\if 1\n".repeat(20_000), "\\endif\n".repeat(20_000)), &mut random));
+    assert!(exercise(&format!("a{};", " /**/".repeat(20_000)), &mut random));
+    for (open, n) in [("(", 100_000), ("-", 100_000), ("not ", 100_000), ("abs(", 100_000), ("case when ", 100_000)] {
+        assert!(!exercise(&format!("\\set x {}", open.repeat(n)), &mut random));
     }
     for open in ["/*", "'", "\\if 1\n", "$$ $x$ ", ":x", "\\set x \\\n"] {
         exercise(&open.repeat(50_000), &mut random);

@@ -1,15 +1,10 @@
 //! What callers of the room see: scripts that parse and step, scripts that are refused, and text that
 //! nobody would write.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 
 use std::sync::Arc;
 
-use looptax_bench::script::{
-    Action, Definition, Dialect, Presets, Script, ScriptSet, Session, SetError,
-};
+use looptax_bench::script::{Action, Definition, Dialect, Presets, Script, ScriptSet, Session, SetError};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -19,12 +14,7 @@ mod running;
 mod sql;
 mod values;
 
-const PRESETS: Presets = Presets {
-    client_id: 3,
-    scale: 10,
-    random_seed: 42,
-    default_seed: 5432,
-};
+const PRESETS: Presets = Presets { client_id: 3, scale: 10, random_seed: 42, default_seed: 5432 };
 
 /// A source of random bits with a fixed seed.
 fn bits() -> impl FnMut() -> u64 {
@@ -34,10 +24,7 @@ fn bits() -> impl FnMut() -> u64 {
 
 fn set_of(text: &str, dialect: Dialect, definitions: &[&str]) -> Result<ScriptSet, SetError> {
     let script = Script::parse("a.sql", text, dialect).map_err(SetError::Script)?;
-    let definitions = definitions
-        .iter()
-        .map(|given| Definition::parse(given))
-        .collect::<Result<_, _>>()?;
+    let definitions = definitions.iter().map(|given| Definition::parse(given)).collect::<Result<_, _>>()?;
     ScriptSet::new(vec![(script, 1)], definitions)
 }
 

@@ -7,7 +7,6 @@ use looptax_bench::script::{Action, Dialect, Script, ScriptSet, Session, Stateme
 
 use crate::{PRESETS, bits, session_of, set_of, trace};
 
-/// The transaction of pgbench's manual.
 const TPCB: &str = r"\set aid random(1, 100000 * :scale)
 \set bid random(1, 1 * :scale)
 \set tid random(1, 10 * :scale)
@@ -25,26 +24,16 @@ END;
 fn check(text: &str, wanted: &[&str]) {
     let mut session = session_of(text, &[]);
     let seen = trace(&mut session, &mut bits());
-    assert_eq!(
-        seen.as_deref(),
-        Ok(&wanted.iter().map(|&s| s.to_owned()).collect::<Vec<_>>()[..])
-    );
+    assert_eq!(seen.as_deref(), Ok(&wanted.iter().map(|&s| s.to_owned()).collect::<Vec<_>>()[..]));
 }
 
 #[test]
 fn steps_through_the_documented_transaction() {
     let set = set_of(TPCB, Dialect::Postgres, &[]).unwrap();
-    let sql: Vec<String> = set
-        .statements()
-        .iter()
-        .map(Statement::prepared_sql)
-        .collect();
+    let sql: Vec<String> = set.statements().iter().map(Statement::prepared_sql).collect();
     assert_eq!(sql.len(), 7);
     assert_eq!(sql[0], "BEGIN");
-    assert_eq!(
-        sql[1],
-        "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2"
-    );
+    assert_eq!(sql[1], "UPDATE pgbench_accounts SET abalance = abalance + $1 WHERE aid = $2");
     assert_eq!(set.statements()[5].n_parameters(), 4);
     let mut session = Session::new(Arc::new(set), PRESETS);
     let mut random = bits();
@@ -52,22 +41,12 @@ fn steps_through_the_documented_transaction() {
     for _ in 0..1000 {
         for wanted in 0..7 {
             let action = session.next(&mut random).unwrap();
-            assert_eq!(
-                action,
-                Action::Send {
-                    statement_idx: wanted
-                }
-            );
+            assert_eq!(action, Action::Send { statement_idx: wanted });
         }
         assert_eq!(session.next(&mut random).unwrap(), Action::Done);
         let mut values: Vec<i64> = Vec::new();
         let mut keep = |value: Option<&[u8]>| {
-            values.push(
-                std::str::from_utf8(value.unwrap())
-                    .unwrap()
-                    .parse()
-                    .unwrap(),
-            );
+            values.push(std::str::from_utf8(value.unwrap()).unwrap().parse().unwrap());
         };
         session.parameters(5, &mut scratch, &mut keep).unwrap();
         let [tid, bid, aid, delta] = values[..] else {
@@ -98,10 +77,7 @@ fn nests_branches() {
 
 #[test]
 fn skips_what_it_does_not_take() {
-    check(
-        "\\if false\n\\set x 1 / 0\nSELECT :x;\n\\endif\nEND;",
-        &["END"],
-    );
+    check("\\if false\n\\set x 1 / 0\nSELECT :x;\n\\endif\nEND;", &["END"]);
     check("\\if false\nSELECT 1;\n\\endif", &[]);
 }
 
@@ -137,24 +113,12 @@ fn marks_pipelines_and_sleeps() {
 #[test]
 fn refuses_pipelines_that_do_not_fit_and_starts_anew() {
     for (text, wanted) in [
-        (
-            "\\startpipeline\n\\startpipeline\na;",
-            "a.sql:2:1: a pipeline is open already",
-        ),
+        ("\\startpipeline\n\\startpipeline\na;", "a.sql:2:1: a pipeline is open already"),
         ("a;\n\\endpipeline", "a.sql:2:1: no pipeline is open"),
         ("\\syncpipeline\na;", "a.sql:1:1: no pipeline is open"),
-        (
-            "\\startpipeline\na;",
-            "a.sql:2:3: the script ends within a pipeline",
-        ),
-        (
-            "\\set t -1\n\\sleep :t\na;",
-            "a.sql:2:1: expected a time to sleep",
-        ),
-        (
-            "\\if 0\n\\set x 1\n\\endif\na :x;",
-            "a.sql:4:3: the variable `x` has no value yet",
-        ),
+        ("\\startpipeline\na;", "a.sql:2:3: the script ends within a pipeline"),
+        ("\\set t -1\n\\sleep :t\na;", "a.sql:2:1: expected a time to sleep"),
+        ("\\if 0\n\\set x 1\n\\endif\na :x;", "a.sql:4:3: the variable `x` has no value yet"),
     ] {
         let mut session = session_of(text, &[]);
         for _ in 0..2 {
@@ -176,10 +140,7 @@ fn fills_in_presets_and_definitions() {
 #[test]
 fn sends_null_as_null() {
     let mut session = session_of("\\set x null\nSELECT :x, :y, 1;", &["y=NULL"]);
-    assert_eq!(
-        trace(&mut session, &mut bits()),
-        Ok(vec!["SELECT NULL, NULL, 1".to_owned()])
-    );
+    assert_eq!(trace(&mut session, &mut bits()), Ok(vec!["SELECT NULL, NULL, 1".to_owned()]));
     let mut seen = Vec::new();
     let mut keep = |value: Option<&[u8]>| seen.push(value.map(<[u8]>::to_vec));
     session.parameters(0, &mut Vec::new(), &mut keep).unwrap();
@@ -200,11 +161,7 @@ fn chooses_scripts_by_weight_and_shares_their_variables() {
         (parse("c.sql", "never;"), 0),
     ];
     let set = Arc::new(ScriptSet::new(scripts, Vec::new()).unwrap());
-    let sql: Vec<String> = set
-        .statements()
-        .iter()
-        .map(Statement::prepared_sql)
-        .collect();
+    let sql: Vec<String> = set.statements().iter().map(Statement::prepared_sql).collect();
     assert_eq!(sql, ["SELECT ?, ?", "UPDATE ?, ?", "never"]);
     let mut session = Session::new(Arc::clone(&set), PRESETS);
     let mut random = bits();
@@ -217,10 +174,7 @@ fn chooses_scripts_by_weight_and_shares_their_variables() {
         assert_eq!(session.next(&mut random).unwrap(), Action::Done);
     }
     // 3 in 4 of 40,000: the standard deviation is 87.
-    assert!(
-        (29_600..30_400).contains(&counts[0]) && counts[2] == 0,
-        "{counts:?}"
-    );
+    assert!((29_600..30_400).contains(&counts[0]) && counts[2] == 0, "{counts:?}");
     let mut sql = Vec::new();
     session.write_sql(0, &mut sql).unwrap();
     assert_eq!(sql, b"SELECT 1, 2");

@@ -154,10 +154,7 @@ fn names_the_place_of_what_cannot_be_calculated() {
         ("true + 1.5", "expected a number"),
         ("double(true)", "expected a number"),
         ("random(2, 1)", "the range from 2 to 1 is empty"),
-        (
-            "random(-9223372036854775808, 9223372036854775807)",
-            "too large",
-        ),
+        ("random(-9223372036854775808, 9223372036854775807)", "too large"),
         ("random_zipfian(1, 10, 1.0)", "from 1.001 to 1000, not 1"),
         ("random_gaussian(1, 10, 1.9)", "at least 2.0, not 1.9"),
         ("random_exponential(1, 10, 0)", "above 0, not 0"),

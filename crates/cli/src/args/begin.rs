@@ -54,11 +54,7 @@ pub(crate) struct PartOfDay {
 impl PartOfDay {
     /// Whether a time of the day is in it.
     pub(crate) fn has(self, now: Time) -> bool {
-        if self.from < self.to {
-            (self.from..self.to).contains(&now)
-        } else {
-            now >= self.from || now < self.to
-        }
+        if self.from < self.to { (self.from..self.to).contains(&now) } else { now >= self.from || now < self.to }
     }
 }
 
@@ -79,8 +75,7 @@ fn part_of_day(typed: &str) -> Result<PartOfDay, String> {
 
 fn load(typed: &str) -> Result<f64, String> {
     let load = typed.parse::<f64>().ok();
-    load.filter(|it| (0.001..=1_000.0).contains(it))
-        .ok_or_else(|| "a load for each processor, as in 0.2".to_owned())
+    load.filter(|it| (0.001..=1_000.0).contains(it)).ok_or_else(|| "a load for each processor, as in 0.2".to_owned())
 }
 
 #[cfg(test)]
@@ -108,15 +103,7 @@ mod tests {
 
     #[test]
     fn what_is_no_part_of_a_day_and_no_load_is_refused() {
-        for typed in [
-            "",
-            "02:00",
-            "2-4",
-            "02:00-02:00",
-            "02:00-25:00",
-            "04:00-x",
-            "-",
-        ] {
+        for typed in ["", "02:00", "2-4", "02:00-02:00", "02:00-25:00", "04:00-x", "-"] {
             assert!(part_of_day(typed).is_err(), "{typed}");
         }
         for typed in ["", "-1", "0", "NaN", "inf", "20%"] {

@@ -8,10 +8,7 @@ use super::JsonArgs;
 
 /// Options of `find`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct FindArgs {
     /// One look, without rates: two looks take a second.
     #[arg(long, conflicts_with = "watch")]

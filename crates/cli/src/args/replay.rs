@@ -9,10 +9,7 @@ use super::JsonArgs;
 
 /// Options of `replay`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct ReplayArgs {
     /// Which published comparison.
     #[arg(value_name = "NAME", required = true, value_enum)]
@@ -80,9 +77,7 @@ const MOST_SHARE: f64 = 4.0;
 
 /// `0.05`, `1`.
 fn share(typed: &str) -> Result<f64, String> {
-    typed::share(typed)
-        .filter(|it| *it > 0.0 && *it <= MOST_SHARE)
-        .ok_or_else(|| {
-            format!("a share of the published amounts, as 0.05 or 5%, or 1 for all of them; {MOST_SHARE} at most")
-        })
+    typed::share(typed).filter(|it| *it > 0.0 && *it <= MOST_SHARE).ok_or_else(|| {
+        format!("a share of the published amounts, as 0.05 or 5%, or 1 for all of them; {MOST_SHARE} at most")
+    })
 }

@@ -51,17 +51,12 @@ pub(crate) struct DetailArgs {
 impl DetailArgs {
     /// What the report says beside tables and verdicts of a record with this name.
     pub(crate) fn beside<'a>(&self, record: Option<&'a str>) -> Beside<'a> {
-        Beside {
-            record,
-            at_per_s: self.at,
-            is_verbose: self.verbose,
-        }
+        Beside { record, at_per_s: self.at, is_verbose: self.verbose }
     }
 }
 
 /// Requests per second: `800/s`, `800`, `1.5k/s`.
 fn at_rate(typed: &str) -> Result<f64, String> {
     let rate = typed::rate(typed);
-    rate.filter(|it| (0.001..=1e8).contains(it))
-        .ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
+    rate.filter(|it| (0.001..=1e8).contains(it)).ok_or_else(|| "requests per second, as in 800/s or 1.5k/s".to_owned())
 }

@@ -8,7 +8,8 @@ use looptax_switch::diagnose::moving::Wanted;
 use super::PeerArgs;
 
 /// Exit codes of `run`, for the end of its help.
-pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
+pub(crate) const RUN_EXIT_CODES: &str =
+    "Exit codes: the command's own; 125 looptax failed, 126 the command cannot be executed, 127 it was not found.";
 
 /// Which servers' connections are moved.
 #[derive(Debug, Clone, Args)]
@@ -49,10 +50,7 @@ pub(crate) struct MovingArgs {
 
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) moving: MovingArgs,

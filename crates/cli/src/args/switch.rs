@@ -13,10 +13,7 @@ pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or n
 
 /// Options of `switch`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct SwitchArgs {
     /// The application's configuration file: wp-config.php, .env, settings.py, database.yml and those of
     /// some hundred others.

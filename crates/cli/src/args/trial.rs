@@ -10,10 +10,7 @@ use super::{MovingArgs, ResultArgs, TurnArgs};
 
 /// Options of `trial`.
 #[derive(Debug, Clone, Args)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct TrialArgs {
     /// A page of the application, by http:// or https:// at an address of this machine. Several are asked for in a
     /// drawn order.
@@ -49,12 +46,7 @@ pub(crate) struct TrialArgs {
     #[arg(long, value_name = "CMD", conflicts_with_all = ["rate", "clients"])]
     pub(crate) exec_load: Option<String>,
     /// A run of --exec-load that takes longer is stopped, and ends the trial.
-    #[arg(
-        long,
-        default_value = "10m",
-        value_name = "TIME",
-        requires = "exec_load"
-    )]
+    #[arg(long, default_value = "10m", value_name = "TIME", requires = "exec_load")]
     pub(crate) exec_timeout: String,
     /// The application is ready when this address takes connections. Default: that of the first page.
     #[arg(long, value_name = "URL")]
@@ -110,12 +102,7 @@ pub(crate) struct TrialArgs {
     #[arg(long, hide = true)]
     pub(crate) hold: bool,
     /// The application's command: a second instance of it, in the foreground, on a port of its own.
-    #[arg(
-        trailing_var_arg = true,
-        allow_hyphen_values = true,
-        value_name = "CMD",
-        required = true
-    )]
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required = true)]
     pub(crate) command: Vec<OsString>,
 }
 

@@ -18,14 +18,7 @@ pub(crate) struct WhyArgs {
 }
 
 /// Options of `compare` that `why` refuses by name, and those that mean nothing without them.
-const REFUSED: [&str; 6] = [
-    "remedies",
-    "list",
-    "exec",
-    "exec_unix",
-    "exec_tcp",
-    "exec_timeout",
-];
+const REFUSED: [&str; 6] = ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout"];
 
 /// Where an option means something else here than in `compare`, or has another default.
 const OTHERWISE: [(&str, &str); 7] = [
@@ -55,10 +48,7 @@ const OTHERWISE: [(&str, &str); 7] = [
         "How long is measured: a time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and \
          the verdict comes from those: 18 are the least that gives one. Default: 40s",
     ),
-    (
-        "quick",
-        "At most 40 epochs, some 20 s per comparison, of which a third count for the verdict",
-    ),
+    ("quick", "At most 40 epochs, some 20 s per comparison, of which a third count for the verdict"),
     (
         "sweep",
         "Connections 1, 2, 4 … as 1..1024, or a list as 1,16,256, with the event client: the server's hottest functions at \

@@ -17,9 +17,7 @@ use crate::terminal::{self, Terminal};
 /// Runs `analyze`.
 pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let mut judged = record_of(&args.record)?;
-    let outputs = Outputs::default()
-        .reads(&judged.path)
-        .writes("--json", args.json.path())?;
+    let outputs = Outputs::default().reads(&judged.path).writes("--json", args.json.path())?;
     formats::announce(&args.formats, outputs)?;
     if let Some(error) = judged.no_samples.take() {
         return Err(error.into());
@@ -29,12 +27,7 @@ pub(crate) fn run(args: &AnalyzeArgs, terminal: Terminal) -> Result<Exit, Failur
     Ok(Exit::for_record(&record))
 }
 
-fn show(
-    args: &AnalyzeArgs,
-    record: &Record,
-    place: &Path,
-    terminal: Terminal,
-) -> Result<(), Failure> {
+fn show(args: &AnalyzeArgs, record: &Record, place: &Path, terminal: Terminal) -> Result<(), Failure> {
     match args.json.path() {
         Some(path) if path.as_os_str() == "-" => {
             terminal::json(record)?;

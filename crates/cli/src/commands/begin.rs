@@ -75,10 +75,7 @@ fn turn(
 pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(
-            format!(
-                "cannot tell whether `{}` stops this: {error}",
-                file.display()
-            ),
+            format!("cannot tell whether `{}` stops this: {error}", file.display()),
             "name a stop file in a folder that only this user and root may write",
         )
     })

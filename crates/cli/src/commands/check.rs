@@ -23,8 +23,8 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
 }
 
 fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let address = Address::parse(url)
-        .map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
+    let address =
+        Address::parse(url).map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
     let points = points(Question {
         address: &address,
@@ -64,20 +64,10 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
         socket: args.socket.as_deref(),
         n_connections: args.connections,
     })?;
-    show(
-        &Checked::Connections(connections),
-        &sources.unread(),
-        args,
-        terminal,
-    )
+    show(&Checked::Connections(connections), &sources.unread(), args, terminal)
 }
 
-fn show(
-    checked: &Checked,
-    unread: &[String],
-    args: &CheckArgs,
-    terminal: Terminal,
-) -> Result<Exit, Failure> {
+fn show(checked: &Checked, unread: &[String], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
         text + &for_whom(args) + &next_step(checked, args)
@@ -118,8 +108,7 @@ fn next_step(checked: &Checked, args: &CheckArgs) -> String {
 
 /// No where one of them is no; not known where one is open.
 fn code(verdicts: &[SwitchVerdict]) -> Exit {
-    let is_no =
-        |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
+    let is_no = |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
     if verdicts.iter().any(is_no) {
         Exit::No
     } else if verdicts.contains(&SwitchVerdict::Open) {

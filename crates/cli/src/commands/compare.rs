@@ -32,19 +32,12 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         return Ok(Exit::Done);
     }
     let asked = settings::asked(args)?;
-    measure(&asked, args, terminal, |parts, ask, writer, stage, stop| {
-        measure_all(parts, ask, writer, stage, stop)
-    })
+    measure(&asked, args, terminal, |parts, ask, writer, stage, stop| measure_all(parts, ask, writer, stage, stop))
 }
 
 /// How what is planned is measured, and who looks on.
-type Measuring = fn(
-    &[Part<'_>],
-    (Machine, AskPassword),
-    &mut RecordWriter,
-    &mut Stage,
-    &AtomicBool,
-) -> Result<(), Failure>;
+type Measuring =
+    fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
 /// From what was asked to the record that is shown and kept.
 pub(crate) fn measure(
@@ -86,8 +79,7 @@ pub(crate) fn measure(
         return Ok(Exit::Interrupted);
     };
     sys::raise_open_files();
-    let (mut writer, mut place) =
-        RecordPlace::prepare(&args.result, empty_record(settings), terminal)?;
+    let (mut writer, mut place) = RecordPlace::prepare(&args.result, empty_record(settings), terminal)?;
     writer.record.problems.extend(alone.problem());
     writer.record.problems.extend(parts.not_measured());
     let mut stage = if args.live {
@@ -107,11 +99,7 @@ pub(crate) fn measure(
     // The first error is told; where there are several, one full disk is behind them all.
     measured.and(kept)?;
     writer.check_samples()?;
-    Ok(if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else {
-        Exit::for_record(&writer.record)
-    })
+    Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
 /// Running servers are measured only after somebody agreed.

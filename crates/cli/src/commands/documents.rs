@@ -12,8 +12,8 @@ use looptax_fleet::{Column, Kind, SCHEMA_VERSION, TABLES, VIEWS};
 use looptax_host::output::make_folder;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck,
-    Spelling, StepCode, Switched, schema_of,
+    Checked, CollectorTables, Fleet, Found, ListedSwitch, NoteCode, PointCode, Reported, Selfcheck, Spelling, StepCode,
+    Switched, schema_of,
 };
 use looptax_store::{Existing, save_text};
 use serde::Serialize;
@@ -50,17 +50,9 @@ pub(crate) fn write(folder: &Path) -> Result<(), Failure> {
     }
     let mut command = Cli::command();
     command.build();
-    save_text(
-        &reference(&command),
-        &book.join("cli.md"),
-        Existing::Replace,
-    )?;
+    save_text(&reference(&command), &book.join("cli.md"), Existing::Replace)?;
     save_text(&codes()?, &book.join("codes.md"), Existing::Replace)?;
-    save_text(
-        &fleet_tables(),
-        &book.join("fleet-tables.md"),
-        Existing::Replace,
-    )?;
+    save_text(&fleet_tables(), &book.join("fleet-tables.md"), Existing::Replace)?;
     clap_mangen::generate_to(Cli::command(), &man)?;
     for shell in [Shell::Bash, Shell::Zsh, Shell::Fish] {
         clap_complete::generate_to(shell, &mut command, "looptax", &completions)?;
@@ -96,11 +88,7 @@ fn fleet_tables() -> String {
     );
     for table in TABLES {
         let key = table.key.join("`, `");
-        let _ = write!(
-            page,
-            "\n## Table `{}`\n\n{}\nRows are equal where `{key}` are.\n",
-            table.name, table.doc
-        );
+        let _ = write!(page, "\n## Table `{}`\n\n{}\nRows are equal where `{key}` are.\n", table.name, table.doc);
         columns(&mut page, table.columns.iter().copied());
     }
     for view in VIEWS {
@@ -134,39 +122,20 @@ fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Re
     let _ = write!(page, "\n## {title}\n\n| code | meaning |\n|---|---|\n");
     for (code, sentence) in codes {
         let code = serde_json::to_string(code).map_err(io::Error::from)?;
-        let _ = writeln!(
-            page,
-            "| `{}` | {} |",
-            code.trim_matches('"'),
-            sentence.trim()
-        );
+        let _ = writeln!(page, "| `{}` | {} |", code.trim_matches('"'), sentence.trim());
     }
     Ok(())
 }
 
 /// Renders every command's help, as it is printed, as one Markdown page.
 fn reference(command: &clap::Command) -> String {
-    let mut page =
-        String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
-    let shown = command
-        .get_subcommands()
-        .filter(|it| !it.is_hide_set() && it.get_name() != "help");
+    let mut page = String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
+    let shown = command.get_subcommands().filter(|it| !it.is_hide_set() && it.get_name() != "help");
     for command in std::iter::once(command).chain(shown) {
-        let name = command
-            .get_bin_name()
-            .unwrap_or(command.get_name())
-            .to_owned();
-        let help = command
-            .clone()
-            .term_width(100)
-            .render_long_help()
-            .to_string();
+        let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();
+        let help = command.clone().term_width(100).render_long_help().to_string();
         let help: Vec<&str> = help.lines().map(str::trim_end).collect();
-        let _ = write!(
-            page,
-            "\n## `{name}`\n\n```text\n{}\n```\n",
-            help.join("\n").trim_end()
-        );
+        let _ = write!(page, "\n## `{name}`\n\n```text\n{}\n```\n", help.join("\n").trim_end());
     }
     let _ = writeln!(page, "\n{EXIT_CODES}");
     page

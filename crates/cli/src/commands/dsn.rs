@@ -11,11 +11,7 @@ use crate::terminal::Terminal;
 
 /// Runs `dsn`.
 pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let wanted = Wanted {
-        dialects: &args.wanted,
-        socket: args.socket.as_deref(),
-        shows_password: args.show_password,
-    };
+    let wanted = Wanted { dialects: &args.wanted, socket: args.socket.as_deref(), shows_password: args.show_password };
     let (spelled, host, port) = if let Some(read) = Unspoken::parse(&args.url) {
         let address = read.map_err(unread)?;
         let spelled = spell_unspoken(&address, wanted)?;

@@ -13,7 +13,6 @@ use looptax_redirect::{Features, Obstacle, Switches, probe};
 use crate::failure::{Exit, Failure};
 use crate::terminal;
 
-/// One line of the table.
 struct Row {
     feature: &'static str,
     /// `None` where it is there.
@@ -27,16 +26,10 @@ pub(crate) fn run() -> Result<Exit, Failure> {
     let mut rows = supervisor_rows(probe(Switches::default()));
     rows.push(row(
         "IPv6 loopback",
-        TcpListener::bind((Ipv6Addr::LOCALHOST, 0))
-            .err()
-            .map(|it| it.to_string()),
+        TcpListener::bind((Ipv6Addr::LOCALHOST, 0)).err().map(|it| it.to_string()),
         "no arm `tcp6`",
     ));
-    rows.push(row(
-        "the program nft",
-        (!has_nft()).then(|| "not installed".to_owned()),
-        "no arm `nat`",
-    ));
+    rows.push(row("the program nft", (!has_nft()).then(|| "not installed".to_owned()), "no arm `nat`"));
     rows.push(row(
         "network namespaces of our own",
         Network::enter(&[Host::Plain]).err().map(|it| told(&it)),
@@ -78,36 +71,16 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
             features.has_wait_killable,
             "a signal may end a call that is being moved; it is begun again",
         ),
-        (
-            "waking on the caller's core (6.6)",
-            features.has_sync_wake_up,
-            "`connect` below `run` takes longer",
-        ),
+        ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` below `run` takes longer"),
         (
             "descriptors of threads (6.9)",
             features.has_thread_pidfd,
             "a thread with descriptors of its own stays on TCP",
         ),
-        (
-            "descriptors that tell the user (6.13)",
-            features.has_pidfd_info,
-            "the same from /proc, slower",
-        ),
-        (
-            "process numbers used once (pidfs)",
-            features.has_pidfs,
-            "the same from the time of start",
-        ),
-        (
-            "cookies of network namespaces (5.14)",
-            features.has_netns_cookie,
-            "the same from /proc, slower",
-        ),
-        (
-            "comparing open files (kcmp)",
-            features.has_kcmp,
-            "the same from /proc, by inode",
-        ),
+        ("descriptors that tell the user (6.13)", features.has_pidfd_info, "the same from /proc, slower"),
+        ("process numbers used once (pidfs)", features.has_pidfs, "the same from the time of start"),
+        ("cookies of network namespaces (5.14)", features.has_netns_cookie, "the same from /proc, slower"),
+        ("comparing open files (kcmp)", features.has_kcmp, "the same from /proc, by inode"),
     ];
     let missing = |is_there: bool| (!is_there).then(String::new);
     rows.extend(parts.map(|(feature, is_there, without)| row(feature, missing(is_there), without)));
@@ -115,11 +88,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
 }
 
 fn row(feature: &'static str, obstacle: Option<String>, without: &'static str) -> Row {
-    Row {
-        feature,
-        obstacle,
-        without,
-    }
+    Row { feature, obstacle, without }
 }
 
 /// An error with its cause, in one line.
@@ -161,13 +130,7 @@ mod tests {
         let rows = supervisor_rows(Err(Obstacle::NoNotification(error)));
         let text = table(&rows);
         assert_eq!(rows.len(), 1);
-        assert!(
-            text.contains("no    `run` leaves the program on TCP"),
-            "{text}"
-        );
-        assert!(
-            text.contains("(seccomp user notification): Function not implemented"),
-            "{text}"
-        );
+        assert!(text.contains("no    `run` leaves the program on TCP"), "{text}");
+        assert!(text.contains("(seccomp user notification): Function not implemented"), "{text}");
     }
 }

@@ -31,9 +31,7 @@ const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
 /// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    Outputs::default()
-        .writes("--json", args.json.path())?
-        .writes("--openmetrics", args.openmetrics.as_deref())?;
+    Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
     if !args.measure {
         keep_what_looking_needs()?;
@@ -64,7 +62,6 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
 
 /// What a report is made of.
 pub(super) struct Looked {
-    /// What there is, with rates.
     pub(super) found: Found,
     /// Processes like those of a switch that are over TCP again.
     pub(super) fallen: Vec<u32>,
@@ -167,10 +164,7 @@ fn costs(args: &FindArgs, terminal: Terminal, stop: &AtomicBool) -> Result<Costs
         Some(path) => cost::of_record(path)?,
         None => cost::from_newest(&latest_records(cost::MOST_RECORDS)),
     };
-    Ok(Costs {
-        sources,
-        note: None,
-    })
+    Ok(Costs { sources, note: None })
 }
 
 fn show(args: &FindArgs, found: &Found, terminal: Terminal) -> Result<(), Failure> {

@@ -75,17 +75,9 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
                 continue;
             }
             // Where summary and counts differ somebody changed one of them, and nobody knows which.
-            let answer = if judged.untrue.is_empty() {
-                answer(tax, limit)
-            } else {
-                Answer::Open
-            };
+            let answer = if judged.untrue.is_empty() { answer(tax, limit) } else { Answer::Open };
             worst = worst.max(Some(answer));
-            let _ = writeln!(
-                text,
-                "{}",
-                line(comparison, tax, (answer, limit), terminal.style())
-            );
+            let _ = writeln!(text, "{}", line(comparison, tax, (answer, limit), terminal.style()));
         }
     }
     let Some(worst) = worst else {
@@ -93,10 +85,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
             Limit::Tax(_) => "the record holds no comparison of that arm",
             Limit::PageTime(_) => "the record holds no pages of that arm",
         };
-        return Err(Failure::usage(
-            what,
-            "`looptax analyze RECORD` shows what it holds",
-        ));
+        return Err(Failure::usage(what, "`looptax analyze RECORD` shows what it holds"));
     };
     terminal::data(&cleaned(&text, terminal.style()))?;
     for sentence in &judged.untrue {
@@ -114,10 +103,7 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
     let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
         // All that is possible counts, not the figure of a mixture.
         (Some(size), _) => (size.lo_pct, size.hi_pct),
-        (None, Some(pct)) => (
-            pct.lo.unwrap_or(f64::NEG_INFINITY),
-            pct.hi.unwrap_or(f64::INFINITY),
-        ),
+        (None, Some(pct)) => (pct.lo.unwrap_or(f64::NEG_INFINITY), pct.hi.unwrap_or(f64::INFINITY)),
         (None, None) => return Answer::Open,
     };
     let (lo, hi) = (limit.measure(lo), limit.measure(hi));
@@ -135,21 +121,15 @@ fn answer(tax: &Tax, limit: Limit) -> Answer {
 fn figure(tax: &Tax) -> Option<&Estimate> {
     let is_believed = match tax.verdict {
         Verdict::Invalid => false,
-        Verdict::Inconclusive => matches!(
-            tax.reason,
-            Reason::TooWide { .. } | Reason::TooFewEpochs { .. }
-        ),
+        Verdict::Inconclusive => {
+            matches!(tax.reason, Reason::TooWide { .. } | Reason::TooFewEpochs { .. })
+        }
         Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => true,
     };
     tax.throughput_pct.known().filter(|_| is_believed)
 }
 
-fn line(
-    comparison: &Comparison,
-    tax: &Tax,
-    (answer, limit): (Answer, Limit),
-    style: Style,
-) -> String {
+fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), style: Style) -> String {
     let Tax { arm, baseline, .. } = tax;
     let found = match (&tax.uncertain_size, figure(tax)) {
         (Some(size), _) => format!(
@@ -157,10 +137,9 @@ fn line(
             size.lo_pct, size.hi_pct
         ),
         (None, Some(pct)) => match limit {
-            Limit::Tax(_) => format!(
-                "{arm} loses {} of {baseline}'s throughput",
-                percent(pct, style)
-            ),
+            Limit::Tax(_) => {
+                format!("{arm} loses {} of {baseline}'s throughput", percent(pct, style))
+            }
             Limit::PageTime(_) => {
                 let longer = Estimate {
                     value: limit.measure(pct.value),
@@ -184,9 +163,6 @@ fn line(
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));
     format!(
         "{} {}, -c {}, {}: {found}{why}: {answer}",
-        comparison.target.kind,
-        comparison.workload.name,
-        comparison.connections,
-        comparison.placement.asked,
+        comparison.target.kind, comparison.workload.name, comparison.connections, comparison.placement.asked,
     )
 }

@@ -24,13 +24,9 @@ pub(crate) fn run(args: &HistoryArgs, terminal: Terminal) -> Result<Exit, Failur
 
 fn list(args: &ListArgs, terminal: Terminal) -> Result<(), Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
-    show_result(&runs, &args.json, || {
-        report::history(&runs, terminal.style())
-    })?;
+    show_result(&runs, &args.json, || report::history(&runs, terminal.style()))?;
     if n_unread > 0 {
-        terminal.words(&format!(
-            "{n_unread} entries cannot be read and are left out\n"
-        ));
+        terminal.words(&format!("{n_unread} entries cannot be read and are left out\n"));
     }
     Ok(())
 }
@@ -39,11 +35,7 @@ fn show(run: &str, terminal: Terminal) -> Result<(), Failure> {
     // By its name alone: `analyze` takes files.
     let run = open_history()?.find(run)?;
     let (record, path) = record_of(&run.id)?.told(terminal);
-    let beside = report::Beside {
-        record: path.to_str(),
-        is_verbose: true,
-        at_per_s: None,
-    };
+    let beside = report::Beside { record: path.to_str(), is_verbose: true, at_per_s: None };
     terminal::data(&report::compare(&record, beside, terminal.style()))?;
     Ok(())
 }
@@ -54,9 +46,7 @@ fn forget(names: &[String], terminal: Terminal) -> Result<(), Failure> {
     let found: Result<Vec<_>, _> = names.iter().map(|name| history.find(name)).collect();
     for run in found? {
         let path = run.path.as_deref().map(Path::new);
-        let ours = path
-            .zip(runs.as_ref())
-            .filter(|(path, runs)| runs.holds(path));
+        let ours = path.zip(runs.as_ref()).filter(|(path, runs)| runs.holds(path));
         let place = match (ours, path) {
             (Some((path, runs)), _) => {
                 runs.remove(path)?;

@@ -13,18 +13,8 @@ use crate::terminal;
 
 pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
     match command {
-        InternalCommand::Reaper => Ok(if reaper::child_main() == 0 {
-            Exit::Done
-        } else {
-            Exit::Environment
-        }),
-        InternalCommand::EchoServer {
-            socket,
-            abstract_name,
-            tcp,
-            one_thread,
-            http,
-        } => {
+        InternalCommand::Reaper => Ok(if reaper::child_main() == 0 { Exit::Done } else { Exit::Environment }),
+        InternalCommand::EchoServer { socket, abstract_name, tcp, one_thread, http } => {
             let config = echo::Config {
                 socket: socket.clone(),
                 abstract_name: abstract_name.clone(),
@@ -34,9 +24,7 @@ pub(crate) fn run(command: &InternalCommand) -> Result<Exit, Failure> {
             };
             match echo::serve(&config)? {}
         }
-        InternalCommand::PortProxy { on, to } => {
-            match publish::serve(&publish::listen(*on)?, *to)? {}
-        }
+        InternalCommand::PortProxy { on, to } => match publish::serve(&publish::listen(*on)?, *to)? {},
         InternalCommand::Documents { folder } => documents::write(folder).map(|()| Exit::Done),
         InternalCommand::Schema { form } => documents::print_schema(*form).map(|()| Exit::Done),
         InternalCommand::Reach(args) => {

@@ -29,20 +29,13 @@ use crate::terminal::{self, Terminal};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
 
 /// Runs a bare `looptax`.
-#[allow(
-    clippy::disallowed_methods,
-    reason = "what the user waits, not a measurement"
-)]
+#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     chains::refuse(&args.result.formats)?;
     let is_text = !results::announce(&args.result)?.is_printed();
     sys::require_measurable()?;
     let show = |piece: &str| {
-        if is_text {
-            terminal::data(piece)
-        } else {
-            Ok(())
-        }
+        if is_text { terminal::data(piece) } else { Ok(()) }
     };
     let stop = stop_flag()?;
     let Some(alone) = begin::wait(&args.begin, args.turn.wait, terminal, &stop)? else {
@@ -62,9 +55,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         show(&pieces.found(found))?;
     }
     show(&pieces.head())?;
-    measure(&mut minute, &mut writer, &stop, terminal, |piece| {
-        show(piece)
-    })?;
+    measure(&mut minute, &mut writer, &stop, terminal, |piece| show(piece))?;
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
@@ -79,11 +70,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     let paged = results::write_page(&args.result, &writer, place.path());
     saved.and(written).and(paged)?;
     writer.check_samples()?;
-    Ok(if stop.load(Ordering::Relaxed) {
-        Exit::Interrupted
-    } else {
-        Exit::for_record(&writer.record)
-    })
+    Ok(if stop.load(Ordering::Relaxed) { Exit::Interrupted } else { Exit::for_record(&writer.record) })
 }
 
 /// Two looks at the servers that run here, for rates; `None` where somebody stops it.

@@ -73,13 +73,7 @@ fn save(replay: &Replay, folder: &Path) -> Result<(), Failure> {
 }
 
 fn amounts(args: &ReplayArgs) -> Amounts {
-    Amounts {
-        is_quick: args.quick,
-        scale: args.scale,
-        epochs: args.epochs,
-        slice_ms: args.slice_ms,
-        users: args.users,
-    }
+    Amounts { is_quick: args.quick, scale: args.scale, epochs: args.epochs, slice_ms: args.slice_ms, users: args.users }
 }
 
 fn folder(args: &ReplayArgs) -> PathBuf {
@@ -98,44 +92,30 @@ fn folder(args: &ReplayArgs) -> PathBuf {
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {
-            ErrorKind::AlreadyExists => {
-                "a result is there already, or a file of that name".to_owned()
-            }
+            ErrorKind::AlreadyExists => "a result is there already, or a file of that name".to_owned(),
             _ => error.to_string(),
         };
-        Failure::usage(
-            format!("cannot use the folder {}: {why}", folder.display()),
-            "--output names another one",
-        )
+        Failure::usage(format!("cannot use the folder {}: {why}", folder.display()), "--output names another one")
     };
     let output = Output::find_or_make(&folder.join(RESULT)).map_err(cannot)?;
     let begun = output.begin(None).map_err(cannot)?;
     begun.finish(Existing::Keep).map_err(cannot)
 }
 
-fn surroundings(
-    args: &ReplayArgs,
-    folder: PathBuf,
-    terminal: Terminal,
-) -> Result<Surroundings, Failure> {
+fn surroundings(args: &ReplayArgs, folder: PathBuf, terminal: Terminal) -> Result<Surroundings, Failure> {
     let interrupted = Arc::new(AtomicBool::new(false));
     let stop = stop_flag()?;
     set_at_end(&interrupted)?;
     Ok(Surroundings {
-        onlooker: Box::new(Watching {
-            terminal,
-            has_history: !args.no_history,
-        }),
+        onlooker: Box::new(Watching { terminal, has_history: !args.no_history }),
         folder,
         stop,
         interrupted,
     })
 }
 
-/// Somebody at the terminal.
 struct Watching {
     terminal: Terminal,
-    /// Whether runs are remembered.
     has_history: bool,
 }
 
@@ -186,12 +166,7 @@ fn empty(args: &ReplayArgs) -> Replay {
 }
 
 /// Prints the result in the form that was asked for, and writes the others.
-fn show(
-    args: &ReplayArgs,
-    replay: &Replay,
-    folder: &Path,
-    terminal: Terminal,
-) -> Result<(), Failure> {
+fn show(args: &ReplayArgs, replay: &Replay, folder: &Path, terminal: Terminal) -> Result<(), Failure> {
     let is_stdout = |path: &Path| path.as_os_str() == "-";
     let mut has_printed = false;
     if let Some(path) = args.json.path() {

@@ -21,16 +21,10 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
         no_samples.push(judged.no_samples.take().map(|it| it.to_string()));
         records.push(judged.told(terminal));
     }
-    let outputs = records
-        .iter()
-        .fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
+    let outputs = records.iter().fold(Outputs::default(), |outputs, (_, path)| outputs.reads(path));
     outputs.writes("--output", args.output.as_deref())?;
     let sources: Vec<Source> = { records.iter().zip(no_samples) }
-        .map(|((record, path), no_samples)| Source {
-            record,
-            path: Some(path),
-            no_samples,
-        })
+        .map(|((record, path), no_samples)| Source { record, path: Some(path), no_samples })
         .collect();
     let mut notes = Vec::new();
     let text = page(&sources, &mut notes);
@@ -52,9 +46,7 @@ pub(crate) fn run(args: &ReportArgs, terminal: Terminal) -> Result<Exit, Failure
             return failure;
         }
         let shown = path.display();
-        failure.with_hint(format!(
-            "-o FILE names another place, and -o {shown} writes over that one"
-        ))
+        failure.with_hint(format!("-o FILE names another place, and -o {shown} writes over that one"))
     })?;
     terminal.words(&format!("report: {}\n", path.display()));
     Ok(Exit::Done)
@@ -65,11 +57,7 @@ fn default_name(records: &[(Record, PathBuf)]) -> PathBuf {
     let name = records.first().and_then(|(record, path)| {
         let is_of_run = runs().is_some_and(|runs| runs.holds(path));
         let stem = path.file_stem()?.to_string_lossy();
-        Some(if is_of_run {
-            format!("looptax-{}", record.id)
-        } else {
-            stem.into_owned()
-        })
+        Some(if is_of_run { format!("looptax-{}", record.id) } else { stem.into_owned() })
     });
     PathBuf::from(format!("{}.html", name.as_deref().unwrap_or("looptax")))
 }

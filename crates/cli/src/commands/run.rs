@@ -3,9 +3,7 @@
 use std::io;
 
 use looptax_model::failure::Failure;
-use looptax_redirect::{
-    Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches,
-};
+use looptax_redirect::{Config, Ended, Exit as ProgramExit, Obstacle, Program, RedirectError, Surroundings, Switches};
 use looptax_switch::diagnose::moving::{self, Candidate, words};
 
 use super::program::check_name;
@@ -33,10 +31,7 @@ struct NotRun {
 
 impl<E: Into<Failure>> From<E> for NotRun {
     fn from(error: E) -> Self {
-        Self {
-            failure: error.into(),
-            exit: Exit::NotRun,
-        }
+        Self { failure: error.into(), exit: Exit::NotRun }
     }
 }
 
@@ -45,9 +40,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     sys::hide_last_arguments(args.command.len().saturating_sub(1));
     let switches = switches(args)?;
     if let Err(failure) = sys::require_proc(sys::FOUND) {
-        let program = Program {
-            args: args.command.clone(),
-        };
+        let program = Program { args: args.command.clone() };
         if args.dry_run {
             return Err(failure.into());
         }
@@ -72,9 +65,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
     }
     terminal.words_for(args.stats || args.verbose, &plan);
     terminal.words_for(true, &warnings);
-    let program = Program {
-        args: args.command.clone(),
-    };
+    let program = Program { args: args.command.clone() };
     if mapping.routes.is_empty() {
         let why = words::nothing(&candidates, &args.moving.only, is_whole);
         return unmoved(&program, args, &why, terminal);
@@ -111,22 +102,14 @@ fn switches(args: &RunArgs) -> Result<Switches, Failure> {
     for name in &args.without {
         if !switches.set(name) {
             let hint = "it is for tests; they stand in crates/redirect, `switches`";
-            return Err(Failure::usage(
-                format!("--without `{name}`: there is no such feature"),
-                hint,
-            ));
+            return Err(Failure::usage(format!("--without `{name}`: there is no such feature"), hint));
         }
     }
     Ok(switches)
 }
 
 /// Becomes the program, as it is.
-fn unmoved(
-    program: &Program,
-    args: &RunArgs,
-    why: &str,
-    terminal: Terminal,
-) -> Result<Exit, NotRun> {
+fn unmoved(program: &Program, args: &RunArgs, why: &str, terminal: Terminal) -> Result<Exit, NotRun> {
     if args.strict {
         return Err(Failure::usage(why, AS_IT_IS).into());
     }
@@ -144,9 +127,7 @@ fn why(obstacle: &Obstacle) -> String {
 
 fn not_run(error: RedirectError) -> NotRun {
     let exit = match &error {
-        RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            Exit::NotFound
-        }
+        RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => Exit::NotFound,
         RedirectError::Exec { .. } => Exit::NotExecutable,
         _ => Exit::NotRun,
     };
@@ -156,10 +137,7 @@ fn not_run(error: RedirectError) -> NotRun {
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
         _ => "run the command without looptax; it then goes over TCP",
     };
-    NotRun {
-        failure: Failure::from(error).with_hint(hint),
-        exit,
-    }
+    NotRun { failure: Failure::from(error).with_hint(hint), exit }
 }
 
 fn exit_of(ended: &Ended) -> Exit {

@@ -39,9 +39,7 @@ pub(crate) fn run(args: &SelfcheckArgs, terminal: Terminal) -> Result<Exit, Fail
         SelfcheckAnswer::Failed => Exit::No,
         SelfcheckAnswer::Unanswered => Exit::Environment,
         SelfcheckAnswer::Busy => Exit::Invalid,
-        SelfcheckAnswer::SomeOpen | SelfcheckAnswer::NoGrossError | SelfcheckAnswer::Believable => {
-            Exit::Done
-        }
+        SelfcheckAnswer::SomeOpen | SelfcheckAnswer::NoGrossError | SelfcheckAnswer::Believable => Exit::Done,
     })
 }
 
@@ -66,7 +64,5 @@ fn spec(args: &SelfcheckArgs) -> Result<Spec, Failure> {
 }
 
 fn show(found: &Selfcheck, args: &SelfcheckArgs, terminal: Terminal) -> Result<(), Failure> {
-    outputs::show(found, &args.json, || {
-        report::selfcheck(found, terminal.style())
-    })
+    outputs::show(found, &args.json, || report::selfcheck(found, terminal.style()))
 }

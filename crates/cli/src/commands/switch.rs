@@ -11,9 +11,7 @@ use looptax_host::discover::{Survey, survey};
 use looptax_model::record::{StepCode, SwitchOutcome, SwitchStep, Switched};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::sources;
-use looptax_switch::{
-    Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload,
-};
+use looptax_switch::{Line, Order, Page, Subject, Wish, carry_out, files_of, look_at, usual_reload};
 
 use crate::args::SwitchArgs;
 use crate::failure::{Exit, Failure};
@@ -66,10 +64,7 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
         _ => {
             let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
             Err(Failure::usage(
-                format!(
-                    "process {pid} has several files that are known: {}",
-                    names.join(", ")
-                ),
+                format!("process {pid} has several files that are known: {}", names.join(", ")),
                 format!("name one: looptax switch FILE --pid {pid}"),
             ))
         }
@@ -143,9 +138,9 @@ impl Doing<'_> {
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
-            None if is_needed && self.args.dry_run => self
-                .terminal
-                .words("a page that proves it is still to be named: --url http://127.0.0.1/\n"),
+            None if is_needed && self.args.dry_run => {
+                self.terminal.words("a page that proves it is still to be named: --url http://127.0.0.1/\n");
+            }
             None if is_needed => {
                 return Err(Failure::usage(
                     "only a page can prove this: a web server's connections to what is behind it last a millisecond, and nobody logs in",
@@ -189,11 +184,8 @@ impl Doing<'_> {
 
     fn nothing(self, mut switched: Switched) -> Result<Exit, Failure> {
         let is_there = planned::is_all_there(&switched);
-        let (outcome, exit) = if is_there {
-            (SwitchOutcome::NothingToDo, Exit::Done)
-        } else {
-            (SwitchOutcome::NotDone, Exit::No)
-        };
+        let (outcome, exit) =
+            if is_there { (SwitchOutcome::NothingToDo, Exit::Done) } else { (SwitchOutcome::NotDone, Exit::No) };
         switched.outcome = outcome;
         self.end(&switched, exit)
     }
@@ -203,10 +195,7 @@ impl Doing<'_> {
         let wants_a_word = remarks().filter(|it| it.wants_a_word);
         for remark in wants_a_word.filter(|_| !self.args.force) {
             if self.args.yes {
-                let words = format!(
-                    "not written: {}; --force writes it all the same\n",
-                    remark.words
-                );
+                let words = format!("not written: {}; --force writes it all the same\n", remark.words);
                 self.terminal.words_for(true, &words);
                 return false;
             }

@@ -102,17 +102,8 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);
-        let why = why
-            .lines()
-            .next()
-            .unwrap_or_default()
-            .trim_start_matches("looptax: ")
-            .to_owned();
-        let why = if why.is_empty() {
-            words::nothing(&candidates, &args.moving.only, true)
-        } else {
-            why
-        };
+        let why = why.lines().next().unwrap_or_default().trim_start_matches("looptax: ").to_owned();
+        let why = if why.is_empty() { words::nothing(&candidates, &args.moving.only, true) } else { why };
         return Err(Failure::usage(
             format!("there is nothing to try: {why}"),
             "`looptax find` lists the servers with their sockets; --map ADDRESS=SOCKET names one",
@@ -128,9 +119,7 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
         account: settings::account_of(candidate, &accounts),
         kind: match &candidate.server {
             Some((name, _)) => name.clone(),
-            None => { candidate.from.first() }
-                .map(|from| format!("port {}", from.port()))
-                .unwrap_or_default(),
+            None => { candidate.from.first() }.map(|from| format!("port {}", from.port())).unwrap_or_default(),
         },
         from: candidate.from.clone(),
         to: candidate.to.clone(),
@@ -145,11 +134,7 @@ fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
     let as_user = args.user.as_deref().map(|name| {
         let client = Client::find(None, Some(name))
             .map_err(|failure| failure.with_hint("--user takes a name of /etc/passwd"))?;
-        Ok::<_, Failure>(client.rights.map(|rights| User {
-            uid: rights.uid,
-            gid: rights.gid,
-            groups: rights.groups,
-        }))
+        Ok::<_, Failure>(client.rights.map(|rights| User { uid: rights.uid, gid: rights.gid, groups: rights.groups }))
     });
     let switches = Switches::default();
     let features = looptax_redirect::probe(switches).map_err(|obstacle| {
@@ -158,9 +143,7 @@ fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
     })?;
     sys::forget_variable("LOOPTAX_PASSWORD");
     Program::begin(Config {
-        program: Command {
-            args: args.command.clone(),
-        },
+        program: Command { args: args.command.clone() },
         mapping: moving::mapping(candidates),
         features,
         switches,
@@ -168,9 +151,6 @@ fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
         keeps_running: false,
         ends_all: true,
         steering: None,
-        surroundings: Surroundings {
-            as_user: as_user.transpose()?.flatten(),
-            ..Surroundings::default()
-        },
+        surroundings: Surroundings { as_user: as_user.transpose()?.flatten(), ..Surroundings::default() },
     })
 }

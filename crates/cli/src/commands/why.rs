@@ -27,15 +27,10 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
         return Ok(exit);
     }
     let asked = asked(args)?;
-    compare::measure(
-        &asked,
-        &args.compare,
-        terminal,
-        |parts, ask, writer, stage, stop| {
-            let mut watch = Watch::new(parts[0].settings.seed, stage)?;
-            measure_all(parts, ask, writer, &mut watch, stop)
-        },
-    )
+    compare::measure(&asked, &args.compare, terminal, |parts, ask, writer, stage, stop| {
+        let mut watch = Watch::new(parts[0].settings.seed, stage)?;
+        measure_all(parts, ask, writer, &mut watch, stop)
+    })
 }
 
 /// What `compare` would measure with these arguments, on one connection and one core unless others are asked for.
@@ -44,10 +39,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let unsuitable = [
         (compare.remedies, "--remedies"),
         (compare.list, "--list"),
-        (
-            compare.exec.exec.is_some() || compare.exec.exec_unix.is_some(),
-            "--exec",
-        ),
+        (compare.exec.exec.is_some() || compare.exec.exec_unix.is_some(), "--exec"),
     ];
     if let Some((_, option)) = unsuitable.iter().find(|(is_typed, _)| *is_typed) {
         return Err(Failure::usage(

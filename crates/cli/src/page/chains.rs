@@ -15,9 +15,7 @@ const ALL: &str = "all processes";
 /// The chains of each pair of arms that was sampled.
 pub(super) fn chains_shown(comparison: &Comparison) -> Vec<Result<ChainsShown, String>> {
     let found = comparison.why.iter().map(|why| tree(&why.stacks));
-    found
-        .map(|it| it.map_err(|error| error.to_string()))
-        .collect()
+    found.map(|it| it.map_err(|error| error.to_string())).collect()
 }
 
 fn tree(stacks: &Stacks) -> Result<ChainsShown, StoreError> {
@@ -48,19 +46,9 @@ struct Tree<'a> {
 impl<'a> Tree<'a> {
     /// CPU time that is known without a chain belongs to all processes.
     fn new(left_out_ns: [u64; 2]) -> Self {
-        let mut tree = Self {
-            names: Vec::new(),
-            name_idx: HashMap::new(),
-            nodes: Vec::new(),
-            below: HashMap::new(),
-        };
+        let mut tree = Self { names: Vec::new(), name_idx: HashMap::new(), nodes: Vec::new(), below: HashMap::new() };
         let name = tree.name(ALL);
-        tree.nodes.push(Node {
-            name,
-            own_ns: left_out_ns,
-            ns: left_out_ns,
-            called: Vec::new(),
-        });
+        tree.nodes.push(Node { name, own_ns: left_out_ns, ns: left_out_ns, called: Vec::new() });
         tree
     }
 
@@ -87,12 +75,7 @@ impl<'a> Tree<'a> {
             return *known;
         }
         let new = self.nodes.len();
-        self.nodes.push(Node {
-            name,
-            own_ns: [0; 2],
-            ns: [0; 2],
-            called: Vec::new(),
-        });
+        self.nodes.push(Node { name, own_ns: [0; 2], ns: [0; 2], called: Vec::new() });
         self.nodes[caller].called.push(new);
         self.below.insert((caller, name), new);
         new
@@ -111,11 +94,7 @@ impl<'a> Tree<'a> {
         let mut open = vec![(0, 0)];
         while let Some((at, depth)) = open.pop() {
             let node = &self.nodes[at];
-            frames.push(FrameShown {
-                depth,
-                name: node.name,
-                ns: node.own_ns,
-            });
+            frames.push(FrameShown { depth, name: node.name, ns: node.own_ns });
             let mut called: Vec<usize> = node.called.clone();
             called.sort_by_key(|it| {
                 let node = &self.nodes[*it];
@@ -123,10 +102,7 @@ impl<'a> Tree<'a> {
             });
             open.extend(called.into_iter().rev().map(|it| (it, depth + 1)));
         }
-        ChainsShown {
-            names: self.names,
-            frames,
-        }
+        ChainsShown { names: self.names, frames }
     }
 }
 
@@ -141,10 +117,7 @@ mod tests {
     use super::*;
 
     fn tree_of(chains: &[(&str, [u64; 2])], requests: [u64; 2]) -> ChainsShown {
-        let stacks = chains.iter().map(|(folded, ns)| Stack {
-            folded: (*folded).to_owned(),
-            ns: *ns,
-        });
+        let stacks = chains.iter().map(|(folded, ns)| Stack { folded: (*folded).to_owned(), ns: *ns });
         tree(&pack_stacks(stacks.collect(), requests)).unwrap()
     }
 

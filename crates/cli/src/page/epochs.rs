@@ -17,9 +17,7 @@ fn of_pair(comparison: &Comparison, pair: [u32; 2]) -> Vec<EpochShown> {
     let noisy = disturbed_epochs(&epochs);
     let numbered = raw.of_pair(pair).map(|(idx, _)| idx);
     let shown = epochs.iter().zip(numbered).enumerate();
-    shown
-        .map(|(idx, (epoch, epoch_idx))| epoch_shown(epoch, epoch_idx, pair, noisy.contains(&idx)))
-        .collect()
+    shown.map(|(idx, (epoch, epoch_idx))| epoch_shown(epoch, epoch_idx, pair, noisy.contains(&idx))).collect()
 }
 
 fn epoch_shown(epoch: &Epoch, epoch_idx: usize, pair: [u32; 2], is_noisy: bool) -> EpochShown {

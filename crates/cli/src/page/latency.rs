@@ -16,9 +16,9 @@ use looptax_store::{StoreError, unpack};
 const DIGITS: u8 = 4;
 /// Percentiles that are shown: dense in the tail, where arms differ.
 const PERCENTILES: [f64; 38] = [
-    1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0,
-    95.0, 96.0, 97.0, 98.0, 98.5, 99.0, 99.2, 99.4, 99.5, 99.6, 99.7, 99.8, 99.85, 99.9, 99.92,
-    99.94, 99.95, 99.96, 99.97, 99.98, 99.985, 99.99,
+    1.0, 5.0, 10.0, 20.0, 25.0, 30.0, 40.0, 50.0, 60.0, 70.0, 75.0, 80.0, 85.0, 90.0, 92.0, 94.0, 95.0, 96.0, 97.0,
+    98.0, 98.5, 99.0, 99.2, 99.4, 99.5, 99.6, 99.7, 99.8, 99.85, 99.9, 99.92, 99.94, 99.95, 99.96, 99.97, 99.98,
+    99.985, 99.99,
 ];
 /// A percentile is shown where so many requests were slower.
 const LEAST_BEYOND: f64 = 5.0;
@@ -37,23 +37,16 @@ impl Latencies {
         let _ = writeln!(log, "#[latencies in ns; run of {started}]");
         log.push_str("#[StartTime: 0.000 (seconds since the comparison began)]\n");
         log.push_str("\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\"Interval_Compressed_Histogram\"\n");
-        Self {
-            log,
-            has_samples: false,
-            n_comparisons: 0,
-        }
+        Self { log, has_samples: false, n_comparisons: 0 }
     }
 
     /// The distribution of each arm; `None` for one without samples.
-    pub(super) fn distributions(
-        &mut self,
-        comparison: &Comparison,
-    ) -> Result<Vec<Option<Distribution>>, StoreError> {
+    pub(super) fn distributions(&mut self, comparison: &Comparison) -> Result<Vec<Option<Distribution>>, StoreError> {
         self.n_comparisons += 1;
         let mut distributions = Vec::new();
         for arm_idx in 0..comparison.arms.len() as u32 {
-            let mut histogram = Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS)
-                .expect("the bounds are constants");
+            let mut histogram =
+                Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS).expect("the bounds are constants");
             for at in blocks(comparison, arm_idx) {
                 for latency_ns in unpack(at)? {
                     histogram.saturating_record(u64::from(latency_ns));
@@ -67,11 +60,7 @@ impl Latencies {
 
     /// The log; empty where no arm had samples.
     pub(super) fn finish(self) -> String {
-        if self.has_samples {
-            self.log
-        } else {
-            String::new()
-        }
+        if self.has_samples { self.log } else { String::new() }
     }
 
     /// A line named after comparison and arm: `1-c16-same-unix`.
@@ -81,14 +70,8 @@ impl Latencies {
         }
         self.has_samples = true;
         let arm = &comparison.arms[arm_idx as usize].name;
-        let tag = format!(
-            "{}-c{}-{}-{arm}",
-            self.n_comparisons, comparison.connections, comparison.placement.asked
-        );
-        let tag = tag.replace(
-            |c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_',
-            "_",
-        );
+        let tag = format!("{}-c{}-{}-{arm}", self.n_comparisons, comparison.connections, comparison.placement.asked);
+        let tag = tag.replace(|c: char| !c.is_ascii_alphanumeric() && c != '-' && c != '_', "_");
         let length = Duration::from_nanos(length_ns(comparison));
         let mut line = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
@@ -97,9 +80,7 @@ impl Latencies {
             .begin_log_with(&mut line, &mut serializer)
             .is_ok_and(|mut writer| {
                 let tag = Tag::new(&tag);
-                writer
-                    .write_histogram(histogram, Duration::ZERO, length, tag)
-                    .is_ok()
+                writer.write_histogram(histogram, Duration::ZERO, length, tag).is_ok()
             });
         if written {
             self.log.push_str(&String::from_utf8_lossy(&line));
@@ -124,9 +105,7 @@ fn length_ns(comparison: &Comparison) -> u64 {
 
 fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
     let n = histogram.len();
-    let shown = PERCENTILES
-        .iter()
-        .filter(|pct| (1.0 - **pct / 100.0) * n as f64 >= LEAST_BEYOND);
+    let shown = PERCENTILES.iter().filter(|pct| (1.0 - **pct / 100.0) * n as f64 >= LEAST_BEYOND);
     let percentiles: Vec<PercentileShown> = shown.map(|pct| percentile(histogram, *pct)).collect();
     (!percentiles.is_empty()).then_some(Distribution { n, percentiles })
 }
@@ -140,12 +119,7 @@ fn percentile(histogram: &Histogram<u64>, pct: f64) -> PercentileShown {
     };
     let rank = ((pct / 100.0 * n as f64).ceil() as u64).clamp(1, n);
     let (lower, upper) = order_statistic_ranks(n, pct / 100.0);
-    PercentileShown {
-        pct,
-        us: us(rank),
-        lo_us: lower.map(us),
-        hi_us: upper.map(us),
-    }
+    PercentileShown { pct, us: us(rank), lo_us: lower.map(us), hi_us: upper.map(us) }
 }
 
 #[cfg(test)]
@@ -153,8 +127,7 @@ mod tests {
     use super::*;
 
     fn distribution_of(samples: impl IntoIterator<Item = u64>) -> Option<Distribution> {
-        let mut histogram =
-            Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS).unwrap();
+        let mut histogram = Histogram::<u64>::new_with_bounds(1, u64::from(u32::MAX), DIGITS).unwrap();
         for sample in samples {
             histogram.record(sample).unwrap();
         }
@@ -164,13 +137,7 @@ mod tests {
     #[test]
     fn a_percentile_is_the_sample_of_its_rank() {
         let found = distribution_of((1..=1_000).map(|us| us * 1_000)).unwrap();
-        let at = |pct: f64| {
-            found
-                .percentiles
-                .iter()
-                .find(|it| it.pct.total_cmp(&pct).is_eq())
-                .unwrap()
-        };
+        let at = |pct: f64| found.percentiles.iter().find(|it| it.pct.total_cmp(&pct).is_eq()).unwrap();
         assert_eq!(found.n, 1_000);
         for (pct, us) in [(50.0, 500.0), (99.0, 990.0), (99.5, 995.0)] {
             assert!((at(pct).us / us - 1.0).abs() < 1e-4, "{:?}", at(pct));

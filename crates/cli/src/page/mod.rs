@@ -41,10 +41,7 @@ pub(crate) fn page(sources: &[Source], notes: &mut Vec<String>) -> String {
 
 fn name(source: &Source) -> String {
     let file_name = source.path.and_then(Path::file_name);
-    file_name.map_or_else(
-        || format!("looptax-{}.json", source.record.id),
-        |name| name.to_string_lossy().into_owned(),
-    )
+    file_name.map_or_else(|| format!("looptax-{}.json", source.record.id), |name| name.to_string_lossy().into_owned())
 }
 
 fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
@@ -67,11 +64,7 @@ fn shown_page<'a>(source: &Source<'a>, name: &'a str) -> Shown<'a> {
         record,
         name,
         details,
-        hdr_log: if no_samples.is_none() {
-            latencies.finish()
-        } else {
-            String::new()
-        },
+        hdr_log: if no_samples.is_none() { latencies.finish() } else { String::new() },
         no_samples,
     }
 }

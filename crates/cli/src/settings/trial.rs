@@ -78,8 +78,7 @@ fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
     let parsed: Result<Vec<Page>, String> = parsed.collect();
     let mut pages = parsed.map_err(wrong)?;
     if let Some(path) = &args.urls {
-        let bytes =
-            read::read(path, MOST_LIST_BYTES).map_err(|source| cannot_read(path, source))?;
+        let bytes = read::read(path, MOST_LIST_BYTES).map_err(|source| cannot_read(path, source))?;
         let (found, problems) = from_list(&String::from_utf8_lossy(&bytes), resolve);
         if let Some(problem) = problems.first() {
             return Err(wrong(format!("{}: {problem}", path.display())));
@@ -90,13 +89,8 @@ fn pages(args: &TrialArgs, seed: u64) -> Result<Vec<Page>, Failure> {
         let log = read::open(path).map_err(|source| cannot_read(path, source))?;
         let (found, problems) = from_log(BufReader::new(log), &base, MOST_OF_LOG, seed);
         if found.is_empty() {
-            let why = problems
-                .first()
-                .map_or_else(String::new, |it| format!(": {it}"));
-            let what = format!(
-                "{}: no GET of it was answered with 200{why}",
-                path.display()
-            );
+            let why = problems.first().map_or_else(String::new, |it| format!(": {it}"));
+            let what = format!("{}: no GET of it was answered with 200{why}", path.display());
             return Err(Failure::usage(what, "an access log in the combined format"));
         }
         pages = found;
@@ -160,56 +154,33 @@ fn how_long(args: &TrialArgs) -> Result<Effort, Failure> {
 
 fn limit(option: &str, typed: &str) -> Result<Duration, Failure> {
     let parsed = typed::time(typed).filter(|it| !it.is_zero());
-    parsed.ok_or_else(|| {
-        Failure::usage(
-            format!("{option} `{typed}` is no time"),
-            format!("for example {option} 30s"),
-        )
-    })
+    parsed.ok_or_else(|| Failure::usage(format!("{option} `{typed}` is no time"), format!("for example {option} 30s")))
 }
 
 fn shown_command(args: &TrialArgs) -> String {
-    let words = args
-        .command
-        .iter()
-        .map(|word| word.to_string_lossy().into_owned());
+    let words = args.command.iter().map(|word| word.to_string_lossy().into_owned());
     let words: Vec<String> = words.collect();
-    let masked: Vec<String> = without_passwords(&words)
-        .iter()
-        .map(|it| masked(it))
-        .collect();
+    let masked: Vec<String> = without_passwords(&words).iter().map(|it| masked(it)).collect();
     exec::joined(&masked)
 }
 
 /// What was typed, without what is secret in it.
 pub(crate) fn command_line(args: &TrialArgs) -> Vec<String> {
-    let n_own = std::env::args_os()
-        .count()
-        .saturating_sub(args.command.len());
-    let is_header = |word: &str| {
-        args.header
-            .iter()
-            .any(|header| word.ends_with(header.as_str()))
-    };
-    let own = std::env::args()
-        .take(n_own)
-        .map(|word| match word.split_once(':') {
-            Some((name, _)) if is_header(&word) => format!("{name}: {MASK}"),
-            _ => masked(&word),
-        });
+    let n_own = std::env::args_os().count().saturating_sub(args.command.len());
+    let is_header = |word: &str| args.header.iter().any(|header| word.ends_with(header.as_str()));
+    let own = std::env::args().take(n_own).map(|word| match word.split_once(':') {
+        Some((name, _)) if is_header(&word) => format!("{name}: {MASK}"),
+        _ => masked(&word),
+    });
     own.chain([shown_command(args)]).collect()
 }
 
 /// The accounts of `--check`, each with the port of its server.
 pub(crate) fn accounts(checked: &[String]) -> Result<Vec<(u16, Account)>, Failure> {
     let account = |word: &String| match target::parse(word)? {
-        TargetSpec::Running(running) => Ok(Some((
-            running.tcp.port(),
-            Account {
-                protocol: running.protocol,
-                login: running.login,
-            },
-        ))),
+        TargetSpec::Running(running) => {
+            Ok(Some((running.tcp.port(), Account { protocol: running.protocol, login: running.login })))
+        }
         TargetSpec::Private(_) => Ok(None),
     };
     let found: Result<Vec<_>, Failure> = checked.iter().map(account).collect();
@@ -229,10 +200,7 @@ pub(crate) fn account_of(candidate: &Candidate, accounts: &[(u16, Account)]) -> 
         "memcached" => Protocol::Memcached,
         _ => return None,
     };
-    Some(Account {
-        protocol,
-        login: Login::default(),
-    })
+    Some(Account { protocol, login: Login::default() })
 }
 
 /// The plan, before anything is started; `stays` says of servers that are left on TCP why.
@@ -255,11 +223,7 @@ pub(crate) fn plan(ask: &Ask, stays: &[String]) -> String {
         Some(rate) => format!("{rate} pages a second"),
         None => "one after another".to_owned(),
     };
-    let _ = writeln!(
-        text,
-        "  ask for: {first}{more}, {} at a time, {pace}",
-        ask.clients
-    );
+    let _ = writeln!(text, "  ask for: {first}{more}, {} at a time, {pace}", ask.clients);
     for server in &ask.servers {
         let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
         let to = moving_to(server);
@@ -307,9 +271,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
             "not worth it under looptax, whose own part is more than what these pages gain; without that part TCP costs \
              something, and {switch}\n"
         ),
-        (Verdict::Difference, _) => {
-            "not worth it: over the socket the application is slower\n".to_owned()
-        }
+        (Verdict::Difference, _) => "not worth it: over the socket the application is slower\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
             "not worth it: the pages take the same over both\n".to_owned()
         }
@@ -320,10 +282,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());
-    let page = comparison
-        .arms
-        .last()
-        .and_then(|arm| arm.latency_us.mean.known());
+    let page = comparison.arms.last().and_then(|arm| arm.latency_us.mean.known());
     let least = page.map(|us| us.value * comparison.schedule.delta_pct / 100.0);
     let lo = added.and_then(|it| it.lo);
     lo.zip(least).is_some_and(|(lo, least)| lo > least)

@@ -52,18 +52,12 @@ impl Terminal {
     }
 
     pub(crate) fn style(self) -> Style {
-        Self::style_in(
-            width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH),
-            self.is_colored,
-        )
+        Self::style_in(width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH), self.is_colored)
     }
 
     /// For what is shown while a run lasts.
     pub(crate) fn style_of_words(self) -> Style {
-        Self::style_in(
-            width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH),
-            self.are_words_colored,
-        )
+        Self::style_in(width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH), self.are_words_colored)
     }
 
     fn style_in(width: usize, color: bool) -> Style {
@@ -71,11 +65,7 @@ impl Terminal {
             .iter()
             .find_map(|name| std::env::var(name).ok().filter(|value| !value.is_empty()));
         let is_plain = locale.is_some_and(|locale| locale == "C" || locale == "POSIX");
-        Style {
-            width,
-            color,
-            unicode: !is_plain,
-        }
+        Style { width, color, unicode: !is_plain }
     }
 
     /// Words: to stderr, unless quiet.
@@ -97,11 +87,7 @@ impl Terminal {
 /// Words, errors and plans hold what strangers wrote (names of files, of servers, records): none of it steers the
 /// terminal.
 fn harmless(text: &str) -> String {
-    let style = Style {
-        width: DEFAULT_WIDTH,
-        color: false,
-        unicode: true,
-    };
+    let style = Style { width: DEFAULT_WIDTH, color: false, unicode: true };
     cleaned(text, style)
 }
 

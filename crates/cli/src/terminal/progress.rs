@@ -20,21 +20,12 @@ impl Line {
     /// A line that starts with `label`.
     pub(crate) fn new(terminal: Terminal, label: &str) -> Self {
         let is_shown = !terminal.is_quiet && io::stderr().is_terminal();
-        let target = if is_shown {
-            ProgressDrawTarget::stderr()
-        } else {
-            ProgressDrawTarget::hidden()
-        };
+        let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(
-            ProgressStyle::with_template("{wide_msg}").expect("the template is a constant"),
-        );
+        bar.set_style(ProgressStyle::with_template("{wide_msg}").expect("the template is a constant"));
         bar.set_message(label.to_owned());
         bar.tick();
-        Self {
-            bar,
-            label: label.to_owned(),
-        }
+        Self { bar, label: label.to_owned() }
     }
 
     pub(crate) fn above(&self, print: impl FnOnce()) {
@@ -58,8 +49,7 @@ impl Observer for Line {
     fn epoch_ended(&mut self, progress: &Progress<'_>) {
         if progress.phase == Phase::Measuring {
             let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
-            self.bar
-                .set_message(measuring(&self.label, progress, columns));
+            self.bar.set_message(measuring(&self.label, progress, columns));
             self.bar.tick();
             return;
         }
@@ -81,9 +71,7 @@ fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let (n, most) = (progress.n_epochs, progress.n_epochs_at_most);
     let left = progress.left_at_most.as_secs();
     let contrast = progress.contrast;
-    let whole = format!(
-        "{label}: {contrast}, epoch {n} of at most {most}, {estimate}, at most {left} s left"
-    );
+    let whole = format!("{label}: {contrast}, epoch {n} of at most {most}, {estimate}, at most {left} s left");
     if whole.chars().count() <= columns {
         return whole;
     }
@@ -118,26 +106,15 @@ mod tests {
             epoch: &MeasuredEpoch::default(),
             epoch_theta: None,
             next_analysis: None,
-            theta: Some(Estimate {
-                value: 0.1,
-                lo: 0.08,
-                hi: 0.12,
-                n: 112,
-            }),
+            theta: Some(Estimate { value: 0.1, lo: 0.08, hi: 0.12, n: 112 }),
             left_at_most: Duration::from_secs(144),
         };
         let label = "mariadb 10.11.19, 16 connections, same, point-select";
         for columns in [40, 60, 80, 120, 250] {
             let line = measuring(label, &progress, columns);
-            assert!(
-                line.contains("about 9.5 % [7.7, 11.3], at most 144 s left"),
-                "{line}"
-            );
+            assert!(line.contains("about 9.5 % [7.7, 11.3], at most 144 s left"), "{line}");
             assert!(line.chars().count() <= columns.max(60), "{columns}: {line}");
         }
-        assert!(
-            measuring(label, &progress, 80).starts_with("mariadb 10.11"),
-            "the server is named"
-        );
+        assert!(measuring(label, &progress, 80).starts_with("mariadb 10.11"), "the server is named");
     }
 }

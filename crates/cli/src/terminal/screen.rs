@@ -50,11 +50,7 @@ impl Drop for Screen {
 
 fn drawn(text: &str, n_rows: usize) -> String {
     let n_lines = text.lines().count();
-    let n_shown = if n_lines > n_rows {
-        n_rows.saturating_sub(1)
-    } else {
-        n_lines
-    };
+    let n_shown = if n_lines > n_rows { n_rows.saturating_sub(1) } else { n_lines };
     let mut drawn = String::from(HOME);
     for (idx, line) in text.lines().take(n_shown).enumerate() {
         let end = if idx + 1 == n_rows { "" } else { "\r\n" };
@@ -62,10 +58,7 @@ fn drawn(text: &str, n_rows: usize) -> String {
     }
     if n_shown < n_lines {
         let n_more = n_lines - n_shown;
-        let _ = write!(
-            drawn,
-            "({n_more} more lines: a higher window shows them){REST_OF_LINE}"
-        );
+        let _ = write!(drawn, "({n_more} more lines: a higher window shows them){REST_OF_LINE}");
     }
     drawn.push_str(REST_OF_SCREEN);
     drawn

@@ -36,11 +36,7 @@ impl Stage {
     }
 
     /// The whole terminal behind stderr, until it is dropped; `q` sets `stop`.
-    pub(crate) fn live(
-        terminal: Terminal,
-        steps: Vec<PlannedStep>,
-        stop: &Arc<AtomicBool>,
-    ) -> io::Result<Self> {
+    pub(crate) fn live(terminal: Terminal, steps: Vec<PlannedStep>, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         Live::open(terminal, steps, stop).map(|live| Self::Live(Box::new(live)))
     }
 }
@@ -81,9 +77,7 @@ impl Observer for Stage {
 impl looptax_bench::Observer for Stage {
     fn epoch_ended(&mut self, progress: &Progress<'_>) {
         match self {
-            Self::Line {
-                line: Some(line), ..
-            } => line.epoch_ended(progress),
+            Self::Line { line: Some(line), .. } => line.epoch_ended(progress),
             Self::Line { line: None, .. } => {}
             Self::Live(live) => live.epoch_ended(progress),
         }
@@ -112,11 +106,7 @@ fn replanned_words(replanned: &Replanned) -> String {
     }
     let s = if n == 1 { "" } else { "s" };
     let need = least_n(LEVEL);
-    let warning = if n < need {
-        format!("; an interval needs {need} epochs")
-    } else {
-        String::new()
-    };
+    let warning = if n < need { format!("; an interval needs {need} epochs") } else { String::new() };
     let all = minutes(replanned.all_take);
     format!(
         "{grow}: {n} epoch{s} of at most {planned_n} keep to the plan's {planned}{warning}; --fixed {planned_n} measures all of them in about {all}\n"
@@ -147,9 +137,6 @@ mod tests {
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
         let all = replanned_words(&replanned(40));
-        assert!(
-            all.ends_with("measuring takes 2 min at most, not 20 s\n"),
-            "{all}"
-        );
+        assert!(all.ends_with("measuring takes 2 min at most, not 20 s\n"), "{all}");
     }
 }

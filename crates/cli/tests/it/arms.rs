@@ -11,9 +11,7 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{
-    SHORT, Server, check_refused, compare, is_installed, is_root, is_there, saved,
-};
+use crate::fixture::{SHORT, Server, check_refused, compare, is_installed, is_root, is_there, saved};
 
 /// What the record says of the arms of its first comparison.
 fn arms(record: &Value) -> Vec<Value> {
@@ -43,21 +41,10 @@ fn check_proof(arm: &Value) {
     assert_eq!(proof["family"], family, "{arm}");
     assert!(endpoint.starts_with(starts), "{arm}");
     // The echo server tells nothing of its clients.
-    assert!(
-        view.starts_with(sees) || view == "greeted by the same process",
-        "{arm}"
-    );
-    assert_eq!(
-        endpoint.contains(" through "),
-        ["nat", "proxy"].contains(&name),
-        "{arm}"
-    );
+    assert!(view.starts_with(sees) || view == "greeted by the same process", "{arm}");
+    assert_eq!(endpoint.contains(" through "), ["nat", "proxy"].contains(&name), "{arm}");
     let tls = text(&proof["tls"]);
-    assert_eq!(
-        tls.starts_with("TLSv1.3 TLS13_"),
-        name.starts_with("tls"),
-        "{arm}"
-    );
+    assert_eq!(tls.starts_with("TLSv1.3 TLS13_"), name.starts_with("tls"), "{arm}");
 }
 
 /// Measures a private server over these arms; those of `missing` are named and left out.
@@ -72,23 +59,14 @@ fn check(kind: Kind, wanted: &[&str], missing: &[&str], options: &[&str]) {
         kind => format!("private:{kind}"),
     };
     let all = [wanted, missing].concat().join(",");
-    let run = compare(&scratch)
-        .args([&target, "--placement", "same", "--arms", &all])
-        .args(SHORT)
-        .args(options)
-        .run();
+    let run = compare(&scratch).args([&target, "--placement", "same", "--arms", &all]).args(SHORT).args(options).run();
     run.expect_code(0);
     let record = saved(&scratch);
     let arms = arms(&record);
     let names: Vec<&str> = arms.iter().map(|arm| text(&arm["name"])).collect();
     assert_eq!(names, wanted);
     arms.iter().for_each(check_proof);
-    let problems: Vec<&str> = record["problems"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(text)
-        .collect();
+    let problems: Vec<&str> = record["problems"].as_array().unwrap().iter().map(text).collect();
     for arm in missing {
         let words = format!("{target}: {arm} is not measured: ");
         let is_told = |it: &&str| it.starts_with(&words);
@@ -129,28 +107,13 @@ fn mysql_has_all_that_mariadb_has() {
 fn php_fpm_and_http_have_all_but_tls() {
     let sealed = ["tls", "tls-unix"];
     let wanted = [&ALL_BUT_SEALED[..], &["proxy"]].concat();
-    check(
-        Kind::PhpFpm,
-        &wanted,
-        &[&sealed[..], &["abstract"]].concat(),
-        &[],
-    );
-    check(
-        Kind::Http,
-        &[&wanted[..], &["abstract"]].concat(),
-        &sealed,
-        &[],
-    );
+    check(Kind::PhpFpm, &wanted, &[&sealed[..], &["abstract"]].concat(), &[]);
+    check(Kind::Http, &[&wanted[..], &["abstract"]].concat(), &sealed, &[]);
 }
 
 #[test]
 fn memcached_and_echo_have_no_tls() {
-    check(
-        Kind::Memcached,
-        &ALL_BUT_SEALED,
-        &["proxy", "tls", "abstract"],
-        &[],
-    );
+    check(Kind::Memcached, &ALL_BUT_SEALED, &["proxy", "tls", "abstract"], &[]);
     let wanted = [&ALL_BUT_SEALED[..], &["proxy", "abstract"]].concat();
     check(Kind::Echo, &wanted, &["tls"], &[]);
 }
@@ -170,13 +133,7 @@ fn many_rows_and_streams_go_over_every_arm() {
     let scratch = Scratch::new();
     if is_installed(Kind::Mariadb) && is_root() {
         let run = compare(&scratch)
-            .args([
-                "private:mariadb",
-                "--placement",
-                "same",
-                "--arms",
-                &wanted.join(","),
-            ])
+            .args(["private:mariadb", "--placement", "same", "--arms", &wanted.join(",")])
             .args(["--workload", "dump"])
             .args(["--rows", "2000", "--fixed", "6", "-c", "1"])
             .run();
@@ -195,11 +152,7 @@ fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
     if !is_root() {
         return;
     }
-    for (kind, workload) in [
-        (Kind::Redis, "get"),
-        (Kind::Mariadb, "connect"),
-        (Kind::Memcached, "get"),
-    ] {
+    for (kind, workload) in [(Kind::Redis, "get"), (Kind::Mariadb, "connect"), (Kind::Memcached, "get")] {
         if !is_installed(kind) {
             continue;
         }
@@ -217,10 +170,7 @@ fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
         assert!(text(&unix["endpoint"]).starts_with("/mnt/s"), "{unix}");
         assert!(text(&unix["endpoint"]).contains("another network and mount namespace"));
         assert_eq!(unix["proof"]["family"], "AF_UNIX");
-        assert_eq!(
-            (&unix["verified"], &tcp["verified"]),
-            (&true.into(), &true.into())
-        );
+        assert_eq!((&unix["verified"], &tcp["verified"]), (&true.into(), &true.into()));
         scratch.check_nothing_left();
     }
     let line = "redis-benchmark -n 1000 {transport}";
@@ -231,17 +181,11 @@ fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
 #[test]
 fn workloads_are_measured_one_after_the_other() {
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["echo", "--placement", "same", "--workload", "ping,connect"])
-        .args(SHORT)
-        .run();
+    let run = compare(&scratch).args(["echo", "--placement", "same", "--workload", "ping,connect"]).args(SHORT).run();
     run.expect_code(0);
     let record = saved(&scratch);
     let comparisons = record["comparisons"].as_array().unwrap();
-    let names: Vec<&str> = comparisons
-        .iter()
-        .map(|it| text(&it["workload"]["name"]))
-        .collect();
+    let names: Vec<&str> = comparisons.iter().map(|it| text(&it["workload"]["name"])).collect();
     assert_eq!(names, ["ping", "connect"]);
     scratch.check_nothing_left();
     check_refused(&["echo", "--workload", "ping,pong"], &["`pong`"]);
@@ -254,39 +198,21 @@ fn several_arms_have_a_bill() {
         return;
     }
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args([
-            "private:redis",
-            "--placement",
-            "same",
-            "--arms",
-            "tls,tcp,unix",
-        ])
-        .args(SHORT)
-        .run();
+    let run =
+        compare(&scratch).args(["private:redis", "--placement", "same", "--arms", "tls,tcp,unix"]).args(SHORT).run();
     run.expect_code(0);
     let record = saved(&scratch);
     let comparison = &record["comparisons"][0];
-    if comparison["tax"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .any(|tax| tax["verdict"] == "invalid")
-    {
+    if comparison["tax"].as_array().unwrap().iter().any(|tax| tax["verdict"] == "invalid") {
         return;
     }
     let bill = &comparison["bill"];
     assert_eq!(bill["root"], "unix");
     let steps = bill["steps"].as_array().unwrap();
-    let pairs: Vec<[&str; 2]> = steps
-        .iter()
-        .map(|it| [text(&it["arm"]), text(&it["over"])])
-        .collect();
+    let pairs: Vec<[&str; 2]> = steps.iter().map(|it| [text(&it["arm"]), text(&it["over"])]).collect();
     assert_eq!(pairs, [["tcp", "unix"], ["tls", "tcp"]]);
     let value = |it: &Value| it["value"].as_f64().unwrap();
-    let sum = value(&steps[0]["time_us"])
-        + value(&steps[1]["time_us"])
-        + steps[1]["left_over_us"].as_f64().unwrap();
+    let sum = value(&steps[0]["time_us"]) + value(&steps[1]["time_us"]) + steps[1]["left_over_us"].as_f64().unwrap();
     assert!((sum - value(&steps[1]["in_all_us"])).abs() < 1e-9);
     assert!(run.stdout.contains("+ loopback TCP"), "{}", run.stdout);
     assert!(run.stdout.contains("+ TLS on tcp"), "{}", run.stdout);
@@ -298,11 +224,7 @@ fn outside() -> [String; 3] {
         let output = Command::new(line[0]).args(&line[1..]).output().unwrap();
         String::from_utf8_lossy(&output.stdout).into_owned()
     };
-    [
-        told(&["ip", "-o", "link"]),
-        told(&["ip", "netns"]),
-        told(&["nft", "list", "ruleset"]),
-    ]
+    [told(&["ip", "-o", "link"]), told(&["ip", "netns"]), told(&["nft", "list", "ruleset"])]
 }
 
 const OF_NAMESPACES: [&str; 3] = ["private:redis", "--arms", "tcp,bridge,nat,proxy"];
@@ -323,12 +245,8 @@ fn nothing_is_left_and_nothing_of_others_is_touched() {
         .args(["--fixed", "10000", "--slice-ms", "10", "--warm-up", "0s"])
         .on_terminal()
         .spawn();
-    run.wait_for("the proxy", || {
-        (!scratch.processes_of("looptax").is_empty()).then_some(())
-    });
-    run.wait_for("the first epoch", || {
-        fs::read_dir(scratch.tmp()).ok()?.next().map(drop)
-    });
+    run.wait_for("the proxy", || (!scratch.processes_of("looptax").is_empty()).then_some(()));
+    run.wait_for("the first epoch", || fs::read_dir(scratch.tmp()).ok()?.next().map(drop));
     run.signal(Signal::KILL);
     run.wait();
     scratch.check_nothing_left_after(Duration::from_secs(10));
@@ -342,15 +260,7 @@ fn a_port_proxy_that_dies_is_named() {
     }
     let scratch = Scratch::new();
     let mut run = compare(&scratch)
-        .args([
-            "private:redis",
-            "--arms",
-            "tcp,proxy",
-            "--placement",
-            "same",
-            "-c",
-            "1",
-        ])
+        .args(["private:redis", "--arms", "tcp,proxy", "--placement", "same", "-c", "1"])
         .args(["--fixed", "10000", "--slice-ms", "10", "--warm-up", "0s"])
         .on_terminal()
         .spawn();
@@ -358,15 +268,12 @@ fn a_port_proxy_that_dies_is_named() {
     let is_proxy = |pid: &u32| {
         let line = fs::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
         let line = String::from_utf8_lossy(&line).into_owned();
-        line.contains("port-proxy")
-            || line.starts_with("docker-proxy")
-            || line.contains("/docker-proxy")
+        line.contains("port-proxy") || line.starts_with("docker-proxy") || line.contains("/docker-proxy")
     };
     let proxies: Vec<u32> = scratch.processes().into_iter().filter(is_proxy).collect();
     assert_eq!(proxies.len(), 1, "{proxies:?}");
     send(proxies[0], Signal::KILL);
-    run.wait()
-        .expect_error(3, &["the server's port proxy ended (signal: 9"]);
+    run.wait().expect_error(3, &["the server's port proxy ended (signal: 9"]);
     scratch.check_nothing_left();
 }
 
@@ -379,18 +286,12 @@ fn without_root_what_can_be_had_is_measured() {
     }
     let scratch = Scratch::new();
     scratch.give_to(NOBODY);
-    let run = compare(&scratch)
-        .uid(NOBODY)
-        .args(["private:redis", "--arms", "unix,tcp,tls,bridge,proxy"])
-        .args(SHORT)
-        .run();
+    let run =
+        compare(&scratch).uid(NOBODY).args(["private:redis", "--arms", "unix,tcp,tls,bridge,proxy"]).args(SHORT).run();
     run.expect_code(0);
     let record = saved(&scratch);
     let problems = record["problems"].to_string();
-    let names: Vec<Value> = arms(&record)
-        .into_iter()
-        .map(|arm| arm["name"].clone())
-        .collect();
+    let names: Vec<Value> = arms(&record).into_iter().map(|arm| arm["name"].clone()).collect();
     // Where user namespaces are forbidden, that is told.
     if !problems.contains("bridge is not measured: no network namespace of our own") {
         assert_eq!(names, ["unix", "tcp", "tls", "bridge", "proxy"]);
@@ -404,10 +305,7 @@ fn a_baseline_that_cannot_be_had_ends_the_run() {
     let words = ["abstract", "PostgreSQL and echo"];
     check_refused(&["private:redis", "--arms", "abstract,tcp"], &words);
     check_refused(&["private:redis", "--arms", "tcp,abstract"], &words);
-    check_refused(
-        &["private:redis", "--arms", "tcp,ipx"],
-        &["`ipx` is not an arm"],
-    );
+    check_refused(&["private:redis", "--arms", "tcp,ipx"], &["`ipx` is not an arm"]);
     let line = "redis-benchmark -n 1000 {transport}";
     let exec = ["private:redis", "--arms", "tcp,tls", "--exec", line];
     check_refused(&exec, &["cannot lead over tls"]);
@@ -417,28 +315,18 @@ fn a_baseline_that_cannot_be_had_ends_the_run() {
 #[test]
 fn a_running_server_is_measured_over_its_own_tls() {
     for kind in [Kind::Mariadb, Kind::Postgres] {
-        let listening = Listening {
-            has_tls: true,
-            ..Listening::default()
-        };
+        let listening = Listening { has_tls: true, ..Listening::default() };
         let Some(server) = Server::start_listening(kind, 20, listening) else {
             continue;
         };
         let scratch = Scratch::new();
-        let run = server
-            .compare(&scratch)
-            .args(["--arms", "unix,tcp,tls,bridge"])
-            .run();
+        let run = server.compare(&scratch).args(["--arms", "unix,tcp,tls,bridge"]).run();
         run.expect_code(0);
         let record = saved(&scratch);
         let arms = arms(&record);
         assert_eq!(arms.len(), 3);
         arms.iter().for_each(check_proof);
-        assert!(
-            record["problems"]
-                .to_string()
-                .contains("bridge is not measured")
-        );
+        assert!(record["problems"].to_string().contains("bridge is not measured"));
         // Asked for nothing, it shows both: its own programs would take TLS.
         server.compare(&scratch).run().expect_code(0);
         check_names(&scratch, &["unix", "tcp", "tls"]);

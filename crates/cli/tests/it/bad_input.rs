@@ -31,18 +31,11 @@ fn r19_a_limit_that_is_in_the_way_is_named() {
     let scratch = Scratch::new();
     let under = |limit: &str, what: &str, uid: Option<u32>| {
         let options = "--fixed 6 --slice-ms 10 --placement same --no-history -q -o r.json";
-        let command = format!(
-            "ulimit {limit}; exec {} compare {what} {options}",
-            exe().display()
-        );
+        let command = format!("ulimit {limit}; exec {} compare {what} {options}", exe().display());
         let run = Looptax::new("/bin/bash", &scratch).args(["-c", &command]);
         uid.map_or(run.clone(), |uid| run.uid(uid)).run()
     };
-    let files = [
-        "64 connections per arm need",
-        "this process may have 64",
-        "ulimit -Hn 144",
-    ];
+    let files = ["64 connections per arm need", "this process may have 64", "ulimit -Hn 144"];
     under("-n 64", "echo -c 64", None).expect_error(2, &files);
     if !is_installed(Kind::Redis) || !is_root() {
         return;
@@ -72,12 +65,7 @@ fn r21_without_dev_what_measures_says_so_in_one_sentence() {
         return;
     }
     let scratch = Scratch::new();
-    for args in [
-        &["compare", "echo"][..],
-        &[],
-        &["selfcheck"],
-        &["replay", "moonen"],
-    ] {
+    for args in [&["compare", "echo"][..], &[], &["selfcheck"], &["replay", "moonen"]] {
         let run = run_without("/dev", &scratch, args);
         run.expect_error(2, &["/dev/null is not there", "mount --rbind /dev"]);
         assert_eq!(run.stderr.lines().count(), 2, "{args:?}: {}", run.stderr);
@@ -122,11 +110,7 @@ fn r19_what_strangers_wrote_steers_no_terminal() {
     const EVIL: &str = "\u{1b}[2J\u{1b}]0;evil\u{7}\u{9b}2J";
     let scratch = Scratch::new();
     let echo = ["echo", "--placement", "same"];
-    compare(&scratch)
-        .args(echo)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(echo).args(SHORT).run().expect_code(0);
     let mut record = saved(&scratch);
     record["comparisons"][0]["tax"][0]["verdict"] = EVIL.into();
     let file = format!("{EVIL}.json");
@@ -143,13 +127,7 @@ fn r19_what_strangers_wrote_steers_no_terminal() {
         &["compare", EVIL],
         &["compare", "echo", "--workload", EVIL],
         &["compare", "echo", "--dry-run", "-o", &none],
-        &[
-            "compare",
-            "private:redis",
-            "--workload",
-            &format!("script:{EVIL}"),
-            "--dry-run",
-        ],
+        &["compare", "private:redis", "--workload", &format!("script:{EVIL}"), "--dry-run"],
         &["check", EVIL],
         &["check", "--app", EVIL],
         &["run", "--map", &map, "--dry-run"],
@@ -208,14 +186,7 @@ fn a_socket_that_is_not_there_is_named() {
         return;
     };
     let args = [&server.url(), "--yes", "--socket", "/nonexistent/s.sock"];
-    check(
-        &args,
-        2,
-        &[
-            "cannot connect to the socket `/nonexistent/s.sock`",
-            "ss -xl",
-        ],
-    );
+    check(&args, 2, &["cannot connect to the socket `/nonexistent/s.sock`", "ss -xl"]);
 }
 
 #[test]
@@ -224,11 +195,7 @@ fn a_socket_path_that_is_too_long_is_counted() {
         return;
     };
     let long = format!("/{}", "x".repeat(107));
-    check(
-        &[&server.url(), "--yes", "--socket", &long],
-        2,
-        &["has 108 bytes, the kernel takes 107", "shorter folder"],
-    );
+    check(&[&server.url(), "--yes", "--socket", &long], 2, &["has 108 bytes, the kernel takes 107", "shorter folder"]);
 }
 
 #[test]
@@ -241,32 +208,19 @@ fn a_socket_without_permission_is_told() {
     programs::copy(exe(), &copy);
     let url = format!("redis://{}", fake.tcp);
     let socket = fake.socket.to_str().unwrap();
-    let mut looptax = Looptax::new(copy, &scratch)
-        .args(["compare", &url, "--socket", socket, "--yes"])
-        .args(SHORT);
+    let mut looptax = Looptax::new(copy, &scratch).args(["compare", &url, "--socket", socket, "--yes"]).args(SHORT);
     if rustix::process::geteuid().is_root() {
         looptax = looptax.uid(NOBODY);
     }
     let run = looptax.run();
-    run.expect_error(
-        2,
-        &[
-            "cannot connect to the socket",
-            "Permission denied",
-            "namei -l",
-        ],
-    );
+    run.expect_error(2, &["cannot connect to the socket", "Permission denied", "namei -l"]);
     scratch.check_nothing_left();
 }
 
 #[test]
 fn a_closed_port_is_named() {
     let address = free_address();
-    check(
-        &[&format!("redis://{address}"), "--yes"],
-        2,
-        &[&format!("cannot connect to {address}"), "ss -tln"],
-    );
+    check(&[&format!("redis://{address}"), "--yes"], 2, &[&format!("cannot connect to {address}"), "ss -tln"]);
 }
 
 #[test]
@@ -277,11 +231,7 @@ fn two_servers_behind_the_arms_are_told_apart() {
     // With one password for both, only what the servers say of themselves tells them apart.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let url = two.url_with(one.password());
-    check(
-        &[&url, "--yes", "--socket", &one.socket()],
-        3,
-        &["the arms lead to different servers", "--socket"],
-    );
+    check(&[&url, "--yes", "--socket", &one.socket()], 3, &["the arms lead to different servers", "--socket"]);
 }
 
 #[track_caller]
@@ -322,15 +272,7 @@ fn a_full_disk_is_told() {
         .args(["compare", "echo", "--placement", "same", "-o", "/dev/full"])
         .args(SHORT)
         .run();
-    run.expect_error(
-        2,
-        &[
-            "cannot write `/dev/full`",
-            "No space left",
-            "free some space",
-            "the record is at",
-        ],
-    );
+    run.expect_error(2, &["cannot write `/dev/full`", "No space left", "free some space", "the record is at"]);
     let (_, spare) = run.stdout.split_once("record: ").unwrap();
     std::fs::remove_file(spare.trim_end()).unwrap();
     scratch.check_nothing_left();
@@ -365,11 +307,7 @@ fn no_connections_are_no_comparison() {
 
 #[test]
 fn a_running_server_is_left_alone_until_somebody_agrees() {
-    check(
-        &["redis://127.0.0.1:1"],
-        2,
-        &["only when the plan is agreed to", "--yes"],
-    );
+    check(&["redis://127.0.0.1:1"], 2, &["only when the plan is agreed to", "--yes"]);
 }
 
 /// With `--write`, so that what was written must go again although the server is full.
@@ -379,14 +317,7 @@ fn too_many(kind: Kind, words: &[&str]) {
         return;
     };
     let scratch = Scratch::new();
-    let args = [
-        &server.url(),
-        "--yes",
-        "--own-server",
-        "--write",
-        "-c",
-        "40",
-    ];
+    let args = [&server.url(), "--yes", "--own-server", "--write", "-c", "40"];
     let run = compare(&scratch).args(args).args(&SHORT[2..]).run();
     run.expect_error(2, &[&["cannot connect both sides"], words].concat());
     scratch.check_nothing_left();
@@ -415,10 +346,7 @@ fn more_connections_than_postgres_allows_are_told() {
 #[test]
 fn more_connections_than_redis_allows_are_told() {
     // Its words ("max number of clients") may get lost with the connection.
-    too_many(
-        Kind::Redis,
-        &["cannot log in", "lower -c or raise its limit"],
-    );
+    too_many(Kind::Redis, &["cannot log in", "lower -c or raise its limit"]);
 }
 
 #[test]
@@ -434,22 +362,10 @@ fn mysql_is_told_apart_from_mariadb() {
 #[test]
 fn a_client_that_does_not_talk_to_the_server_is_told_who_does() {
     let unknown = ["private:redis", "--client-like", "perl"];
-    check(
-        &unknown,
-        2,
-        &["`--client-like perl`", "for redis: ", "redis-py"],
-    );
+    check(&unknown, 2, &["`--client-like perl`", "for redis: ", "redis-py"]);
     let elsewhere = ["private:redis", "--client-like", "libpq"];
-    check(
-        &elsewhere,
-        2,
-        &["no client called `libpq` talks to redis", "hiredis"],
-    );
-    check(
-        &["echo", "--client-like", "php"],
-        2,
-        &["talks to echo", "--client poll"],
-    );
+    check(&elsewhere, 2, &["no client called `libpq` talks to redis", "hiredis"]);
+    check(&["echo", "--client-like", "php"], 2, &["talks to echo", "--client poll"]);
 }
 
 #[test]
@@ -464,12 +380,7 @@ fn a_client_model_and_a_real_client_exclude_each_other() {
 #[test]
 fn r20_what_is_no_dsn_is_told_how_one_looks_without_the_words_of_a_library() {
     let scratch = Scratch::new();
-    for line in [
-        "check localhost/db",
-        "check app@localhost",
-        "dsn app@localhost",
-        "dsn localhost:3306",
-    ] {
+    for line in ["check localhost/db", "check app@localhost", "dsn app@localhost", "dsn localhost:3306"] {
         let run = Looptax::new(exe(), &scratch).args(line.split(' ')).run();
         run.expect_error(2, &["this is no DSN", "mysql://user@127.0.0.1:3306/db"]);
         assert!(!run.stderr.contains("relative URL"), "{}", run.stderr);
@@ -483,10 +394,7 @@ fn r20_a_folder_is_the_record_in_it_or_no_record() {
     run.expect_error(2, &["`.` is a folder", "looptax history"]);
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     fs::copy(records.join("record.json"), scratch.file("record.json")).unwrap();
-    Looptax::new(exe(), &scratch)
-        .args(["analyze", "."])
-        .run()
-        .expect_code(0);
+    Looptax::new(exe(), &scratch).args(["analyze", "."]).run().expect_code(0);
 }
 
 #[test]
@@ -494,12 +402,8 @@ fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
     let scratch = Scratch::new();
     let records = Path::new(env!("CARGO_MANIFEST_DIR")).join("../store/tests/records");
     fs::copy(records.join("record.json"), scratch.file("a.json")).unwrap();
-    let report = |more: &[&str]| {
-        Looptax::new(exe(), &scratch)
-            .args(["report", "a.json"])
-            .args(more.iter().copied())
-            .run()
-    };
+    let report =
+        |more: &[&str]| Looptax::new(exe(), &scratch).args(["report", "a.json"]).args(more.iter().copied()).run();
     report(&[]).expect_code(0);
     report(&[]).expect_error(2, &["exists already", "-o FILE", "-o a.html"]);
     report(&["-o", "a.html"]).expect_code(0);
@@ -509,22 +413,14 @@ fn r20_a_page_that_is_there_already_is_told_with_what_to_do() {
 fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
     let scratch = Scratch::new();
     let plan = |rate: &str| {
-        let run = Looptax::new(exe(), &scratch)
-            .args(["compare", "echo", "-c", "1", "--dry-run", "--rate", rate])
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["compare", "echo", "-c", "1", "--dry-run", "--rate", rate]).run();
         run.expect_code(0);
         run.stdout
     };
     let low = plan("40");
-    assert!(
-        low.contains("warning: 40 requests per second in all") && low.contains("40% would be"),
-        "{low}"
-    );
+    assert!(low.contains("warning: 40 requests per second in all") && low.contains("40% would be"), "{low}");
     let rather_low = plan("150");
-    assert!(
-        rather_low.contains("warning: 150 ") && !rather_low.contains("150%"),
-        "{rather_low}"
-    );
+    assert!(rather_low.contains("warning: 150 ") && !rather_low.contains("150%"), "{rather_low}");
     for fine in ["40%", "50k"] {
         assert!(!plan(fine).contains("warning"), "{fine}");
     }

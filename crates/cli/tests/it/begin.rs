@@ -10,10 +10,7 @@ use crate::fixture::{compare, exe, is_root, is_there, run_in_own_network};
 #[test]
 fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() {
     let scratch = Scratch::new();
-    let compare = format!(
-        "{} compare echo --placement same -c 1 --slice-ms 10",
-        exe().display()
-    );
+    let compare = format!("{} compare echo --placement same -c 1 --slice-ms 10", exe().display());
     // The file comes while the second waits for the end of the first.
     let script = format!(
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
@@ -29,10 +26,7 @@ fn what_forbids_a_beginning_is_looked_at_again_after_the_wait_for_another_run() 
     };
     run.expect_code(130);
     let said = fs::read_to_string(scratch.file("two.err")).unwrap();
-    assert!(
-        said.contains("nobody measures while `stop` is there: waiting\n"),
-        "{said}"
-    );
+    assert!(said.contains("nobody measures while `stop` is there: waiting\n"), "{said}");
     assert!(!scratch.file("two.json").exists(), "{said}");
     scratch.check_nothing_left();
 }
@@ -43,15 +37,8 @@ fn a_stop_file_keeps_a_comparison_and_a_bare_looptax_from_beginning() {
     fs::write(scratch.file("stop"), "").unwrap();
     let words = ["nobody measures while `stop` is there", "--wait"];
     let stopped = ["--stop-file", "stop"];
-    compare(&scratch)
-        .args(["echo"])
-        .args(stopped)
-        .run()
-        .expect_error(2, &words);
-    Looptax::new(exe(), &scratch)
-        .args(stopped)
-        .run()
-        .expect_error(2, &words);
+    compare(&scratch).args(["echo"]).args(stopped).run().expect_error(2, &words);
+    Looptax::new(exe(), &scratch).args(stopped).run().expect_error(2, &words);
 }
 
 /// Runs `compare` on a machine with that load, on one processor of it; `None` where the load cannot be written down.
@@ -66,9 +53,7 @@ fn on_loaded_machine(scratch: &Scratch, loadavg: &str, args: &str) -> Option<Fin
          exec taskset --cpu-list $one {} compare echo {args}",
         exe().display()
     );
-    let run = Looptax::new("unshare", scratch)
-        .args(["--mount", "sh", "-ec", &script])
-        .run();
+    let run = Looptax::new("unshare", scratch).args(["--mount", "sh", "-ec", &script]).run();
     Some(run)
 }
 

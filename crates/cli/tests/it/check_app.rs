@@ -13,10 +13,7 @@ use crate::fixture::{Server, exe};
 use crate::record::check_fits;
 
 fn check(scratch: &Scratch, args: &[&str]) -> Finished {
-    Looptax::new(exe(), scratch)
-        .args(["check", "-c", "1"])
-        .args(args.iter().copied())
-        .run()
+    Looptax::new(exe(), scratch).args(["check", "-c", "1"]).args(args.iter().copied()).run()
 }
 
 /// A file of the scratch folder, with its folders.
@@ -39,9 +36,7 @@ fn answers(run: &Finished) -> Vec<Value> {
 fn expect(run: &Finished, answer: &Value, topic: &str, outcome: &str, words: &str) {
     let points = answer["points"].as_array().unwrap();
     let found = points.iter().find(|it| it["topic"] == topic);
-    let Some(found) = found else {
-        run.fail(&format!("nothing about `{topic}`"))
-    };
+    let Some(found) = found else { run.fail(&format!("nothing about `{topic}`")) };
     assert_eq!(found["outcome"], outcome, "{found}");
     assert!(found.to_string().contains(words), "{words} in {found}");
 }
@@ -68,11 +63,7 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
         return;
     };
     let scratch = Scratch::new();
-    let path = write(
-        &scratch,
-        "wp-config.php",
-        wp_config(&server, &server.it.tcp.to_string()),
-    );
+    let path = write(&scratch, "wp-config.php", wp_config(&server, &server.it.tcp.to_string()));
     let run = check(&scratch, &["--app", &path, "--json"]);
     run.expect_code(0);
     let answer = &answers(&run)[0];
@@ -81,29 +72,17 @@ fn wordpress_is_told_its_line_and_is_on_the_socket_once_that_is_written() {
     expect(&run, answer, "account", "pass", "");
     let edit = &answer["changes"][0]["edits"][0];
     let after = format!("define( 'DB_HOST', 'localhost:{}' );", server.socket());
-    assert_eq!(
-        (&edit["line"], &edit["after"]),
-        (&6.into(), &after.clone().into())
-    );
+    assert_eq!((&edit["line"], &edit["after"]), (&6.into(), &after.clone().into()));
     expect_silent(&run, server.password());
 
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(0);
-    for words in [
-        "WordPress, mysql at 127.0.0.1",
-        "line 6, instead of",
-        &after,
-        "reload PHP-FPM",
-    ] {
+    for words in ["WordPress, mysql at 127.0.0.1", "line 6, instead of", &after, "reload PHP-FPM"] {
         assert!(run.stdout.contains(words), "{words} in {}", run.stdout);
     }
     expect_silent(&run, server.password());
 
-    write(
-        &scratch,
-        "wp-config.php",
-        wp_config(&server, &format!("localhost:{}", server.socket())),
-    );
+    write(&scratch, "wp-config.php", wp_config(&server, &format!("localhost:{}", server.socket())));
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(0);
     // Broken to the width of a terminal, by how long the scratch folder's name is.
@@ -123,11 +102,7 @@ fn r20_an_application_on_the_socket_whose_login_fails_there_is_not_called_fine()
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(0);
     assert!(!run.stdout.contains("does not work"), "{}", run.stdout);
-    write(
-        &scratch,
-        "wp-config.php",
-        right.replace(server.password(), "another"),
-    );
+    write(&scratch, "wp-config.php", right.replace(server.password(), "another"));
     let run = check(&scratch, &["--app", &path]);
     run.expect_code(1);
     let said = run.words();
@@ -145,19 +120,12 @@ fn a_socket_after_127_0_0_1_is_no_socket() {
     let host = format!("127.0.0.1:{}", server.socket());
     let path = write(&scratch, "wp-config.php", wp_config(&server, &host));
     let run = check(&scratch, &["--app", &path, "--json"]);
-    expect(
-        &run,
-        &answers(&run)[0],
-        "configuration",
-        "note",
-        "stays on TCP",
-    );
+    expect(&run, &answers(&run)[0], "configuration", "note", "stays on TCP");
 }
 
 #[test]
 fn laravel_has_two_connections_each_with_its_own_answer() {
-    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis))
-    else {
+    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis)) else {
         return;
     };
     let scratch = Scratch::new();
@@ -176,10 +144,7 @@ fn laravel_has_two_connections_each_with_its_own_answer() {
     expect(&run, &answers[0], "account", "unknown", "fails over both");
     expect(&run, &answers[1], "login", "pass", "");
     let edits = answers[1]["changes"][0]["edits"].to_string();
-    assert!(
-        edits.contains(&format!("REDIS_HOST={}", redis.socket())) && edits.contains("REDIS_PORT=0"),
-        "{edits}"
-    );
+    assert!(edits.contains(&format!("REDIS_HOST={}", redis.socket())) && edits.contains("REDIS_PORT=0"), "{edits}");
     for secret in ["wrong-one", redis.password()] {
         expect_silent(&run, secret);
     }
@@ -267,20 +232,11 @@ fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_p
     let run = check(&scratch, &["--app", &path, "--json"]);
     run.expect_code(3);
     let answer = &answers(&run)[0];
-    expect(
-        &run,
-        answer,
-        "account",
-        "unknown",
-        "the variable APP_DB_PASSWORD",
-    );
+    expect(&run, answer, "account", "unknown", "the variable APP_DB_PASSWORD");
     assert_eq!(answer["verdict"], "open");
 
     let process = Idle::start(&scratch, WAIT, &[("APP_DB_PASSWORD", server.password())]);
-    let run = check(
-        &scratch,
-        &["--app", &path, "--pid", &process.pid(), "--json"],
-    );
+    let run = check(&scratch, &["--app", &path, "--pid", &process.pid(), "--json"]);
     let answer = &answers(&run)[0];
     expect(&run, answer, "login", "pass", "");
     let after = answer["changes"][0]["edits"][0]["after"].as_str().unwrap();
@@ -292,36 +248,19 @@ fn a_password_that_django_takes_from_elsewhere_is_not_guessed_but_found_in_the_p
 
 #[test]
 fn a_process_is_asked_for_its_environment_its_files_and_its_connections() {
-    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis))
-    else {
+    let (Some(sql), Some(redis)) = (Server::start(Kind::Mariadb), Server::start(Kind::Redis)) else {
         return;
     };
     let scratch = Scratch::new();
     let folder = scratch.tmp();
     fs::create_dir_all(&folder).unwrap();
-    fs::write(
-        folder.join("celeryconfig.py"),
-        "broker_url = 'redis://127.0.0.1:1/0'\n",
-    )
-    .unwrap();
-    let script = format!(
-        "exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _",
-        redis.it.tcp.port()
-    );
-    let process = Idle::start(
-        &scratch,
-        &script,
-        &[
-            ("DATABASE_URL", &sql.url()),
-            ("NOISE", "a\nREDIS_URL=redis://x"),
-        ],
-    );
+    fs::write(folder.join("celeryconfig.py"), "broker_url = 'redis://127.0.0.1:1/0'\n").unwrap();
+    let script = format!("exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _", redis.it.tcp.port());
+    let process = Idle::start(&scratch, &script, &[("DATABASE_URL", &sql.url()), ("NOISE", "a\nREDIS_URL=redis://x")]);
     let run = check(&scratch, &["--pid", &process.pid(), "--json"]);
     let answers = answers(&run);
     let of = |source: &str| {
-        let found = answers
-            .iter()
-            .find(|it| it["source"].as_str().unwrap().contains(source));
+        let found = answers.iter().find(|it| it["source"].as_str().unwrap().contains(source));
         found.unwrap_or_else(|| run.fail(&format!("nothing from {source}")))
     };
     expect(&run, of("the environment of bash"), "account", "pass", "");
@@ -340,19 +279,9 @@ fn another_machine_is_told_and_nobody_logs_in_there_or_here() {
     let run = check(&scratch, &["--app", &path, "--json"]);
     run.expect_code(1);
     let answer = &answers(&run)[0];
-    expect(
-        &run,
-        answer,
-        "server",
-        "fail",
-        "`db.example.net` is not this machine",
-    );
-    let topics: Vec<&str> = answer["points"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .map(|it| it["topic"].as_str().unwrap())
-        .collect();
+    expect(&run, answer, "server", "fail", "`db.example.net` is not this machine");
+    let topics: Vec<&str> =
+        answer["points"].as_array().unwrap().iter().map(|it| it["topic"].as_str().unwrap()).collect();
     assert_eq!(topics, ["configuration", "server"]);
 }
 
@@ -365,14 +294,8 @@ fn a_service_of_a_compose_file_is_told_to_be_a_container() {
     let run = check(&scratch, &["--app", &path, "--json"]);
     run.expect_code(1);
     for (place, words) in [
-        (
-            "db:3306",
-            ["compose.yaml has a service", "db-socket:/var/run/mysqld"],
-        ),
-        (
-            "cache.example.net:6379",
-            ["is not this machine", "--socket PATH"],
-        ),
+        ("db:3306", ["compose.yaml has a service", "db-socket:/var/run/mysqld"]),
+        ("cache.example.net:6379", ["is not this machine", "--socket PATH"]),
     ] {
         let answers = answers(&run);
         let answer = answers.iter().find(|it| it["place"] == place);
@@ -401,30 +324,15 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
     let expect = |args: &[&str], words: &[&str]| {
         check(&scratch, args).expect_error(2, words);
     };
-    expect(
-        &["--app", folder.to_str().unwrap()],
-        &["is a folder", "wp-config.php"],
-    );
-    expect(
-        &["--app", "site/wp-config.php"],
-        &["none of the settings", "DB_HOST"],
-    );
+    expect(&["--app", folder.to_str().unwrap()], &["is a folder", "wp-config.php"]);
+    expect(&["--app", "site/wp-config.php"], &["none of the settings", "DB_HOST"]);
     write(&scratch, "what.ever", "x");
-    expect(
-        &["--app", "what.ever"],
-        &["no application", "wp-config.php"],
-    );
+    expect(&["--app", "what.ever"], &["no application", "wp-config.php"]);
     expect(&["--app", "nothing.there"], &["cannot read"]);
     expect(&["--app", "/dev/zero"], &["no ordinary file"]);
     write(&scratch, ".env", "DB_HOST=127.0.0.1\n".repeat(600_000));
     expect(&["--app", ".env"], &["1048576 bytes"]);
-    for (args, words) in [
-        (
-            &["mysql://u@127.0.0.1", "--app", ".env"][..],
-            "cannot be used with",
-        ),
-        (&[], "DSN"),
-    ] {
+    for (args, words) in [(&["mysql://u@127.0.0.1", "--app", ".env"][..], "cannot be used with"), (&[], "DSN")] {
         let run = check(&scratch, args);
         run.expect_code(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
@@ -434,7 +342,8 @@ fn what_holds_no_connection_ends_with_what_was_looked_for() {
 #[test]
 fn a_file_that_speaks_to_terminals_is_not_heard() {
     let scratch = Scratch::new();
-    let text = "<?php\n$databases['a\u{1b}]0;evil\u{7}']['b'] = ['host' => '127.0.0.1\u{1b}[2J', 'driver' => 'mysql'];\n";
+    let text =
+        "<?php\n$databases['a\u{1b}]0;evil\u{7}']['b'] = ['host' => '127.0.0.1\u{1b}[2J', 'driver' => 'mysql'];\n";
     let path = write(&scratch, "sites/default/settings.php", text);
     for args in [&["--app", &path][..], &["--app", &path, "--json"]] {
         let run = check(&scratch, args);
@@ -448,16 +357,8 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
     let scratch = Scratch::new();
     let socket = "/run/some.sock";
     for (name, text, after) in [
-        (
-            "uwsgi.ini",
-            "[uwsgi]\nsocket = 127.0.0.1:3031\n",
-            "socket = /run/some.sock",
-        ),
-        (
-            "nginx.conf",
-            "http {\nserver {\nuwsgi_pass 127.0.0.1:3031;\n}\n}\n",
-            "uwsgi_pass unix:/run/some.sock",
-        ),
+        ("uwsgi.ini", "[uwsgi]\nsocket = 127.0.0.1:3031\n", "socket = /run/some.sock"),
+        ("nginx.conf", "http {\nserver {\nuwsgi_pass 127.0.0.1:3031;\n}\n}\n", "uwsgi_pass unix:/run/some.sock"),
         (
             ".env",
             "MONGODB_URI=mongodb://u:s%40cret@127.0.0.1/app?w=1&replicaSet=rs\n",
@@ -468,16 +369,8 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
         run.expect_code(3);
         let answers = answers(&run);
-        let [answer] = &answers[..] else {
-            run.fail("not one connection")
-        };
-        expect(
-            &run,
-            answer,
-            "configuration",
-            "unknown",
-            "does not speak to",
-        );
+        let [answer] = &answers[..] else { run.fail("not one connection") };
+        expect(&run, answer, "configuration", "unknown", "does not speak to");
         let edit = &answer["changes"][0]["edits"][0];
         let own = edit["after"].as_str().unwrap_or_default();
         assert!(own.starts_with(after), "{edit}");
@@ -493,16 +386,8 @@ fn a_server_s_own_file_is_no_reason_to_miss_the_socket_that_it_is_to_make() {
     let socket = scratch.file("py.sock");
     let socket = socket.to_str().unwrap();
     for (name, text, line) in [
-        (
-            "gunicorn.conf.py",
-            "bind = '127.0.0.1:1'\n",
-            format!("bind = 'unix:{socket}'"),
-        ),
-        (
-            "fpm/pool.d/www.conf",
-            "[www]\nlisten = 127.0.0.1:1\npm.max_children = 5\n",
-            format!("listen = {socket}"),
-        ),
+        ("gunicorn.conf.py", "bind = '127.0.0.1:1'\n", format!("bind = 'unix:{socket}'")),
+        ("fpm/pool.d/www.conf", "[www]\nlisten = 127.0.0.1:1\npm.max_children = 5\n", format!("listen = {socket}")),
     ] {
         let path = write(&scratch, name, text);
         let args = ["--app", &path, "--socket", socket];
@@ -524,39 +409,15 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
             3,
             "variables are set in its own files",
         ),
-        (
-            "etc/pool.d/www.conf",
-            "[www]\nlisten = /nowhere.sock\n",
-            1,
-            "PHP-FPM (the server itself)",
-        ),
-        (
-            "nginx.conf",
-            "http { include sites-enabled/*; }\n",
-            2,
-            "name such a file itself: sites-enabled/*",
-        ),
-        (
-            "what",
-            "nothing\n",
-            2,
-            "`--as NAME` says whose file it is (nginx,",
-        ),
+        ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
+        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "name such a file itself: sites-enabled/*"),
+        ("what", "nothing\n", 2, "`--as NAME` says whose file it is (nginx,"),
     ] {
         let path = write(&scratch, name, text);
         let run = check(&scratch, &["--app", &path, "--verbose"]);
         run.expect_code(code);
-        let said: Vec<&str> = run
-            .stdout
-            .split_whitespace()
-            .chain(run.stderr.split_whitespace())
-            .collect();
-        assert!(
-            said.join(" ").contains(words),
-            "{} {}",
-            run.stdout,
-            run.stderr
-        );
+        let said: Vec<&str> = run.stdout.split_whitespace().chain(run.stderr.split_whitespace()).collect();
+        assert!(said.join(" ").contains(words), "{} {}", run.stdout, run.stderr);
     }
 }
 
@@ -568,8 +429,7 @@ fn nobody_logs_in_to_a_server_of_pages_and_the_path_alone_decides_once_it_is_on_
     let tcp = std::net::TcpListener::bind(("127.0.0.1", 0)).unwrap();
     let port = tcp.local_addr().unwrap().port();
     let socket = socket.to_str().unwrap();
-    let site =
-        |to: &str| format!("server {{\n  location / {{\n    proxy_pass http://{to};\n  }}\n}}\n");
+    let site = |to: &str| format!("server {{\n  location / {{\n    proxy_pass http://{to};\n  }}\n}}\n");
     let file = write(&scratch, "nginx.conf", site(&format!("127.0.0.1:{port}/x")));
     let run = check(&scratch, &["--app", &file, "--socket", socket, "--json"]);
     run.expect_code(3);

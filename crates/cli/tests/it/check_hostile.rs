@@ -54,9 +54,7 @@ fn check_harmless(scheme: &str, bytes: &[u8], waits: bool) {
         "ulimit -v {MOST_MEMORY_KIB}; exec {} check {scheme}://u:pw@127.0.0.1:{port}/ --socket {socket}",
         exe().display()
     );
-    let run = Looptax::new("/bin/sh", &scratch)
-        .args(["-c", &command])
-        .run();
+    let run = Looptax::new("/bin/sh", &scratch).args(["-c", &command]).run();
     assert!(run.stdout.contains("--verbose"), "{}", run.stderr);
     for text in [&run.stdout, &run.stderr] {
         assert!(!text.contains(['\u{1b}', '\u{7}']), "{text:.200}");

@@ -36,23 +36,14 @@ fn check(kind: Kind, connections: &str, least_calls: [f64; 2]) {
     for arm in comparison["arms"].as_array().unwrap() {
         assert_eq!(arm["verified"], true, "{arm}");
         let calls = ["send", "receive"].map(|it| arm["syscalls_per_query"][it].as_f64().unwrap());
-        assert!(
-            calls[0] >= least_calls[0] && calls[1] >= least_calls[1],
-            "{arm}"
-        );
-        assert!(
-            arm["cpu_us_per_query"]["server"]["value"].is_number(),
-            "{arm}"
-        );
+        assert!(calls[0] >= least_calls[0] && calls[1] >= least_calls[1], "{arm}");
+        assert!(arm["cpu_us_per_query"]["server"]["value"].is_number(), "{arm}");
     }
     assert!(comparison["time_wait"]["local_ports"].as_u64().unwrap() > 0);
     if kind != Kind::Echo {
         let count = &comparison["server_count"];
         let [sent, counted] = ["sent", "counted"].map(|name| count[name].as_f64().unwrap());
-        assert!(
-            sent > 0.0 && (counted - sent).abs() <= (APART * sent).max(QUESTIONS),
-            "{count}"
-        );
+        assert!(sent > 0.0 && (counted - sent).abs() <= (APART * sent).max(QUESTIONS), "{count}");
     }
     assert!(run.stdout.contains("TIME_WAIT"), "{}", run.stdout);
     scratch.check_nothing_left();
@@ -99,11 +90,7 @@ fn a_running_server_takes_them_only_as_our_own() {
     let options = ["--workload", "connect"];
     let refused = server.compare(&scratch).args(options).run();
     refused.expect_error(2, &["thousands of connections per second", "--own-server"]);
-    let run = server
-        .compare(&scratch)
-        .args(options)
-        .args(["--own-server"])
-        .run();
+    let run = server.compare(&scratch).args(options).args(["--own-server"]).run();
     run.expect_code(0);
     assert!(run.stdout.contains("opens a connection"), "{}", run.stdout);
 }
@@ -116,18 +103,9 @@ fn check_refused(options: &[&str], words: &[&str]) {
 
 #[test]
 fn what_a_connection_does_not_have_is_refused() {
-    check_refused(
-        &["--client", "event"],
-        &["--client event does not apply to `connect`"],
-    );
-    check_refused(
-        &["--pipeline", "4"],
-        &["--pipeline does not apply to `connect`"],
-    );
-    check_refused(
-        &["--nodelay", "off"],
-        &["--nodelay does not apply to `connect`"],
-    );
+    check_refused(&["--client", "event"], &["--client event does not apply to `connect`"]);
+    check_refused(&["--pipeline", "4"], &["--pipeline does not apply to `connect`"]);
+    check_refused(&["--nodelay", "off"], &["--nodelay does not apply to `connect`"]);
     check_refused(&["--rate", "100"], &["do not apply to `connect`"]);
 }
 
@@ -154,12 +132,7 @@ fn ports_that_run_out_are_named_with_their_cause() {
         .unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);
     assert_eq!(ended.status.code(), Some(3), "{stderr}");
-    for words in [
-        "Cannot assign requested address",
-        "TIME_WAIT",
-        "for 41 local ports",
-        "tcp_tw_reuse 0",
-    ] {
+    for words in ["Cannot assign requested address", "TIME_WAIT", "for 41 local ports", "tcp_tw_reuse 0"] {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }
     scratch.check_nothing_left();
@@ -169,21 +142,13 @@ fn ports_that_run_out_are_named_with_their_cause() {
 /// Over all epochs and their slices.
 fn total(comparison: &Value, name: &str) -> u64 {
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
-    let slices = epochs
-        .iter()
-        .flat_map(|epoch| epoch["slices"].as_array().unwrap());
+    let slices = epochs.iter().flat_map(|epoch| epoch["slices"].as_array().unwrap());
     slices.map(|slice| slice[name].as_u64().unwrap()).sum()
 }
 
 #[test]
 fn connections_are_opened_anew_after_so_many_requests() {
-    for kind in [
-        Kind::Mariadb,
-        Kind::Mysql,
-        Kind::Postgres,
-        Kind::Redis,
-        Kind::Valkey,
-    ] {
+    for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
         if !is_installed(kind) {
             continue;
         }
@@ -201,10 +166,7 @@ fn connections_are_opened_anew_after_so_many_requests() {
         // A login takes at least one send, and only a session's first request brings one: a slice on
         // a busy machine may see none, all of them together do.
         let [sends, requests] = ["sends", "requests"].map(|name| total(comparison, name));
-        assert!(
-            sends > requests || matches!(kind, Kind::Redis | Kind::Valkey),
-            "{sends} {requests}"
-        );
+        assert!(sends > requests || matches!(kind, Kind::Redis | Kind::Valkey), "{sends} {requests}");
         scratch.check_nothing_left();
     }
 }

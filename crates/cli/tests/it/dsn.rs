@@ -9,10 +9,7 @@ use crate::fixture::{Server, exe};
 #[track_caller]
 fn said(args: &[&str]) -> String {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["dsn"])
-        .args(args.iter().copied())
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["dsn"]).args(args.iter().copied()).run();
     run.expect_code(0);
     run.stdout.clone()
 }
@@ -20,23 +17,12 @@ fn said(args: &[&str]) -> String {
 #[test]
 fn one_driver_gets_its_own_words_and_no_password_unless_asked() {
     let url = "mysql://app:s%40cret@127.0.0.1/shop";
-    let args = [
-        "--socket",
-        "/run/mysqld/mysqld.sock",
-        "--for",
-        "go-sql-driver",
-    ];
+    let args = ["--socket", "/run/mysqld/mysqld.sock", "--for", "go-sql-driver"];
     let hidden = said(&[&[url], &args[..]].concat());
-    assert!(
-        hidden.contains("app:****@unix(/run/mysqld/mysqld.sock)/shop"),
-        "{hidden}"
-    );
+    assert!(hidden.contains("app:****@unix(/run/mysqld/mysqld.sock)/shop"), "{hidden}");
     assert!(!hidden.contains("cret"), "{hidden}");
     let shown = said(&[&[url, "--show-password"], &args[..]].concat());
-    assert!(
-        shown.contains("app:s@cret@unix(/run/mysqld/mysqld.sock)/shop"),
-        "{shown}"
-    );
+    assert!(shown.contains("app:s@cret@unix(/run/mysqld/mysqld.sock)/shop"), "{shown}");
 }
 
 #[test]
@@ -62,10 +48,7 @@ fn what_a_text_has_no_way_to_hold_is_told_and_the_hidden_password_counts_too() {
     assert!(!told.contains("does not work"), "{told}");
     let letters = ["mysql://a:%C3%BC@127.0.0.1/shop", "--for", "sqlalchemy"];
     let told = said(&[&letters[..], &socket[..]].concat());
-    assert!(
-        told.contains("takes a password in the URL for Latin-1"),
-        "{told}"
-    );
+    assert!(told.contains("takes a password in the URL for Latin-1"), "{told}");
     assert!(!told.contains(['ü']) && !told.contains("%C3"), "{told}");
 }
 
@@ -80,10 +63,7 @@ fn each_entry_says_whether_a_driver_has_proved_it() {
     let json = said(&["redis://h", "--for", "redis-py", "--socket", "/s", "--json"]);
     let entries: serde_json::Value = serde_json::from_str(&json).unwrap();
     crate::record::check_fits("dsn", &entries);
-    assert_eq!(
-        entries[0]["proved"]["driver"].as_str().map(|it| &it[..6]),
-        Some("redis ")
-    );
+    assert_eq!(entries[0]["proved"]["driver"].as_str().map(|it| &it[..6]), Some("redis "));
     assert_eq!(entries[0]["cannot"], serde_json::json!([]));
 }
 
@@ -91,9 +71,7 @@ fn each_entry_says_whether_a_driver_has_proved_it() {
 fn explain_says_which_transport_localhost_is_for_whom() {
     let text = said(&["mysql://u@localhost/db", "--explain", "--socket", "/s"]);
     let line = |name: &str| {
-        let found = text
-            .lines()
-            .find(|line| line.trim_start().starts_with(name));
+        let found = text.lines().find(|line| line.trim_start().starts_with(name));
         found.unwrap_or_else(|| panic!("no {name} in {text}"))
     };
     assert!(line("mysqli (PHP)").contains("the socket"), "{text}");
@@ -115,14 +93,8 @@ fn what_cannot_be_read_is_refused_without_its_password() {
     let scratch = Scratch::new();
     for (args, words) in [
         (vec!["mysql://u:topsecret@h:port/d"], "the URL is broken"),
-        (
-            vec!["oracle://u:topsecret@h/d"],
-            "is no database that looptax knows",
-        ),
-        (
-            vec!["mysql://u:topsecret@h/d", "--for", "cobol"],
-            "nothing called `cobol` is known",
-        ),
+        (vec!["oracle://u:topsecret@h/d"], "is no database that looptax knows"),
+        (vec!["mysql://u:topsecret@h/d", "--for", "cobol"], "nothing called `cobol` is known"),
     ] {
         let run = Looptax::new(exe(), &scratch).args(["dsn"]).args(args).run();
         run.expect_error(2, &[words]);
@@ -133,11 +105,7 @@ fn what_cannot_be_read_is_refused_without_its_password() {
 #[test]
 fn another_machine_is_told_and_stars_stay_stars() {
     let scratch = Scratch::new();
-    let run = |url: &str| {
-        Looptax::new(exe(), &scratch)
-            .args(["dsn", url, "--for", "SQLAlchemy"])
-            .run()
-    };
+    let run = |url: &str| Looptax::new(exe(), &scratch).args(["dsn", url, "--for", "SQLAlchemy"]).run();
     let far = run("mysql://u:pw@203.0.113.9/d");
     assert!(far.stdout.contains("is not this machine"), "{}", far.stdout);
     let near = run("mysql://u:pw@127.0.0.1/d");
@@ -158,10 +126,7 @@ fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
     assert!(hidden.contains(text), "{hidden}");
     assert!(!hidden.contains("cret"), "{hidden}");
     let shown = said(&[&url[..], &["--show-password", "--socket", "/m.sock"]].concat());
-    assert!(
-        shown.contains("mongodb://app:s%40cret@%2Fm.sock/shop"),
-        "{shown}"
-    );
+    assert!(shown.contains("mongodb://app:s%40cret@%2Fm.sock/shop"), "{shown}");
     let set = "mongodb://app:s%40cret@127.0.0.1,b/shop?authSource=admin&replicaSet=rs&tls=true&proxyPassword=hush";
     let of_a_set = said(&[set, "--for", "python"]);
     let text = "27017.sock/shop?authSource=admin&proxyPassword=****&directConnection=true')";
@@ -169,10 +134,7 @@ fn the_web_stack_is_spelled_and_servers_are_that_looptax_does_not_speak_to() {
     for words in ["beware: replicaSet is left out", "beware: left out: tls;"] {
         assert!(of_a_set.contains(words), "{of_a_set}");
     }
-    assert!(
-        !of_a_set.contains("hush") && !of_a_set.contains(": add direct"),
-        "{of_a_set}"
-    );
+    assert!(!of_a_set.contains("hush") && !of_a_set.contains(": add direct"), "{of_a_set}");
     let explained = said(&["uwsgi://localhost:3031", "--explain"]);
     assert!(explained.contains("nginx (proxy)"), "{explained}");
 }
@@ -194,16 +156,8 @@ fn a_page_is_kept_where_the_text_holds_one_and_told_where_it_does_not() {
         ("/app/", "nginx", "proxy_pass http://unix:/s:/app/;"),
         ("/", "nginx", "proxy_pass http://unix:/s:;"),
         ("/app/", "apache", "\"unix:/s|http://localhost/app/\""),
-        (
-            "/app/",
-            "caddy",
-            "does not work here: reverse_proxy takes no path",
-        ),
-        (
-            "/app/",
-            "haproxy",
-            "does not work here: a server line takes no path",
-        ),
+        ("/app/", "caddy", "does not work here: reverse_proxy takes no path"),
+        ("/app/", "haproxy", "does not work here: a server line takes no path"),
     ] {
         let told = of(&format!("http://127.0.0.1:8000{page}"), name);
         assert!(told.contains(expected), "{told}");

@@ -37,15 +37,8 @@ fn check(kind: Kind, options: &[&str], rows: u64, counted_per_dump: u64) {
     let count = &comparison["server_count"];
     assert_eq!(count["sent"], N_DUMPS * counted_per_dump, "{count}");
     let counted = count["counted"].as_u64().unwrap();
-    assert!(
-        counted.abs_diff(N_DUMPS * counted_per_dump) <= 200,
-        "{count}"
-    );
-    assert!(
-        run.stdout.contains("B/s") && run.stdout.contains("dump"),
-        "{}",
-        run.stdout
-    );
+    assert!(counted.abs_diff(N_DUMPS * counted_per_dump) <= 200, "{count}");
+    assert!(run.stdout.contains("B/s") && run.stdout.contains("dump"), "{}", run.stdout);
     scratch.check_nothing_left();
 }
 
@@ -88,34 +81,18 @@ fn what_a_dump_does_not_have_is_refused() {
     let mariadb = "private:mariadb";
     check_refused(&["echo"], &["`dump` is no workload for echo"]);
     check_refused(&[mariadb, "-c", "2"], &["one dump at a time"]);
-    check_refused(
-        &[mariadb, "--fixed", "10s"],
-        &["not known beforehand", "--fixed 6"],
-    );
-    check_refused(
-        &[mariadb, "--slice-ms", "50"],
-        &["--slice-ms does not apply to `dump`"],
-    );
+    check_refused(&[mariadb, "--fixed", "10s"], &["not known beforehand", "--fixed 6"]);
+    check_refused(&[mariadb, "--slice-ms", "50"], &["--slice-ms does not apply to `dump`"]);
     check_refused(&[mariadb, "--rate", "10"], &["do not apply to `dump`"]);
-    check_refused(
-        &["private:postgres", "--protocol", "text"],
-        &["--protocol does not apply"],
-    );
-    check_refused(
-        &["private:redis", "--pipeline", "2"],
-        &["--pipeline does not apply"],
-    );
+    check_refused(&["private:postgres", "--protocol", "text"], &["--protocol does not apply"]);
+    check_refused(&["private:redis", "--pipeline", "2"], &["--pipeline does not apply"]);
 }
 
 #[test]
 fn more_rows_than_there_is_room_for_are_refused_before_anything_is_written() {
     let rows = ["--rows", "4294967295"];
     let args = |target: &'static str| [&[target][..], &rows].concat();
-    let words = [
-        "--rows 4294967295 needs about 2199",
-        "free disk space in",
-        "TMPDIR",
-    ];
+    let words = ["--rows 4294967295 needs about 2199", "free disk space in", "TMPDIR"];
     check_refused(&args("private:mariadb"), &words);
     check_refused(&args("private:postgres"), &words);
     check_refused(&args("private:redis"), &["free memory", "fewer rows"]);
@@ -143,11 +120,7 @@ fn a_running_server_is_dumped_only_as_our_own_and_from_a_table_that_is_there() {
 #[test]
 fn short_runs_of_other_workloads_have_no_stream() {
     let scratch = Scratch::new();
-    compare(&scratch)
-        .args(["echo"])
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(["echo"]).args(SHORT).run().expect_code(0);
     let record = saved(&scratch);
     assert!(record["comparisons"][0]["workload"]["stream"].is_null());
 }

@@ -9,11 +9,7 @@ use crate::fixture::{SHORT, compare, saved};
 #[track_caller]
 fn run(options: &[&str]) -> (Value, String) {
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["echo"])
-        .args(SHORT)
-        .args(options)
-        .run();
+    let run = compare(&scratch).args(["echo"]).args(SHORT).args(options).run();
     run.expect_code(0);
     let record = saved(&scratch);
     scratch.check_nothing_left();
@@ -21,9 +17,7 @@ fn run(options: &[&str]) -> (Value, String) {
 }
 
 fn sends_per_request(comparison: &Value) -> f64 {
-    comparison["arms"][0]["syscalls_per_query"]["send"]
-        .as_f64()
-        .unwrap()
+    comparison["arms"][0]["syscalls_per_query"]["send"].as_f64().unwrap()
 }
 
 #[test]
@@ -32,22 +26,12 @@ fn messages_have_the_sizes_that_were_asked_for() {
     let (comparison, printed) = run(&options);
     assert_eq!(comparison["workload"]["request_bytes"], 3000);
     assert_eq!(comparison["workload"]["response_bytes"], 65_536);
-    assert!(
-        printed.contains("3000 bytes there, 64 KiB back"),
-        "{printed}"
-    );
+    assert!(printed.contains("3000 bytes there, 64 KiB back"), "{printed}");
 }
 
 #[test]
 fn a_stream_is_told_in_bytes_per_second() {
-    let options = [
-        "--workload",
-        "stream",
-        "--stream-bytes",
-        "100000",
-        "--write-size",
-        "30000",
-    ];
+    let options = ["--workload", "stream", "--stream-bytes", "100000", "--write-size", "30000"];
     let (comparison, printed) = run(&options);
     let stream = &comparison["workload"]["stream"];
     assert_eq!(stream["bytes"], 100_000);
@@ -56,10 +40,7 @@ fn a_stream_is_told_in_bytes_per_second() {
     // Three whole writes and the rest, unless a full socket takes one in parts.
     assert!(sends_per_request(&comparison) >= 4.0, "{comparison}");
     assert!(printed.contains("B/s"), "{printed}");
-    assert!(
-        printed.contains("100000 bytes per request in writes of 30000 bytes"),
-        "{printed}"
-    );
+    assert!(printed.contains("100000 bytes per request in writes of 30000 bytes"), "{printed}");
 }
 
 #[test]
@@ -75,16 +56,7 @@ fn small_packets_wait_where_that_was_asked_for() {
 
 #[test]
 fn streams_run_over_many_connections_and_with_few_threads() {
-    let options = [
-        "--workload",
-        "stream",
-        "--stream-bytes",
-        "64K",
-        "--client",
-        "event",
-        "-c",
-        "8",
-    ];
+    let options = ["--workload", "stream", "--stream-bytes", "64K", "--client", "event", "-c", "8"];
     let scratch = Scratch::new();
     compare(&scratch)
         .args(["echo", "--fixed", "6", "--slice-ms", "10", "-q"])
@@ -105,10 +77,7 @@ fn check_refused(options: &[&str], words: &[&str]) {
 
 #[test]
 fn what_cannot_be_sent_is_refused() {
-    check_refused(
-        &["echo", "--request-size", "7"],
-        &["--request-size 7 is out of bounds", "8 to 1048576"],
-    );
+    check_refused(&["echo", "--request-size", "7"], &["--request-size 7 is out of bounds", "8 to 1048576"]);
     check_refused(
         &["echo", "--workload", "stream", "--stream-bytes", "5G"],
         &["--stream-bytes 5368709120 is out of bounds"],
@@ -117,20 +86,11 @@ fn what_cannot_be_sent_is_refused() {
         &["echo", "--workload", "stream", "--reply-size", "64"],
         &["--reply-size does not apply to `stream`"],
     );
-    check_refused(
-        &["echo", "--write-size", "64"],
-        &["--write-size does not apply to `ping`"],
-    );
+    check_refused(&["echo", "--write-size", "64"], &["--write-size does not apply to `ping`"]);
     check_refused(
         &["private:redis", "--nodelay", "off"],
         &["--nodelay does not apply to `get`", "looptax compare echo"],
     );
-    check_refused(
-        &["echo", "--workload", "stream", "--pipeline", "2"],
-        &["--pipeline is not for `stream`"],
-    );
-    check_refused(
-        &["echo", "--request-size", "64K", "--pipeline", "3"],
-        &["is 196608 bytes in one send", "131072"],
-    );
+    check_refused(&["echo", "--workload", "stream", "--pipeline", "2"], &["--pipeline is not for `stream`"]);
+    check_refused(&["echo", "--request-size", "64K", "--pipeline", "3"], &["is 196608 bytes in one send", "131072"]);
 }

@@ -19,11 +19,7 @@ const SHORT: [&str; 5] = ["--fixed", "6", "--rows", "100", "-q"];
 #[track_caller]
 fn seen(args: &[&str]) -> Value {
     let scratch = Scratch::new();
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     scratch.check_nothing_left();
     let record = saved(&scratch);
     check_against_schema(&record);
@@ -57,59 +53,37 @@ fn tool(kind: Kind, line: &str) {
 
 #[test]
 fn mysqldump_is_led_to_mariadb() {
-    tool(
-        Kind::Mariadb,
-        "mysqldump --single-transaction {transport} looptax",
-    );
+    tool(Kind::Mariadb, "mysqldump --single-transaction {transport} looptax");
 }
 
 #[test]
 fn mariadb_dump_is_led_to_mariadb() {
-    tool(
-        Kind::Mariadb,
-        "mariadb-dump {transport} --databases looptax",
-    );
+    tool(Kind::Mariadb, "mariadb-dump {transport} --databases looptax");
 }
 
 /// Which client is called `mysql` depends on PATH; MySQL's does not log in to MariaDB any more.
 #[test]
 fn mysql_is_led_to_the_server_that_it_belongs_to() {
     let version = version_of("mysql").unwrap_or_default();
-    let kind = if version.contains("MariaDB") {
-        Kind::Mariadb
-    } else {
-        Kind::Mysql
-    };
-    tool(
-        kind,
-        "mysql {transport} -e 'SELECT SLEEP(0.02), COUNT(*) FROM sbtest1'",
-    );
+    let kind = if version.contains("MariaDB") { Kind::Mariadb } else { Kind::Mysql };
+    tool(kind, "mysql {transport} -e 'SELECT SLEEP(0.02), COUNT(*) FROM sbtest1'");
 }
 
 #[test]
 fn sysbench_is_led_to_mariadb() {
     let options = "--tables=1 --table-size=100 --time=0 --events=500";
-    tool(
-        Kind::Mariadb,
-        &format!("sysbench oltp_point_select {options} {{transport}} run"),
-    );
+    tool(Kind::Mariadb, &format!("sysbench oltp_point_select {options} {{transport}} run"));
 }
 
 #[test]
 fn sysbench_is_led_to_postgres() {
     let options = "--tables=1 --table-size=100 --time=0 --events=500";
-    tool(
-        Kind::Postgres,
-        &format!("sysbench oltp_point_select {options} {{transport}} run"),
-    );
+    tool(Kind::Postgres, &format!("sysbench oltp_point_select {options} {{transport}} run"));
 }
 
 #[test]
 fn psql_is_led_to_postgres() {
-    tool(
-        Kind::Postgres,
-        "psql -c 'SELECT pg_sleep(0.02), count(*) FROM sbtest1' {transport}",
-    );
+    tool(Kind::Postgres, "psql -c 'SELECT pg_sleep(0.02), count(*) FROM sbtest1' {transport}");
 }
 
 #[test]
@@ -123,18 +97,12 @@ fn pgbench_is_led_to_postgres() {
     let script = scratch.file("script.sql");
     fs::write(&script, "SELECT c FROM sbtest1 WHERE id = 1;\n").unwrap();
     let script = script.to_str().unwrap();
-    tool(
-        Kind::Postgres,
-        &format!("pgbench -n -t 200 -f {script} {{transport}}"),
-    );
+    tool(Kind::Postgres, &format!("pgbench -n -t 200 -f {script} {{transport}}"));
 }
 
 #[test]
 fn redis_cli_is_led_to_redis() {
-    tool(
-        Kind::Redis,
-        "redis-cli {transport} -r 2000 GET looptax:000000000001",
-    );
+    tool(Kind::Redis, "redis-cli {transport} -r 2000 GET looptax:000000000001");
 }
 
 #[test]
@@ -144,10 +112,7 @@ fn redis_benchmark_is_led_to_redis() {
 
 #[test]
 fn valkey_benchmark_is_led_to_valkey() {
-    tool(
-        Kind::Valkey,
-        "valkey-benchmark -q -t get -n 5000 {transport}",
-    );
+    tool(Kind::Valkey, "valkey-benchmark -q -t get -n 5000 {transport}");
 }
 
 #[test]
@@ -155,8 +120,7 @@ fn any_program_is_told_where_the_server_is() {
     if !is_installed(Kind::Redis) || !is_there("redis-cli") {
         return;
     }
-    let line =
-        |way: &str| format!("sh -c 'REDISCLI_AUTH=$LOOPTAX_PASSWORD redis-cli {way} -r 2000 PING'");
+    let line = |way: &str| format!("sh -c 'REDISCLI_AUTH=$LOOPTAX_PASSWORD redis-cli {way} -r 2000 PING'");
     let comparison = seen(&[
         "private:redis",
         "--exec-unix",
@@ -178,10 +142,7 @@ fn the_password_shows_nowhere() {
     // It takes its password on its command line only.
     let line = "redis-benchmark -q -c 4 -t ping -n 2000 {transport}";
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args([&server.url(), "--yes", "--own-server", "--exec", line])
-        .args(&SHORT[..4])
-        .run();
+    let run = compare(&scratch).args([&server.url(), "--yes", "--own-server", "--exec", line]).args(&SHORT[..4]).run();
     run.expect_code(0);
     let record = fs::read_to_string(scratch.file("r.json")).unwrap();
     assert!(record.contains("-a '****'"), "{record}");
@@ -197,10 +158,7 @@ fn a_known_difference_comes_out_and_is_judged_again_bit_for_bit() {
     let run = compare(&scratch).args(args).args(SHORT).run();
     run.expect_code(0);
     assert!(run.stdout.contains("time per run"), "{}", run.stdout);
-    let (first, again) = (
-        &saved(&scratch)["comparisons"][0],
-        &analyze(&scratch)["comparisons"][0],
-    );
+    let (first, again) = (&saved(&scratch)["comparisons"][0], &analyze(&scratch)["comparisons"][0]);
     for name in ["tax", "arms", "warnings", "stalls", "commands"] {
         assert_eq!(first[name], again[name], "{name}");
     }
@@ -210,28 +168,14 @@ fn a_known_difference_comes_out_and_is_judged_again_bit_for_bit() {
     assert!(end("lo") < 40.0 && end("hi") > 25.0, "{tax}");
     assert!(end("value") > 15.0 && end("value") < 50.0, "{tax}");
     let warnings = first["warnings"].to_string();
-    assert!(
-        warnings.contains("no connection of tcp was seen"),
-        "{warnings}"
-    );
+    assert!(warnings.contains("no connection of tcp was seen"), "{warnings}");
 }
 
 #[test]
 fn arms_may_change_places() {
     let scratch = Scratch::new();
-    let args = [
-        "--exec-unix",
-        "true",
-        "--exec-tcp",
-        "sh -c :",
-        "--baseline",
-        "tcp",
-    ];
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    let args = ["--exec-unix", "true", "--exec-tcp", "sh -c :", "--baseline", "tcp"];
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["tax"][0]["baseline"], "tcp");
     assert_eq!(comparison["commands"]["lines"][1]["line"], "true");
@@ -240,39 +184,20 @@ fn arms_may_change_places() {
 #[test]
 fn an_arm_can_be_held_against_itself() {
     let scratch = Scratch::new();
-    let args = [
-        "--exec-unix",
-        "true",
-        "--exec-tcp",
-        "false",
-        "--arms",
-        "unix,unix",
-    ];
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    let args = ["--exec-unix", "true", "--exec-tcp", "false", "--arms", "unix,unix"];
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["tax"][0]["n_epochs"], 6);
-    assert_eq!(
-        analyze(&scratch)["comparisons"][0]["tax"],
-        comparison["tax"]
-    );
+    assert_eq!(analyze(&scratch)["comparisons"][0]["tax"], comparison["tax"]);
 }
 
 #[test]
 fn the_plan_alone_starts_nothing() {
     let scratch = Scratch::new();
     let line = "mysqldump -pgeheim {transport} looptax";
-    let run = compare(&scratch)
-        .args(["private:mariadb", "--exec", line, "--dry-run"])
-        .run();
+    let run = compare(&scratch).args(["private:mariadb", "--exec", line, "--dry-run"]).run();
     run.expect_code(0);
-    for words in [
-        "whole runs of: mysqldump '-p****' {transport} looptax",
-        "MYSQL_PWD",
-    ] {
+    for words in ["whole runs of: mysqldump '-p****' {transport} looptax", "MYSQL_PWD"] {
         assert!(run.stdout.contains(words), "{}", run.stdout);
     }
     scratch.check_nothing_left();
@@ -290,54 +215,16 @@ fn fails(args: &[&str], code: i32, words: &[&str]) {
 #[test]
 fn what_cannot_be_meant_is_told() {
     let redis = "private:redis";
-    fails(
-        &[redis, "--exec", "redis-cli ping"],
-        2,
-        &["{transport}", "--exec-unix"],
-    );
-    fails(
-        &[redis, "--exec", "./page.sh {transport}"],
-        2,
-        &["page.sh", "--exec-unix"],
-    );
-    fails(
-        &["--exec", "redis-cli {transport} ping"],
-        2,
-        &["needs a server"],
-    );
-    fails(
-        &[redis, "--exec", "psql {transport}"],
-        2,
-        &["does not talk to private:redis"],
-    );
-    fails(
-        &["echo", "--exec", "psql {transport}"],
-        2,
-        &["does not talk to echo"],
-    );
+    fails(&[redis, "--exec", "redis-cli ping"], 2, &["{transport}", "--exec-unix"]);
+    fails(&[redis, "--exec", "./page.sh {transport}"], 2, &["page.sh", "--exec-unix"]);
+    fails(&["--exec", "redis-cli {transport} ping"], 2, &["needs a server"]);
+    fails(&[redis, "--exec", "psql {transport}"], 2, &["does not talk to private:redis"]);
+    fails(&["echo", "--exec", "psql {transport}"], 2, &["does not talk to echo"]);
     fails(&[redis, "--exec", "redis-cli '{transport}"], 2, &["quote"]);
-    fails(
-        &["--exec-unix", "true", "--exec-tcp", ""],
-        2,
-        &["--exec-tcp has no command"],
-    );
-    let timeout = [
-        "--exec-unix",
-        "true",
-        "--exec-tcp",
-        "true",
-        "--exec-timeout",
-        "soon",
-    ];
+    fails(&["--exec-unix", "true", "--exec-tcp", ""], 2, &["--exec-tcp has no command"]);
+    let timeout = ["--exec-unix", "true", "--exec-tcp", "true", "--exec-timeout", "soon"];
     fails(&timeout, 2, &["`--exec-timeout soon`"]);
-    let arms = [
-        "--exec-unix",
-        "true",
-        "--exec-tcp",
-        "true",
-        "--arms",
-        "unix,tcp,tcp",
-    ];
+    let arms = ["--exec-unix", "true", "--exec-tcp", "true", "--arms", "unix,tcp,tcp"];
     fails(&arms, 2, &["two at a time"]);
 }
 
@@ -354,20 +241,11 @@ fn a_program_that_is_not_there_is_told() {
     fails(
         &["--exec-unix", "true", "--exec-tcp", missing],
         2,
-        &[
-            "`tcp` failed in its warm-up run",
-            missing,
-            "cannot start",
-            "PATH",
-        ],
+        &["`tcp` failed in its warm-up run", missing, "cannot start", "PATH"],
     );
     if is_installed(Kind::Mariadb) {
         let line = "/nonexistent/mysqldump {transport} looptax";
-        fails(
-            &["private:mariadb", "--exec", line],
-            2,
-            &["cannot start `/nonexistent/mysqldump`"],
-        );
+        fails(&["private:mariadb", "--exec", line], 2, &["cannot start `/nonexistent/mysqldump`"]);
     }
 }
 
@@ -377,11 +255,7 @@ fn an_exit_code_is_told_with_the_last_words() {
     fails(
         &["--exec-unix", broken, "--exec-tcp", "true"],
         2,
-        &[
-            "`unix` failed in its warm-up run",
-            "exit code 4",
-            "no such table",
-        ],
+        &["`unix` failed in its warm-up run", "exit code 4", "no such table"],
     );
 }
 
@@ -389,11 +263,7 @@ fn an_exit_code_is_told_with_the_last_words() {
 fn a_tool_that_fails_on_the_server_is_told() {
     if is_installed(Kind::Postgres) && is_there("psql") {
         let line = "psql -c 'SELECT nothing_of_this' {transport}";
-        fails(
-            &["private:postgres", "--exec", line],
-            2,
-            &["exit code 1", "nothing_of_this"],
-        );
+        fails(&["private:postgres", "--exec", line], 2, &["exit code 1", "nothing_of_this"]);
     }
 }
 
@@ -405,14 +275,7 @@ fn a_killed_command_is_told() {
 
 #[test]
 fn a_run_over_its_time_is_stopped() {
-    let args = [
-        "--exec-unix",
-        "sleep 600",
-        "--exec-tcp",
-        "sleep 600",
-        "--exec-timeout",
-        "1s",
-    ];
+    let args = ["--exec-unix", "sleep 600", "--exec-tcp", "sleep 600", "--exec-timeout", "1s"];
     fails(&args, 2, &["did not end within 1s", "--exec-timeout"]);
 }
 
@@ -429,9 +292,7 @@ fn a_late_failure_makes_the_record_invalid() {
     let tax = &saved(&scratch)["comparisons"][0]["tax"][0];
     assert_eq!(tax["verdict"], "invalid");
     assert!(tax["reason"].to_string().contains("run 7"), "{tax}");
-    let again = Looptax::new(exe(), &scratch)
-        .args(["analyze", "r.json"])
-        .run();
+    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json"]).run();
     again.expect_code(3);
 }
 
@@ -442,25 +303,14 @@ fn the_wrong_transport_makes_it_invalid() {
     }
     let way = "-h $LOOPTAX_HOST -p $LOOPTAX_PORT";
     let line = format!("sh -c 'REDISCLI_AUTH=$LOOPTAX_PASSWORD redis-cli {way} -r 2000 PING'");
-    fails(
-        &["private:redis", "--exec-unix", &line, "--exec-tcp", &line],
-        3,
-        &["`unix` failed", "seen on tcp"],
-    );
+    fails(&["private:redis", "--exec-unix", &line, "--exec-tcp", &line], 3, &["`unix` failed", "seen on tcp"]);
 }
 
 #[test]
 fn ctrl_c_keeps_the_epochs_before_it() {
     let scratch = Scratch::new();
     let mut run = compare(&scratch)
-        .args([
-            "--exec-unix",
-            "sleep 0.01",
-            "--exec-tcp",
-            "sleep 0.01",
-            "--fixed",
-            "10000",
-        ])
+        .args(["--exec-unix", "sleep 0.01", "--exec-tcp", "sleep 0.01", "--fixed", "10000"])
         .on_terminal()
         .spawn();
     run.wait_for_stderr("epoch 3 of");
@@ -477,13 +327,8 @@ fn ctrl_c_keeps_the_epochs_before_it() {
 fn ctrl_c_ends_a_command_with_all_that_it_has_started() {
     let scratch = Scratch::new();
     let file = scratch.file("pid");
-    let line = format!(
-        "sh -c 'sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait'",
-        file.display()
-    );
-    let mut run = compare(&scratch)
-        .args(["--exec-unix", &line, "--exec-tcp", &line])
-        .spawn();
+    let line = format!("sh -c 'sleep 600 & echo $! > {0}.new; mv {0}.new {0}; wait'", file.display());
+    let mut run = compare(&scratch).args(["--exec-unix", &line, "--exec-tcp", &line]).spawn();
     let pid = run.wait_for("the command", || fs::read_to_string(&file).ok());
     run.signal(Signal::INT);
     let run: Finished = run.wait();

@@ -25,10 +25,7 @@ fn version_and_verbose_say_what_this_kernel_has_and_what_misses_without_it() {
     let folders = ["/usr/sbin", "/usr/bin", "/sbin", "/bin"].map(Path::new);
     let has_nft = folders.iter().any(|it| it.join("nft").exists());
     for order in [["--version", "--verbose"], ["--verbose", "-V"]] {
-        let run = Looptax::new(exe(), &scratch)
-            .env("PATH", "/nonexistent")
-            .args(order)
-            .run();
+        let run = Looptax::new(exe(), &scratch).env("PATH", "/nonexistent").args(order).run();
         run.expect_code(0);
         let first = format!("looptax {}\nLinux ", env!("CARGO_PKG_VERSION"));
         assert!(run.stdout.starts_with(&first), "{}", run.stdout);

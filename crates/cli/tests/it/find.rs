@@ -30,28 +30,22 @@ pub(crate) fn found(scratch: &Scratch) -> Value {
 fn server_of(found: &Value, pid: u32) -> Value {
     let servers = found["servers"].as_array().unwrap();
     let found = servers.iter().find(|it| it["pid"] == pid);
-    found
-        .unwrap_or_else(|| panic!("no server {pid} in {servers:#?}"))
-        .clone()
+    found.unwrap_or_else(|| panic!("no server {pid} in {servers:#?}")).clone()
 }
 
 /// `way connections` of each of a client's rows for a server.
 pub(crate) fn ways(found: &Value, client: u32, server: u32) -> Vec<String> {
     let clients = found["clients"].as_array().unwrap().iter();
     let rows = clients.filter(|it| it["pid"] == client && it["server_pid"] == server);
-    let mut ways: Vec<String> = rows
-        .map(|it| format!("{} {}", it["way"].as_str().unwrap(), it["n_connections"]))
-        .collect();
+    let mut ways: Vec<String> =
+        rows.map(|it| format!("{} {}", it["way"].as_str().unwrap(), it["n_connections"])).collect();
     ways.sort();
     ways
 }
 
 fn addresses(server: &Value) -> Vec<&str> {
     let endpoints = server["endpoints"].as_array().unwrap();
-    endpoints
-        .iter()
-        .map(|it| it["address"].as_str().unwrap())
-        .collect()
+    endpoints.iter().map(|it| it["address"].as_str().unwrap()).collect()
 }
 
 #[track_caller]
@@ -71,10 +65,7 @@ fn check_seen(kind: Kind) {
     let version = seen["version"].as_str().unwrap();
     assert!(server.it.version.starts_with(version), "{version}");
     let addresses = addresses(&seen);
-    assert!(
-        addresses.contains(&&*server.it.tcp.to_string()),
-        "{addresses:?}"
-    );
+    assert!(addresses.contains(&&*server.it.tcp.to_string()), "{addresses:?}");
     assert!(addresses.contains(&&*server.socket()), "{addresses:?}");
     let own = std::process::id();
     assert_eq!(ways(&found, own, server.it.pid), ["loopback 2", "unix 1"]);
@@ -132,15 +123,9 @@ fn memcached_serves_one_transport_per_process_and_is_told_to_need_a_second() {
     let found = found(&scratch);
     for instance in &server.it.instances {
         let seen = server_of(&found, instance.pid);
-        let transport = if instance.tcp.is_some() {
-            "tcp"
-        } else {
-            "unix"
-        };
+        let transport = if instance.tcp.is_some() { "tcp" } else { "unix" };
         assert_eq!(seen["endpoints"][0]["transport"], transport);
-        let has_note = found["notes"]
-            .to_string()
-            .contains(&format!("memcached {} listens on TCP alone", instance.pid));
+        let has_note = found["notes"].to_string().contains(&format!("memcached {} listens on TCP alone", instance.pid));
         assert_eq!(has_note, instance.tcp.is_some());
     }
 }
@@ -152,19 +137,13 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     };
     let scratch = Scratch::new();
     let record = ["-o", "looptax-1.json", "--placement", "same"];
-    let run = Looptax::new(exe(), &scratch)
-        .args(["compare", "private:redis"])
-        .args(crate::fixture::SHORT)
-        .args(record)
-        .run();
+    let run =
+        Looptax::new(exe(), &scratch).args(["compare", "private:redis"]).args(crate::fixture::SHORT).args(record).run();
     run.expect_code(0);
     // So short a run may well be inconclusive, and then says nothing of others.
     let path = scratch.work().join("looptax-1.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
-    for epoch in record["comparisons"][0]["raw"]["epochs"]
-        .as_array_mut()
-        .unwrap()
-    {
+    for epoch in record["comparisons"][0]["raw"]["epochs"].as_array_mut().unwrap() {
         for slice in epoch["slices"].as_array_mut().unwrap() {
             let times = if slice["arm_idx"] == 0 { 8 } else { 1 };
             for name in ["completions", "requests"] {
@@ -191,20 +170,12 @@ fn requests_are_counted_and_cost_what_the_record_says() {
         found
     });
     let clients = found["clients"].as_array().unwrap();
-    let own = clients
-        .iter()
-        .find(|it| it["server_pid"] == server.it.pid)
-        .unwrap();
+    let own = clients.iter().find(|it| it["server_pid"] == server.it.pid).unwrap();
     let rate = own["requests_per_s"].as_f64().unwrap();
     assert!(rate > 100.0, "{own:#}");
-    let cost = found["cost_sources"][0]["cpu_us_per_request"]["value"]
-        .as_f64()
-        .unwrap();
+    let cost = found["cost_sources"][0]["cpu_us_per_request"]["value"].as_f64().unwrap();
     let lost = own["cpu_ms_per_s"]["value"].as_f64().unwrap();
-    assert!(
-        (lost - rate * cost / 1e3).abs() < 1e-6 * lost.abs().max(1.0),
-        "{lost}"
-    );
+    assert!((lost - rate * cost / 1e3).abs() < 1e-6 * lost.abs().max(1.0), "{lost}");
 }
 
 /// A Redis at port 6390 of a network namespace that nobody else uses, once it can be reached.
@@ -217,16 +188,9 @@ fn redis_in_a_network_of_its_own(scratch: &Scratch, socket: &Path) -> Option<Ali
         socket.display(),
         scratch.work().display()
     );
-    let server = Alive(
-        Command::new("unshare")
-            .args(["--net", "sh", "-c", &script])
-            .stdout(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
-    patience::wait_for("the socket", Duration::from_secs(20), || {
-        UnixStream::connect(socket).ok()
-    });
+    let server =
+        Alive(Command::new("unshare").args(["--net", "sh", "-c", &script]).stdout(Stdio::null()).spawn().unwrap());
+    patience::wait_for("the socket", Duration::from_secs(20), || UnixStream::connect(socket).ok());
     Some(server)
 }
 
@@ -238,8 +202,7 @@ fn in_network_of(pid: u32, words: &str) -> Command {
 }
 
 #[test]
-fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here()
- {
+fn a_server_in_another_network_namespace_is_seen_with_its_clients_there_and_over_its_socket_from_here() {
     let scratch = Scratch::new();
     let socket = scratch.file("redis.sock");
     let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
@@ -276,14 +239,8 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
     programs::copy("/bin/bash", &copy);
     let port = server.it.tcp.port();
     let line = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; echo up; read -r _");
-    let mut client = Alive(
-        Command::new(&copy)
-            .args(["-c", &line])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
+    let mut client =
+        Alive(Command::new(&copy).args(["-c", &line]).stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap());
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let run = Looptax::new(exe(), &scratch).args(["find"]).run();
@@ -291,11 +248,7 @@ fn a_socket_that_was_deleted_is_told_and_so_is_a_name_that_would_steer_the_termi
     let text = run.stdout.clone();
     assert!(!text.contains('\u{1b}'), "{text}");
     assert!(text.contains("evil"), "{text}");
-    let gone = format!(
-        "{} of redis-server {} is gone",
-        server.socket(),
-        server.it.pid
-    );
+    let gone = format!("{} of redis-server {} is gone", server.socket(), server.it.pid);
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(flat.contains(&gone), "{text}");
 }
@@ -310,17 +263,11 @@ fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
     };
     let scratch = Scratch::new();
     scratch.give_to(65_534);
-    let run = Looptax::new(exe(), &scratch)
-        .args(["find", "--json"])
-        .uid(65_534)
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["find", "--json"]).uid(65_534).run();
     run.expect_code(0);
     let found: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(server_of(&found, server.it.pid)["kind"], "redis");
-    assert!(
-        found["notes"].to_string().contains("run it as root"),
-        "{found:#}"
-    );
+    assert!(found["notes"].to_string().contains("run it as root"), "{found:#}");
 }
 
 /// The image said only that there is no server, and meant its own processes.
@@ -352,10 +299,7 @@ fn a_socket_that_nobody_listens_on_is_told() {
     let found = found(&scratch);
     fs::remove_file(path).unwrap();
     let notes = found["notes"].to_string();
-    assert!(
-        notes.contains("nobody listens on /tmp/mongodb-27017.sock"),
-        "{notes}"
-    );
+    assert!(notes.contains("nobody listens on /tmp/mongodb-27017.sock"), "{notes}");
 }
 
 /// A shell in a mount namespace of its own, made by `script`, that holds a connection over TCP.
@@ -369,26 +313,13 @@ fn check_hidden(script: &str, words: &str) {
     }
     let scratch = Scratch::below(Path::new("/tmp"));
     let socket = server.socket();
-    let over = std::path::Path::new(&socket)
-        .parent()
-        .unwrap()
-        .parent()
-        .unwrap();
+    let over = std::path::Path::new(&socket).parent().unwrap().parent().unwrap();
     let script = script
         .replace("OVER", over.to_str().unwrap())
         .replace("TREE", scratch.file("tree").to_str().unwrap())
-        .replace(
-            "HOLD",
-            &format!(
-                "exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _",
-                server.it.tcp.port()
-            ),
-        );
+        .replace("HOLD", &format!("exec 3<>/dev/tcp/127.0.0.1/{}; echo up; read -r _", server.it.tcp.port()));
     let mut client = Alive::spawn(
-        Command::new("unshare")
-            .args(["--mount", "bash", "-ec", &script])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped()),
+        Command::new("unshare").args(["--mount", "bash", "-ec", &script]).stdin(Stdio::piped()).stdout(Stdio::piped()),
     );
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
@@ -399,10 +330,7 @@ fn check_hidden(script: &str, words: &str) {
 
 #[test]
 fn a_client_with_a_tmp_of_its_own_is_told_not_to_see_the_socket() {
-    check_hidden(
-        "mount -t tmpfs none OVER; HOLD",
-        "a /tmp of its own (PrivateTmp)",
-    );
+    check_hidden("mount -t tmpfs none OVER; HOLD", "a /tmp of its own (PrivateTmp)");
 }
 
 #[test]
@@ -443,9 +371,7 @@ fn clients_that_come_and_go_are_counted_by_what_they_leave() {
 fn r20_a_watch_that_nobody_reads_ends() {
     let scratch = Scratch::new();
     let command = format!("{} find --watch | head -n 1", exe().display());
-    let run = Looptax::new("/bin/sh", &scratch)
-        .args(["-c", &command])
-        .run();
+    let run = Looptax::new("/bin/sh", &scratch).args(["-c", &command]).run();
     run.expect_code(0);
     assert_eq!(run.stdout.lines().count(), 1, "{}", run.stdout);
     scratch.check_nothing_left();
@@ -472,24 +398,18 @@ fn r20_a_cost_is_taken_from_an_undecided_record_and_a_hint_names_its_own_server(
         serde_json::to_writer(file, record).unwrap();
     };
     write(&record);
-    let find =
-        || Looptax::new(exe(), &scratch).args(["find", "--once", "--record", "r.json", "--json"]);
+    let find = || Looptax::new(exe(), &scratch).args(["find", "--once", "--record", "r.json", "--json"]);
     let run = find().run();
     run.expect_code(0);
     let found: Value = serde_json::from_str(&run.stdout).unwrap();
     let source = &found["cost_sources"][0];
-    assert_eq!(
-        (&source["kind"], &source["is_undecided"]),
-        (&"redis".into(), &true.into())
-    );
+    assert_eq!((&source["kind"], &source["is_undecided"]), (&"redis".into(), &true.into()));
 
     for comparison in record["comparisons"].as_array_mut().unwrap() {
         comparison["raw"]["epochs"][0]["slices"][0]["errors"] = 1.into();
     }
     write(&record);
-    find()
-        .run()
-        .expect_error(2, &["was invalid", "looptax compare private:redis"]);
+    find().run().expect_error(2, &["was invalid", "looptax compare private:redis"]);
     let run = Looptax::new(exe(), &scratch).args(["find", "--wait"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("--measure"), "{}", run.stderr);

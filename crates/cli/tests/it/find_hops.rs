@@ -21,17 +21,12 @@ use crate::fixture::{Alive, Server, exe, is_root, is_there};
 /// The rows of a client for a server.
 fn row(found: &Value, client: u32, server: u32) -> Value {
     let clients = found["clients"].as_array().unwrap();
-    let row = clients
-        .iter()
-        .find(|it| it["pid"] == client && it["server_pid"] == server);
-    row.unwrap_or_else(|| panic!("no {client} at {server} in {clients:#?}"))
-        .clone()
+    let row = clients.iter().find(|it| it["pid"] == client && it["server_pid"] == server);
+    row.unwrap_or_else(|| panic!("no {client} at {server} in {clients:#?}")).clone()
 }
 
 fn connected(address: SocketAddr) -> TcpStream {
-    patience::wait_for("the proxy", Duration::from_secs(20), || {
-        TcpStream::connect(address).ok()
-    })
+    patience::wait_for("the proxy", Duration::from_secs(20), || TcpStream::connect(address).ok())
 }
 
 fn write(path: &Path, text: &str) {
@@ -64,15 +59,10 @@ fn a_port_proxy_is_a_hop_and_not_the_client() {
     let proxy = scratch.file("docker-proxy");
     programs::copy("/usr/bin/perl", &proxy);
     let proxy = Alive(
-        Command::new(&proxy)
-            .args(["-e", RELAY, &server.it.tcp.to_string()])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
+        Command::new(&proxy).args(["-e", RELAY, &server.it.tcp.to_string()]).stdout(Stdio::piped()).spawn().unwrap(),
     );
     let mut proxy = proxy;
-    let mut lines =
-        std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
+    let mut lines = std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
     let port: u16 = lines.next().unwrap().unwrap().parse().unwrap();
     let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
     assert_eq!(lines.next().unwrap().unwrap(), "up");
@@ -110,15 +100,12 @@ fn haproxy_is_a_hop_and_the_way_that_it_goes_on_is_told() {
         // HAProxy connects to the server when the client is there.
         let row = patience::wait_for("the hop", Duration::from_secs(20), || {
             let found = found(&scratch);
-            (ways(&found, own, server.it.pid) == ["loopback 1"])
-                .then(|| row(&found, own, server.it.pid))
+            (ways(&found, own, server.it.pid) == ["loopback 1"]).then(|| row(&found, own, server.it.pid))
         });
         assert_eq!(row["via"], format!("haproxy {}{onward}", proxy.0.id()));
         drop(stream);
         patience::wait_for("the end of the hop", Duration::from_secs(20), || {
-            ways(&found(&scratch), own, server.it.pid)
-                .is_empty()
-                .then_some(())
+            ways(&found(&scratch), own, server.it.pid).is_empty().then_some(())
         });
     }
 }
@@ -146,40 +133,23 @@ fn pgbouncer_is_a_server_and_where_it_leads_is_told() {
         address.port()
     );
     write(&config, &text);
-    let pooler = Alive::spawn(
-        Command::new("pgbouncer")
-            .args(["-q", "-u", "nobody"])
-            .arg(&config)
-            .stderr(Stdio::null()),
-    );
+    let pooler =
+        Alive::spawn(Command::new("pgbouncer").args(["-q", "-u", "nobody"]).arg(&config).stderr(Stdio::null()));
     drop(connected(address));
     let through = Login {
         user: login.user.clone(),
         password: Secret::new(String::new()),
-        database: Some(
-            login
-                .database
-                .clone()
-                .unwrap_or_else(|| "postgres".to_owned()),
-        ),
+        database: Some(login.database.clone().unwrap_or_else(|| "postgres".to_owned())),
         ..Login::default()
     };
-    let mut open = Conversation::open(
-        Protocol::Postgres,
-        &Endpoint::Tcp(address),
-        &through,
-        Limits::default(),
-    )
-    .unwrap();
+    let mut open =
+        Conversation::open(Protocol::Postgres, &Endpoint::Tcp(address), &through, Limits::default()).unwrap();
     open.query("SELECT 1").unwrap();
     let found = found(&scratch);
     let (own, pid) = (std::process::id(), pooler.0.id());
     let at_pooler = row(&found, own, pid);
     assert_eq!(at_pooler["way"], "loopback");
-    assert_eq!(
-        at_pooler["onward"],
-        format!("postgres {} by loopback", server.it.pid)
-    );
+    assert_eq!(at_pooler["onward"], format!("postgres {} by loopback", server.it.pid));
     // The pooler itself is PostgreSQL's client.
     assert_eq!(row(&found, pid, server.it.pid)["program"], "pgbouncer");
 }
@@ -203,10 +173,7 @@ fn pgpool_is_a_server_and_a_client_of_postgres() {
     let servers = found["servers"].as_array().unwrap();
     let pooler = servers.iter().find(|it| it["pid"] == over_socket).unwrap();
     assert_eq!(pooler["kind"], "pgpool");
-    assert!(
-        pooler["version"].as_str().unwrap().contains('.'),
-        "{pooler}"
-    );
+    assert!(pooler["version"].as_str().unwrap().contains('.'), "{pooler}");
     let listens = pooler["endpoints"].to_string();
     for at in [it.tcp.to_string(), it.socket.display().to_string()] {
         assert!(listens.contains(&at), "{listens}");
@@ -215,9 +182,7 @@ fn pgpool_is_a_server_and_a_client_of_postgres() {
     assert_eq!(at_pooler["way"], "loopback");
     assert_eq!(at_pooler["onward"], format!("postgres {} by unix", it.pid));
     drop(client);
-    let check = Looptax::new(exe(), &scratch)
-        .args(["check", &server.url()])
-        .run();
+    let check = Looptax::new(exe(), &scratch).args(["check", &server.url()]).run();
     check.expect_code(0);
     assert!(check.stdout.contains("would work"), "{check:?}");
 }

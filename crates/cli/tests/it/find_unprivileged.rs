@@ -92,13 +92,7 @@ fn client_of(ports: &[&str]) -> Alive {
             .stdout(Stdio::piped()),
     );
     let mut up = [0; 3];
-    client
-        .0
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut up)
-        .unwrap();
+    client.0.stdout.as_mut().unwrap().read_exact(&mut up).unwrap();
     client
 }
 
@@ -126,10 +120,8 @@ impl Machine {
         let ports: Vec<String> = (0..3).map(|_| free_port()).collect();
         let config = |name: &str, port: &str| {
             let path = scratch.work().join(format!("{name}.conf"));
-            let text = format!(
-                "bind 127.0.0.1\nport {port}\nsave \"\"\nunixsocket {}\nunixsocketperm 777\n",
-                socket(name)
-            );
+            let text =
+                format!("bind 127.0.0.1\nport {port}\nsave \"\"\nunixsocket {}\nunixsocketperm 777\n", socket(name));
             fs::write(&path, text).unwrap();
             fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
             path.to_str().unwrap().to_owned()
@@ -139,14 +131,7 @@ impl Machine {
             let words = ["redis-server", &config(name, port)];
             start(uid, n_sockets, &place(name), &words)
         };
-        let memcached = |words: &[&str]| {
-            start(
-                first_uid + 2,
-                1,
-                &place("m"),
-                &[&["memcached"], words].concat(),
-            )
-        };
+        let memcached = |words: &[&str]| start(first_uid + 2, 1, &place("m"), &[&["memcached"], words].concat());
         Some(Self {
             servers: vec![
                 // By itself; and two of one user, whose sockets only their folders tell apart.
@@ -156,10 +141,7 @@ impl Machine {
                 memcached(&["-l", "127.0.0.1", "-p", &ports[2]]),
                 memcached(&["-s", &socket("m"), "-a", "777"]),
             ],
-            private: [Kind::Mariadb, Kind::Postgres]
-                .into_iter()
-                .filter_map(Server::start)
-                .collect(),
+            private: [Kind::Mariadb, Kind::Postgres].into_iter().filter_map(Server::start).collect(),
             port: ports[0].clone(),
         })
     }
@@ -174,19 +156,12 @@ impl Machine {
 fn find(scratch: &Scratch, before: &str) -> (Value, String) {
     let run = |options: &str| {
         let exe = exe().display();
-        let line = format!(
-            "{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {exe} find {options}"
-        );
-        let run = Looptax::new("unshare", scratch)
-            .args(["--mount", "sh", "-ec", &line])
-            .run();
+        let line = format!("{before} exec setpriv --reuid=65534 --regid=65534 --clear-groups {exe} find {options}");
+        let run = Looptax::new("unshare", scratch).args(["--mount", "sh", "-ec", &line]).run();
         run.expect_code(0);
         run.stdout
     };
-    (
-        serde_json::from_str(&run("--once --json")).unwrap(),
-        run("--once"),
-    )
+    (serde_json::from_str(&run("--once --json")).unwrap(), run("--once"))
 }
 
 fn addresses(list: &Value) -> impl Iterator<Item = String> + '_ {
@@ -204,10 +179,7 @@ fn check_true(found: &Value, text: &str, machine: &Machine) {
         for address in addresses(&server["endpoints"]) {
             // Other tests' servers come and go between the two looks.
             if machine.pids().contains(&pid) {
-                assert!(
-                    truth.contains(&(pid, address.clone())),
-                    "{pid} has no {address}: {found:#}"
-                );
+                assert!(truth.contains(&(pid, address.clone())), "{pid} has no {address}: {found:#}");
             }
             named.insert(address);
         }
@@ -216,35 +188,19 @@ fn check_true(found: &Value, text: &str, machine: &Machine) {
     }
     for (pid, address) in truth {
         if machine.pids().contains(&pid) {
-            assert!(
-                named.contains(&address),
-                "{address} of {pid} is not named: {found:#}"
-            );
+            assert!(named.contains(&address), "{address} of {pid} is not named: {found:#}");
         }
     }
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    for denied in [
-        "no client can be seen",
-        "no database server is running",
-        "no client on this machine",
-    ] {
+    for denied in ["no client can be seen", "no database server is running", "no client on this machine"] {
         assert!(!flat.contains(denied), "`{denied}`: {text}");
     }
     assert!(flat.contains("root"), "{text}");
     for pid in machine.pids() {
-        let own = text
-            .lines()
-            .filter(|line| line.contains(&format!(" {pid}")));
+        let own = text.lines().filter(|line| line.contains(&format!(" {pid}")));
         // Another test's server may just be starting, and listen on nothing.
-        assert!(
-            !own.into_iter()
-                .any(|line| line.contains("nothing that we see")),
-            "{text}"
-        );
-        assert!(
-            !flat.contains(&format!("{pid} listens on TCP alone")),
-            "{text}"
-        );
+        assert!(!own.into_iter().any(|line| line.contains("nothing that we see")), "{text}");
+        assert!(!flat.contains(&format!("{pid} listens on TCP alone")), "{text}");
     }
 }
 
@@ -265,10 +221,7 @@ fn r20_an_ordinary_user_is_told_every_socket_of_a_server_and_whose_it_is_where_t
     let servers = found["servers"].as_array().unwrap();
     let alone = servers.iter().find(|it| it["pid"] == pid).unwrap();
     assert_eq!(alone["endpoints"].as_array().unwrap().len(), 2, "{alone:#}");
-    assert!(
-        text.contains("(by its user and the command line)"),
-        "{text}"
-    );
+    assert!(text.contains("(by its user and the command line)"), "{text}");
     let clients = found["clients"].as_array().unwrap();
     let of_pid = |client: Option<u32>, user: &str, way: &str| {
         clients.iter().any(|it| {
@@ -278,10 +231,7 @@ fn r20_an_ordinary_user_is_told_every_socket_of_a_server_and_whose_it_is_where_t
                 && it["server_pid"] == pid
         })
     };
-    assert!(
-        of_pid(Some(client.0.id()), "nobody", "loopback"),
-        "{clients:#?}"
-    );
+    assert!(of_pid(Some(client.0.id()), "nobody", "loopback"), "{clients:#?}");
     assert!(of_pid(None, "root", "loopback"), "{clients:#?}");
     assert!(of_pid(None, "root", "unix"), "{clients:#?}");
 }
@@ -299,21 +249,14 @@ fn r20_where_processes_are_not_even_listed_their_sockets_are_still_told() {
         assert_eq!(found["sees_all"], false);
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(!flat.contains("no database server is running"), "{text}");
-        assert!(
-            flat.contains("processes of other users are not listed here"),
-            "{text}"
-        );
+        assert!(flat.contains("processes of other users are not listed here"), "{text}");
         // What has a usual name or port, and what our own process is connected to.
         let named: BTreeSet<String> = addresses(&found["listeners"]).collect();
-        assert!(
-            named.contains(&format!("127.0.0.1:{}", machine.port)),
-            "{found:#}"
-        );
+        assert!(named.contains(&format!("127.0.0.1:{}", machine.port)), "{found:#}");
         for server in &machine.private {
             let path = server.socket();
-            let is_usual = [".s.PGSQL.", "mysql", "mariadb"]
-                .iter()
-                .any(|it| path.rsplit('/').next().unwrap().starts_with(it));
+            let is_usual =
+                [".s.PGSQL.", "mysql", "mariadb"].iter().any(|it| path.rsplit('/').next().unwrap().starts_with(it));
             assert_eq!(named.contains(&path), is_usual, "{path}: {found:#}");
         }
     }
@@ -335,19 +278,10 @@ fn r20_check_of_ones_own_process_says_what_it_is_connected_to() {
             client.0.id()
         )
     };
-    let run = |before: &str| {
-        Looptax::new("unshare", &scratch)
-            .args(["--mount", "sh", "-ec", &line(before)])
-            .run()
-    };
+    let run = |before: &str| Looptax::new("unshare", &scratch).args(["--mount", "sh", "-ec", &line(before)]).run();
     let seen = run("");
     let address = format!("127.0.0.1:{}", machine.port);
-    assert!(
-        seen.stdout.contains(&machine.port),
-        "{}{}",
-        seen.stdout,
-        seen.stderr
-    );
+    assert!(seen.stdout.contains(&machine.port), "{}{}", seen.stdout, seen.stderr);
     let unseen = run(hide);
     unseen.expect_error(2, &[&address, "52200", "seen by root only"]);
 }
@@ -358,10 +292,7 @@ fn r20_run_moves_nothing_that_is_only_inferred() {
     let Some(machine) = Machine::start(&scratch, 52_300) else {
         return;
     };
-    let run = Looptax::new(exe(), &scratch)
-        .args(["run", "--dry-run", "--", "true"])
-        .uid(65_534)
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--", "true"]).uid(65_534).run();
     run.expect_code(0);
     let said = format!("{}{}", run.stdout, run.stderr);
     assert!(!said.contains(&machine.port), "{said}");
@@ -376,12 +307,7 @@ fn start_alike(scratch: &Scratch, uid: u32) -> Option<(Vec<Alive>, String)> {
         let text = format!("bind 127.0.0.1\nport {port}\nsave \"\"\nset-proc-title no\n");
         fs::write(&config, text).unwrap();
         fs::set_permissions(&config, fs::Permissions::from_mode(0o644)).unwrap();
-        start(
-            uid,
-            1,
-            &name_of(idx),
-            &["redis-server", config.to_str().unwrap()],
-        )
+        start(uid, 1, &name_of(idx), &["redis-server", config.to_str().unwrap()])
     };
     let servers = ports.iter().enumerate().map(start).collect();
     Some((servers, ports.last()?.clone()))
@@ -405,24 +331,17 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
 
     let address = format!("127.0.0.1:{port}");
     let listeners = found["listeners"].as_array().unwrap();
-    let open = { listeners.iter() }
-        .find(|it| it["address"] == address)
-        .unwrap();
+    let open = { listeners.iter() }.find(|it| it["address"] == address).unwrap();
     let peers = open["clients"].as_array().unwrap();
     let pid = client.0.id();
     assert!(peers.iter().any(|it| it["pid"] == pid), "{open:#}");
-    assert!(
-        open["n_closed_last_minute"].as_u64() >= Some(40),
-        "{open:#}"
-    );
+    assert!(open["n_closed_last_minute"].as_u64() >= Some(40), "{open:#}");
 
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let pays = flat.split("these pay the loopback tax").nth(1).unwrap();
     let pids: Vec<u32> = servers.iter().map(|it| it.0.id()).collect();
     let (one, other) = (pids[0].min(pids[1]), pids[0].max(pids[1]));
-    let end = format!(
-        "{address} of user 52410, may be redis-server {one} or redis-server {other} (by its user)"
-    );
+    let end = format!("{address} of user 52410, may be redis-server {one} or redis-server {other} (by its user)");
     assert!(pays.contains(&end), "`{end}`: {text}");
     assert!(pays.contains(&format!("bash {pid}")), "{text}");
     let note = format!(
@@ -431,17 +350,10 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     assert!(flat.contains(&note), "`{note}`: {text}");
 
     // Of one's own process, each connection is named.
-    let run = Looptax::new(exe(), &scratch)
-        .args(["check", "--pid", &pid.to_string()])
-        .uid(65_534)
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["check", "--pid", &pid.to_string()]).uid(65_534).run();
     let flat = run.words();
-    assert!(
-        flat.contains(&format!("127.0.0.1:{}", machine.port)),
-        "{flat}"
-    );
-    let line =
-        format!("{address} (of user 52410; may be redis-server {one} or redis-server {other})");
+    assert!(flat.contains(&format!("127.0.0.1:{}", machine.port)), "{flat}");
+    let line = format!("{address} (of user 52410; may be redis-server {one} or redis-server {other})");
     assert!(flat.contains(&line), "`{line}`: {flat}");
     assert!(flat.contains("run it as root"), "{flat}");
 }
@@ -454,10 +366,7 @@ fn who_can_list_files_but_not_follow_them_does_not_see_all() {
         return skip("not root, or no setpriv");
     }
     let exe = exe().display().to_string();
-    let rights = [
-        "--inh-caps=+dac_read_search",
-        "--ambient-caps=+dac_read_search",
-    ];
+    let rights = ["--inh-caps=+dac_read_search", "--ambient-caps=+dac_read_search"];
     let run = Looptax::new("setpriv", &scratch)
         .args(["--reuid=65534", "--regid=65534", "--clear-groups"])
         .args(rights)

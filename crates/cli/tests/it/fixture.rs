@@ -17,25 +17,11 @@ use looptax_wire::redis;
 use serde_json::Value;
 
 /// Six epochs of ten-millisecond slices with one connection: the shortest run with an interval.
-pub(crate) const SHORT: [&str; 11] = [
-    "-c",
-    "1",
-    "--fixed",
-    "6",
-    "--slice-ms",
-    "10",
-    "--rows",
-    "100",
-    "-q",
-    "--warm-up",
-    "0s",
-];
+pub(crate) const SHORT: [&str; 11] =
+    ["-c", "1", "--fixed", "6", "--slice-ms", "10", "--rows", "100", "-q", "--warm-up", "0s"];
 
 /// For a test's preparations on a server: on a busy machine they take several times as long.
-const PATIENT: Limits = Limits {
-    connect: Duration::from_secs(30),
-    io: Duration::from_secs(60),
-};
+const PATIENT: Limits = Limits { connect: Duration::from_secs(30), io: Duration::from_secs(60) };
 
 pub(crate) fn exe() -> &'static Path {
     Path::new(env!("CARGO_BIN_EXE_looptax"))
@@ -140,11 +126,7 @@ impl Server {
         Self::start_listening(kind, max_connections, Listening::default())
     }
 
-    pub(crate) fn start_listening(
-        kind: Kind,
-        max_connections: u32,
-        listening: Listening,
-    ) -> Option<Self> {
+    pub(crate) fn start_listening(kind: Kind, max_connections: u32, listening: Listening) -> Option<Self> {
         Self::start_changed(kind, Scratch::new(), |config| {
             config.max_connections = max_connections;
             config.listening = listening;
@@ -162,11 +144,7 @@ impl Server {
         })
     }
 
-    fn start_changed(
-        kind: Kind,
-        scratch: Scratch,
-        change: impl FnOnce(&mut Config),
-    ) -> Option<Self> {
+    fn start_changed(kind: Kind, scratch: Scratch, change: impl FnOnce(&mut Config)) -> Option<Self> {
         if !is_installed(kind) {
             return None;
         }
@@ -181,11 +159,7 @@ impl Server {
         };
         change(&mut config);
         let reaper = Reaper::start(&config.self_exe).unwrap();
-        Some(Self {
-            it: PrivateServer::start(&config, &reaper).unwrap(),
-            _reaper: reaper,
-            _scratch: scratch,
-        })
+        Some(Self { it: PrivateServer::start(&config, &reaper).unwrap(), _reaper: reaper, _scratch: scratch })
     }
 
     pub(crate) fn password(&self) -> &str {
@@ -207,10 +181,7 @@ impl Server {
         };
         let login = &self.it.login;
         let database = login.database.clone().unwrap_or_default();
-        format!(
-            "{scheme}://{}:{password}@{}/{database}",
-            login.user, self.it.tcp
-        )
+        format!("{scheme}://{}:{password}@{}/{database}", login.user, self.it.tcp)
     }
 
     pub(crate) fn socket(&self) -> String {
@@ -230,9 +201,7 @@ impl Server {
     }
 
     pub(crate) fn compare<'a>(&self, scratch: &'a Scratch) -> Looptax<'a> {
-        compare(scratch)
-            .args([self.url(), "--yes".to_owned()])
-            .args(SHORT)
+        compare(scratch).args([self.url(), "--yes".to_owned()]).args(SHORT)
     }
 
     /// A connection of the test's own.

@@ -100,11 +100,7 @@ impl Disk {
         let run = self.run(&["history", "--json"]);
         run.expect_code(0);
         let runs: Value = serde_json::from_str(&run.stdout).unwrap();
-        let paths = runs
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|it| it["path"].as_str());
+        let paths = runs.as_array().unwrap().iter().map(|it| it["path"].as_str());
         let name = |path: Option<&str>| path.unwrap().rsplit('/').next().unwrap().to_owned();
         paths.map(name).collect()
     }
@@ -128,9 +124,7 @@ fn check_printed(run: &Finished) {
 }
 
 fn has_latencies(record: &Value) -> bool {
-    let epochs = record["comparisons"][0]["raw"]["epochs"]
-        .as_array()
-        .unwrap();
+    let epochs = record["comparisons"][0]["raw"]["epochs"].as_array().unwrap();
     epochs.iter().all(|epoch| epoch["samples"][0].is_object())
 }
 
@@ -140,16 +134,7 @@ fn a_full_disk_costs_neither_the_result_nor_the_history() {
     disk.measure("a.json", &SHORT).expect_code(0);
     disk.fill_but(0);
     let run = disk.measure("b.json", &SHORT);
-    run.expect_error(
-        2,
-        &[
-            "cannot write `",
-            "b.json`",
-            "No space left",
-            "free some space",
-            "the record is at",
-        ],
-    );
+    run.expect_error(2, &["cannot write `", "b.json`", "No space left", "free some space", "the record is at"]);
     check_printed(&run);
     let (_, spare) = run.stdout.split_once("record: ").unwrap();
     let spare = fs::read(spare.trim_end()).unwrap();
@@ -176,14 +161,7 @@ fn latencies_make_room_for_their_record() {
     // Long slices and many connections, for latencies of many sizes on a slow machine, too.
     let many = ["-c", "32", "--client", "event", "--slice-ms", "500"];
     let run = disk.measure("a.json", &many);
-    run.expect_error(
-        2,
-        &[
-            "the record is saved, but not the latencies",
-            "No space left",
-            "free some space",
-        ],
-    );
+    run.expect_error(2, &["the record is saved, but not the latencies", "No space left", "free some space"]);
     check_printed(&run);
     let record = disk.analyzed("a.json");
     assert!(!has_latencies(&record));
@@ -209,12 +187,9 @@ fn a_copy_that_cannot_be_written_costs_no_result() {
 #[test]
 fn r19_a_file_that_may_not_grow_is_an_error_and_leaves_no_half() {
     let scratch = Scratch::new();
-    let echo =
-        "compare echo --placement same -c 1 --fixed 6 -q --warm-up 0s --no-history -o r.json";
+    let echo = "compare echo --placement same -c 1 --fixed 6 -q --warm-up 0s --no-history -o r.json";
     let command = format!("ulimit -f 2; exec {} {echo} --slice-ms 10", exe().display());
-    let run = Looptax::new("/bin/sh", &scratch)
-        .args(["-c", &command])
-        .run();
+    let run = Looptax::new("/bin/sh", &scratch).args(["-c", &command]).run();
     run.expect_error(2, &["cannot write", "r.json", "`ulimit -f`"]);
     assert!(run.stdout.contains("tcp"), "{}", run.stdout);
     let left: Vec<_> = fs::read_dir(scratch.work()).unwrap().collect();
@@ -242,11 +217,7 @@ fn a_full_disk_keeps_no_report_from_its_collector_and_loses_none_that_waits() {
     let run = report(collected);
     run.expect_code(0);
     assert!(run.stdout.contains("1 report "), "{}", run.stdout);
-    assert!(
-        run.words().contains("sent without being kept"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.words().contains("sent without being kept"), "{}", run.stdout);
     let words = ["cannot be reached", "No space left", "this look is lost"];
     report(away).expect_error(2, &words);
     assert_eq!(waiting(), 1, "the records that were told of");

@@ -10,9 +10,7 @@ use serde_json::{Value, json};
 use crate::fixture::{SHORT, exe};
 
 fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
-    Looptax::new(exe(), scratch)
-        .args(args.iter().copied())
-        .run()
+    Looptax::new(exe(), scratch).args(args.iter().copied()).run()
 }
 
 /// A short run, saved under that name.
@@ -40,10 +38,7 @@ fn runs_are_remembered_shown_and_forgotten_and_records_stay() {
     measure(&scratch, "c.json", &["--no-history"]);
     let runs = listed(&scratch);
     assert_eq!(runs.len(), 2, "{runs:#?}");
-    assert_eq!(
-        runs[0]["path"],
-        scratch.work().join("b.json").to_str().unwrap()
-    );
+    assert_eq!(runs[0]["path"], scratch.work().join("b.json").to_str().unwrap());
     let id = runs[0]["id"].as_str().unwrap();
     let table = looptax(&scratch, &["history"]);
     assert!(table.stdout.contains(id), "{}", table.stdout);
@@ -52,8 +47,7 @@ fn runs_are_remembered_shown_and_forgotten_and_records_stay() {
     looptax(&scratch, &["history", "rm", id]).expect_code(0);
     assert_eq!(listed(&scratch).len(), 1);
     assert!(scratch.work().join("b.json").exists());
-    looptax(&scratch, &["history", "show", "nothing"])
-        .expect_error(2, &["no run in the history", "looptax history"]);
+    looptax(&scratch, &["history", "show", "nothing"]).expect_error(2, &["no run in the history", "looptax history"]);
 }
 
 #[test]
@@ -125,10 +119,7 @@ fn with_taxes(scratch: &Scratch, name: &str, taxes_pct: &[f64], change: fn(&mut 
     comparison["server_count"] = Value::Null;
     change(comparison);
     write(scratch, "counted.json", &record);
-    let made = looptax(
-        scratch,
-        &["analyze", "counted.json", &format!("--json={name}")],
-    );
+    let made = looptax(scratch, &["analyze", "counted.json", &format!("--json={name}")]);
     assert!(matches!(made.status.code(), Some(0 | 3)), "{}", made.stderr);
 }
 
@@ -165,11 +156,8 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     looptax(&scratch, &["gate", "b.json", "--max-tax", "50%"]).expect_code(3);
     with_taxes(&scratch, "c.json", &[26.0], |_| ());
     looptax(&scratch, &["gate", "c.json", "--max-tax", "50%"]).expect_code(3);
-    looptax(
-        &scratch,
-        &["gate", "a.json", "--max-tax", "9", "--arm", "tls"],
-    )
-    .expect_error(2, &["no comparison of that arm"]);
+    looptax(&scratch, &["gate", "a.json", "--max-tax", "9", "--arm", "tls"])
+        .expect_error(2, &["no comparison of that arm"]);
 }
 
 /// A forged summary let a gate pass that the record's own counts do not: every reader goes by the counts.
@@ -180,14 +168,12 @@ fn r44_a_summary_that_the_counts_do_not_give_is_believed_by_nobody() {
     with_taxes(&scratch, "true.json", &ABOUT_26, |_| ());
     let mut forged = read(&scratch, "true.json");
     let tax = &mut forged["comparisons"][0]["tax"][0];
-    tax["throughput_pct"] =
-        json!({"value": 5.432_109_87, "lo": 4.432_109_87, "hi": 6.432_109_87, "n": 6});
+    tax["throughput_pct"] = json!({"value": 5.432_109_87, "lo": 4.432_109_87, "hi": 6.432_109_87, "n": 6});
     tax["theta"] = json!({"value": 0.051, "lo": 0.046, "hi": 0.057, "n": 6});
     write(&scratch, "forged.json", &forged);
     // The history knows the run by its own record, which is another one now.
     write(&scratch, "real.json", &forged);
-    let said =
-        "the record's summary (difference, 5.4 %) is not what its counts give (difference, 26.0 %)";
+    let said = "the record's summary (difference, 5.4 %) is not what its counts give (difference, 26.0 %)";
     for (limit, code) in [("20%", 3), ("50%", 3)] {
         let gate = looptax(&scratch, &["gate", "forged.json", "--max-tax", limit]);
         gate.expect_code(code);
@@ -246,23 +232,10 @@ fn what_has_nothing_in_common_is_refused_with_the_reason() {
 #[test]
 fn every_format_is_written_and_one_of_them_may_be_printed() {
     let scratch = Scratch::new();
-    let more = [
-        "--md",
-        "r.md",
-        "--csv",
-        "-",
-        "--openmetrics",
-        "r.prom",
-        "--benchmark-json",
-        "r.bench",
-    ];
+    let more = ["--md", "r.md", "--csv", "-", "--openmetrics", "r.prom", "--benchmark-json", "r.bench"];
     let run = measure(&scratch, "a.json", &more);
     assert!(run.stdout.starts_with("run,started_at,"), "{}", run.stdout);
-    for (name, words) in [
-        ("r.md", "| connections |"),
-        ("r.prom", "# EOF"),
-        ("r.bench", "time per request"),
-    ] {
+    for (name, words) in [("r.md", "| connections |"), ("r.prom", "# EOF"), ("r.bench", "time per request")] {
         let text = fs::read_to_string(scratch.work().join(name)).unwrap();
         assert!(text.contains(words), "{text}");
     }
@@ -279,19 +252,9 @@ fn gauges_may_be_read_by_the_node_exporter_whatever_the_umask_is() {
          $0 find --once --openmetrics find.prom
          $0 compare echo --placement same {words} --md r.md --openmetrics compare.prom"
     );
-    Looptax::new("sh", &scratch)
-        .args(["-ec", &script, exe().to_str().unwrap()])
-        .run()
-        .expect_code(0);
-    for (name, expected) in [
-        ("find.prom", 0o644),
-        ("compare.prom", 0o644),
-        ("r.md", 0o600),
-    ] {
-        let mode = fs::metadata(scratch.file(name))
-            .unwrap()
-            .permissions()
-            .mode();
+    Looptax::new("sh", &scratch).args(["-ec", &script, exe().to_str().unwrap()]).run().expect_code(0);
+    for (name, expected) in [("find.prom", 0o644), ("compare.prom", 0o644), ("r.md", 0o600)] {
+        let mode = fs::metadata(scratch.file(name)).unwrap().permissions().mode();
         assert_eq!(mode & 0o777, expected, "{name}");
     }
 }
@@ -309,16 +272,10 @@ fn r20_a_run_is_shown_and_found_by_its_label() {
     let text = looptax(&scratch, &["history"]).stdout;
     assert_eq!(text.matches("(after)").count(), 2, "{text}");
     assert!(text.contains("(before-6.8)"), "{text}");
-    let newest: Value =
-        serde_json::from_str(&looptax(&scratch, &["history", "--json"]).stdout).unwrap();
+    let newest: Value = serde_json::from_str(&looptax(&scratch, &["history", "--json"]).stdout).unwrap();
     let run = looptax(&scratch, &["diff", "before-6.8", "after"]);
     run.expect_code(0);
-    assert!(
-        run.stdout
-            .contains(&format!("B: {} (after)", newest[0]["id"].as_str().unwrap())),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains(&format!("B: {} (after)", newest[0]["id"].as_str().unwrap())), "{}", run.stdout);
     assert!(run.stdout.contains("(before-6.8)"), "{}", run.stdout);
     looptax(&scratch, &["analyze", "before-6.8"]).expect_code(0);
     looptax(&scratch, &["compare", "echo", "--label", "two words"]).expect_code(2);

@@ -10,9 +10,7 @@ use serde_json::Value;
 use crate::fixture::{SHORT, exe};
 
 fn looptax(scratch: &Scratch, line: &str) -> Finished {
-    Looptax::new(exe(), scratch)
-        .args(line.split_whitespace())
-        .run()
+    Looptax::new(exe(), scratch).args(line.split_whitespace()).run()
 }
 
 /// A folder with a record in it.
@@ -41,17 +39,9 @@ fn r20_json_is_printed_by_the_flag_alone_and_written_behind_a_sign() {
         }
         let run = looptax(&scratch, &format!("{command} --json=out.json"));
         let text = fs::read_to_string(scratch.file("out.json")).unwrap_or_default();
-        assert!(
-            serde_json::from_str::<Value>(&text).is_ok(),
-            "{command}: {}",
-            run.stderr
-        );
+        assert!(serde_json::from_str::<Value>(&text).is_ok(), "{command}: {}", run.stderr);
         let is_text = serde_json::from_str::<Value>(&run.stdout).is_err();
-        assert!(
-            is_text && !run.stdout.is_empty(),
-            "{command}: {}",
-            run.stdout
-        );
+        assert!(is_text && !run.stdout.is_empty(), "{command}: {}", run.stdout);
         fs::remove_file(scratch.file("out.json")).unwrap();
     }
 }
@@ -59,10 +49,7 @@ fn r20_json_is_printed_by_the_flag_alone_and_written_behind_a_sign() {
 #[test]
 fn r20_a_server_behind_json_is_a_server() {
     let scratch = Scratch::new();
-    let line = format!(
-        "compare --json echo --placement same --no-history {}",
-        SHORT.join(" ")
-    );
+    let line = format!("compare --json echo --placement same --no-history {}", SHORT.join(" "));
     let run = looptax(&scratch, &line);
     run.expect_code(0);
     let record: Value = serde_json::from_str(&run.stdout).unwrap();

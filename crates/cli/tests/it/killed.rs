@@ -21,10 +21,7 @@ fn check(script: Script, slice_ms: &str, code: i32, words: &[&str]) {
     let url = format!("redis://{}", fake.tcp);
     let socket = fake.socket.to_str().unwrap();
     let args = [&url, "--socket", socket, "--yes", "-c", "1", "--fixed", "6"];
-    let run = compare(&scratch)
-        .args(args)
-        .args(["-q", "--slice-ms", slice_ms])
-        .run();
+    let run = compare(&scratch).args(args).args(["-q", "--slice-ms", slice_ms]).run();
     run.expect_error(code, words);
     assert!(!scratch.file("r.json").exists(), "a record of nothing");
     scratch.check_nothing_left();
@@ -33,56 +30,28 @@ fn check(script: Script, slice_ms: &str, code: i32, words: &[&str]) {
 #[test]
 fn a_server_that_ends_before_connecting_is_told() {
     // The two connections that ask the server about itself, and none for an epoch.
-    let script = Script {
-        n_connections: Some(2),
-        ..Script::default()
-    };
+    let script = Script { n_connections: Some(2), ..Script::default() };
     check(script, "10", 2, &["cannot connect both sides", "ss -"]);
 }
 
 #[test]
 fn a_server_that_ends_in_priming_is_told() {
-    let script = Script {
-        closes_at: Some(5),
-        ..Script::default()
-    };
-    check(
-        script,
-        "10",
-        3,
-        &["failed in priming", "closed the connection"],
-    );
+    let script = Script { closes_at: Some(5), ..Script::default() };
+    check(script, "10", 3, &["failed in priming", "closed the connection"]);
 }
 
 #[test]
 fn a_server_that_ends_in_a_slice_is_told() {
-    let script = Script {
-        closes_at: Some(PRIMING + 10),
-        ..Script::default()
-    };
+    let script = Script { closes_at: Some(PRIMING + 10), ..Script::default() };
     // Ten requests are over long before the slice is.
-    check(
-        script,
-        "5000",
-        3,
-        &["failed in a slice", "closed the connection"],
-    );
+    check(script, "5000", 3, &["failed in a slice", "closed the connection"]);
 }
 
 #[test]
 fn a_server_that_ends_in_the_drain_is_told() {
     // The first request of the first slice gets no answer until the slice is long over.
-    let script = Script {
-        closes_at: Some(PRIMING + 1),
-        closes_after: Duration::from_millis(500),
-        ..Script::default()
-    };
-    check(
-        script,
-        "10",
-        3,
-        &["failed in the drain", "closed the connection"],
-    );
+    let script = Script { closes_at: Some(PRIMING + 1), closes_after: Duration::from_millis(500), ..Script::default() };
+    check(script, "10", 3, &["failed in the drain", "closed the connection"]);
 }
 
 #[track_caller]
@@ -93,11 +62,7 @@ fn killed(kind: Kind, program: &str) {
     let scratch = Scratch::new();
     let target = format!("private:{kind}");
     let args = [&target, "--placement", "same", "--fixed", "60s"];
-    let mut run = compare(&scratch)
-        .args(args)
-        .args(["-c", "1", "--rows", "100"])
-        .on_terminal()
-        .spawn();
+    let mut run = compare(&scratch).args(args).args(["-c", "1", "--rows", "100"]).on_terminal().spawn();
     run.wait_for_stderr("1 connection, same");
     run.wait_for_stderr("warm-up, epoch");
     // PostgreSQL's first process is the one that started the others.

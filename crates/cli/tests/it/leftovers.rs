@@ -42,9 +42,7 @@ fn an_interrupted_run_keeps_what_it_measured_and_leaves_nothing() {
     let n_epochs = comparison["raw"]["epochs"].as_array().unwrap().len();
     assert!(n_epochs >= 1);
     assert_eq!(comparison["tax"][0]["n_epochs"], n_epochs);
-    let again = Looptax::new(exe(), &scratch)
-        .args(["analyze", "r.json", "--json"])
-        .run();
+    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json", "--json"]).run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["tax"], comparison["tax"]);
@@ -80,13 +78,9 @@ fn interrupted_while_scripts_run(kind: Kind, scripts: &[(&str, &str)]) {
         .args(["-o", "r.json"])
         .env("PATH", all)
         .spawn();
-    run.wait_for("the start of the script", || {
-        (!scratch.processes_of("sleep").is_empty()).then_some(())
-    });
+    run.wait_for("the start of the script", || (!scratch.processes_of("sleep").is_empty()).then_some(()));
     run.signal(Signal::INT);
-    patience::wait_for("the end of the script", AT_MOST, || {
-        scratch.processes_of("sleep").is_empty().then_some(())
-    });
+    patience::wait_for("the end of the script", AT_MOST, || scratch.processes_of("sleep").is_empty().then_some(()));
     run.wait().expect_code(130);
     fs::remove_dir_all(&folder).unwrap();
     scratch.check_nothing_left();
@@ -116,14 +110,8 @@ fn r44_an_interrupt_kills_mariadb_install_db_with_all_that_it_started() {
     if !is_installed(Kind::Mariadb) {
         return;
     }
-    let server = (
-        "mariadbd",
-        "echo 'mariadbd  Ver 10.11.19-MariaDB-0+deb12u1'",
-    );
-    interrupted_while_scripts_run(
-        Kind::Mariadb,
-        &[server, ("mariadb-install-db", SLOW_SET_UP)],
-    );
+    let server = ("mariadbd", "echo 'mariadbd  Ver 10.11.19-MariaDB-0+deb12u1'");
+    interrupted_while_scripts_run(Kind::Mariadb, &[server, ("mariadb-install-db", SLOW_SET_UP)]);
 }
 
 /// As `nohup` starts it.
@@ -134,10 +122,7 @@ fn r19_a_hangup_that_is_ignored_stays_so() {
         "trap '' HUP; exec {} compare private:echo --placement same -c 1 --fixed 12 --slice-ms 10 -o r.json",
         exe().display()
     );
-    let mut run = Looptax::new("/bin/sh", &scratch)
-        .args(["-c", &command])
-        .on_terminal()
-        .spawn();
+    let mut run = Looptax::new("/bin/sh", &scratch).args(["-c", &command]).on_terminal().spawn();
     run.wait_for_stderr(" of at most 12");
     run.signal(Signal::HUP);
     run.wait().expect_code(0);
@@ -150,9 +135,7 @@ fn r19_an_interrupt_ends_the_wait_for_a_server_that_drips() {
     let scratch = Scratch::new();
     let server = TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("mysql://u:p@{}/", server.local_addr().unwrap());
-    let run = Looptax::new(exe(), &scratch)
-        .args(["compare", &url, "--yes", "--socket", "/nowhere"])
-        .spawn();
+    let run = Looptax::new(exe(), &scratch).args(["compare", &url, "--yes", "--socket", "/nowhere"]).spawn();
     let (mut client, _) = server.accept().unwrap();
     thread::spawn(move || {
         let _ = client.write_all(b"\x00\xff\x00\x00\x0a");
@@ -163,11 +146,7 @@ fn r19_an_interrupt_ends_the_wait_for_a_server_that_drips() {
     run.signal(Signal::INT);
     let run = run.wait();
     run.expect_code(130);
-    assert!(
-        run.stderr.contains("interrupted before anything"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("interrupted before anything"), "{}", run.stderr);
 }
 
 #[track_caller]
@@ -222,14 +201,7 @@ fn two_at_once_do_not_collide() {
     let scratch = Scratch::new();
     let start = |name: &str| {
         Looptax::new(exe(), &scratch)
-            .args([
-                "compare",
-                "private:redis",
-                "--placement",
-                "same",
-                "-o",
-                name,
-            ])
+            .args(["compare", "private:redis", "--placement", "same", "-o", name])
             .args(SHORT)
             .spawn()
     };
@@ -244,10 +216,7 @@ fn two_at_once_do_not_collide() {
 #[test]
 fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
     let scratch = Scratch::new();
-    let compare = format!(
-        "{} compare echo --placement same -c 1 --slice-ms 10",
-        exe().display()
-    );
+    let compare = format!("{} compare echo --placement same -c 1 --slice-ms 10", exe().display());
     // The first ends when the second was seen to wait.
     let script = format!(
         "{compare} --fixed 10000 -o one.json 2>one.err & one=$!
@@ -260,8 +229,7 @@ fn r19_a_run_waits_for_its_turn_where_that_is_wanted() {
         return;
     };
     run.expect_code(0);
-    let record: Value =
-        serde_json::from_slice(&fs::read(scratch.file("two.json")).unwrap()).unwrap();
+    let record: Value = serde_json::from_slice(&fs::read(scratch.file("two.json")).unwrap()).unwrap();
     assert!(!record["problems"].to_string().contains("another looptax"));
     scratch.check_nothing_left_after(REAPING);
 }
@@ -274,10 +242,7 @@ fn every_kind_ends_without_a_trace() {
         }
         let scratch = Scratch::new();
         let target = format!("private:{kind}");
-        let run = compare(&scratch)
-            .args([&target, "--placement", "same"])
-            .args(SHORT)
-            .run();
+        let run = compare(&scratch).args([&target, "--placement", "same"]).args(SHORT).run();
         run.expect_code(0);
         scratch.check_nothing_left();
     }

@@ -37,18 +37,12 @@ fn open(name: &CStr) -> File {
 
 impl OnTerminal {
     fn start(scratch: &Scratch, args: &[&str]) -> Self {
-        let master =
-            openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY | OpenptFlags::CLOEXEC).unwrap();
         grantpt(&master).unwrap();
         unlockpt(&master).unwrap();
         let name = ptsname(&master, Vec::new()).unwrap();
         let terminal = open(&name);
-        let size = Winsize {
-            ws_row: 30,
-            ws_col: 100,
-            ws_xpixel: 0,
-            ws_ypixel: 0,
-        };
+        let size = Winsize { ws_row: 30, ws_col: 100, ws_xpixel: 0, ws_ypixel: 0 };
         tcsetwinsize(&terminal, size).unwrap();
         let before = tcgetattr(&terminal).unwrap();
         // It makes the terminal the controlling one, which is where keys are read.
@@ -67,13 +61,7 @@ impl OnTerminal {
             .stderr(terminal)
             .spawn()
             .unwrap();
-        Self {
-            master: master.into(),
-            name,
-            before,
-            child,
-            seen: String::new(),
-        }
+        Self { master: master.into(), name, before, child, seen: String::new() }
     }
 
     /// Reads what is drawn until `word` is there.
@@ -97,10 +85,7 @@ impl OnTerminal {
         assert!(self.seen.contains(OPEN), "{}", self.seen);
         let after = tcgetattr(open(&self.name)).unwrap();
         assert_eq!(after.local_modes, self.before.local_modes);
-        assert_eq!(
-            format!("{:?}", after.special_codes),
-            format!("{:?}", self.before.special_codes)
-        );
+        assert_eq!(format!("{:?}", after.special_codes), format!("{:?}", self.before.special_codes));
     }
 
     /// What it said last.
@@ -112,18 +97,7 @@ impl OnTerminal {
     }
 }
 
-const LONG: [&str; 10] = [
-    "echo",
-    "-c",
-    "1",
-    "--fixed",
-    "1000",
-    "--slice-ms",
-    "10",
-    "--warm-up",
-    "0s",
-    "--no-history",
-];
+const LONG: [&str; 10] = ["echo", "-c", "1", "--fixed", "1000", "--slice-ms", "10", "--warm-up", "0s", "--no-history"];
 
 #[track_caller]
 fn check_kept(scratch: &Scratch) {
@@ -159,10 +133,7 @@ fn ctrl_c_is_heard_too() {
 #[test]
 fn a_run_that_fails_gives_the_terminal_back_before_it_says_why() {
     let scratch = Scratch::new();
-    let mut run = OnTerminal::start(
-        &scratch,
-        &["redis://127.0.0.1:1", "--yes", "--socket", "/nowhere"],
-    );
+    let mut run = OnTerminal::start(&scratch, &["redis://127.0.0.1:1", "--yes", "--socket", "/nowhere"]);
     run.read_until("error: ");
     let (drawn, said) = run.seen.split_once(CLOSE).unwrap();
     assert!(!drawn.contains("error: "), "{drawn}");

@@ -52,11 +52,7 @@ fn a_server_that_stands_still_is_seen_in_p99() {
         run.join().unwrap()
     });
     // So many stops may well be called a rate that was not sustained; the figures are there anyway.
-    assert!(
-        [Some(0), Some(3)].contains(&run.status.code()),
-        "{}",
-        run.stderr
-    );
+    assert!([Some(0), Some(3)].contains(&run.status.code()), "{}", run.stderr);
     let comparison = &saved(&scratch)["comparisons"][0];
     assert_eq!(comparison["load"]["rate_per_s"], 2_000.0);
     for arm in comparison["arms"].as_array().unwrap() {
@@ -78,11 +74,7 @@ fn a_rate_is_kept_and_judged_by_its_response_times() {
         .args(["--fixed", "6", "-q", "--rows", "100", "--warm-up", "0s"])
         .args(["--placement", "same", "--slice-ms", "40"])
         .run();
-    assert!(
-        [Some(0), Some(3)].contains(&run.status.code()),
-        "{}",
-        run.stderr
-    );
+    assert!([Some(0), Some(3)].contains(&run.status.code()), "{}", run.stderr);
     let record = saved(&scratch);
     let comparisons = record["comparisons"].as_array().unwrap();
     let [share, fixed] = &comparisons[..] else {
@@ -120,17 +112,7 @@ fn a_rate_beyond_the_server_is_not_sustained() {
     }
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args([
-            "private:redis",
-            "--rate",
-            "500k",
-            "-c",
-            "2",
-            "--fixed",
-            "6",
-            "--warm-up",
-            "0s",
-        ])
+        .args(["private:redis", "--rate", "500k", "-c", "2", "--fixed", "6", "--warm-up", "0s"])
         .args(["-q", "--rows", "100", "--placement", "same"])
         .args(["--slice-ms", "40"])
         .run();
@@ -173,18 +155,7 @@ fn pauses_lower_the_rate_and_stay_out_of_the_latency() {
 fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args([
-            "echo",
-            "--placement",
-            "same",
-            "--sweep",
-            "16..64",
-            "--fixed",
-            "6",
-            "-q",
-            "--warm-up",
-            "0s",
-        ])
+        .args(["echo", "--placement", "same", "--sweep", "16..64", "--fixed", "6", "-q", "--warm-up", "0s"])
         .args(["--slice-ms", "10"])
         .run();
     run.expect_code(0);
@@ -193,54 +164,29 @@ fn a_sweep_has_a_row_for_each_power_of_two_and_both_models_at_64() {
         .as_array()
         .unwrap()
         .iter()
-        .map(|it| {
-            (
-                it["connections"].as_u64().unwrap(),
-                it["client"].as_str().unwrap(),
-            )
-        })
+        .map(|it| (it["connections"].as_u64().unwrap(), it["client"].as_str().unwrap()))
         .collect();
-    assert_eq!(
-        rows,
-        [(16, "event"), (32, "event"), (64, "event"), (64, "poll")]
-    );
+    assert_eq!(rows, [(16, "event"), (32, "event"), (64, "event"), (64, "poll")]);
 }
 
 #[test]
 fn loads_that_mean_nothing_are_refused() {
-    check_refused(
-        &["echo", "--rate", "0"],
-        &["`--rate 0` is not a rate", "50k"],
-    );
+    check_refused(&["echo", "--rate", "0"], &["`--rate 0` is not a rate", "50k"]);
     check_refused(&["echo", "--rate", "120%"], &["is not a rate"]);
     check_refused(&["echo", "--think", "5"], &["is not a pause", "5ms"]);
-    check_refused(
-        &["echo", "--think", "5ms", "--rate", "10"],
-        &["--think is for a closed loop"],
-    );
-    check_refused(
-        &["echo", "--rate", "10", "--client", "poll"],
-        &["cannot send at a rate", "--client event"],
-    );
-    check_refused(
-        &["echo", "--think", "5ms", "--client", "event"],
-        &["needs a thread for each connection"],
-    );
+    check_refused(&["echo", "--think", "5ms", "--rate", "10"], &["--think is for a closed loop"]);
+    check_refused(&["echo", "--rate", "10", "--client", "poll"], &["cannot send at a rate", "--client event"]);
+    check_refused(&["echo", "--think", "5ms", "--client", "event"], &["needs a thread for each connection"]);
     for wrong in ["8", "16,1"] {
-        check_refused(
-            &["echo", "--sweep", wrong],
-            &["neither a range nor a list of connections", "1,16,256"],
-        );
+        check_refused(&["echo", "--sweep", wrong], &["neither a range nor a list of connections", "1,16,256"]);
     }
 }
 
 #[track_caller]
 fn check_planned(warm_up: &[&str], words: &str) {
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["echo", "-c", "1", "--fixed", "6", "--dry-run"])
-        .args(warm_up.iter().copied())
-        .run();
+    let run =
+        compare(&scratch).args(["echo", "-c", "1", "--fixed", "6", "--dry-run"]).args(warm_up.iter().copied()).run();
     run.expect_code(0);
     assert!(run.stdout.contains(words), "{}", run.stdout);
 }
@@ -249,8 +195,5 @@ fn check_planned(warm_up: &[&str], words: &str) {
 fn a_warm_up_without_a_length_is_planned_as_the_epochs_that_it_is() {
     check_planned(&[], "and 10 s of warm-up at most\n");
     check_planned(&["--warm-up", "5s"], "and 5 s of warm-up at most\n");
-    check_planned(
-        &["--warm-up", "0s"],
-        " at most, after 2 epochs of warm-up\n",
-    );
+    check_planned(&["--warm-up", "0s"], " at most, after 2 epochs of warm-up\n");
 }

@@ -3,11 +3,7 @@
 //! A server that is not installed is skipped, with a count on stderr. Nothing here depends on how
 //! fast anything is: runs are short by their number of epochs, and waiting ends with an event.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "these are tests, in folders of their own"
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 
 mod accounts;
 mod application;

@@ -23,20 +23,16 @@ const ROWS: [(Kind, &str); 5] = [
 #[test]
 fn a_bare_run_says_of_every_installed_server_what_it_loses() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["--at", "800/s", "--json=copy.json"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["--at", "800/s", "--json=copy.json"]).run();
     run.expect_code(0);
     let lines: Vec<&str> = run.stdout.lines().collect();
     // What else runs here has as many lines as it takes.
     let own = lines.iter().skip_while(|it| !it.starts_with("measuring"));
     assert!(own.count() <= 16, "{}", run.stdout);
-    let record: Value =
-        serde_json::from_slice(&fs::read(scratch.file("copy.json")).unwrap()).unwrap();
+    let record: Value = serde_json::from_slice(&fs::read(scratch.file("copy.json")).unwrap()).unwrap();
     check_against_schema(&record);
-    let measured: Vec<&str> = { record["comparisons"].as_array().unwrap().iter() }
-        .map(|it| it["target"]["kind"].as_str().unwrap())
-        .collect();
+    let measured: Vec<&str> =
+        { record["comparisons"].as_array().unwrap().iter() }.map(|it| it["target"]["kind"].as_str().unwrap()).collect();
     // On a busy machine a minute may be too short for all of them, and says so.
     for (kind, words) in ROWS.iter().filter(|(kind, _)| find_binary(*kind).is_some()) {
         let name = kind.name();
@@ -46,11 +42,7 @@ fn a_bare_run_says_of_every_installed_server_what_it_loses() {
         };
         let row = lines.iter().find(begins);
         let row = row.unwrap_or_else(|| panic!("no row of {name}:\n{}", run.stdout));
-        assert_eq!(
-            measured.contains(&name),
-            !row.contains("not measured"),
-            "{row}"
-        );
+        assert_eq!(measured.contains(&name), !row.contains("not measured"), "{row}");
     }
     assert!(measured.contains(&"redis") || find_binary(Kind::Redis).is_none());
     assert!(run.stdout.contains("at 800 requests/s"), "{}", run.stdout);
@@ -62,9 +54,7 @@ fn a_bare_run_says_of_every_installed_server_what_it_loses() {
 #[test]
 fn options_of_compare_alone_mean_compare() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["--quick", "--dry-run"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["--quick", "--dry-run"]).run();
     run.expect_code(0);
     assert!(run.stdout.starts_with("plan"), "{}", run.stdout);
 }
@@ -82,13 +72,9 @@ fn a_rate_that_is_none_is_refused() {
 #[test]
 fn what_every_command_takes_may_stand_before_it_and_nothing_else() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["-q", "find", "--once"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["-q", "find", "--once"]).run();
     run.expect_code(0);
-    let run = Looptax::new(exe(), &scratch)
-        .args(["-c", "1", "find"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["-c", "1", "find"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("put them behind it"), "{}", run.stderr);
 }

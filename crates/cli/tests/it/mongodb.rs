@@ -48,10 +48,7 @@ fn ferretdb_s_threads_are_placed_and_metered_as_one_process() {
     for epoch in comparison["raw"]["epochs"].as_array().unwrap() {
         let slice = &epoch["slices"][0];
         assert!(slice["server_cpu_ns"].is_u64(), "{epoch}");
-        assert!(
-            slice["server_switches"].is_null(),
-            "its threads come and go"
-        );
+        assert!(slice["server_switches"].is_null(), "its threads come and go");
         // Both ends of every connection on the one core that the epoch drew.
         let cores = [&epoch["client_cores"], &epoch["server_cores"]];
         assert_eq!(cores[0], cores[1], "{epoch}");
@@ -64,22 +61,13 @@ fn ferretdb_has_the_arms_that_one_address_and_one_path_give() {
     if !is_installed(Kind::Ferretdb) {
         return;
     }
-    for (arm, why) in [
-        ("bridge", "FerretDB listens on one address and one path"),
-        ("tls", "it speaks no TLS here"),
-    ] {
+    for (arm, why) in [("bridge", "FerretDB listens on one address and one path"), ("tls", "it speaks no TLS here")] {
         let scratch = Scratch::new();
-        let run = compare(&scratch)
-            .args(["private:ferretdb", "--arms", &format!("unix,{arm}")])
-            .args(SHORT)
-            .run();
+        let run = compare(&scratch).args(["private:ferretdb", "--arms", &format!("unix,{arm}")]).args(SHORT).run();
         assert!(run.stderr.contains(why), "{}", run.stderr);
     }
     let scratch = Scratch::new();
-    let refused = compare(&scratch)
-        .args(["private:ferretdb", "--pipeline", "4"])
-        .args(SHORT)
-        .run();
+    let refused = compare(&scratch).args(["private:ferretdb", "--pipeline", "4"]).args(SHORT).run();
     refused.expect_code(2);
     let words = "a command is sent when the answer before it is in";
     assert!(refused.stderr.contains(words), "{}", refused.stderr);
@@ -124,15 +112,10 @@ fn what_writes_is_refused_without_leave_and_a_wrong_password_with_the_server_s_w
         return;
     };
     let scratch = Scratch::new();
-    let refused = { server.compare(&scratch) }
-        .args(["--workload", "insert-one"])
-        .run();
+    let refused = { server.compare(&scratch) }.args(["--workload", "insert-one"]).run();
     refused.expect_code(2);
     assert!(refused.stderr.contains("--write"), "{}", refused.stderr);
-    let wrong = compare(&scratch)
-        .args([server.url_with("wrong"), "--yes".to_owned()])
-        .args(SHORT)
-        .run();
+    let wrong = compare(&scratch).args([server.url_with("wrong"), "--yes".to_owned()]).args(SHORT).run();
     wrong.expect_code(2);
     assert!(wrong.stderr.contains("code 18"), "{}", wrong.stderr);
 }
@@ -155,10 +138,7 @@ fn find_check_and_dsn_know_it() {
     let seen = seen.unwrap_or_else(|| panic!("{found}"));
     assert_eq!(seen["kind"], "ferretdb", "{seen}");
     let shown = seen["endpoints"].to_string();
-    assert!(
-        shown.contains(&socket) && shown.contains(&server.it.tcp.to_string()),
-        "{shown}"
-    );
+    assert!(shown.contains(&socket) && shown.contains(&server.it.tcp.to_string()), "{shown}");
 
     let checked = run(&["check", &server.url()]);
     assert!(checked.starts_with("would work"), "{checked}");
@@ -209,10 +189,7 @@ fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
         let output = Command::new("php").args(["-r", ASK, "--", url]).output();
         String::from_utf8(output.unwrap().stdout).unwrap()
     };
-    for rest in [
-        "&replicaSet=rs0&tls=true&retryWrites=false",
-        "&appName=it%27s",
-    ] {
+    for rest in ["&replicaSet=rs0&tls=true&retryWrites=false", "&appName=it%27s"] {
         // The account is not of the database that is used: without `authSource` nobody gets in.
         let url = format!("{login}/other?authSource={accounts}{rest}");
         let args = ["dsn", &url, "--for", "php", "--show-password"];
@@ -220,10 +197,7 @@ fn a_url_of_a_set_is_spelled_with_its_options_and_php_logs_in_with_the_text() {
         run.expect_code(0);
         let text = run.stdout.split_once("Client('").unwrap().1;
         let (text, _) = text.split_once("')").unwrap();
-        assert!(
-            text.contains(&server.socket().replace('/', "%2F")),
-            "{text}"
-        );
+        assert!(text.contains(&server.socket().replace('/', "%2F")), "{text}");
         assert_eq!(asked(text), "ok", "{text}");
         let bare = text.split('?').next().unwrap();
         assert!(asked(bare).contains("uthentication"), "{bare}");

@@ -22,10 +22,7 @@ fn check_proofs(comparison: &Value, placement: &str) {
         let identity = arm["proof"]["server_identity"].as_str().unwrap();
         assert!(identity.contains("server_uuid="), "{arm}");
         assert_eq!(arm["proof"]["tls"], Value::Null, "{arm}");
-        assert!(
-            arm["cpu_us_per_query"]["server"]["value"].is_number(),
-            "{arm}"
-        );
+        assert!(arm["cpu_us_per_query"]["server"]["value"].is_number(), "{arm}");
     }
     for epoch in comparison["raw"]["epochs"].as_array().unwrap() {
         let is_same = epoch["client_cores"] == epoch["server_cores"];
@@ -40,11 +37,7 @@ fn its_threads_are_found_and_pinned_beside_the_client_or_away_from_it() {
     }
     for placement in ["same", "split"] {
         let scratch = Scratch::new();
-        compare(&scratch)
-            .args(["private:mysql", "--placement", placement])
-            .args(SHORT)
-            .run()
-            .expect_code(0);
+        compare(&scratch).args(["private:mysql", "--placement", placement]).args(SHORT).run().expect_code(0);
         check_proofs(&saved(&scratch)["comparisons"][0], placement);
         scratch.check_nothing_left();
     }
@@ -58,15 +51,9 @@ fn a_running_one_with_a_cold_cache_is_measured() {
             return;
         };
         let scratch = Scratch::new();
-        let run = server
-            .compare(&scratch)
-            .args(["--workload", workload, "--own-server"])
-            .run();
+        let run = server.compare(&scratch).args(["--workload", workload, "--own-server"]).run();
         run.expect_code(0);
-        for arm in saved(&scratch)["comparisons"][0]["arms"]
-            .as_array()
-            .unwrap()
-        {
+        for arm in saved(&scratch)["comparisons"][0]["arms"].as_array().unwrap() {
             assert_eq!(arm["verified"], true, "{arm}");
         }
         scratch.check_nothing_left();
@@ -80,9 +67,7 @@ fn its_process_is_itself_and_its_second_protocol_is_off() {
     };
     let program = fs::read_link(format!("/proc/{}/exe", server.it.pid)).unwrap();
     assert!(program.ends_with("mysqld"), "{}", program.display());
-    let status = server.column(
-        "SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'mysqlx'",
-    );
+    let status = server.column("SELECT plugin_status FROM information_schema.plugins WHERE plugin_name = 'mysqlx'");
     assert_ne!(status, ["ACTIVE"]);
 }
 

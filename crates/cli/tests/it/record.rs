@@ -32,10 +32,8 @@ pub(crate) fn check_fits(form: &str, result: &Value) {
     let scratch = Scratch::new();
     let schema = json(Looptax::new(exe(), &scratch).args(["internal", "schema", form]));
     let validator = jsonschema::validator_for(&schema).unwrap();
-    let faults: Vec<String> = validator
-        .iter_errors(result)
-        .map(|fault| format!("{}: {fault}", fault.instance_path()))
-        .collect();
+    let faults: Vec<String> =
+        validator.iter_errors(result).map(|fault| format!("{}: {fault}", fault.instance_path())).collect();
     assert!(faults.is_empty(), "{faults:#?}");
 }
 
@@ -53,12 +51,7 @@ fn the_printed_record_fits_the_schema_has_intervals_and_is_judged_alike() {
     }
     let scratch = Scratch::new();
     let args = ["compare", "private:mariadb", "--arms", "unix,tcp"];
-    let record = json(
-        Looptax::new(exe(), &scratch)
-            .args(args)
-            .args(["--placement", "same", "--json"])
-            .args(SHORT),
-    );
+    let record = json(Looptax::new(exe(), &scratch).args(args).args(["--placement", "same", "--json"]).args(SHORT));
     scratch.check_nothing_left();
     check_against_schema(&record);
     let comparison = &record["comparisons"][0];
@@ -80,11 +73,7 @@ fn the_printed_record_fits_the_schema_has_intervals_and_is_judged_alike() {
 fn analysing_the_saved_record_gives_the_same_figures_bit_for_bit() {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same"];
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     let (first, again) = (saved(&scratch), analyze(&scratch));
     check_against_schema(&first);
     let (first, again) = (&first["comparisons"][0], &again["comparisons"][0]);
@@ -98,18 +87,11 @@ fn analysing_the_saved_record_gives_the_same_figures_bit_for_bit() {
 fn schedule(seed: &str) -> Vec<[Value; 3]> {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--seed", seed];
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     let record = saved(&scratch);
     assert_eq!(record["seed"], format!("{seed:0>16}"), "as it was given");
-    let epochs = record["comparisons"][0]["raw"]["epochs"]
-        .as_array()
-        .unwrap();
-    let of_epoch =
-        |epoch: &Value| ["order", "client_cores", "server_cores"].map(|name| epoch[name].clone());
+    let epochs = record["comparisons"][0]["raw"]["epochs"].as_array().unwrap();
+    let of_epoch = |epoch: &Value| ["order", "client_cores", "server_cores"].map(|name| epoch[name].clone());
     epochs.iter().map(of_epoch).collect()
 }
 
@@ -128,19 +110,8 @@ fn a_real_client_waits_on_each_arm_as_it_does_there() {
         return;
     }
     let scratch = Scratch::new();
-    let args = [
-        "compare",
-        "private:redis",
-        "--placement",
-        "same",
-        "-o",
-        "r.json",
-    ];
-    let run = Looptax::new(exe(), &scratch)
-        .args(args)
-        .args(["--client-like", "jedis"])
-        .args(SHORT)
-        .run();
+    let args = ["compare", "private:redis", "--placement", "same", "-o", "r.json"];
+    let run = Looptax::new(exe(), &scratch).args(args).args(["--client-like", "jedis"]).args(SHORT).run();
     run.expect_code(0);
     let heading = "client block over unix, poll over tcp (as Jedis waits)";
     assert!(run.stdout.contains(heading), "{}", run.stdout);
@@ -198,11 +169,7 @@ fn without_a_home_the_record_lies_among_temporary_files() {
         .env("HOME", "/proc")
         .run();
     run.expect_code(0);
-    assert!(
-        run.stderr.contains("cannot make the folder"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("cannot make the folder"), "{}", run.stderr);
     let (_, path) = run.stdout.split_once("record: ").unwrap();
     fs::remove_file(path.trim_end()).unwrap();
     scratch.check_nothing_left();

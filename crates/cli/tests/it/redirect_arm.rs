@@ -20,10 +20,7 @@ const SUPERVISOR: &str = "looptax-beside";
 #[track_caller]
 fn check_proved(record: &Value, expected: &[&str]) {
     let arms = record["comparisons"][0]["arms"].as_array().unwrap();
-    let names: Vec<_> = arms
-        .iter()
-        .map(|arm| arm["name"].as_str().unwrap())
-        .collect();
+    let names: Vec<_> = arms.iter().map(|arm| arm["name"].as_str().unwrap()).collect();
     assert_eq!(names, expected);
     for arm in arms {
         assert_eq!(arm["verified"], true, "{arm}");
@@ -126,17 +123,16 @@ fn a_running_server_is_measured_on_its_own_socket() {
 
 /// A run of tcp and redirect that goes on until it is ended.
 fn until_ended(compare: Looptax<'_>) -> Running<'_> {
-    compare
-        .args(["--arms", "tcp,redirect", "--fixed", "10000"])
-        .args(["--slice-ms", "10"])
-        .on_terminal()
-        .spawn()
+    compare.args(["--arms", "tcp,redirect", "--fixed", "10000"]).args(["--slice-ms", "10"]).on_terminal().spawn()
 }
 
 fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running<'a> {
-    let run = compare(scratch)
-        .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
-        .args(["--workload", workload, "-c", "1"]);
+    let run = compare(scratch).args([server.url(), "--yes".to_owned(), "--own-server".to_owned()]).args([
+        "--workload",
+        workload,
+        "-c",
+        "1",
+    ]);
     until_ended(run)
 }
 
@@ -156,10 +152,7 @@ fn without_socket(workload: &str) {
     run.wait_for_stderr(" of at most 10000");
     fs::remove_file(&server.it.socket).unwrap();
     let ended = run.wait();
-    let words = [
-        "stayed on TCP: there is no socket at that path",
-        "looptax run --dry-run",
-    ];
+    let words = ["stayed on TCP: there is no socket at that path", "looptax run --dry-run"];
     ended.expect_error(3, &words);
     let tax = &saved(&scratch)["comparisons"][0]["tax"][0];
     assert_eq!(tax["verdict"], "invalid", "{tax}");

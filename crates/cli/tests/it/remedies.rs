@@ -12,10 +12,7 @@ fn remedies(record: &Value) -> &Vec<Value> {
 }
 
 fn kinds(record: &Value) -> Vec<&str> {
-    let mut kinds: Vec<&str> = remedies(record)
-        .iter()
-        .map(|it| it["kind"].as_str().unwrap())
-        .collect();
+    let mut kinds: Vec<&str> = remedies(record).iter().map(|it| it["kind"].as_str().unwrap()).collect();
     kinds.sort_unstable();
     kinds
 }
@@ -42,10 +39,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
         .run();
     run.expect_code(0);
     let record = saved(&scratch);
-    assert_eq!(
-        kinds(&record),
-        ["persistent", "pipelining", "tls-off", "unix"]
-    );
+    assert_eq!(kinds(&record), ["persistent", "pipelining", "tls-off", "unix"]);
     let problems = record["problems"].to_string();
     for part in ["left to the scheduler", "ends on two cores"] {
         let words = format!("{part}: not measured: --placement says otherwise");
@@ -65,9 +59,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     ] {
         assert!(words.contains(expected), "{expected}: {}", run.stdout);
     }
-    let again = Looptax::new(exe(), &scratch)
-        .args(["analyze", "r.json", "--json"])
-        .run();
+    let again = Looptax::new(exe(), &scratch).args(["analyze", "r.json", "--json"]).run();
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["remedies"], record["remedies"], "not bit for bit");
     scratch.check_nothing_left();
@@ -77,14 +69,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
 fn what_does_not_go_with_a_server_is_left_out() {
     let scratch = Scratch::new();
     let run = compare(&scratch)
-        .args([
-            "echo",
-            "--remedies",
-            "--arms",
-            "tcp,unix,abstract",
-            "--pipeline",
-            "2",
-        ])
+        .args(["echo", "--remedies", "--arms", "tcp,unix,abstract", "--pipeline", "2"])
         .args(SHORT)
         .run();
     run.expect_code(0);
@@ -94,10 +79,7 @@ fn what_does_not_go_with_a_server_is_left_out() {
 
 #[test]
 fn it_is_asked_of_one_server_and_over_tcp() {
-    check_refused(
-        &["--remedies"],
-        &["--remedies is about one server", "hint:"],
-    );
+    check_refused(&["--remedies"], &["--remedies is about one server", "hint:"]);
     let two = ["private:redis", "--remedies", "--workload", "get,set"];
     check_refused(&two, &["--remedies is about one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];

@@ -11,23 +11,10 @@ use serde_json::Value;
 use crate::fixture::{exe, is_installed};
 
 /// Six epochs of ten-millisecond slices, and the least of everything else.
-const LEAST: [&str; 10] = [
-    "-q",
-    "--epochs",
-    "6",
-    "--slice-ms",
-    "10",
-    "--scale",
-    "0.00001",
-    "--quick",
-    "-o",
-    "out",
-];
+const LEAST: [&str; 10] = ["-q", "--epochs", "6", "--slice-ms", "10", "--scale", "0.00001", "--quick", "-o", "out"];
 
 fn replay<'a>(scratch: &'a Scratch, name: &str) -> Looptax<'a> {
-    Looptax::new(exe(), scratch)
-        .args(["replay", name])
-        .args(LEAST)
+    Looptax::new(exe(), scratch).args(["replay", name]).args(LEAST)
 }
 
 /// The result that a run printed, which fits its schema and is the one that was saved.
@@ -35,9 +22,7 @@ fn replay<'a>(scratch: &'a Scratch, name: &str) -> Looptax<'a> {
 fn printed(scratch: &Scratch, run: &Finished) -> Value {
     let result: Value = serde_json::from_str(&run.stdout).unwrap();
     let validator = jsonschema::draft202012::new(&replay_schema()).unwrap();
-    let problems: Vec<String> = { validator.iter_errors(&result) }
-        .map(|error| error.to_string())
-        .collect();
+    let problems: Vec<String> = { validator.iter_errors(&result) }.map(|error| error.to_string()).collect();
     assert_eq!(problems, Vec::<String>::new());
     let saved = fs::read(scratch.file("out/replay.json")).unwrap();
     assert_eq!(serde_json::from_slice::<Value>(&saved).unwrap(), result);
@@ -48,17 +33,13 @@ fn printed(scratch: &Scratch, run: &Finished) -> Value {
 #[track_caller]
 fn check_row(part: &Value, claim: &str, published: f64) {
     let rows = part["rows"].as_array().unwrap();
-    let row = { rows.iter() }
-        .find(|row| row["claim"] == claim)
-        .unwrap_or_else(|| panic!("no row of {claim}: {part:#}"));
+    let row =
+        { rows.iter() }.find(|row| row["claim"] == claim).unwrap_or_else(|| panic!("no row of {claim}: {part:#}"));
     let value = row["published"]["value"].as_f64().unwrap();
     assert!((value - published).abs() < 0.05, "{row:#}");
     assert!(row["verdict"].is_string(), "{row:#}");
     let proof = &row["proof"];
-    assert!(
-        proof["requests"].as_u64() > Some(0) || proof["runs"].as_u64() > Some(0),
-        "{row:#}"
-    );
+    assert!(proof["requests"].as_u64() > Some(0) || proof["runs"].as_u64() > Some(0), "{row:#}");
     assert!(!row["reasons"].as_array().unwrap().is_empty(), "{row:#}");
 }
 
@@ -80,9 +61,7 @@ fn check_steps(scratch: &Scratch, part: &Value) {
 #[test]
 fn moonen_is_measured_beside_what_was_published() {
     let scratch = Scratch::new();
-    let run = replay(&scratch, "moonen")
-        .args(["--json", "--html", "page.html", "--md", "r.md"])
-        .run();
+    let run = replay(&scratch, "moonen").args(["--json", "--html", "page.html", "--md", "r.md"]).run();
     run.expect_code(0);
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
@@ -94,22 +73,12 @@ fn moonen_is_measured_beside_what_was_published() {
     assert_eq!(part["trials"].as_array().unwrap().len(), 6);
     assert_eq!(part["missing"], Value::Array(Vec::new()), "{part:#}");
     let page = fs::read_to_string(scratch.file("page.html")).unwrap();
-    assert!(
-        page.contains("A performance comparison of AF_UNIX"),
-        "{page}"
-    );
+    assert!(page.contains("A performance comparison of AF_UNIX"), "{page}");
     assert!(!page.contains("<script"));
     let markdown = fs::read_to_string(scratch.file("r.md")).unwrap();
-    assert!(
-        markdown.contains("| stream: time of 100 GB |"),
-        "{markdown}"
-    );
+    assert!(markdown.contains("| stream: time of 100 GB |"), "{markdown}");
     let history = Looptax::new(exe(), &scratch).args(["history"]).run();
-    assert!(
-        history.stdout.contains("-moonen-stream"),
-        "{}",
-        history.stdout
-    );
+    assert!(history.stdout.contains("-moonen-stream"), "{}", history.stdout);
     scratch.check_nothing_left();
 }
 
@@ -124,10 +93,7 @@ fn kawin_splits_the_published_port_into_its_parts() {
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
     // Without namespaces the published port is missing, and said to be.
-    if part["missing"]
-        .to_string()
-        .contains("proxy is not measured")
-    {
+    if part["missing"].to_string().contains("proxy is not measured") {
         return;
     }
     check_row(part, "redis_read", 3.27);
@@ -137,10 +103,7 @@ fn kawin_splits_the_published_port_into_its_parts() {
     check_steps(&scratch, part);
     for row in part["rows"].as_array().unwrap() {
         let count = &row["proof"]["server_count"];
-        assert!(
-            count["counted"].as_u64() >= count["sent"].as_u64(),
-            "{row:#}"
-        );
+        assert!(count["counted"].as_u64() >= count["sent"].as_u64(), "{row:#}");
     }
     let rows = part["rows"].to_string();
     for way in ["loopback TCP", "and the bridge"] {
@@ -176,9 +139,7 @@ fn dimitri_has_a_point_for_every_number_of_connections() {
         return;
     }
     let scratch = Scratch::new();
-    let run = replay(&scratch, "dimitri")
-        .args(["--users", "4", "--json"])
-        .run();
+    let run = replay(&scratch, "dimitri").args(["--users", "4", "--json"]).run();
     run.expect_code(0);
     let result = printed(&scratch, &run);
     let part = &result["parts"][0];
@@ -187,19 +148,14 @@ fn dimitri_has_a_point_for_every_number_of_connections() {
     check_row(part, "broadwell_4s_max", 6.54);
     check_steps(&scratch, part);
     let points = part["points"].as_array().unwrap();
-    let connections: Vec<u64> = { points.iter() }
-        .filter_map(|point| point["connections"].as_u64())
-        .collect();
+    let connections: Vec<u64> = { points.iter() }.filter_map(|point| point["connections"].as_u64()).collect();
     assert_eq!(connections, [1, 2, 4]);
     let smaller = part["smaller"].to_string();
     assert!(smaller.contains("stops at 4 connections"), "{smaller}");
     // Where nobody may sample, that is said.
     let is_profiled = { points.iter() }.all(|it| it["hottest"][0]["name"].is_string());
     let told = part["missing"].to_string();
-    assert!(
-        is_profiled || told.contains("hottest functions"),
-        "{part:#}"
-    );
+    assert!(is_profiled || told.contains("hottest functions"), "{part:#}");
     scratch.check_nothing_left();
 }
 
@@ -210,20 +166,13 @@ fn what_is_missing_is_told_in_a_line_and_the_rest_is_measured() {
     }
     let scratch = Scratch::new();
     let without_tools = |strict: &[&str]| {
-        replay(&scratch, "percona")
-            .env("PATH", scratch.tmp().into_os_string())
-            .args(strict.iter().copied())
-            .run()
+        replay(&scratch, "percona").env("PATH", scratch.tmp().into_os_string()).args(strict.iter().copied()).run()
     };
     let run = without_tools(&[]);
     run.expect_code(0);
     let told = "not measured: the dump: neither mysqldump nor mariadb-dump is on PATH";
     assert!(run.stdout.contains(told), "{}", run.stdout);
-    assert!(
-        run.stdout.contains("lookups, 1 connection"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("lookups, 1 connection"), "{}", run.stdout);
     without_tools(&["--strict"]).expect_code(2);
     scratch.check_nothing_left();
 }
@@ -231,9 +180,7 @@ fn what_is_missing_is_told_in_a_line_and_the_rest_is_measured() {
 #[test]
 fn a_plan_names_every_command_and_a_bound_and_does_nothing() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["replay", "all", "--quick", "--dry-run"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["replay", "all", "--quick", "--dry-run"]).run();
     run.expect_code(0);
     for words in [
         "percona: at most",
@@ -252,23 +199,14 @@ fn a_plan_names_every_command_and_a_bound_and_does_nothing() {
 fn what_cannot_be_asked_is_refused() {
     let scratch = Scratch::new();
     let check = |args: &[&str], words: &str| {
-        let run = Looptax::new(exe(), &scratch)
-            .args(["replay"])
-            .args(args.iter().copied())
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["replay"]).args(args.iter().copied()).run();
         run.expect_code(2);
         assert!(run.stderr.contains(words), "{}", run.stderr);
     };
     check(&["nobody"], "possible values");
     check(&[], "required");
-    check(
-        &["moonen", "--scale", "0"],
-        "a share of the published amounts",
-    );
-    check(
-        &["moonen", "--html", "no/such/page.html"],
-        "there is no such folder",
-    );
+    check(&["moonen", "--scale", "0"], "a share of the published amounts");
+    check(&["moonen", "--html", "no/such/page.html"], "there is no such folder");
     fs::create_dir(scratch.work().join("taken")).unwrap();
     fs::write(scratch.work().join("taken/replay.json"), "{}").unwrap();
     check(&["moonen", "-o", "taken"], "a result is there already");

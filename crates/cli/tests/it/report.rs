@@ -16,11 +16,7 @@ fn report<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
 fn measured() -> Scratch {
     let scratch = Scratch::new();
     let args = ["echo", "--placement", "same", "--html", "live.html"];
-    compare(&scratch)
-        .args(args)
-        .args(SHORT)
-        .run()
-        .expect_code(0);
+    compare(&scratch).args(args).args(SHORT).run().expect_code(0);
     scratch
 }
 
@@ -41,22 +37,14 @@ fn a_page_holds_what_the_record_and_its_samples_say() {
     let (record, data) = (saved(&scratch), data(&page));
     let (measured, drawn) = (&record["comparisons"][0], &data["comparisons"][0]);
     let epochs = measured["raw"]["epochs"].as_array().unwrap();
-    assert_eq!(
-        drawn["epochs"][0]["effectPct"].as_array().unwrap().len(),
-        epochs.len()
-    );
-    assert_eq!(
-        drawn["slices"]["rate"].as_array().unwrap().len(),
-        8 * epochs.len()
-    );
+    assert_eq!(drawn["epochs"][0]["effectPct"].as_array().unwrap().len(), epochs.len());
+    assert_eq!(drawn["slices"]["rate"].as_array().unwrap().len(), 8 * epochs.len());
     let percentiles = drawn["percentiles"][1]["points"].as_array().unwrap();
     let median = percentiles.iter().find(|it| it["pct"] == 50.0).unwrap();
     let recorded = &measured["arms"][1]["latency_pooled_us"]["p50"]["value"];
     assert_eq!(&median["v"], recorded);
     let log = data["hdr"].as_str().unwrap();
-    let tags = log
-        .lines()
-        .filter(|line| line.starts_with("Tag=1-c1-same-"));
+    let tags = log.lines().filter(|line| line.starts_with("Tag=1-c1-same-"));
     assert_eq!(tags.count(), 2, "{log}");
 }
 
@@ -75,10 +63,7 @@ fn page_of_changed(change: impl Fn(&mut Value)) -> Finished {
 
 fn samples_of(record: &mut Value) -> impl Iterator<Item = &mut Value> {
     let epochs = record["comparisons"][0]["raw"]["epochs"].as_array_mut();
-    epochs
-        .unwrap()
-        .iter_mut()
-        .map(|epoch| &mut epoch["samples"])
+    epochs.unwrap().iter_mut().map(|epoch| &mut epoch["samples"])
 }
 
 #[test]
@@ -113,16 +98,10 @@ fn a_page_is_not_written_over_its_record() {
 #[test]
 fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
     for (args, words) in [
-        (
-            ["--html", "r.json"],
-            "--html would be written over --output",
-        ),
+        (["--html", "r.json"], "--html would be written over --output"),
         (["--md", "nowhere/x.md"], "there is no such folder"),
         (["--csv", "."], "it is a folder"),
-        (
-            ["--json=./r.json", "-q"],
-            "--json would be written over --output",
-        ),
+        (["--json=./r.json", "-q"], "--json would be written over --output"),
     ] {
         crate::fixture::check_refused(&[&["echo"], &args[..]].concat(), &[words]);
     }
@@ -137,10 +116,7 @@ fn several_records_make_one_page_and_nothing_is_overwritten_unasked() {
     let page = fs::read_to_string(scratch.file("r.html")).unwrap();
     assert!(page.contains("2 records") && page.contains("id=\"record-1\""));
     let run = report(&scratch, &["r.json"]).run();
-    run.expect_error(
-        2,
-        &["`r.html` exists already", "-o FILE names another place"],
-    );
+    run.expect_error(2, &["`r.html` exists already", "-o FILE names another place"]);
 }
 
 #[test]

@@ -23,9 +23,8 @@ fn run_for<'a>(scratch: &'a Scratch, server: &Server) -> Looptax<'a> {
 fn redis_program(server: &Server, words: &str) -> Vec<String> {
     let (ip, port) = (server.it.tcp.ip(), server.it.tcp.port());
     let password = server.password();
-    let script = format!(
-        "exec 3<>/dev/tcp/{ip}/{port}; printf 'AUTH {password}\\r\\n{words}\\r\\nQUIT\\r\\n' >&3; cat <&3"
-    );
+    let script =
+        format!("exec 3<>/dev/tcp/{ip}/{port}; printf 'AUTH {password}\\r\\n{words}\\r\\nQUIT\\r\\n' >&3; cat <&3");
     ["bash", "-c", &script].map(str::to_owned).to_vec()
 }
 
@@ -36,19 +35,13 @@ fn redis_is_found_and_sees_its_socket() {
         return;
     };
     let scratch = Scratch::new();
-    let moved = run_for(&scratch, &server)
-        .args(["--"])
-        .args(redis_program(&server, "CLIENT LIST"))
-        .run();
+    let moved = run_for(&scratch, &server).args(["--"]).args(redis_program(&server, "CLIENT LIST")).run();
     moved.expect_code(0);
     let socket = format!("addr={}:0 ", server.socket());
     assert!(moved.stdout.contains(&socket), "{}", moved.stdout);
     let tcp = server.it.tcp;
     let pid = server.it.pid;
-    let line = format!(
-        "looptax: {tcp} (redis-server, pid {pid}) -> {}\n",
-        server.socket()
-    );
+    let line = format!("looptax: {tcp} (redis-server, pid {pid}) -> {}\n", server.socket());
     assert!(moved.stderr.contains(&line), "{}", moved.stderr);
     let count = "looptax: 1 connection moved, 0 left on TCP (--stats)\n";
     assert!(moved.stderr.ends_with(count), "{}", moved.stderr);
@@ -61,20 +54,12 @@ fn quiet_leaves_the_program_its_streams() {
         return;
     };
     let scratch = Scratch::new();
-    let run = run_for(&scratch, &server)
-        .args(["-q", "--", "sh", "-c", "echo out; echo err >&2; exit 7"])
-        .run();
+    let run = run_for(&scratch, &server).args(["-q", "--", "sh", "-c", "echo out; echo err >&2; exit 7"]).run();
     run.expect_code(7);
     assert_eq!((&*run.stdout, &*run.stderr), ("out\n", "err\n"));
     // What is asked for is said all the same.
-    let run = run_for(&scratch, &server)
-        .args(["-q", "--stats", "--", "true"])
-        .run();
-    assert!(
-        run.stderr.contains("0 connections moved, 0 left on TCP\n"),
-        "{}",
-        run.stderr
-    );
+    let run = run_for(&scratch, &server).args(["-q", "--stats", "--", "true"]).run();
+    assert!(run.stderr.contains("0 connections moved, 0 left on TCP\n"), "{}", run.stderr);
 }
 
 /// The socket of another server than the one that holds the port.
@@ -92,10 +77,7 @@ fn r18_a_mapped_socket_of_another_server_is_told() {
         dry.stdout
     };
     let address = other.local_addr().unwrap();
-    let words = format!(
-        "belongs to redis-server, pid {}, which does not listen on {address}",
-        server.it.pid
-    );
+    let words = format!("belongs to redis-server, pid {}, which does not listen on {address}", server.it.pid);
     let told = dry(address);
     assert!(told.contains(&words), "{told}");
     let own = dry(server.it.tcp);
@@ -128,10 +110,7 @@ fn mariadb_is_found_and_sees_its_socket() {
     let login = &server.it.login;
     let sql = "SELECT HOST FROM information_schema.processlist WHERE ID = CONNECTION_ID()";
     let program = mariadb(&server, &login.user, server.password(), sql);
-    let moved = run_for(&scratch, &server)
-        .args(["--stats", "--"])
-        .args(program)
-        .run();
+    let moved = run_for(&scratch, &server).args(["--stats", "--"]).args(program).run();
     moved.expect_code(0);
     // Over TCP it would have a port.
     assert_eq!(moved.stdout, "localhost\n", "{}", moved.stderr);
@@ -142,10 +121,7 @@ fn mariadb_is_found_and_sees_its_socket() {
 /// Fails with what stays on TCP and why.
 #[track_caller]
 fn stays(run: &Finished, words: &str) {
-    let line = run
-        .stderr
-        .lines()
-        .find(|line| line.contains(" stays on TCP: "));
+    let line = run.stderr.lines().find(|line| line.contains(" stays on TCP: "));
     let has = line.is_some_and(|line| line.contains(words));
     assert!(has, "`{words}`: {}", run.stderr);
 }
@@ -157,20 +133,11 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
         return;
     };
     let scratch = Scratch::new();
-    server
-        .talk()
-        .execute("CREATE USER 'tcponly'@'127.0.0.1' IDENTIFIED BY 'secret'")
-        .unwrap();
-    let url = format!(
-        "jdbc:mariadb://{}/?user=tcponly&password=secret",
-        server.it.tcp
-    );
+    server.talk().execute("CREATE USER 'tcponly'@'127.0.0.1' IDENTIFIED BY 'secret'").unwrap();
+    let url = format!("jdbc:mariadb://{}/?user=tcponly&password=secret", server.it.tcp);
     let program = |sql| mariadb(&server, "tcponly", "secret", sql);
     let with_url = |run: Looptax<'_>| {
-        run.env("DATABASE_URL", &url)
-            .args(["-v", "--"])
-            .args(program("SELECT CURRENT_USER()"))
-            .run()
+        run.env("DATABASE_URL", &url).args(["-v", "--"]).args(program("SELECT CURRENT_USER()")).run()
     };
     let known = with_url(run_for(&scratch, &server));
     known.expect_code(0);
@@ -179,15 +146,9 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     // Where nobody looks, the login fails: what the check is for.
     let unknown = with_url(run_for(&scratch, &server).args(["--no-check"]));
     unknown.expect_code(1);
-    let other = run_for(&scratch, &server)
-        .args(["--dry-run", "--check", &url.replace("jdbc:", "")])
-        .run();
+    let other = run_for(&scratch, &server).args(["--dry-run", "--check", &url.replace("jdbc:", "")]).run();
     other.expect_code(1);
-    assert!(
-        other.stdout.contains("stays on TCP: `tcponly`"),
-        "{}",
-        other.stdout
-    );
+    assert!(other.stdout.contains("stays on TCP: `tcponly`"), "{}", other.stdout);
 }
 
 /// A login that fails over both transports was once taken for one that works.
@@ -197,75 +158,42 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
         return;
     };
     let scratch = Scratch::new();
-    server
-        .talk()
-        .execute("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL")
-        .unwrap();
+    server.talk().execute("CREATE USER 'secure'@'%' IDENTIFIED BY 'secret' REQUIRE SSL").unwrap();
     let dry = |login: &str| {
         run_for(&scratch, &server)
-            .env(
-                "DATABASE_URL",
-                format!("mysql://{login}@{}/", server.it.tcp),
-            )
+            .env("DATABASE_URL", format!("mysql://{login}@{}/", server.it.tcp))
             .args(["--dry-run"])
             .run()
     };
     let open = dry("secure:secret");
     open.expect_code(1);
-    assert!(
-        open.stdout
-            .contains("stays on TCP: `secure`: the login fails over both"),
-        "{}",
-        open.stdout
-    );
+    assert!(open.stdout.contains("stays on TCP: `secure`: the login fails over both"), "{}", open.stdout);
     // Without its password the refusal means nothing, and nothing is said to work.
     let unknown = dry("secure");
     unknown.expect_code(0);
     assert!(!unknown.stdout.contains("works"), "{}", unknown.stdout);
     // Who asks for it hears that nothing is known.
     let asked = format!("mysql://secure@{}/", server.it.tcp);
-    let asked = run_for(&scratch, &server)
-        .args(["--dry-run", "--check", &asked])
-        .run();
+    let asked = run_for(&scratch, &server).args(["--dry-run", "--check", &asked]).run();
     asked.expect_code(1);
-    assert!(
-        asked.stdout.contains("--check gave no password"),
-        "{}",
-        asked.stdout
-    );
+    assert!(asked.stdout.contains("--check gave no password"), "{}", asked.stdout);
 }
 
 /// A known connection whose login works is said to.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {
-    for kind in [
-        Kind::Mariadb,
-        Kind::Mysql,
-        Kind::Postgres,
-        Kind::Redis,
-        Kind::Valkey,
-    ] {
+    for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
         let Some(server) = Server::start(kind) else {
             continue;
         };
         let scratch = Scratch::new();
-        let run = run_for(&scratch, &server)
-            .args(["--dry-run", "--check", &server.url()])
-            .run();
+        let run = run_for(&scratch, &server).args(["--dry-run", "--check", &server.url()]).run();
         run.expect_code(0);
         let user = &server.it.login.user;
-        let whose = if user.is_empty() {
-            String::new()
-        } else {
-            format!(" of `{user}`")
-        };
+        let whose = if user.is_empty() { String::new() } else { format!(" of `{user}`") };
         let words = format!("looptax:   the login{whose} works over the socket, too\n");
         assert!(run.stdout.contains(&words), "{kind}: {}", run.stdout);
-        assert!(
-            run.stdout.contains(&server.socket()),
-            "{kind}: {}",
-            run.stdout
-        );
+        assert!(run.stdout.contains(&server.socket()), "{kind}: {}", run.stdout);
     }
 }
 
@@ -282,24 +210,12 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
         let map = format!("127.0.0.1:{port}={}", server.socket());
         let only = ["--only".to_owned(), port.to_string()];
         // Without a known connection the rules have to allow it; these do not matter here.
-        let how = if name == "MAP" {
-            vec!["--map".to_owned(), map]
-        } else {
-            only.to_vec()
-        };
-        run(&scratch)
-            .args(how)
-            .args(["--stats", "-v", "--", "bash", "-c", dial])
-            .env(name, value)
-            .run()
+        let how = if name == "MAP" { vec!["--map".to_owned(), map] } else { only.to_vec() };
+        run(&scratch).args(how).args(["--stats", "-v", "--", "bash", "-c", dial]).env(name, value).run()
     };
     let demanded = run("PGSSLMODE", "require", &dial);
     demanded.expect_code(0);
-    assert!(
-        demanded.stderr.contains("0 connections moved"),
-        "{}",
-        demanded.stderr
-    );
+    assert!(demanded.stderr.contains("0 connections moved"), "{}", demanded.stderr);
     let why = if demanded.stderr.contains("stays on TCP") {
         "pg_hba.conf"
     } else {
@@ -307,11 +223,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     };
     assert!(demanded.stderr.contains(why), "{}", demanded.stderr);
     let given = run("MAP", "PGSSLMODE=require", &dial);
-    assert!(
-        given.stderr.contains("1 connection moved"),
-        "{}",
-        given.stderr
-    );
+    assert!(given.stderr.contains("1 connection moved"), "{}", given.stderr);
 }
 
 /// Debian's rules for sockets ask for the system's user.
@@ -330,12 +242,7 @@ fn rules_that_ask_for_the_system_user_leave_postgres_on_tcp() {
     };
     let peer = rules("peer");
     peer.expect_code(1);
-    assert!(
-        peer.stdout
-            .contains("over the socket line 1 says `local all all peer`"),
-        "{}",
-        peer.stdout
-    );
+    assert!(peer.stdout.contains("over the socket line 1 says `local all all peer`"), "{}", peer.stdout);
     rules("scram-sha-256").expect_code(0);
 }
 
@@ -366,14 +273,8 @@ fn a_command_that_is_none_has_the_codes_of_a_shell() {
         code("/no/such/program", 127);
         code("/etc/passwd", 126);
     }
-    run(&scratch)
-        .args(["--map", "x", "--", "true"])
-        .run()
-        .expect_error(125, &["--map `x`"]);
-    run(&scratch)
-        .args(["--without", "x", "--", "true"])
-        .run()
-        .expect_error(125, &["--without"]);
+    run(&scratch).args(["--map", "x", "--", "true"]).run().expect_error(125, &["--map `x`"]);
+    run(&scratch).args(["--without", "x", "--", "true"]).run().expect_error(125, &["--without"]);
 }
 
 #[test]
@@ -383,18 +284,9 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let plain = run(&scratch).args(map).args(["--", "echo", "hi"]).run();
     plain.expect_code(0);
     assert_eq!(plain.stdout, "hi\n");
-    assert!(
-        plain.stderr.contains("nothing is moved: the kernel"),
-        "{}",
-        plain.stderr
-    );
-    let strict = run(&scratch)
-        .args(map)
-        .args(["--strict", "--", "echo", "hi"])
-        .run();
+    assert!(plain.stderr.contains("nothing is moved: the kernel"), "{}", plain.stderr);
+    let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["connections cannot be moved here"]);
-    let nothing = run(&scratch)
-        .args(["--only", "1", "--strict", "--", "echo", "hi"])
-        .run();
+    let nothing = run(&scratch).args(["--only", "1", "--strict", "--", "echo", "hi"]).run();
     nothing.expect_error(125, &["no server that can be looked into"]);
 }

@@ -81,14 +81,8 @@ impl Container {
                 .spawn()
                 .unwrap(),
         );
-        let container = Self {
-            address,
-            server,
-            scratch,
-        };
-        patience::wait_for("the socket", Duration::from_secs(20), || {
-            UnixStream::connect(container.outside()).ok()
-        });
+        let container = Self { address, server, scratch };
+        patience::wait_for("the socket", Duration::from_secs(20), || UnixStream::connect(container.outside()).ok());
         Some(container)
     }
 
@@ -122,10 +116,7 @@ impl Container {
     }
 
     fn run(&self, port: u16, words: &[&str]) -> Finished {
-        Looptax::new(exe(), &self.scratch)
-            .args(["run", "--only", &port.to_string()])
-            .args(words)
-            .run()
+        Looptax::new(exe(), &self.scratch).args(["run", "--only", &port.to_string()]).args(words).run()
     }
 }
 
@@ -145,8 +136,7 @@ fn a_published_port_is_moved_to_the_socket_in_a_shared_folder() {
         return;
     };
     let (_proxy, port) = container.publish("");
-    let dial =
-        format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'PING\\r\\nQUIT\\r\\n' >&3; cat <&3");
+    let dial = format!("exec 3<>/dev/tcp/127.0.0.1/{port}; printf 'PING\\r\\nQUIT\\r\\n' >&3; cat <&3");
     let moved = container.run(port, &["--", "bash", "-c", &dial]);
     moved.expect_code(0);
     assert_eq!(moved.stdout, "+PONG\r\n+OK\r\n");

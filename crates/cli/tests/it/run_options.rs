@@ -27,11 +27,7 @@ fn an_option_that_is_mistyped_is_no_program() {
 fn an_address_leads_to_one_socket_of_a_length_that_sockets_have() {
     let scratch = Scratch::new();
     let twice = ["--map", "127.0.0.1:1=/a", "--map", "localhost:1=/b"];
-    run(&scratch)
-        .args(twice)
-        .args(["--", "true"])
-        .run()
-        .expect_error(125, &["mapped already"]);
+    run(&scratch).args(twice).args(["--", "true"]).run().expect_error(125, &["mapped already"]);
     let long = format!("127.0.0.1:1=/{}", "x".repeat(107));
     run(&scratch)
         .args(["--map", &long, "--", "true"])
@@ -114,14 +110,7 @@ fn the_arguments_of_the_program_stand_with_the_program_alone() {
     command.args(["run", "--map", "127.0.0.1:1=/nowhere", "--", "sh", "-c"]);
     command.args(["cat /proc/$PPID/cmdline; exec cat", "geheim"]);
     command.current_dir(scratch.work());
-    let mut client = Alive(
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::null())
-            .spawn()
-            .unwrap(),
-    );
+    let mut client = Alive(command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null()).spawn().unwrap());
     drop(client.0.stdin.take());
     let mut supervisor = String::new();
     let mut stdout = client.0.stdout.take().unwrap();

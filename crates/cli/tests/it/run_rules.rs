@@ -68,14 +68,7 @@ impl Ruled {
         let target = format!("host=127.0.0.1 port={port} user={user} dbname=postgres {more}");
         self.run()
             .env("PGPASSWORD", password)
-            .args([
-                "--stats",
-                "--",
-                "psql",
-                "-wAtX",
-                "-c",
-                "SELECT current_user",
-            ])
+            .args(["--stats", "--", "psql", "-wAtX", "-c", "SELECT current_user"])
             .args([target])
             .run()
     }
@@ -98,18 +91,12 @@ fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
             format!("local shop all scram-sha-256\n{host}"),
             "for a database that no line names and a user that no line names, over TCP line 2 says",
         ),
-        (
-            format!("local all bob scram-sha-256\n{host}"),
-            "a user that no line names, over TCP line 2 says",
-        ),
+        (format!("local all bob scram-sha-256\n{host}"), "a user that no line names, over TCP line 2 says"),
         (
             format!("local all all scram-sha-256\n{host}host replication all samehost scram-sha-256\n"),
             "for replication and a user that no line names, over TCP line 3 says `host replication all samehost scram-sha-256`",
         ),
-        (
-            format!("local all all trust\n{host}"),
-            "and over the socket line 1 says `local all all trust`",
-        ),
+        (format!("local all all trust\n{host}"), "and over the socket line 1 says `local all all trust`"),
         (
             "local all all trust\nhost all bob 127.0.0.1/32 reject\nhost all all 127.0.0.1/32 trust\n".to_owned(),
             "user `bob`, over TCP line 2 says `host all bob 127.0.0.1/32 reject`, and over the socket line 1",
@@ -118,10 +105,7 @@ fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
             "local all all scram-sha-256\nhost all all 127.0.0.1/32 trust\n".to_owned(),
             "over TCP line 2 says `host all all 127.0.0.1/32 trust`, and over the socket line 1",
         ),
-        (
-            format!("local all +bob scram-sha-256\nlocal all all scram-sha-256\n{host}"),
-            "line 1 of",
-        ),
+        (format!("local all +bob scram-sha-256\nlocal all all scram-sha-256\n{host}"), "line 1 of"),
     ] {
         ruled.rule(&rules);
         let dry = ruled.dry_run();
@@ -142,43 +126,18 @@ fn r18_nobody_gets_in_whom_tcp_refuses_and_nobody_stays_out_whom_it_lets_in() {
     let scram = "all all 127.0.0.1/32 scram-sha-256";
     let cases = [
         (format!("host {scram}\n"), "right", true),
-        (
-            format!("local all all trust\nhost {scram}\n"),
-            "wrong",
-            false,
-        ),
-        (
-            format!("local all all trust\nhost all bob samehost reject\nhost {scram}\n"),
-            "right",
-            false,
-        ),
-        (
-            "local all all scram-sha-256\nhost all all samehost trust\n".to_owned(),
-            "",
-            true,
-        ),
-        (
-            format!("local all all scram-sha-256\nhost {scram}\n"),
-            "right",
-            true,
-        ),
-        (
-            format!("local all all scram-sha-256\nhost {scram}\n"),
-            "wrong",
-            false,
-        ),
+        (format!("local all all trust\nhost {scram}\n"), "wrong", false),
+        (format!("local all all trust\nhost all bob samehost reject\nhost {scram}\n"), "right", false),
+        ("local all all scram-sha-256\nhost all all samehost trust\n".to_owned(), "", true),
+        (format!("local all all scram-sha-256\nhost {scram}\n"), "right", true),
+        (format!("local all all scram-sha-256\nhost {scram}\n"), "wrong", false),
     ];
     for (rules, password, gets_in) in cases {
         ruled.rule(&rules);
         let run = ruled.psql("bob", password, "");
         assert_eq!(run.stdout == "bob\n", gets_in, "{rules}{run:?}");
-        let is_same =
-            rules.starts_with("local all all scram") && rules.ends_with("scram-sha-256\n");
-        assert_eq!(
-            run.stderr.contains(" 1 connection moved"),
-            is_same,
-            "{rules}{run:?}"
-        );
+        let is_same = rules.starts_with("local all all scram") && rules.ends_with("scram-sha-256\n");
+        assert_eq!(run.stderr.contains(" 1 connection moved"), is_same, "{rules}{run:?}");
     }
 }
 
@@ -189,21 +148,11 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
         return;
     };
     ruled.execute("CREATE ROLE bob LOGIN PASSWORD 'right'");
-    ruled.rule(
-        "local all bob scram-sha-256\nlocal all all trust\nhost all all samehost scram-sha-256\n",
-    );
+    ruled.rule("local all bob scram-sha-256\nlocal all all trust\nhost all all samehost scram-sha-256\n");
     let url = format!("postgres://bob:right@{}/postgres", ruled.server.it.tcp);
-    let found = ruled
-        .run()
-        .env("DATABASE_URL", &url)
-        .args(["--dry-run"])
-        .run();
+    let found = ruled.run().env("DATABASE_URL", &url).args(["--dry-run"]).run();
     found.expect_code(1);
-    assert!(
-        found.stdout.contains("says `local all all trust`"),
-        "{}",
-        found.stdout
-    );
+    assert!(found.stdout.contains("says `local all all trust`"), "{}", found.stdout);
     let told = |words: &str, code| {
         let dry = ruled.run().args(["--dry-run", "--check", &url]).run();
         dry.expect_code(code);
@@ -218,15 +167,8 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     dry.expect_code(0);
     let words = "warning: 127.0.0.1:";
     let others = "the login that --check names works over the socket, others may not: in ";
-    assert!(
-        dry.stdout.contains(words) && dry.stdout.contains(others),
-        "{}",
-        dry.stdout
-    );
-    let quiet = ruled
-        .run()
-        .args(["-q", "--check", &url, "--", "true"])
-        .run();
+    assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
+    let quiet = ruled.run().args(["-q", "--check", &url, "--", "true"]).run();
     assert!(quiet.stderr.contains(others), "{}", quiet.stderr);
 }
 
@@ -297,12 +239,7 @@ fn r18_a_demand_for_tls_is_seen_however_it_is_spelled() {
         return;
     };
     let user = &ruled.server.it.login.user;
-    for demand in [
-        "sslmode = require",
-        "sslmode='require'",
-        "sslmode = 'verify-full'",
-        "sslmode=re\\quire",
-    ] {
+    for demand in ["sslmode = require", "sslmode='require'", "sslmode = 'verify-full'", "sslmode=re\\quire"] {
         let run = ruled.psql(user, ruled.server.password(), demand);
         let why = "1 left on TCP: its arguments or environment ask for TLS";
         assert!(run.stderr.contains(why), "{demand}: {run:?}");
@@ -318,29 +255,16 @@ fn r18_a_program_that_is_executed_has_demands_of_its_own() {
         return;
     };
     let port = ruled.server.it.tcp.port();
-    let script = format!(
-        "exec 3<>/dev/tcp/127.0.0.1/{port}; exec psql 'host=127.0.0.1 port={port} sslmode = require' -c ''"
-    );
-    let run = ruled
-        .run()
-        .args(["--stats", "--", "bash", "-c", &script])
-        .run();
+    let script =
+        format!("exec 3<>/dev/tcp/127.0.0.1/{port}; exec psql 'host=127.0.0.1 port={port} sslmode = require' -c ''");
+    let run = ruled.run().args(["--stats", "--", "bash", "-c", &script]).run();
     // Its words are among those of the shell's that it is started with.
-    assert!(
-        run.stderr.contains(" 0 connections moved, 2 left"),
-        "{run:?}"
-    );
+    assert!(run.stderr.contains(" 0 connections moved, 2 left"), "{run:?}");
     let script = format!(
         "exec 3<>/dev/tcp/127.0.0.1/{port}; S=mode; exec psql \"host=127.0.0.1 port={port} ssl$S = require\" -c ''"
     );
-    let run = ruled
-        .run()
-        .args(["--stats", "--", "bash", "-c", &script])
-        .run();
-    assert!(
-        run.stderr.contains(" 1 connection moved, 1 left"),
-        "{run:?}"
-    );
+    let run = ruled.run().args(["--stats", "--", "bash", "-c", &script]).run();
+    assert!(run.stderr.contains(" 1 connection moved, 1 left"), "{run:?}");
 }
 
 /// Its own rules for sockets are not compared.
@@ -371,24 +295,14 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
         let _pooler = Alive::spawn(
             Command::new("pgbouncer")
                 .args(["-q", "-u", "nobody"])
-                .arg(if is_relative {
-                    Path::new("pgbouncer.ini")
-                } else {
-                    &config
-                })
+                .arg(if is_relative { Path::new("pgbouncer.ini") } else { &config })
                 .current_dir(folder)
                 .stderr(Stdio::null()),
         );
-        patience::wait_for("pgbouncer", Duration::from_secs(10), || {
-            TcpStream::connect(address).ok()
-        });
-        let dry = Looptax::new(exe(), &scratch)
-            .args(["run", "--dry-run", "--only", &address.port().to_string()])
-            .run();
+        patience::wait_for("pgbouncer", Duration::from_secs(10), || TcpStream::connect(address).ok());
+        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--only", &address.port().to_string()]).run();
         dry.expect_code(code);
-        let is_said = dry
-            .stdout
-            .contains("`auth_type = hba`, which may end otherwise");
+        let is_said = dry.stdout.contains("`auth_type = hba`, which may end otherwise");
         assert_eq!(is_said, code == 1, "{}", dry.stdout);
     }
 }
@@ -401,32 +315,17 @@ fn r18_an_account_that_nobody_named_is_warned_of_or_stays_on_tcp() {
     };
     let scratch = Scratch::new();
     let port = server.it.tcp.port().to_string();
-    let run = |options: &[&str]| {
-        Looptax::new(exe(), &scratch)
-            .args(["run", "--only", &port])
-            .args(options)
-            .run()
-    };
+    let run = |options: &[&str]| Looptax::new(exe(), &scratch).args(["run", "--only", &port]).args(options).run();
     let warning = ": nobody said which account logs in: ";
     let said = run(&["--", "true"]);
     assert_eq!(said.stderr.matches(warning).count(), 1, "{}", said.stderr);
-    assert!(
-        said.stderr.contains("--require-check leaves it on TCP"),
-        "{}",
-        said.stderr
-    );
+    assert!(said.stderr.contains("--require-check leaves it on TCP"), "{}", said.stderr);
     let quiet = run(&["-q", "--", "true"]).stderr;
     let is_it = quiet.starts_with("looptax: warning: 127.0.0.1:") && quiet.contains(warning);
     assert!(is_it && quiet.lines().count() == 1, "{quiet}");
     let stays = run(&["--require-check", "--dry-run"]);
     stays.expect_code(1);
-    assert!(
-        stays
-            .stdout
-            .contains("stays on TCP: nobody said which account"),
-        "{}",
-        stays.stdout
-    );
+    assert!(stays.stdout.contains("stays on TCP: nobody said which account"), "{}", stays.stdout);
     let known = run(&["--require-check", "--dry-run", "--check", &server.url()]);
     known.expect_code(0);
     assert!(!known.stdout.contains("warning"), "{}", known.stdout);
@@ -446,9 +345,7 @@ fn r18_an_account_that_gets_more_over_the_socket_stays_on_tcp() {
         let scratch = Scratch::new();
         let port = server.it.tcp.port().to_string();
         let url = format!("mysql://app:pw@127.0.0.1:{port}/");
-        let dry = Looptax::new(exe(), &scratch)
-            .args(["run", "--dry-run", "--only", &port, "--check", &url])
-            .run();
+        let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--only", &port, "--check", &url]).run();
         dry.expect_code(i32::from(words.is_some()));
         let is_said = words.is_none_or(|words| dry.stdout.contains(words));
         assert!(is_said, "{words:?}: {}", dry.stdout);
@@ -482,10 +379,7 @@ fn r18_the_password_for_the_check_does_not_reach_the_program() {
     // Where nothing is moved, the program's parent is the test.
     for (how, reads) in [
         (["--only", "1"], "cat /proc/$$/environ"),
-        (
-            ["--map", "127.0.0.1:1=/nowhere"],
-            "cat /proc/$PPID/environ /proc/$$/environ",
-        ),
+        (["--map", "127.0.0.1:1=/nowhere"], "cat /proc/$PPID/environ /proc/$$/environ"),
     ] {
         let run = Looptax::new(exe(), &scratch)
             .env("LOOPTAX_PASSWORD", "geheim")

@@ -15,15 +15,9 @@ use crate::fixture::{Server, compare, exe, is_there};
 fn redis_contents(server: &Server) -> [String; 3] {
     let commands = server.redis(&["INFO", "commandstats"]);
     let writes = commands.lines().filter(|line| {
-        ["set", "del", "expire", "mset", "flushall"]
-            .iter()
-            .any(|name| line.starts_with(&format!("cmdstat_{name}:")))
+        ["set", "del", "expire", "mset", "flushall"].iter().any(|name| line.starts_with(&format!("cmdstat_{name}:")))
     });
-    [
-        server.redis(&["DBSIZE"]),
-        server.redis(&["INFO", "keyspace"]),
-        writes.collect::<Vec<_>>().join("\n"),
-    ]
+    [server.redis(&["DBSIZE"]), server.redis(&["INFO", "keyspace"]), writes.collect::<Vec<_>>().join("\n")]
 }
 
 #[test]
@@ -66,16 +60,9 @@ fn what_write_writes_to_redis_is_gone_afterwards() {
     };
     server.redis(&["SET", "somebody's", "value"]);
     let scratch = Scratch::new();
-    server
-        .compare(&scratch)
-        .args(["--write"])
-        .run()
-        .expect_code(0);
+    server.compare(&scratch).args(["--write"]).run().expect_code(0);
     let statistics = server.redis(&["INFO", "commandstats"]);
-    assert!(
-        statistics.contains("cmdstat_del:calls=100,"),
-        "{statistics}"
-    );
+    assert!(statistics.contains("cmdstat_del:calls=100,"), "{statistics}");
     assert_eq!(server.redis(&["DBSIZE"]), "1");
 }
 
@@ -189,25 +176,16 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
         return;
     };
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args([&server.url(), "-c", "3", "--dry-run"])
-        .run();
+    let run = compare(&scratch).args([&server.url(), "-c", "3", "--dry-run"]).run();
     run.expect_code(0);
-    let load =
-        "load: 6 connections, of which up to 3 ask at a time, each as fast as it is answered";
+    let load = "load: 6 connections, of which up to 3 ask at a time, each as fast as it is answered";
     assert!(run.stdout.contains(load), "{}", run.stdout);
     if !is_there("script") {
         return;
     }
     // `script` gives it a terminal as stdin, at whose end nobody agrees.
-    let line = format!(
-        "{} compare {} -q --no-history",
-        exe().display(),
-        server.url()
-    );
-    let run = Looptax::new("script", &scratch)
-        .args(["-qec", &line, "/dev/null"])
-        .run();
+    let line = format!("{} compare {} -q --no-history", exe().display(), server.url());
+    let run = Looptax::new("script", &scratch).args(["-qec", &line, "/dev/null"]).run();
     run.expect_code(2);
     let asked = run.stdout.find("as planned?").unwrap();
     assert!(run.stdout[..asked].contains("load: "), "{}", run.stdout);
@@ -233,10 +211,7 @@ fn measured_as_what_it_is(kind: Kind, server: &Server) {
     // What it states is PostgreSQL's.
     assert_eq!(comparison["target"]["version"], "");
     let arms = comparison["arms"].as_array().unwrap();
-    for (arm, sees) in arms
-        .iter()
-        .zip(["local socket of process ", "TCP from 127.0.0.1:"])
-    {
+    for (arm, sees) in arms.iter().zip(["local socket of process ", "TCP from 127.0.0.1:"]) {
         assert_eq!(arm["verified"], true, "{arm}");
         let view = arm["proof"]["server_view"].as_str().unwrap();
         assert!(view.starts_with(sees) && !view.contains("behind"), "{view}");
@@ -268,9 +243,7 @@ fn what_a_pooler_would_lose_is_not_prepared_there() {
 /// Whether the `PgBouncer` that is installed keeps what clients prepare in every mode.
 fn keeps_prepared() -> bool {
     let mode = PoolMode::Transaction;
-    looptax_experiment::servers::pooler::keeps_prepared(Kind::Pgbouncer, mode)
-        .unwrap()
-        .1
+    looptax_experiment::servers::pooler::keeps_prepared(Kind::Pgbouncer, mode).unwrap().1
 }
 
 /// What a session is told would stay with the pooler's connection, for whoever gets that next.
@@ -281,18 +254,13 @@ fn a_scratch_schema_leaves_nothing_with_the_connections_of_a_pooler() {
     };
     for workload in ["point-select", "read-write", "tpcb"] {
         let scratch = Scratch::new();
-        let run = server
-            .compare(&scratch)
-            .args(["--write", "--protocol", "text"]);
+        let run = server.compare(&scratch).args(["--write", "--protocol", "text"]);
         run.args(["--workload", workload]).run().expect_code(0);
         let mut talk = server.talk();
         let mut ask = |sql: &str| talk.query(sql).unwrap()[0][0].clone().unwrap();
         assert_eq!(ask("SHOW search_path"), "\"$user\", public");
         let tables = "relname LIKE 'sbtest%' OR relname LIKE 'pgbench%'";
-        assert_eq!(
-            ask(&format!("SELECT count(*) FROM pg_class WHERE {tables}")),
-            "0"
-        );
+        assert_eq!(ask(&format!("SELECT count(*) FROM pg_class WHERE {tables}")), "0");
         let schemas = "SELECT count(*) FROM pg_namespace WHERE nspname LIKE 'looptax%'";
         assert_eq!(ask(schemas), "0");
     }

@@ -66,8 +66,7 @@ fn pgbench_s_transaction_runs_on_each_kind_prepared_and_as_text() {
             let requests = &comparison["raw"]["epochs"][0]["slices"][0];
             assert!(requests["requests"].as_u64().unwrap() > 0);
             // Three requests of four take seven messages, the fourth one.
-            let ratio =
-                requests["sends"].as_f64().unwrap() / requests["requests"].as_f64().unwrap();
+            let ratio = requests["sends"].as_f64().unwrap() / requests["requests"].as_f64().unwrap();
             assert!((1.0..=7.0).contains(&ratio), "{ratio}");
         }
     }
@@ -99,19 +98,9 @@ fn check_refused(target: &str, script: &str, options: &[&str], words: &[&str]) {
 #[test]
 fn mistakes_are_shown_with_line_and_column() {
     let postgres = "private:postgres";
-    check_refused(
-        postgres,
-        "SELECT 1;\n\\sett x 1\n",
-        &[],
-        &["my.sql:2:1:", "sett", "\\set"],
-    );
+    check_refused(postgres, "SELECT 1;\n\\sett x 1\n", &[], &["my.sql:2:1:", "sett", "\\set"]);
     check_refused(postgres, "\\set x 1 +\nSELECT :x;\n", &[], &["my.sql:1:"]);
-    check_refused(
-        postgres,
-        "SELECT :unknown;\n",
-        &[],
-        &["my.sql:1:8:", "unknown"],
-    );
+    check_refused(postgres, "SELECT :unknown;\n", &[], &["my.sql:1:8:", "unknown"]);
     check_refused(
         "private:mariadb",
         "\\startpipeline\nSELECT 1;\n\\endpipeline\n",
@@ -119,12 +108,7 @@ fn mistakes_are_shown_with_line_and_column() {
         &["my.sql:1:1:", "MySQL has no pipelines"],
     );
     check_refused("private:redis", "SELECT 1;\n", &[], &["scripts are SQL"]);
-    check_refused(
-        postgres,
-        "SELECT 1;\n",
-        &["-D", "x"],
-        &["cannot define `x`"],
-    );
+    check_refused(postgres, "SELECT 1;\n", &["-D", "x"], &["cannot define `x`"]);
 }
 
 #[test]
@@ -137,38 +121,17 @@ fn what_fails_while_it_runs_names_its_place() {
         postgres,
         "SELECT 1;\nSELECT nothing FROM nowhere;\n",
         &[],
-        &[
-            "error: the server refuses the statement at my.sql:2:1",
-            "nowhere",
-            "hint: mend it",
-        ],
+        &["error: the server refuses the statement at my.sql:2:1", "nowhere", "hint: mend it"],
     );
-    check_refused(
-        postgres,
-        "\\set x 1 / 0\nSELECT :x;\n",
-        &[],
-        &["my.sql:1:", "division by zero"],
-    );
-    check_refused(
-        postgres,
-        "SELECT 1;\n\\sleep 5 ms\n",
-        &[],
-        &["--think pauses between transactions"],
-    );
-    check_refused(
-        postgres,
-        "\\if false\nSELECT 1;\n\\endif\n",
-        &[],
-        &["the script sent nothing"],
-    );
+    check_refused(postgres, "\\set x 1 / 0\nSELECT :x;\n", &[], &["my.sql:1:", "division by zero"]);
+    check_refused(postgres, "SELECT 1;\n\\sleep 5 ms\n", &[], &["--think pauses between transactions"]);
+    check_refused(postgres, "\\if false\nSELECT 1;\n\\endif\n", &[], &["the script sent nothing"]);
 }
 
 #[test]
 fn a_missing_file_is_named() {
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["private:postgres", "--workload", "script:gone.sql"])
-        .run();
+    let run = compare(&scratch).args(["private:postgres", "--workload", "script:gone.sql"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("`gone.sql`"), "{}", run.stderr);
 }

@@ -45,14 +45,11 @@ fn addresses(port: u16) -> Vec<String> {
         "redis://127.0.0.1:P?password=S",
     ]
     .map(|url| url.replace('S', &percent()));
-    let keywords = [
-        "host=127.0.0.1 port=P user=u password=S dbname=d",
-        "user=u password = S hostaddr=127.0.0.1 port=P",
-    ]
-    .map(|text| text.replace('S', &quoted()));
+    let keywords =
+        ["host=127.0.0.1 port=P user=u password=S dbname=d", "user=u password = S hostaddr=127.0.0.1 port=P"]
+            .map(|text| text.replace('S', &quoted()));
     let all = urls.into_iter().chain(keywords);
-    all.map(|text| text.replace('P', &port.to_string()))
-        .collect()
+    all.map(|text| text.replace('P', &port.to_string())).collect()
 }
 
 #[track_caller]
@@ -67,9 +64,7 @@ fn check_absent(text: &str, place: &str, address: &str) {
 fn without_packed(text: &str) -> String {
     let mut parts = text.split("\"packed\":\"");
     let first = parts.next().unwrap_or_default().to_owned();
-    parts.fold(first, |kept, part| {
-        kept + part.split_once('"').map_or("", |(_, after)| after)
-    })
+    parts.fold(first, |kept, part| kept + part.split_once('"').map_or("", |(_, after)| after))
 }
 
 /// Neither what was said nor any file that is left holds the secret.
@@ -109,10 +104,8 @@ fn check_held(args: &[&str], address_of: impl Fn(u16) -> String) {
     let socket = others.file("held.sock");
     let unix = UnixListener::bind(&socket).unwrap();
     let address = address_of(tcp.local_addr().unwrap().port());
-    let mut run = Looptax::new(exe(), &scratch)
-        .args(args)
-        .args(["--socket", socket.to_str().unwrap(), &address])
-        .spawn();
+    let mut run =
+        Looptax::new(exe(), &scratch).args(args).args(["--socket", socket.to_str().unwrap(), &address]).spawn();
     let held = run.wait_for("a connection", || tcp.accept().ok());
     let list = fs::read(format!("/proc/{}/cmdline", run.pid())).unwrap();
     let list = String::from_utf8_lossy(&list).into_owned();
@@ -125,9 +118,7 @@ fn check_held(args: &[&str], address_of: impl Fn(u16) -> String) {
 #[test]
 fn compare_keeps_a_secret_from_whoever_looks() {
     for idx in 0..addresses(0).len() {
-        check_held(&["compare", "--yes", "-o", "r.json"], |port| {
-            addresses(port).swap_remove(idx)
-        });
+        check_held(&["compare", "--yes", "-o", "r.json"], |port| addresses(port).swap_remove(idx));
     }
 }
 
@@ -147,10 +138,7 @@ fn run_keeps_a_secret_from_whoever_looks() {
     for url in [server.url(), format!("redis://{tcp}?password={password}")] {
         let scratch = Scratch::new();
         let show = ["--", "sh", "-c", "cat /proc/$PPID/cmdline"];
-        let run = Looptax::new(exe(), &scratch)
-            .args(["run", "--check", &url])
-            .args(show)
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["run", "--check", &url]).args(show).run();
         run.expect_code(0);
         assert!(run.stdout.contains("run\0--check"), "{}", run.stdout);
         for text in [&run.stdout, &run.stderr] {
@@ -168,24 +156,10 @@ fn what_only_reads_an_address_does_not_repeat_its_secret() {
             &["dsn", &address, "--for", "all", "--explain"],
             &["check", &address, "--json"],
             &["compare", &address, "--dry-run"],
-            &[
-                "compare",
-                "--exec",
-                "redis-cli {transport} ping",
-                &address,
-                "--dry-run",
-            ],
+            &["compare", "--exec", "redis-cli {transport} ping", &address, "--dry-run"],
             &["selfcheck", &address],
             &["run", "--check", &address, "--dry-run"],
-            &[
-                "run",
-                "--check",
-                &address,
-                "--",
-                "sh",
-                "-c",
-                "cat /proc/$PPID/cmdline",
-            ],
+            &["run", "--check", &address, "--", "sh", "-c", "cat /proc/$PPID/cmdline"],
         ] {
             let scratch = Scratch::new();
             let run = Looptax::new(exe(), &scratch).args(args).run();
@@ -207,14 +181,8 @@ fn what_cannot_be_read_is_refused_without_its_secret() {
         ("mysql:/u:qZ7-7Zq@127.0.0.1/d", ""),
         ("oracle://u:qZ7-7Zq@127.0.0.1/d", "`oracle://`"),
         ("mysql://u:1?qZ7-7Zq@127.0.0.1/d", ""),
-        (
-            "mysql://u:qZ7-7Zq@127.0.0.1/d?charset=utf8mb4",
-            "`charset=`",
-        ),
-        (
-            "postgres://u:qZ7-7Zq@127.0.0.1/d?connect_timeout=3",
-            "`connect_timeout=`",
-        ),
+        ("mysql://u:qZ7-7Zq@127.0.0.1/d?charset=utf8mb4", "`charset=`"),
+        ("postgres://u:qZ7-7Zq@127.0.0.1/d?connect_timeout=3", "`connect_timeout=`"),
         ("host=example.com password=qZ7-7Zq", "`example.com`"),
     ] {
         let scratch = Scratch::new();

@@ -20,10 +20,7 @@ fn text_json_and_exit_code_say_the_same() {
     let result: Value = serde_json::from_str(&text).unwrap();
     check_fits("selfcheck", &result);
     let checks = result["checks"].as_array().unwrap();
-    let names: Vec<&str> = checks
-        .iter()
-        .filter_map(|it| it["check"].as_str())
-        .collect();
+    let names: Vec<&str> = checks.iter().filter_map(|it| it["check"].as_str()).collect();
     assert_eq!(names, ["aa", "aa", "slices"]);
     // What comes out depends on the machine, that all three agree does not.
     let (code, words) = match result["answer"].as_str().unwrap() {

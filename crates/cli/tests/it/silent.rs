@@ -60,11 +60,7 @@ impl Silent {
             }
         });
         let socket = socket.to_str().unwrap().to_owned();
-        Self {
-            port,
-            socket,
-            heard,
-        }
+        Self { port, socket, heard }
     }
 
     fn url(&self, scheme: &str, rest: &str) -> String {
@@ -124,13 +120,7 @@ fn check_ends_by_a_signal_while_a_server_is_silent() {
 
 #[test]
 fn compare_and_why_end_by_a_signal_while_a_server_is_silent() {
-    for scheme in [
-        "mysql://u:x@",
-        "postgres://u:x@",
-        "redis://u:x@",
-        "mongodb://u:x@",
-        "http://",
-    ] {
+    for scheme in ["mysql://u:x@", "postgres://u:x@", "redis://u:x@", "mongodb://u:x@", "http://"] {
         let scratch = Scratch::new();
         let silent = Silent::start(&scratch, &Words::default());
         let url = silent.url(scheme, "/d");
@@ -154,11 +144,7 @@ fn r44_reports_to_a_silent_collector_end_by_the_first_signal() {
             let url = silent.url(scheme, "/l");
             let gathered = scratch.work().join("gathered.jsonl");
             fs::write(&gathered, "").unwrap();
-            let rest: &[&str] = if from_file {
-                &["--from", gathered.to_str().unwrap()]
-            } else {
-                &["--spool", "spool"]
-            };
+            let rest: &[&str] = if from_file { &["--from", gathered.to_str().unwrap()] } else { &["--spool", "spool"] };
             let args = [&["report-to", &url], rest].concat();
             check_ends(looptax(&scratch, &args), &scratch, &silent);
             let kept = fs::read_dir(scratch.work().join("spool"));
@@ -197,30 +183,18 @@ fn packet(number: u8, body: &[u8]) -> Vec<u8> {
 /// A login that is accepted, and then nothing.
 fn logged_in(protocol: &str) -> Words {
     if protocol == "mysql" {
-        return Words {
-            first: greeting_of_mysql(),
-            answers: vec![packet(2, b"\0\0\0\x02\0\0\0")],
-        };
+        return Words { first: greeting_of_mysql(), answers: vec![packet(2, b"\0\0\0\x02\0\0\0")] };
     }
     let version = b"S\0\0\0\x18server_version\x0015.3\0";
     let answer = [&b"R\0\0\0\x08\0\0\0\0"[..], version, b"Z\0\0\0\x05I"].concat();
-    Words {
-        first: Vec::new(),
-        answers: vec![answer],
-    }
+    Words { first: Vec::new(), answers: vec![answer] }
 }
 
 /// A row of one cell under a head that announces five.
 fn wrong_count() -> Words {
     let column = b"\x03def\0\0\0\x01c\0\x0c\x2d\0\xe8\x03\0\0\xfd\0\0\0\0";
     let end = b"\xfe\0\0\x02\0";
-    let answer = [
-        packet(1, b"\x05"),
-        packet(2, column),
-        packet(3, end),
-        packet(4, b"\x01x"),
-        packet(5, end),
-    ];
+    let answer = [packet(1, b"\x05"), packet(2, column), packet(3, end), packet(4, b"\x01x"), packet(5, end)];
     let mut words = logged_in("mysql");
     words.answers.push(answer.concat());
     words
@@ -237,11 +211,7 @@ fn check_waits_once(words: &Words, scheme: &str, args: &[&str], n_unanswered: us
     let run = looptax(&scratch, &command).run();
     let heard = &silent.heard;
     assert_eq!(heard.over_tcp.load(Ordering::SeqCst), 1, "over TCP");
-    assert_eq!(
-        heard.unanswered.load(Ordering::SeqCst),
-        n_unanswered,
-        "questions"
-    );
+    assert_eq!(heard.unanswered.load(Ordering::SeqCst), n_unanswered, "questions");
     run
 }
 
@@ -260,7 +230,6 @@ fn r44_check_waits_once_for_each_silent_endpoint() {
 fn r44_compare_waits_once_for_a_silent_server() {
     let compare = ["compare", "--yes", "--quick"];
     for protocol in ["mysql", "postgres"] {
-        check_waits_once(&logged_in(protocol), protocol, &compare, 1)
-            .expect_error(2, &["no answer within 10s"]);
+        check_waits_once(&logged_in(protocol), protocol, &compare, 1).expect_error(2, &["no answer within 10s"]);
     }
 }

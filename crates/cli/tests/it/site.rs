@@ -39,12 +39,7 @@ impl Gunicorn {
         let port = free_address().port();
         let socket = scratch.file("g.sock").display().to_string();
         let child = Command::new("gunicorn")
-            .args([
-                "--bind",
-                &format!("unix:{socket}"),
-                "--bind",
-                &format!("127.0.0.1:{port}"),
-            ])
+            .args(["--bind", &format!("unix:{socket}"), "--bind", &format!("127.0.0.1:{port}")])
             .args(options)
             .arg("app:application")
             .current_dir(scratch.file("app.py").parent().unwrap())
@@ -55,17 +50,10 @@ impl Gunicorn {
             .unwrap();
         let began = Instant::now();
         while UnixStream::connect(&socket).is_err() {
-            assert!(
-                began.elapsed() < Duration::from_secs(20),
-                "gunicorn does not listen"
-            );
+            assert!(began.elapsed() < Duration::from_secs(20), "gunicorn does not listen");
             std::thread::sleep(Duration::from_millis(20));
         }
-        Some(Self {
-            child,
-            port,
-            socket,
-        })
+        Some(Self { child, port, socket })
     }
 
     fn url(&self, page: &str) -> String {
@@ -90,15 +78,7 @@ fn an_application_s_page_is_measured_over_its_socket_and_its_port() {
     let Some(server) = Gunicorn::start(&scratch, &THREADS) else {
         return;
     };
-    let run = compare(&scratch)
-        .args([
-            &server.url("/page?a=b"),
-            "--socket",
-            &server.socket,
-            "--yes",
-        ])
-        .args(SHORT)
-        .run();
+    let run = compare(&scratch).args([&server.url("/page?a=b"), "--socket", &server.socket, "--yes"]).args(SHORT).run();
     run.expect_code(0);
     let record: Value = saved(&scratch);
     let comparison = &record["comparisons"][0];
@@ -141,11 +121,7 @@ fn two_arms_of_tcp_are_proved_without_a_socket() {
     }
     if let Some(server) = Gunicorn::start(&scratch, &THREADS) {
         let url = server.url("/page?a=b");
-        expect_twice(
-            "tcp",
-            &scratch,
-            &[&url, "--socket", &server.socket, "--yes"],
-        );
+        expect_twice("tcp", &scratch, &[&url, "--socket", &server.socket, "--yes"]);
     }
 }
 
@@ -170,39 +146,25 @@ fn a_pooler_pools_as_it_is_told() {
         assert!(command.contains("--pool-mode"), "{command}");
     }
     let old = ["private:pgbouncer", "--pool-mode", "transaction"];
-    let (_, keeps_prepared) =
-        pooler::keeps_prepared(Kind::Pgbouncer, PoolMode::Transaction).unwrap();
+    let (_, keeps_prepared) = pooler::keeps_prepared(Kind::Pgbouncer, PoolMode::Transaction).unwrap();
     if !keeps_prepared {
         check_refused(&old, &["keeps what a client prepares", "--protocol text"]);
     }
-    check_refused(
-        &["echo", "--pool-mode", "transaction"],
-        &["a pooler that looptax starts"],
-    );
-    check_refused(
-        &["private:pgpool", "--pool-mode", "transaction"],
-        &["Pgpool-II does not pool by transaction"],
-    );
+    check_refused(&["echo", "--pool-mode", "transaction"], &["a pooler that looptax starts"]);
+    check_refused(&["private:pgpool", "--pool-mode", "transaction"], &["Pgpool-II does not pool by transaction"]);
 }
 
 #[test]
 fn two_servers_are_not_taken_for_one() {
     let scratches = [Scratch::new(), Scratch::new()];
-    let servers = scratches
-        .each_ref()
-        .map(|scratch| Gunicorn::start(scratch, &THREADS));
+    let servers = scratches.each_ref().map(|scratch| Gunicorn::start(scratch, &THREADS));
     let [Some(one), Some(other)] = servers else {
         return;
     };
-    let run = compare(&scratches[0])
-        .args([&one.url("/page?a=b"), "--socket", &other.socket, "--yes"])
-        .args(SHORT)
-        .run();
+    let run =
+        compare(&scratches[0]).args([&one.url("/page?a=b"), "--socket", &other.socket, "--yes"]).args(SHORT).run();
     run.expect_code(3);
-    let words = [
-        "the arms lead to different servers",
-        "does not hold the other end",
-    ];
+    let words = ["the arms lead to different servers", "does not hold the other end"];
     for words in words {
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }
@@ -215,10 +177,7 @@ fn what_cannot_be_measured_of_a_page_is_said_in_a_line() {
         return;
     };
     let said = |url: String| {
-        let run = compare(&scratch)
-            .args([&url, "--socket", &server.socket, "--yes"])
-            .args(SHORT)
-            .run();
+        let run = compare(&scratch).args([&url, "--socket", &server.socket, "--yes"]).args(SHORT).run();
         run.expect_code(2);
         run.stderr.clone()
     };
@@ -229,20 +188,9 @@ fn what_cannot_be_measured_of_a_page_is_said_in_a_line() {
     let Some(server) = Gunicorn::start(&scratch, &[]) else {
         return;
     };
-    let run = compare(&scratch)
-        .args([
-            &server.url("/page?a=b"),
-            "--socket",
-            &server.socket,
-            "--yes",
-        ])
-        .args(SHORT)
-        .run();
+    let run = compare(&scratch).args([&server.url("/page?a=b"), "--socket", &server.socket, "--yes"]).args(SHORT).run();
     run.expect_code(2);
     let said = &run.stderr;
-    assert!(
-        said.contains("ends the connection with its answer"),
-        "{said}"
-    );
+    assert!(said.contains("ends the connection with its answer"), "{said}");
     assert!(said.contains("keep-alive"), "{said}");
 }

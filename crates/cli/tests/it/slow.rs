@@ -46,23 +46,16 @@ fn r44_a_quick_run_on_a_slow_page_keeps_to_its_time_with_fewer_epochs() {
     if !run.stderr.contains(planned) || !run.stderr.contains(kept) {
         run.fail("the plan promises a time");
     }
-    let said = run
-        .stderr
-        .split_once("answers take long, and slices grow from 50 to ");
+    let said = run.stderr.split_once("answers take long, and slices grow from 50 to ");
     let Some((_, said)) = said else {
         run.fail("that it takes longer is not said");
     };
-    let n_epochs = said
-        .split_once(" ms: ")
-        .and_then(|(_, it)| it.split_once(" epoch"));
+    let n_epochs = said.split_once(" ms: ").and_then(|(_, it)| it.split_once(" epoch"));
     let n_epochs: usize = n_epochs.unwrap().0.parse().unwrap();
     // An epoch is eight slices of ten answers and more: no more than a dozen fit into 20 s.
     assert!((1..=12).contains(&n_epochs), "{said}");
     let record = saved(&scratch);
     let comparison = &record["comparisons"][0];
-    assert_eq!(
-        comparison["raw"]["epochs"].as_array().unwrap().len(),
-        n_epochs
-    );
+    assert_eq!(comparison["raw"]["epochs"].as_array().unwrap().len(), n_epochs);
     assert_eq!(comparison["schedule"]["looks"][0]["epochs"], n_epochs);
 }

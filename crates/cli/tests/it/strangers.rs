@@ -23,11 +23,7 @@ fn folder(scratch: &Scratch) -> PathBuf {
 
 /// One that asks everybody for the password in clear.
 fn stranger(scratch: &Scratch, speaks: Speaks) -> Fake {
-    let script = Script {
-        wants_password: true,
-        uid: Some(NOBODY),
-        ..Script::new(speaks, Answer::Done)
-    };
+    let script = Script { wants_password: true, uid: Some(NOBODY), ..Script::new(speaks, Answer::Done) };
     Fake::start(&folder(scratch), script)
 }
 
@@ -52,11 +48,9 @@ fn r44_another_users_socket_beside_the_true_server_hears_no_password() {
     if !is_root() {
         return;
     }
-    for (kind, speaks) in [
-        (Kind::Mariadb, Speaks::Mysql),
-        (Kind::Postgres, Speaks::Postgres),
-        (Kind::Redis, Speaks::Redis),
-    ] {
+    for (kind, speaks) in
+        [(Kind::Mariadb, Speaks::Mysql), (Kind::Postgres, Speaks::Postgres), (Kind::Redis, Speaks::Redis)]
+    {
         let Some(server) = Server::start(kind) else {
             continue;
         };
@@ -110,10 +104,7 @@ fn r44_who_insists_by_name_logs_in_to_anybody() {
 #[test]
 fn r44_mysql_clear_password_is_answered_where_mysqls_own_word_enables_it() {
     let scratch = Scratch::new();
-    let script = Script {
-        wants_password: true,
-        ..Script::new(Speaks::Mysql, Answer::Done)
-    };
+    let script = Script { wants_password: true, ..Script::new(Speaks::Mysql, Answer::Done) };
     let fake = Fake::start(&scratch.work(), script);
     let socket = fake.socket.to_str().unwrap();
     let url = fake.url();
@@ -121,13 +112,7 @@ fn r44_mysql_clear_password_is_answered_where_mysqls_own_word_enables_it() {
     let args = ["check", &url, "--socket", socket, "--verbose"];
     let run = looptax(&scratch, &args).run();
     assert!(!heard_password());
-    assert!(
-        run.stdout.contains("mysql_clear_password"),
-        "{}",
-        run.stdout
-    );
-    looptax(&scratch, &args)
-        .env("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", "1")
-        .run();
+    assert!(run.stdout.contains("mysql_clear_password"), "{}", run.stdout);
+    looptax(&scratch, &args).env("LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN", "1").run();
     assert!(heard_password());
 }

@@ -42,20 +42,12 @@ impl Scene {
         );
         fs::write(&file, &text).unwrap();
         fs::set_permissions(&file, fs::Permissions::from_mode(0o640)).unwrap();
-        Some(Self {
-            server,
-            scratch,
-            file,
-            before: text.into_bytes(),
-        })
+        Some(Self { server, scratch, file, before: text.into_bytes() })
     }
 
     fn looptax(&self, args: &[&str]) -> Looptax<'_> {
         let data = self.scratch.file("data");
-        Looptax::new(exe(), &self.scratch)
-            .args(["switch"])
-            .args(args.iter().copied())
-            .env("XDG_DATA_HOME", data)
+        Looptax::new(exe(), &self.scratch).args(["switch"]).args(args.iter().copied()).env("XDG_DATA_HOME", data)
     }
 
     fn run(&self, args: &[&str]) -> Finished {
@@ -83,8 +75,7 @@ impl Scene {
         let listed: Value = serde_json::from_str(&run.stdout).unwrap();
         check_fits("switches", &listed);
         let all = listed.as_array().unwrap().iter();
-        all.map(|it| it["standing"].as_str().unwrap().to_owned())
-            .collect()
+        all.map(|it| it["standing"].as_str().unwrap().to_owned()).collect()
     }
 }
 
@@ -93,14 +84,7 @@ fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
     let Some(scene) = Scene::new() else { return };
     let run = scene.switch(&["--dry-run"]);
     run.expect_code(0);
-    for words in [
-        "- REDIS_URL=",
-        "+ REDIS_URL=",
-        "checked",
-        "proof",
-        "undo",
-        "nothing was changed",
-    ] {
+    for words in ["- REDIS_URL=", "+ REDIS_URL=", "checked", "proof", "undo", "nothing was changed"] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     let said = format!("{}{}", run.stdout, run.stderr);
@@ -118,9 +102,7 @@ fn a_plan_says_the_lines_without_their_password_and_changes_nothing() {
 fn nobody_is_moved_who_was_not_asked() {
     let Some(scene) = Scene::new() else { return };
     for args in [&[][..], &["--json"]] {
-        scene
-            .switch(args)
-            .expect_error(2, &["nobody can be asked", "--yes"]);
+        scene.switch(args).expect_error(2, &["nobody can be asked", "--yes"]);
     }
     scene.check_unchanged();
 }
@@ -139,19 +121,12 @@ fn what_nobody_connects_by_is_moved_and_not_proved_and_comes_back_byte_for_byte(
     assert!(text.starts_with("# where the sessions are\r\nSECRET_KEY=kept\r\nREDIS_URL="));
     assert!(text.ends_with("\r\nOTHER='x y'\r\n"), "{text}");
     let new = fs::metadata(&scene.file).unwrap();
-    assert_eq!(
-        (new.mode(), new.uid(), new.gid()),
-        (owner.mode(), owner.uid(), owner.gid())
-    );
+    assert_eq!((new.mode(), new.uid(), new.gid()), (owner.mode(), owner.uid(), owner.gid()));
     assert_eq!(scene.standings(), ["unproved"]);
 
     let again = scene.switch(&["--yes", "--within", "1s"]);
     again.expect_code(0);
-    assert!(
-        again.stdout.contains("on the socket already"),
-        "{}",
-        again.stdout
-    );
+    assert!(again.stdout.contains("on the socket already"), "{}", again.stdout);
 
     let id = switched["id"].as_str().unwrap();
     let moved = scene.now();
@@ -161,12 +136,8 @@ fn what_nobody_connects_by_is_moved_and_not_proved_and_comes_back_byte_for_byte(
     scene.run(&["--undo", id, "--yes"]).expect_code(0);
     assert_eq!(scene.now(), scene.before);
     assert_eq!(scene.standings(), ["undone"]);
-    scene
-        .run(&["--undo", "--yes"])
-        .expect_error(2, &["is undone already"]);
-    scene
-        .run(&["--undo", "20010101-1", "--yes"])
-        .expect_error(2, &["no switch 20010101-1", "--list"]);
+    scene.run(&["--undo", "--yes"]).expect_error(2, &["is undone already"]);
+    scene.run(&["--undo", "20010101-1", "--yes"]).expect_error(2, &["no switch 20010101-1", "--list"]);
 }
 
 #[test]
@@ -186,9 +157,8 @@ fn of_several_connections_each_has_a_number_and_one_can_be_moved() {
     let plan = run(&["--dry-run", "--only", "2", "--json"]);
     plan.expect_code(0);
     let plan: Value = serde_json::from_str(&plan.stdout).unwrap();
-    let fates: Vec<&str> = { plan["connections"].as_array().unwrap().iter() }
-        .map(|it| it["fate"].as_str().unwrap())
-        .collect();
+    let fates: Vec<&str> =
+        { plan["connections"].as_array().unwrap().iter() }.map(|it| it["fate"].as_str().unwrap()).collect();
     assert_eq!(fates, ["unwanted", "moves"], "{plan:#}");
     run(&["--yes", "--only", "2", "--within", "1s"]).expect_code(3);
     let now = fs::read_to_string(&file).unwrap();
@@ -209,11 +179,7 @@ fn a_patch_makes_of_the_old_file_what_a_switch_writes() {
     let (patch, patched) = (scene.scratch.file("p.diff"), scene.scratch.file("patched"));
     fs::write(&patch, &run.stdout).unwrap();
     fs::copy(&scene.file, &patched).unwrap();
-    let done = Command::new("patch")
-        .args(["--binary", "-s"])
-        .args([&patched, &patch])
-        .status()
-        .unwrap();
+    let done = Command::new("patch").args(["--binary", "-s"]).args([&patched, &patch]).status().unwrap();
     assert!(done.success(), "{}", run.stdout);
     scene.switch(&["--yes", "--within", "1s"]).expect_code(3);
     assert_eq!(fs::read(&patched).unwrap(), scene.now());
@@ -229,9 +195,7 @@ fn what_another_program_writes_wants_a_word_more() {
     assert!(run.stdout.contains("Ansible writes it"), "{}", run.stdout);
     assert!(run.stderr.contains("--force"), "{}", run.stderr);
     scene.check_unchanged();
-    scene
-        .switch(&["--yes", "--force", "--within", "1s"])
-        .expect_code(3);
+    scene.switch(&["--yes", "--force", "--within", "1s"]).expect_code(3);
     assert_ne!(scene.now(), scene.before);
 }
 
@@ -255,16 +219,7 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
     std::os::unix::fs::chown(&folder, Some(0), Some(0)).unwrap();
     let socket = scene.server.socket();
     let run = scene
-        .looptax(&[
-            file.to_str().unwrap(),
-            "--as",
-            "sidekiq",
-            "--yes",
-            "--socket",
-            &socket,
-            "--within",
-            "1s",
-        ])
+        .looptax(&[file.to_str().unwrap(), "--as", "sidekiq", "--yes", "--socket", &socket, "--within", "1s"])
         .uid(65534)
         .run();
     run.expect_error(2, &["cannot be written", "takes no new file of this user"]);
@@ -275,12 +230,8 @@ fn who_may_not_write_the_folder_is_told_and_nothing_is_kept() {
 fn a_page_that_does_not_answer_beforehand_ends_it_before_anything_is_written() {
     let Some(scene) = Scene::new() else { return };
     let args = ["--yes", "--url", "http://127.0.0.1:1/"];
-    scene
-        .switch(&args)
-        .expect_error(2, &["does not answer before anything is changed"]);
-    scene
-        .switch(&["--yes", "--url", "ftp://x/"])
-        .expect_error(2, &["http://"]);
+    scene.switch(&args).expect_error(2, &["does not answer before anything is changed"]);
+    scene.switch(&["--yes", "--url", "ftp://x/"]).expect_error(2, &["http://"]);
     scene.check_unchanged();
 }
 
@@ -302,11 +253,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
         running.signal(Signal::KILL);
         let _ended = running.wait();
         let now = scene.now();
-        assert!(
-            now == new || now == scene.before,
-            "{}",
-            String::from_utf8_lossy(&now)
-        );
+        assert!(now == new || now == scene.before, "{}", String::from_utf8_lossy(&now));
         let last = scene.standings().pop().unwrap_or_default();
         n_interrupted += u32::from(last == "interrupted");
         // What was killed with the new file still beside the old one is settled by the same words.
@@ -316,14 +263,8 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
         }
     }
     eprintln!("killed 16 times, {n_interrupted} of them while files or the proof were under way");
-    let left: Vec<_> = fs::read_dir(scene.scratch.work())
-        .unwrap()
-        .flatten()
-        .map(|it| it.file_name())
-        .collect();
-    let stray = left
-        .iter()
-        .filter(|it| it.to_string_lossy().contains("looptax"));
+    let left: Vec<_> = fs::read_dir(scene.scratch.work()).unwrap().flatten().map(|it| it.file_name()).collect();
+    let stray = left.iter().filter(|it| it.to_string_lossy().contains("looptax"));
     assert_eq!(stray.count(), 0, "{left:?}");
 }
 
@@ -331,14 +272,10 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
 fn an_interrupted_switch_is_told_at_the_next_start_and_can_be_finished() {
     let Some(scene) = Scene::new() else { return };
     let file = scene.file.to_str().unwrap().to_owned();
-    let mut running = scene
-        .looptax(&[&file, "--as", "sidekiq", "--yes", "--within", "1m"])
-        .spawn();
+    let mut running = scene.looptax(&[&file, "--as", "sidekiq", "--yes", "--within", "1m"]).spawn();
     let path = scene.file.clone();
     let before = scene.before.clone();
-    running.wait_for("the file to be written", || {
-        (fs::read(&path).ok()? != before).then_some(())
-    });
+    running.wait_for("the file to be written", || (fs::read(&path).ok()? != before).then_some(()));
     assert_eq!(scene.standings(), ["under-way"]);
     let second = scene.switch(&["--yes"]);
     second.expect_error(2, &["another looptax switch is under way"]);
@@ -347,15 +284,7 @@ fn an_interrupted_switch_is_told_at_the_next_start_and_can_be_finished() {
     assert_eq!(scene.standings(), ["interrupted"]);
     let next = scene.switch(&["--dry-run"]);
     assert!(next.stderr.contains("was interrupted"), "{}", next.stderr);
-    let id = next
-        .stderr
-        .split("--finish ")
-        .nth(1)
-        .unwrap()
-        .split('`')
-        .next()
-        .unwrap()
-        .to_owned();
+    let id = next.stderr.split("--finish ").nth(1).unwrap().split('`').next().unwrap().to_owned();
     scene.run(&["--finish", &id]).expect_code(3);
     assert_eq!(scene.standings(), ["unproved"]);
     scene.run(&["--undo", &id, "--yes"]).expect_code(0);

@@ -105,10 +105,7 @@ fn without_the_option_and_where_it_cannot_be_written_it_is_said_by_hand() {
     let run = other.switch(&["--compose", "--yes"]);
     run.expect_code(1);
     let words = run.words();
-    for part in [
-        "`own/mariadb` has its socket is not known",
-        "['db-socket:/var/run/mysqld']",
-    ] {
+    for part in ["`own/mariadb` has its socket is not known", "['db-socket:/var/run/mysqld']"] {
         assert!(words.contains(part), "{words}");
     }
     assert_eq!((scene.now(), other.now()), (BEFORE.to_owned(), text));

@@ -75,8 +75,7 @@ impl Planted {
             ..Login::default()
         };
         let to = Endpoint::Tcp(server.it.tcp);
-        let mut hers =
-            Conversation::open(Protocol::Postgres, &to, &login, Limits::default()).unwrap();
+        let mut hers = Conversation::open(Protocol::Postgres, &to, &login, Limits::default()).unwrap();
         let mut plant = |sql: &str| {
             let plain = format!("SET search_path = pg_catalog; {sql}");
             hers.execute(&plain).expect(sql);
@@ -88,34 +87,22 @@ impl Planted {
              $$BEGIN INSERT INTO public.loot VALUES (session_user, what); RETURN true; END$$",
         );
         let body = |what: &str, kind: &str| {
-            let end = if kind == "void" {
-                "RETURN;"
-            } else {
-                "RETURN NULL;"
-            };
+            let end = if kind == "void" { "RETURN;" } else { "RETURN NULL;" };
             format!(
                 "RETURNS {kind} LANGUAGE plpgsql SET search_path = pg_catalog AS $$BEGIN PERFORM public.took('{what}'); {end} END$$"
             )
         };
         for (name, kind) in FUNCTIONS {
-            plant(&format!(
-                "CREATE FUNCTION public.{name} {}",
-                body(name, kind)
-            ));
+            plant(&format!("CREATE FUNCTION public.{name} {}", body(name, kind)));
         }
         for (idx, (sign, left, right, kind)) in OPERATORS.into_iter().enumerate() {
-            plant(&format!(
-                "CREATE FUNCTION public.op{idx}({left}, {right}) {}",
-                body(sign, kind)
-            ));
+            plant(&format!("CREATE FUNCTION public.op{idx}({left}, {right}) {}", body(sign, kind)));
             plant(&format!(
                 "CREATE OPERATOR public.{sign} (LEFTARG = {left}, RIGHTARG = {right}, FUNCTION = public.op{idx})"
             ));
         }
         for name in VIEWS {
-            plant(&format!(
-                "CREATE VIEW public.{name} AS SELECT * FROM pg_catalog.{name} WHERE public.took('{name}')"
-            ));
+            plant(&format!("CREATE VIEW public.{name} AS SELECT * FROM pg_catalog.{name} WHERE public.took('{name}')"));
             plant(&format!("GRANT SELECT ON public.{name} TO PUBLIC"));
         }
         Some(Self { server })
@@ -124,8 +111,7 @@ impl Planted {
     /// What was called with somebody else's rights.
     fn loot(&self) -> Vec<String> {
         let mut talk = self.server.talk();
-        talk.column("SELECT what FROM public.loot WHERE who <> 'mallory'")
-            .unwrap()
+        talk.column("SELECT what FROM public.loot WHERE who <> 'mallory'").unwrap()
     }
 
     #[track_caller]
@@ -171,10 +157,8 @@ fn r44_an_administrators_session_calls_nothing_that_others_made() {
     looptax(&["switch", file, "--dry-run", "--socket", &socket]);
     planted.check_nothing_taken("switch");
     let fix = ["--fix-hba", "--admin", &url, "--yes"];
-    let run = Looptax::new(exe(), &scratch)
-        .args(["switch", file, "--socket", &socket, "--within", "1s"])
-        .args(fix)
-        .run();
+    let run =
+        Looptax::new(exe(), &scratch).args(["switch", file, "--socket", &socket, "--within", "1s"]).args(fix).run();
     assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
     planted.check_nothing_taken("switch --fix-hba");
 }
@@ -203,20 +187,12 @@ fn r44_the_printed_statements_take_nothing_that_others_made() {
     };
     let url = planted.server.url();
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["fleet", "init", &url, "--print"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["fleet", "init", &url, "--print"]).run();
     let printed = run.stdout.clone();
-    assert!(
-        printed.contains("-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;"),
-        "{printed}"
-    );
+    assert!(printed.contains("-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;"), "{printed}");
     planted.server.talk().execute(&printed).unwrap();
     planted.check_nothing_taken("the printed statements");
     // What was made of them, too.
-    Looptax::new(exe(), &scratch)
-        .args(["report-to", &url])
-        .run()
-        .expect_code(0);
+    Looptax::new(exe(), &scratch).args(["report-to", &url]).run().expect_code(0);
     planted.check_nothing_taken("report-to");
 }

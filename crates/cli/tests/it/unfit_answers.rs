@@ -19,22 +19,9 @@ const BE_A_FAKE: &str = "LOOPTAX_TEST_FAKE";
 const SELF: &str = "unfit_answers::a_fake_is_a_process_of_its_own_with_a_server_s_name";
 
 /// What is said of an account or a server that nobody knows.
-const OF_THE_SERVER: [&str; 7] = [
-    "same-server",
-    "account",
-    "login",
-    "tls",
-    "hba",
-    "plugin",
-    "login-not-tried",
-];
+const OF_THE_SERVER: [&str; 7] = ["same-server", "account", "login", "tls", "hba", "plugin", "login-not-tried"];
 /// Words of a verdict that nobody can give here.
-const CLAIMS: [&str; 4] = [
-    "would work",
-    "with the same rights",
-    "one server is",
-    "proved:",
-];
+const CLAIMS: [&str; 4] = ["would work", "with the same rights", "one server is", "proved:"];
 
 /// One that `find` takes for a server.
 struct Known {
@@ -60,19 +47,14 @@ impl Known {
         let file = folder.join(program(speaks));
         fs::hard_link(own, &file).unwrap();
         let place = |is_it: bool, idx: usize| is_it.then_some(idx);
-        let speaks_idx = { Speaks::ALL.into_iter().enumerate() }
-            .find_map(|(idx, it)| place(it == speaks, idx))
-            .unwrap();
-        let answer_idx = { Answer::ALL.into_iter().enumerate() }
-            .find_map(|(idx, it)| place(it == answer, idx))
-            .unwrap();
+        let speaks_idx =
+            { Speaks::ALL.into_iter().enumerate() }.find_map(|(idx, it)| place(it == speaks, idx)).unwrap();
+        let answer_idx =
+            { Answer::ALL.into_iter().enumerate() }.find_map(|(idx, it)| place(it == answer, idx)).unwrap();
         let process = Alive::spawn(
             Command::new(&file)
                 .args(["--exact", SELF, "--nocapture"])
-                .env(
-                    BE_A_FAKE,
-                    format!("{speaks_idx} {answer_idx} {}", folder.display()),
-                )
+                .env(BE_A_FAKE, format!("{speaks_idx} {answer_idx} {}", folder.display()))
                 .stdout(Stdio::null())
                 .stderr(Stdio::null()),
         );
@@ -81,11 +63,7 @@ impl Known {
             told.ends_with('\n').then_some(told)
         });
         let (url, socket) = told.trim().split_once(' ').unwrap();
-        Self {
-            _process: process,
-            url: url.to_owned(),
-            socket: socket.to_owned(),
-        }
+        Self { _process: process, url: url.to_owned(), socket: socket.to_owned() }
     }
 }
 
@@ -193,37 +171,16 @@ fn r44_check_of_a_file_and_a_planned_switch_know_nothing_of_it() {
 
 #[test]
 fn r44_compare_proves_nothing_by_such_answers() {
-    const SHORT: [&str; 8] = [
-        "--fixed",
-        "6",
-        "--slice-ms",
-        "10",
-        "--warm-up",
-        "0s",
-        "-c",
-        "1",
-    ];
+    const SHORT: [&str; 8] = ["--fixed", "6", "--slice-ms", "10", "--warm-up", "0s", "-c", "1"];
     each(|scratch, known, name| {
         // It is asked for nothing but a ping, and the kernel proves both ends.
         if name.starts_with("Mongodb") {
             return;
         }
-        let args = [
-            "compare",
-            &known.url,
-            "--yes",
-            "-q",
-            "--socket",
-            &known.socket,
-        ];
+        let args = ["compare", &known.url, "--yes", "-q", "--socket", &known.socket];
         let run = Looptax::new(exe(), scratch).args(args).args(SHORT).run();
         check_claims_nothing(&run, name);
         let code = run.status.code();
-        assert!(
-            matches!(code, Some(2 | 3)),
-            "{name}: {}{}",
-            run.stdout,
-            run.stderr
-        );
+        assert!(matches!(code, Some(2 | 3)), "{name}: {}{}", run.stdout, run.stderr);
     });
 }

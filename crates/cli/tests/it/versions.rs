@@ -20,11 +20,7 @@ const READERS: [&[&str]; 5] = [
 ];
 
 fn kept() -> Vec<u8> {
-    fs::read(concat!(
-        env!("CARGO_MANIFEST_DIR"),
-        "/../store/tests/records/record.json"
-    ))
-    .unwrap()
+    fs::read(concat!(env!("CARGO_MANIFEST_DIR"), "/../store/tests/records/record.json")).unwrap()
 }
 
 /// A folder with `text` as `r.json`.
@@ -36,9 +32,7 @@ fn with(text: &[u8]) -> Scratch {
 }
 
 fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
-    Looptax::new(exe(), scratch)
-        .args(args.iter().copied())
-        .run()
+    Looptax::new(exe(), scratch).args(args.iter().copied()).run()
 }
 
 #[track_caller]
@@ -56,30 +50,10 @@ fn check_says(scratch: &Scratch, args: &[&str], words: &[&str]) {
 fn every_view_of_a_record_says_what_it_holds() {
     let scratch = with(&kept());
     let heading = "Redis 7.0.15, get, private server on this machine";
-    check_says(
-        &scratch,
-        &["analyze", "r.json"],
-        &[
-            heading,
-            "30.6 % [28.1, 32.5]",
-            "throughput over connections",
-        ],
-    );
-    check_says(
-        &scratch,
-        &["analyze", "r.json", "--md", "-"],
-        &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"],
-    );
-    check_says(
-        &scratch,
-        &["analyze", "r.json", "--csv", "-"],
-        &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"],
-    );
-    check_says(
-        &scratch,
-        &["report", "r.json", "-o", "-"],
-        &[heading, "[28.1,\u{a0}32.5]"],
-    );
+    check_says(&scratch, &["analyze", "r.json"], &[heading, "30.6 % [28.1, 32.5]", "throughput over connections"]);
+    check_says(&scratch, &["analyze", "r.json", "--md", "-"], &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"]);
+    check_says(&scratch, &["analyze", "r.json", "--csv", "-"], &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"]);
+    check_says(&scratch, &["report", "r.json", "-o", "-"], &[heading, "[28.1,\u{a0}32.5]"]);
 }
 
 #[test]
@@ -131,12 +105,6 @@ fn what_is_broken_cut_off_or_of_tomorrow_is_one_error_that_names_the_field() {
         &changed("/comparisons/1/tax/0/verdict", json!("maybe")),
         &["`r.json` is broken at `comparisons[1].tax[0].verdict`"],
     );
-    check_refused(
-        &changed("/schema_version", json!(SCHEMA_VERSION + 1)),
-        &["has schema version", "newer looptax"],
-    );
-    check_refused(
-        &whole[..whole.len() / 2],
-        &["`r.json` is broken at `comparisons[1].", "ends too early"],
-    );
+    check_refused(&changed("/schema_version", json!(SCHEMA_VERSION + 1)), &["has schema version", "newer looptax"]);
+    check_refused(&whole[..whole.len() / 2], &["`r.json` is broken at `comparisons[1].", "ends too early"]);
 }

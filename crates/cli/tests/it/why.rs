@@ -9,15 +9,7 @@ use serde_json::Value;
 use crate::fixture::{exe, is_root, is_there};
 
 /// Eighteen epochs: twelve with the sampler on, six without.
-const SHORT: [&str; 7] = [
-    "why",
-    "echo",
-    "--fixed",
-    "18",
-    "--warm-up",
-    "0s",
-    "--no-history",
-];
+const SHORT: [&str; 7] = ["why", "echo", "--fixed", "18", "--warm-up", "0s", "--no-history"];
 
 /// Whether the kernel takes no samples here, which has to be told in one error with a next step.
 #[track_caller]
@@ -32,17 +24,11 @@ fn is_refused(run: &Finished) -> bool {
 }
 
 fn number(figure: &Value) -> f64 {
-    figure["value"]
-        .as_f64()
-        .unwrap_or_else(|| panic!("{figure}"))
+    figure["value"].as_f64().unwrap_or_else(|| panic!("{figure}"))
 }
 
 fn row<'a>(why: &'a Value, name: &str) -> Option<&'a Value> {
-    why["rows"]
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["name"] == name)
+    why["rows"].as_array().unwrap().iter().find(|it| it["name"] == name)
 }
 
 /// Processes come to the layers' time in every epoch, and no function to more than its process.
@@ -59,9 +45,7 @@ fn each_process_has_its_functions(why: &Value) {
             let of_processes = processes.iter().map(|it| ns(it, epoch, side));
             assert_eq!(of_processes.sum::<u64>(), all);
             for process in &processes {
-                let own = functions
-                    .iter()
-                    .filter(|it| it["process"] == process["process"]);
+                let own = functions.iter().filter(|it| it["process"] == process["process"]);
                 let own: u64 = own.map(|it| ns(it, epoch, side)).sum();
                 assert!(own <= ns(process, epoch, side), "{process}");
             }
@@ -94,10 +78,7 @@ fn a_pooler_has_its_own_code_as_a_row() {
 #[test]
 fn layers_add_up_and_travel_in_the_record() {
     let scratch = Scratch::new();
-    let (record, folded) = (
-        scratch.work().join("record.json"),
-        scratch.work().join("chains.folded"),
-    );
+    let (record, folded) = (scratch.work().join("record.json"), scratch.work().join("chains.folded"));
     let run = Looptax::new(exe(), &scratch)
         .args(SHORT)
         .args(["-o", "record.json", "--folded", "chains.folded"])
@@ -109,13 +90,7 @@ fn layers_add_up_and_travel_in_the_record() {
     let saved: Value = serde_json::from_slice(&fs::read(&record).unwrap()).unwrap();
     let why = &saved["comparisons"][0]["why"][0];
     assert_eq!(why["epochs"].as_array().unwrap().len(), 12);
-    assert_eq!(
-        saved["comparisons"][0]["raw"]["epochs"]
-            .as_array()
-            .unwrap()
-            .len(),
-        6
-    );
+    assert_eq!(saved["comparisons"][0]["raw"]["epochs"].as_array().unwrap().len(), 6);
     for side in 0..2 {
         let rows = why["rows"].as_array().unwrap().iter();
         let sum: f64 = rows.map(|it| number(&it["arms"][side])).sum();
@@ -123,27 +98,17 @@ fn layers_add_up_and_travel_in_the_record() {
         assert!((sum - told).abs() < 1e-9 * told, "{sum} {told}");
     }
     each_process_has_its_functions(why);
-    assert!(
-        run.stdout.contains("where a request's CPU time goes"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("where a request's CPU time goes"), "{}", run.stdout);
     let chains = fs::read_to_string(&folded).unwrap();
     for start in ["unix;client;", "unix;server;", "tcp;client;", "tcp;server;"] {
-        assert!(
-            chains.lines().any(|it| it.starts_with(start)),
-            "{start}\n{chains}"
-        );
+        assert!(chains.lines().any(|it| it.starts_with(start)), "{start}\n{chains}");
     }
     // Gzip; what is in it is held by tests of the report.
     let profile = fs::read(scratch.work().join("chains.pb.gz")).unwrap();
     assert_eq!(profile[..2], [0x1f, 0x8b]);
     if is_root() && why["sampling"]["sees_kernel"] == true {
         let way = |name, side: usize| row(why, name).map_or(0.0, |it| number(&it["arms"][side]));
-        assert!(
-            way("Unix socket", 0) > 10.0 * way("Unix socket", 1),
-            "{why}"
-        );
+        assert!(way("Unix socket", 0) > 10.0 * way("Unix socket", 1), "{why}");
         assert!(way("TCP, IP", 1) > 10.0 * way("TCP, IP", 0), "{why}");
         // Where there is no tracefs, as in a container, a note says so.
         if why["counted"].as_array().unwrap().is_empty() {
@@ -157,9 +122,7 @@ fn layers_add_up_and_travel_in_the_record() {
             assert!(number(&packets[1]) > 1.5, "{why}");
         }
     }
-    let again = Looptax::new(exe(), &scratch)
-        .args(["analyze", "record.json", "--json"])
-        .run();
+    let again = Looptax::new(exe(), &scratch).args(["analyze", "record.json", "--json"]).run();
     again.expect_code(0);
     let again: Value = serde_json::from_str(&again.stdout).unwrap();
     assert_eq!(again["comparisons"][0]["why"][0]["rows"], why["rows"]);
@@ -173,11 +136,7 @@ fn an_ordinary_user_sees_programs_or_is_told_why_not() {
     }
     let scratch = Scratch::new();
     scratch.give_to(65_534);
-    let run = Looptax::new(exe(), &scratch)
-        .args(SHORT)
-        .args(["--json"])
-        .uid(65_534)
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(SHORT).args(["--json"]).uid(65_534).run();
     if is_refused(&run) {
         return;
     }
@@ -198,10 +157,7 @@ fn an_ordinary_user_sees_programs_or_is_told_why_not() {
 fn what_is_no_request_is_refused() {
     let scratch = Scratch::new();
     for option in [&["--exec", "true"][..], &["--remedies"]] {
-        let run = Looptax::new(exe(), &scratch)
-            .args(["why", "echo"])
-            .args(option)
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["why", "echo"]).args(option).run();
         run.expect_code(2);
         assert!(run.stderr.contains("looptax compare"), "{}", run.stderr);
     }
@@ -224,10 +180,7 @@ fn two_records_show_the_layer_that_became_dearer() {
     // Twenty times what a request's own code takes: no noise hides it.
     why(&["-o", "b.json", "--inject-ns", "20000"]).expect_code(0);
     let both = |more: &[&str]| {
-        Looptax::new(exe(), &scratch)
-            .args(["why", "a.json", "b.json"])
-            .args(more.iter().copied())
-            .run()
+        Looptax::new(exe(), &scratch).args(["why", "a.json", "b.json"]).args(more.iter().copied()).run()
     };
     let run = both(&["--json"]);
     run.expect_code(0);
@@ -249,9 +202,7 @@ fn two_records_show_the_layer_that_became_dearer() {
     let unix = change("unix", Value::Null);
     assert!(number(&unix["change_us"]).abs() < 5.0, "{unix}");
     // By its label, and by its name in the history, as `diff` takes them.
-    let by_name = Looptax::new(exe(), &scratch)
-        .args(["why", "before", "last", "--json"])
-        .run();
+    let by_name = Looptax::new(exe(), &scratch).args(["why", "before", "last", "--json"]).run();
     by_name.expect_code(0);
     assert_eq!(by_name.stdout, run.stdout);
     let told = both(&[]).stdout;
@@ -259,16 +210,7 @@ fn two_records_show_the_layer_that_became_dearer() {
     assert!(told.contains("dearer"), "{told}");
     // Without samples there is nothing to say.
     Looptax::new(exe(), &scratch)
-        .args([
-            "compare",
-            "echo",
-            "--fixed",
-            "6",
-            "--warm-up",
-            "0s",
-            "--no-history",
-            "-q",
-        ])
+        .args(["compare", "echo", "--fixed", "6", "--warm-up", "0s", "--no-history", "-q"])
         .args(["-o", "c.json"])
         .run()
         .expect_code(0);
@@ -282,9 +224,7 @@ fn two_records_show_the_layer_that_became_dearer() {
 fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     let scratch = Scratch::new();
     let plan = |fixed: &str| {
-        let run = Looptax::new(exe(), &scratch)
-            .args(["why", "echo", "--dry-run", "--fixed", fixed])
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["why", "echo", "--dry-run", "--fixed", fixed]).run();
         run.expect_code(0);
         run.stdout
     };
@@ -304,11 +244,7 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
 /// What `why` with these arguments is refused for.
 #[track_caller]
 fn check_refused(scratch: &Scratch, args: &[&str], words: &[&str]) {
-    Looptax::new(exe(), scratch)
-        .args(["why"])
-        .args(args.iter().copied())
-        .run()
-        .expect_error(2, words);
+    Looptax::new(exe(), scratch).args(["why"]).args(args.iter().copied()).run().expect_error(2, words);
 }
 
 #[test]
@@ -317,34 +253,13 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     fs::write(scratch.work().join("before.json"), "{}").unwrap();
     let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
     check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
-    check(
-        &["before.json"],
-        &[
-            "`before.json` is a record, of which `why` takes two",
-            "why before.json LATER",
-        ],
-    );
-    check(
-        &["before.json", "b.json", "c.json"],
-        &["takes two", "there are 3 words"],
-    );
-    check(
-        &["before.json", "mysql://u:secret@127.0.0.1/db"],
-        &["`before.json` is a record and `mysql://"],
-    );
+    check(&["before.json"], &["`before.json` is a record, of which `why` takes two", "why before.json LATER"]);
+    check(&["before.json", "b.json", "c.json"], &["takes two", "there are 3 words"]);
+    check(&["before.json", "mysql://u:secret@127.0.0.1/db"], &["`before.json` is a record and `mysql://"]);
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];
-    check(
-        &[&["before.json", "before.json"], &options[..]].concat(),
-        &["--fixed, --html do not go with two records"],
-    );
-    check(
-        &["before.json", "before.json", "--folded", "-"],
-        &["--folded does not go with two records"],
-    );
-    check(
-        &["mariadb"],
-        &["`mariadb` is no target", "or two records of `why`"],
-    );
+    check(&[&["before.json", "before.json"], &options[..]].concat(), &["--fixed, --html do not go with two records"]);
+    check(&["before.json", "before.json", "--folded", "-"], &["--folded does not go with two records"]);
+    check(&["mariadb"], &["`mariadb` is no target", "or two records of `why`"]);
 }
 
 #[test]
@@ -361,20 +276,9 @@ fn who_takes_no_samples_refuses_a_file_for_call_chains_before_measuring() {
 #[test]
 fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
     let scratch = Scratch::new();
-    let help = |command: &str| {
-        Looptax::new(exe(), &scratch)
-            .args([command, "--help"])
-            .run()
-            .stdout
-    };
+    let help = |command: &str| Looptax::new(exe(), &scratch).args([command, "--help"]).run().stdout;
     let (why, compare) = (help("why"), help("compare"));
-    for option in [
-        "--remedies",
-        "--list\n",
-        "--exec",
-        "--exec-unix",
-        "--exec-timeout",
-    ] {
+    for option in ["--remedies", "--list\n", "--exec", "--exec-unix", "--exec-timeout"] {
         assert!(compare.contains(option), "{option}\n{compare}");
         assert!(!why.contains(option), "{option}\n{why}");
     }

@@ -22,15 +22,7 @@ fn is_there() -> bool {
 }
 
 fn pages(scratch: &Scratch) -> Looptax<'_> {
-    let words = [
-        "replay",
-        "wordpress",
-        "-q",
-        "-o",
-        "out",
-        "--json",
-        "--epochs",
-    ];
+    let words = ["replay", "wordpress", "-q", "-o", "out", "--json", "--epochs"];
     Looptax::new(exe(), scratch).args(words)
 }
 
@@ -41,33 +33,15 @@ fn check_rows(part: &Value) {
     let claims = rows.iter().map(|row| row["claim"].as_str().unwrap());
     assert_eq!(
         claims.collect::<Vec<_>>(),
-        [
-            "query_time",
-            "query_time_variation",
-            "share_of_page",
-            "part",
-            "part",
-            "part",
-            "part",
-            "part"
-        ]
+        ["query_time", "query_time_variation", "share_of_page", "part", "part", "part", "part", "part"]
     );
     let published = |idx: usize| rows[idx]["published"]["value"].as_f64().unwrap();
-    assert!(
-        (published(0) - 100.0 / 3.0).abs() < 1e-6,
-        "25 % less on the socket"
-    );
-    assert!(
-        (published(1) - 25.0).abs() < 1e-6,
-        "20 % less on the socket"
-    );
+    assert!((published(0) - 100.0 / 3.0).abs() < 1e-6, "25 % less on the socket");
+    assert!((published(1) - 25.0).abs() < 1e-6, "20 % less on the socket");
     assert!((published(2) - 4.5).abs() < 1e-6);
     for row in rows {
         assert!(row["measured"]["lo"].is_number(), "{row:#}");
-        assert_eq!(
-            row["proof"]["server_count"]["sent"],
-            row["proof"]["server_count"]["counted"]
-        );
+        assert_eq!(row["proof"]["server_count"]["sent"], row["proof"]["server_count"]["counted"]);
         assert_eq!(row["verdict"].is_string(), row["claim"] != "part");
     }
     assert_eq!(part["findings"].as_array().unwrap().len(), 2);
@@ -103,11 +77,7 @@ fn check_site(site: &Value, n_queries: u64) {
     assert_eq!(site["all_queries"], site["server_count"]);
     assert!(site["all_queries"].as_u64().unwrap() >= 96 * n_queries);
     assert!(site["fifteen"]["queries"][0].as_u64().unwrap() >= 15 * n_queries);
-    let figures = [
-        ("sides", "query_us"),
-        ("sides", "page_us"),
-        ("sides", "client_us"),
-    ];
+    let figures = [("sides", "query_us"), ("sides", "page_us"), ("sides", "client_us")];
     let ratios = ["query", "query_sd", "page", "client"].map(|name| ("contrasts", name));
     for (list, name) in figures.into_iter().chain(ratios) {
         let all = site[list].as_array().unwrap();
@@ -128,9 +98,7 @@ fn a_killed_measurement_leaves_neither_php_nor_folders() {
     let mut run = pages(&scratch).args(["1000"]).spawn();
     // The second php-fpm is that of `looptax run`: both have a master and one that answers.
     let php = scratch_program();
-    run.wait_for("both php-fpm", || {
-        (scratch.processes_of(&php).len() >= 4).then_some(())
-    });
+    run.wait_for("both php-fpm", || (scratch.processes_of(&php).len() >= 4).then_some(()));
     run.signal(Signal::KILL);
     run.wait();
     scratch.check_nothing_left_after(std::time::Duration::from_secs(30));

@@ -22,17 +22,7 @@ pub(crate) fn run(kind: Kind, options: &[&str]) -> Option<Value> {
     let scratch = Scratch::new();
     compare(&scratch)
         .args([format!("private:{kind}")])
-        .args([
-            "--fixed",
-            "6",
-            "-c",
-            "2",
-            "--slice-ms",
-            "10",
-            "-q",
-            "--warm-up",
-            "0s",
-        ])
+        .args(["--fixed", "6", "-c", "2", "--slice-ms", "10", "-q", "--warm-up", "0s"])
         .args(["--rows", "2000", "--placement", "same"])
         .args(options)
         .run()
@@ -54,10 +44,7 @@ pub(crate) fn check(kind: Kind, options: &[&str], per_request: [u64; 2]) {
     let count = &comparison["server_count"];
     let [sent, counted] = ["sent", "counted"].map(|name| count[name].as_f64().unwrap());
     assert!(sent > 0.0, "{count}");
-    assert!(
-        (counted - sent).abs() <= (APART * sent).max(QUESTIONS),
-        "{count}"
-    );
+    assert!((counted - sent).abs() <= (APART * sent).max(QUESTIONS), "{count}");
     assert_eq!(comparison["raw"]["epochs"].as_array().unwrap().len(), 6);
 }
 
@@ -205,16 +192,10 @@ fn php_fpm_s_connections_have_a_process_each_which_is_told_and_pinned() {
     };
     let master = comparison["target"]["pid"].as_u64().unwrap();
     let arms = comparison["arms"].as_array().unwrap();
-    for (arm, sees) in arms
-        .iter()
-        .zip(["local socket of process ", "TCP from 127.0.0.1:"])
-    {
+    for (arm, sees) in arms.iter().zip(["local socket of process ", "TCP from 127.0.0.1:"]) {
         let proof = &arm["proof"];
         assert_eq!(proof["server_identity"], format!("pid={master}"), "{arm}");
-        assert!(
-            proof["server_view"].as_str().unwrap().starts_with(sees),
-            "{arm}"
-        );
+        assert!(proof["server_view"].as_str().unwrap().starts_with(sees), "{arm}");
     }
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
     for epoch in epochs {
@@ -244,19 +225,13 @@ fn memcached_s_arms_are_processes_of_their_own_that_are_alike() {
     }
     // Its worker is pinned and its CPU time read, as that of any other server.
     let epochs = comparison["raw"]["epochs"].as_array().unwrap();
-    assert!(
-        epochs
-            .iter()
-            .all(|epoch| epoch["slices"][0]["server_cpu_ns"].is_u64())
-    );
+    assert!(epochs.iter().all(|epoch| epoch["slices"][0]["server_cpu_ns"].is_u64()));
 }
 
 #[test]
 fn the_list_has_a_line_for_each_workload() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["compare", "--list"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["compare", "--list"]).run();
     run.expect_code(0);
     for (workload, _) in SQL {
         assert!(run.stdout.contains(workload), "{}", run.stdout);
@@ -268,53 +243,21 @@ fn the_list_has_a_line_for_each_workload() {
 fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";
     let mariadb = "private:mariadb";
+    check_refused(&[mariadb, "--workload", "lpush"], &["`lpush` is no workload for MySQL", "read-write", "--list"]);
+    check_refused(&[mariadb, "--pipeline", "4"], &["--pipeline 4 is not for MySQL", "Redis"]);
+    check_refused(&[mariadb, "--protocol", "text", "--pipeline", "4"], &["--pipeline 4 is not for MySQL"]);
+    check_refused(&[redis, "--protocol", "text"], &["--protocol text is not for Redis"]);
+    check_refused(&[redis, "--workload", "mixed:0:0"], &["`mixed:0:0` does not name a proportion", "mixed:9:1"]);
+    check_refused(&[redis, "--workload", "incr", "--value-size", "9"], &["--value-size does not apply to `incr`"]);
     check_refused(
-        &[mariadb, "--workload", "lpush"],
-        &["`lpush` is no workload for MySQL", "read-write", "--list"],
-    );
-    check_refused(
-        &[mariadb, "--pipeline", "4"],
-        &["--pipeline 4 is not for MySQL", "Redis"],
-    );
-    check_refused(
-        &[mariadb, "--protocol", "text", "--pipeline", "4"],
-        &["--pipeline 4 is not for MySQL"],
-    );
-    check_refused(
-        &[redis, "--protocol", "text"],
-        &["--protocol text is not for Redis"],
-    );
-    check_refused(
-        &[redis, "--workload", "mixed:0:0"],
-        &["`mixed:0:0` does not name a proportion", "mixed:9:1"],
-    );
-    check_refused(
-        &[redis, "--workload", "incr", "--value-size", "9"],
-        &["--value-size does not apply to `incr`"],
-    );
-    check_refused(
-        &[
-            redis,
-            "--workload",
-            "set",
-            "--value-size",
-            "1000000",
-            "--pipeline",
-            "100",
-        ],
+        &[redis, "--workload", "set", "--value-size", "1000000", "--pipeline", "100"],
         &["in one send", "64 MiB"],
     );
     let memcached = "private:memcached";
-    check_refused(
-        &[memcached, "--workload", "incr"],
-        &["`incr` is no workload for memcached", "get, set, mixed:R:W"],
-    );
+    check_refused(&[memcached, "--workload", "incr"], &["`incr` is no workload for memcached", "get, set, mixed:R:W"]);
     check_refused(
         &[memcached, "--value-size", "1048576"],
-        &[
-            "takes no value of 1048576 bytes",
-            "at most --value-size 1048320",
-        ],
+        &["takes no value of 1048576 bytes", "at most --value-size 1048320"],
     );
     check_refused(
         &[memcached, "--exec", "redis-cli {transport} ping"],
@@ -328,10 +271,7 @@ fn keys_that_do_not_fit_into_a_memcached_are_told_before_anything_is_measured() 
         return;
     }
     let scratch = Scratch::new();
-    let run = compare(&scratch)
-        .args(["private:memcached", "--rows", "2000"])
-        .args(["--value-size", "500000"])
-        .run();
+    let run = compare(&scratch).args(["private:memcached", "--rows", "2000"]).args(["--value-size", "500000"]).run();
     run.expect_error(2, &["cannot fill", "out of memory", "fewer --rows"]);
     scratch.check_nothing_left();
 }
@@ -342,22 +282,13 @@ fn a_running_server_is_read_from_tables_that_are_there_and_written_to_in_scratch
         return;
     };
     let scratch = Scratch::new();
-    let run = server
-        .compare(&scratch)
-        .args(["--workload", "read-write"])
-        .run();
+    let run = server.compare(&scratch).args(["--workload", "read-write"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("`read-write` writes"), "{}", run.stderr);
-    let run = server
-        .compare(&scratch)
-        .args(["--workload", "select-only"])
-        .run();
+    let run = server.compare(&scratch).args(["--workload", "select-only"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("pgbench_accounts"), "{}", run.stderr);
-    let run = server
-        .compare(&scratch)
-        .args(["--workload", "tpcb", "--write"])
-        .run();
+    let run = server.compare(&scratch).args(["--workload", "tpcb", "--write"]).run();
     run.expect_code(0);
     assert!(server.scratch_places().is_empty());
 }
@@ -368,16 +299,10 @@ fn a_running_redis_gets_no_keys_that_stay() {
         return;
     };
     let scratch = Scratch::new();
-    let run = server
-        .compare(&scratch)
-        .args(["--workload", "incr", "--write"])
-        .run();
+    let run = server.compare(&scratch).args(["--workload", "incr", "--write"]).run();
     run.expect_code(2);
     assert!(run.stderr.contains("do not expire"), "{}", run.stderr);
-    let run = server
-        .compare(&scratch)
-        .args(["--workload", "mixed:1:1", "--write"])
-        .run();
+    let run = server.compare(&scratch).args(["--workload", "mixed:1:1", "--write"]).run();
     run.expect_code(0);
     assert_eq!(server.redis(&["DBSIZE"]), "0");
 }
@@ -388,8 +313,7 @@ fn r7_several_pairs_of_arms_write_different_content() {
     // changed, said that none had.
     for seed in ["1", "2", "3"] {
         let options = ["--workload", "read-write", "--arms", "unix,tcp,tcp6"];
-        let Some(comparison) = run(Kind::Mariadb, &[&options[..], &["--seed", seed]].concat())
-        else {
+        let Some(comparison) = run(Kind::Mariadb, &[&options[..], &["--seed", seed]].concat()) else {
             return;
         };
         assert_eq!(comparison["tax"].as_array().unwrap().len(), 2);

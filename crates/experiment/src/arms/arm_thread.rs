@@ -36,21 +36,16 @@ impl ArmThread {
     ) -> Result<Self, E> {
         let (jobs, to_do) = channel::<Job>();
         let (tell, hear) = channel();
-        let thread = thread::Builder::new()
-            .name(name.to_owned())
-            .spawn(move || {
-                let entered = enter();
-                let is_entered = entered.is_ok();
-                if tell.send(entered).is_ok() && is_entered {
-                    for job in to_do {
-                        job();
-                    }
+        let thread = thread::Builder::new().name(name.to_owned()).spawn(move || {
+            let entered = enter();
+            let is_entered = entered.is_ok();
+            if tell.send(entered).is_ok() && is_entered {
+                for job in to_do {
+                    job();
                 }
-            })?;
-        let started = Self {
-            jobs: Mutex::new(Some(jobs)),
-            thread: Some(thread),
-        };
+            }
+        })?;
+        let started = Self { jobs: Mutex::new(Some(jobs)), thread: Some(thread) };
         hear.recv().map_err(|_| GoneError)??;
         Ok(started)
     }

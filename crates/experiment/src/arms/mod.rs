@@ -59,11 +59,7 @@ impl Machine {
     pub fn make(settings: &Experiment) -> Self {
         let asks_for = |arm: Arm| settings.arms.contains(&arm);
         let is_private = |it: &TargetSpec| matches!(it, TargetSpec::Private(_));
-        let mut hosts: Vec<Host> = settings
-            .arms
-            .iter()
-            .filter_map(|arm| host_of(*arm))
-            .collect();
+        let mut hosts: Vec<Host> = settings.arms.iter().filter_map(|arm| host_of(*arm)).collect();
         hosts.sort_by_key(|host| host.address());
         hosts.dedup();
         let had_right = may_make_namespaces();
@@ -75,15 +71,10 @@ impl Machine {
         let network = if hosts.is_empty() || !settings.targets.iter().all(is_private) {
             Ok(None)
         } else {
-            let entered =
-                Network::enter(&hosts).map_err(|error| no_network(&error.into(), had_right));
+            let entered = Network::enter(&hosts).map_err(|error| no_network(&error.into(), had_right));
             entered.map(|network| Some(Arc::new(network)))
         };
-        let supervisor = if asks_for(Arm::Redirect) {
-            redirect::supervisor().map(Some)
-        } else {
-            Ok(None)
-        };
+        let supervisor = if asks_for(Arm::Redirect) { redirect::supervisor().map(Some) } else { Ok(None) };
         Self {
             network,
             supervisor: supervisor.map_err(|failure| one_line(&failure)),
@@ -95,13 +86,7 @@ impl Machine {
 
     /// Nothing: for runs of unix and tcp.
     pub fn plain() -> Self {
-        Self {
-            network: Ok(None),
-            supervisor: Ok(None),
-            sidecar: Ok(()),
-            ipv6: Ok(()),
-            has_nft: false,
-        }
+        Self { network: Ok(None), supervisor: Ok(None), sidecar: Ok(()), ipv6: Ok(()), has_nft: false }
     }
 
     /// The network of containers, where an arm needs one.
@@ -121,9 +106,7 @@ impl Machine {
             Arm::Redirect => why(self.supervisor.as_ref().map(drop)),
             Arm::Unix | Arm::TlsUnix => why(self.sidecar.as_ref().copied()),
             Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
-            Arm::Nat if !self.has_nft => {
-                Some("the program `nft` is needed: install the package nftables".to_owned())
-            }
+            Arm::Nat if !self.has_nft => Some("the program `nft` is needed: install the package nftables".to_owned()),
             Arm::Bridge | Arm::Nat | Arm::Proxy => why(self.network.as_ref().map(drop)),
             _ => None,
         }
@@ -134,11 +117,7 @@ impl Machine {
 ///
 /// # Errors
 /// A usage failure when the baseline is missing, or nothing is left to hold against it.
-pub(crate) fn choose(
-    asked: &[Arm],
-    spec: &TargetSpec,
-    machine: &Machine,
-) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
+pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Result<(Vec<Arm>, Vec<Missing>), Failure> {
     let mut missing: Vec<Missing> = Vec::new();
     let mut arms = Vec::new();
     for arm in asked {
@@ -154,16 +133,9 @@ pub(crate) fn choose(
     if arms.len() >= 2 && arms[0] == asked[0] {
         return Ok((arms, missing));
     }
-    let why: Vec<String> = missing
-        .iter()
-        .map(|Missing { arm, why }| format!("{arm}: {why}"))
-        .collect();
+    let why: Vec<String> = missing.iter().map(|Missing { arm, why }| format!("{arm}: {why}")).collect();
     Err(Failure::usage(
-        format!(
-            "{} cannot be compared over these arms: {}",
-            spec.name(),
-            why.join("; ")
-        ),
+        format!("{} cannot be compared over these arms: {}", spec.name(), why.join("; ")),
         match spec {
             TargetSpec::Running(running) if running.tls.is_some() => {
                 "--arms unix,tls holds the socket against TCP with TLS"
@@ -176,9 +148,9 @@ pub(crate) fn choose(
 /// Why a kind of server does not have an arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
-        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => Some(
-            "a way through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other has one",
-        ),
+        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
+            Some("a way through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other has one")
+        }
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
             // Over TCP, that is: what goes over a socket leaves the machine for nobody.
@@ -208,9 +180,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax speaks no TLS with MongoDB"),
         (Arm::Tls, _) => Some("its TLS has a port of its own: name that as rediss://…"),
-        (Arm::Tcp6, _) => {
-            Some("a running server is measured where it was named: give [::1] in its URL")
-        }
+        (Arm::Tcp6, _) => Some("a running server is measured where it was named: give [::1] in its URL"),
         (Arm::TlsUnix, _) => Some("it speaks no TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself can be reached that way: private:KIND"),
     }

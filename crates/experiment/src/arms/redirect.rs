@@ -11,14 +11,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use looptax_bench::Origin;
 use looptax_bench::path::{Endpoint, Limits, Link, PathError};
 use looptax_model::failure::{Explain, Failure, Severity};
-use looptax_redirect::{
-    Mapping, Obstacle, OwnThreads, RedirectError, Route, SocketName, Stats, Switches, probe,
-};
+use looptax_redirect::{Mapping, Obstacle, OwnThreads, RedirectError, Route, SocketName, Stats, Switches, probe};
 
 use super::arm_thread::{ArmThread, Job};
 
-const WITHOUT: &str =
-    "leave redirect out of --arms; `looptax run` could not move anything here either";
+const WITHOUT: &str = "leave redirect out of --arms; `looptax run` could not move anything here either";
 
 /// The supervisor of a run.
 ///
@@ -28,16 +25,13 @@ const WITHOUT: &str =
 /// A usage failure when the kernel, or whoever confines us, forbids it.
 pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
     let features = probe(Switches::default()).map_err(forbidden)?;
-    let supervisor =
-        OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
+    let supervisor = OwnThreads::start(features).map_err(|error| Failure::from(error).with_hint(WITHOUT))?;
     Ok(Arc::new(supervisor))
 }
 
 fn forbidden(obstacle: Obstacle) -> Failure {
     let hint = match obstacle {
-        Obstacle::Supervised => {
-            "run this outside of it, and not under `looptax run`; or leave redirect out of --arms"
-        }
+        Obstacle::Supervised => "run this outside of it, and not under `looptax run`; or leave redirect out of --arms",
         _ => WITHOUT,
     };
     Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
@@ -48,20 +42,10 @@ fn forbidden(obstacle: Obstacle) -> Failure {
 pub enum NotMoved {
     /// It went over TCP after all.
     #[error("a connection of arm `redirect` stayed on TCP: {why}")]
-    Stayed {
-        /// The supervisor's reason.
-        why: &'static str,
-    },
+    Stayed { why: &'static str },
     /// The supervisor saw fewer or more than were opened.
-    #[error(
-        "{n_begun} connections of arm `redirect` were opened, and the supervisor moved {n_moved}"
-    )]
-    Uncounted {
-        /// How many were opened.
-        n_begun: u64,
-        /// How many it moved.
-        n_moved: u64,
-    },
+    #[error("{n_begun} connections of arm `redirect` were opened, and the supervisor moved {n_moved}")]
+    Uncounted { n_begun: u64, n_moved: u64 },
     /// The supervisor is not there any more.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
@@ -70,15 +54,9 @@ pub enum NotMoved {
 impl Explain for NotMoved {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Stayed { .. } => {
-                "`looptax run --dry-run --verbose` says more of the server's port and socket"
-            }
-            Self::Died => {
-                "something ended the process looptax-beside; nothing is concluded from this run"
-            }
-            Self::Uncounted { .. } => {
-                "nothing is concluded; please report it, it is a bug of looptax"
-            }
+            Self::Stayed { .. } => "`looptax run --dry-run --verbose` says more of the server's port and socket",
+            Self::Died => "something ended the process looptax-beside; nothing is concluded from this run",
+            Self::Uncounted { .. } => "nothing is concluded; please report it, it is a bug of looptax",
         };
         Some(hint.to_owned())
     }
@@ -103,16 +81,12 @@ impl RedirectArm {
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
     ) -> Result<Self, Failure> {
-        let mapping = Mapping {
-            routes: pairs.filter_map(route).collect(),
-        };
+        let mapping = Mapping { routes: pairs.filter_map(route).collect() };
         let covering = Arc::clone(supervisor);
         Ok(Self {
             supervisor: Arc::clone(supervisor),
             before: supervisor.stats(),
-            thread: ArmThread::start("redirect", move || -> Result<(), Failure> {
-                Ok(covering.cover(&mapping)?)
-            })?,
+            thread: ArmThread::start("redirect", move || -> Result<(), Failure> { Ok(covering.cover(&mapping)?) })?,
             n_begun: Arc::default(),
         })
     }
@@ -121,12 +95,7 @@ impl RedirectArm {
     ///
     /// # Errors
     /// Those of opening; [`NotMoved`] where one stayed on TCP.
-    pub(crate) fn open(
-        &self,
-        endpoint: &Endpoint,
-        limits: Limits,
-        n: usize,
-    ) -> Result<Vec<Link>, Failure> {
+    pub(crate) fn open(&self, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         let n_begun = self.n_begun();
         let begin = move || {
             n_begun.fetch_add(1, Ordering::Relaxed);
@@ -143,7 +112,6 @@ impl RedirectArm {
         Ok(links)
     }
 
-    /// The supervisor's process id.
     pub(crate) fn supervisor_pid(&self) -> u32 {
         self.supervisor.pid()
     }
@@ -164,11 +132,7 @@ impl RedirectArm {
         }
         let n_begun = self.n_begun.load(Ordering::Relaxed);
         let n_moved = now.n_moved() - self.before.n_moved();
-        if n_begun == n_moved {
-            Ok(())
-        } else {
-            Err(NotMoved::Uncounted { n_begun, n_moved })
-        }
+        if n_begun == n_moved { Ok(()) } else { Err(NotMoved::Uncounted { n_begun, n_moved }) }
     }
 }
 
@@ -191,12 +155,9 @@ fn is_unanswered(error: &PathError) -> bool {
 
 fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
     match (from, to) {
-        (Endpoint::Tcp(from), Endpoint::Unix(path)) => Some(Route {
-            from,
-            to: SocketName::Path(path),
-            owner: None,
-            demands: Vec::new(),
-        }),
+        (Endpoint::Tcp(from), Endpoint::Unix(path)) => {
+            Some(Route { from, to: SocketName::Path(path), owner: None, demands: Vec::new() })
+        }
         _ => None,
     }
 }
@@ -205,12 +166,9 @@ fn route([from, to]: [Endpoint; 2]) -> Option<Route> {
 fn new_reason(before: &Stats, now: &Stats) -> Option<&'static str> {
     let counted_before = |route_idx: usize, reason| {
         let left = before.left.get(route_idx).into_iter().flatten();
-        left.filter(|(it, _)| *it == reason)
-            .map(|(_, n)| n)
-            .sum::<u64>()
+        left.filter(|(it, _)| *it == reason).map(|(_, n)| n).sum::<u64>()
     };
     let routes = now.left.iter().enumerate();
     let mut all = routes.flat_map(|(idx, left)| left.iter().map(move |it| (idx, it)));
-    all.find(|(idx, (reason, n))| *n > counted_before(*idx, *reason))
-        .map(|(_, (reason, _))| reason.words())
+    all.find(|(idx, (reason, n))| *n > counted_before(*idx, *reason)).map(|(_, (reason, _))| reason.words())
 }

@@ -9,8 +9,7 @@ use crate::servers::PrivateServer;
 use crate::servers::publish::{self, Published};
 use looptax_bench::path::host_of;
 use looptax_bench::path::{
-    Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar,
-    relayed_by,
+    Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar, relayed_by,
 };
 use looptax_bench::{Helper, Origin};
 use looptax_model::dsn::Arm;
@@ -39,7 +38,6 @@ struct Sidecar {
     thread: Arc<ArmThread>,
 }
 
-/// A running port proxy.
 struct Proxy {
     pid: u32,
     port: u16,
@@ -59,10 +57,7 @@ impl Explain for HostError {}
 impl TargetArms {
     /// Connections of this process alone, some of them over TLS.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
-        Self {
-            tls,
-            ..Self::default()
-        }
+        Self { tls, ..Self::default() }
     }
 
     /// Starts what the arms need on a private server's hosts.
@@ -81,9 +76,7 @@ impl TargetArms {
                 made.hosts.push((host, thread_on(network, host)?));
             }
         }
-        let ports: Vec<u16> = { server.instances.iter() }
-            .filter_map(|it| Some(it.tcp?.port()))
-            .collect();
+        let ports: Vec<u16> = { server.instances.iter() }.filter_map(|it| Some(it.tcp?.port())).collect();
         for port in ports {
             if arms.contains(&Arm::Nat) {
                 network.translate(port)?;
@@ -144,13 +137,7 @@ impl TargetArms {
     }
 
     /// Opens `n` connections of an arm, from where it starts.
-    pub(crate) fn open(
-        &self,
-        arm: Arm,
-        endpoint: &Endpoint,
-        limits: Limits,
-        n: usize,
-    ) -> Result<Vec<Link>, Failure> {
+    pub(crate) fn open(&self, arm: Arm, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         if let Some(redirect) = self.redirect(arm) {
             return redirect.open(endpoint, limits, n);
         }
@@ -180,16 +167,10 @@ impl TargetArms {
     /// The process that does part of an arm's work.
     pub(crate) fn helper(&self, arm: Arm) -> Option<Helper> {
         if let Some(redirect) = self.redirect(arm) {
-            return Some(Helper {
-                pid: redirect.supervisor_pid(),
-                sits_with_server: false,
-            });
+            return Some(Helper { pid: redirect.supervisor_pid(), sits_with_server: false });
         }
         let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy);
-        Some(Helper {
-            pid: self.pooler(arm).or(proxy.map(|it| it.pid))?,
-            sits_with_server: true,
-        })
+        Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
     }
 
     /// The pooler that an arm goes through.
@@ -216,9 +197,7 @@ impl TargetArms {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
             Arm::Nat => Some("address translation by nftables"),
-            _ => self
-                .sidecar(arm)
-                .map(|_| "a folder shared with another network and mount namespace"),
+            _ => self.sidecar(arm).map(|_| "a folder shared with another network and mount namespace"),
         }
     }
 

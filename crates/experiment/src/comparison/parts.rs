@@ -25,13 +25,10 @@ pub struct Asked {
 pub struct Part<'a> {
     /// Empty where there is only one.
     title: &'a str,
-    /// What is measured.
     pub settings: &'a Experiment,
-    /// Its cases.
     pub plan: plan::Overview,
 }
 
-/// All of them.
 pub struct Parts<'a> {
     /// In the order of measuring.
     pub all: Vec<Part<'a>>,
@@ -45,20 +42,12 @@ impl Asked {
     /// These experiments, one after the other; where there are several, each is named by its workload.
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
-        Self {
-            all: all.into_iter().map(|it| (title(&it), it)).collect(),
-            today: None,
-            left_out: Vec::new(),
-        }
+        Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }
     }
 
     /// What would help programs that go over `today`.
     pub fn remedies(today: Arm, parts: Vec<remedies::Part>) -> Self {
-        let mut asked = Self {
-            all: Vec::new(),
-            today: Some(today.name().to_owned()),
-            left_out: Vec::new(),
-        };
+        let mut asked = Self { all: Vec::new(), today: Some(today.name().to_owned()), left_out: Vec::new() };
         for remedies::Part { title, experiment } in parts {
             match experiment {
                 Ok(experiment) => asked.all.push((title.to_owned(), experiment)),
@@ -74,18 +63,10 @@ impl Asked {
 /// # Errors
 /// A failure of what was asked for in so many words; what `--remedies` adds is left out then.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
-    let mut parts = Parts {
-        all: Vec::new(),
-        left_out: asked.left_out.clone(),
-        missing: Vec::new(),
-    };
+    let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {
         match plan::lay_out(settings, machine) {
-            Ok(plan) => parts.all.push(Part {
-                title: if asked.all.len() > 1 { title } else { "" },
-                settings,
-                plan,
-            }),
+            Ok(plan) => parts.all.push(Part { title: if asked.all.len() > 1 { title } else { "" }, settings, plan }),
             Err(failure) if asked.today.is_some() && !parts.all.is_empty() => {
                 parts.left_out.push(not_measured(title, &failure));
             }

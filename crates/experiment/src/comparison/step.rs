@@ -21,7 +21,6 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
-/// What a comparison left.
 pub struct Measured {
     /// Without comparisons where nothing was measured.
     pub record: Record,
@@ -63,19 +62,10 @@ pub fn measured(
     record.problems.extend(parts.not_measured());
     let saver = named.path.map(|path| Saver::new(path, Existing::Replace));
     let mut writer = RecordWriter::new(record, saver.transpose()?);
-    let done = measure_all(
-        &parts.all,
-        (machine, ask_nobody),
-        &mut writer,
-        observer,
-        stop,
-    );
+    let done = measure_all(&parts.all, (machine, ask_nobody), &mut writer, observer, stop);
     let saved = writer.finish();
     let kept = writer.check_samples();
-    Ok(Measured {
-        record: writer.record,
-        failure: done.and(saved).and(kept).err(),
-    })
+    Ok(Measured { record: writer.record, failure: done.and(saved).and(kept).err() })
 }
 
 /// What the built-in echo server shows in ten seconds: one connection, both ends on one core. Nothing
@@ -83,21 +73,14 @@ pub fn measured(
 ///
 /// # Errors
 /// Whatever ended it.
-pub fn echo_in_ten_seconds(
-    observer: &mut dyn Observer,
-    stop: &AtomicBool,
-) -> Result<Record, Failure> {
+pub fn echo_in_ten_seconds(observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Record, Failure> {
     let echo = Experiment {
         connections: Some(vec![1]),
         placements: Some(vec![Placement::Same]),
         effort: Effort::Time(Duration::from_secs(10)),
         ..Experiment::new(TargetSpec::Private(Kind::Echo), new_seed()?)
     };
-    let named = Named {
-        suffix: "",
-        command: echo.command(),
-        path: None,
-    };
+    let named = Named { suffix: "", command: echo.command(), path: None };
     let Measured { record, failure } = measured(vec![echo], named, observer, stop)?;
     failure.map_or(Ok(record), Err)
 }

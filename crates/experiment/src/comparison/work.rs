@@ -59,12 +59,9 @@ fn measure_part(
         }
         let mut target = opened?;
         let measured = match (&settings.exec, planned) {
-            (Some(exec), _) => {
-                exec::measure(Some(&mut target), settings, exec, writer, stage, stop)
-            }
-            (None, Some(planned)) => offered(planned, &target, writer).and_then(|cases| {
-                measure::target(&mut target, settings, &cases, writer, stage, stop)
-            }),
+            (Some(exec), _) => exec::measure(Some(&mut target), settings, exec, writer, stage, stop),
+            (None, Some(planned)) => offered(planned, &target, writer)
+                .and_then(|cases| measure::target(&mut target, settings, &cases, writer, stage, stop)),
             (None, None) => Ok(()),
         };
         // What we wrote is dropped and what we started is stopped, whatever happened.
@@ -87,11 +84,7 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
 ///
 /// # Errors
 /// What keeps an arm from being measured, where nothing else would be left.
-fn offered(
-    planned: &TargetPlan,
-    target: &Target,
-    writer: &mut RecordWriter,
-) -> Result<Vec<Case>, Failure> {
+fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> Result<Vec<Case>, Failure> {
     let name = &target.name;
     let mut arms = planned.arms.clone();
     let refused = refused(&arms, target);
@@ -100,10 +93,7 @@ fn offered(
         let words: Vec<&str> = refused.iter().map(|it| it.name()).collect();
         let [over_socket, over_tcp] = target.asks;
         return Err(Failure::usage(
-            format!(
-                "{name}: over {} the server takes this account with TLS alone",
-                words.join(" and ")
-            ),
+            format!("{name}: over {} the server takes this account with TLS alone", words.join(" and ")),
             format!(
                 "--arms {over_socket},{over_tcp} measures what it allows; `looptax check` says what takes the demand away"
             ),

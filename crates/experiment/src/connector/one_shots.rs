@@ -19,10 +19,7 @@ struct OneShotRequests(OneShot);
 impl OneShotClient for OneShotRequests {
     fn run(&mut self, _draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
         let calls = self.0.run()?;
-        Ok(OneShotCalls {
-            sends: calls.sends,
-            receives: calls.receives,
-        })
+        Ok(OneShotCalls { sends: calls.sends, receives: calls.receives })
     }
 }
 
@@ -39,13 +36,8 @@ impl TargetConnector<'_> {
         }
         // Of the one-shot connections so far only the counts can tell.
         self.target.arms.check_moved()?;
-        let Met {
-            conversations,
-            views,
-        } = self.meet(contrast_idx, draw, 1)?;
-        for (side, (conversations, view)) in
-            Side::BOTH.into_iter().zip(conversations.iter().zip(&views))
-        {
+        let Met { conversations, views } = self.meet(contrast_idx, draw, 1)?;
+        for (side, (conversations, view)) in Side::BOTH.into_iter().zip(conversations.iter().zip(&views)) {
             let relayed = self.relayed(contrast_idx, side);
             for conversation in conversations {
                 self.prove(contrast_idx, side, conversation, view, relayed.as_ref())?;
@@ -54,50 +46,32 @@ impl TargetConnector<'_> {
         let [baseline, other] = self.pairs[contrast_idx];
         let admitted = conversations.each_ref().map(|side| side[0].admitted());
         Ok(Some(OneShotClients {
-            sides: [
-                self.clients_of_arm(baseline, admitted[0], n)?,
-                self.clients_of_arm(other, admitted[1], n)?,
-            ],
+            sides: [self.clients_of_arm(baseline, admitted[0], n)?, self.clients_of_arm(other, admitted[1], n)?],
             server_pid: self.target.pid(),
             standing_pids: self.target.standing_pids(),
             may_pin: self.target.is_private(),
         }))
     }
 
-    fn clients_of_arm(
-        &self,
-        arm: Arm,
-        admitted: Admitted,
-        n: usize,
-    ) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
+    fn clients_of_arm(&self, arm: Arm, admitted: Admitted, n: usize) -> Result<Vec<Box<dyn OneShotClient>>, PathError> {
         let one_shot = OneShot {
             arm,
             protocol: self.target.protocol,
-            endpoint: self
-                .target
-                .arms
-                .seen_from_there(arm, self.target.endpoint(arm)?),
+            endpoint: self.target.arms.seen_from_there(arm, self.target.endpoint(arm)?),
             // A client that opens a connection for each request keeps nothing of the last.
-            login: Login {
-                salted: Salted::default(),
-                ..self.target.login_of(arm).into_owned()
-            },
+            login: Login { salted: Salted::default(), ..self.target.login_of(arm).into_owned() },
             admitted,
             limits: self.limits,
             tls: self.target.arms.tls(arm).cloned(),
-            n_begun: { self.target.arms.redirect(arm) }
-                .map_or_else(Arc::default, |it| it.n_begun()),
+            n_begun: { self.target.arms.redirect(arm) }.map_or_else(Arc::default, |it| it.n_begun()),
         };
         let client = || -> Box<dyn OneShotClient> {
             let one_shot = one_shot.clone();
             match self.target.reconnect_every {
                 None => Box::new(OneShotRequests(one_shot)),
-                Some(every) => Box::new(SessionRequests::new(
-                    one_shot,
-                    self.target.workload.clone(),
-                    self.target.sending,
-                    every,
-                )),
+                Some(every) => {
+                    Box::new(SessionRequests::new(one_shot, self.target.workload.clone(), self.target.sending, every))
+                }
             }
         };
         Ok(std::iter::repeat_with(client).take(n).collect())

@@ -10,7 +10,6 @@ pub(super) struct SessionRequests {
     one_shot: OneShot,
     workload: Workload,
     sending: Sending,
-    /// Requests of one session.
     every: u32,
     n_done: u32,
     session: Option<Session>,
@@ -19,14 +18,7 @@ pub(super) struct SessionRequests {
 impl SessionRequests {
     /// A client that opens its first session with its first request.
     pub(super) fn new(one_shot: OneShot, workload: Workload, sending: Sending, every: u32) -> Self {
-        Self {
-            one_shot,
-            workload,
-            sending,
-            every,
-            n_done: 0,
-            session: None,
-        }
+        Self { one_shot, workload, sending, every, n_done: 0, session: None }
     }
 
     /// The session, opened where there is none; the calls of a session that ended.
@@ -52,17 +44,10 @@ impl OneShotClient for SessionRequests {
     fn run(&mut self, draws: &mut dyn Draws) -> Result<OneShotCalls, Failure> {
         let is_new = self.session.is_none() || self.n_done == self.every;
         let (session, ended) = self.session()?;
-        let before = if is_new {
-            Calls::default()
-        } else {
-            session.calls()
-        };
+        let before = if is_new { Calls::default() } else { session.calls() };
         session.request(draws)?;
         let calls = session.calls().since(before);
         self.n_done += 1;
-        Ok(OneShotCalls {
-            sends: calls.sends + ended.sends,
-            receives: calls.receives + ended.receives,
-        })
+        Ok(OneShotCalls { sends: calls.sends + ended.sends, receives: calls.receives + ended.receives })
     }
 }

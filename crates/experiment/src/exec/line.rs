@@ -15,11 +15,7 @@ use crate::spec::tool::{Flavor, without_passwords};
 use crate::target::Target;
 
 /// The command of `arm`.
-pub(super) fn command_for(
-    target: Option<&Target>,
-    exec: &Exec,
-    arm: Arm,
-) -> Result<CommandPlan, Failure> {
+pub(super) fn command_for(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<CommandPlan, Failure> {
     let (words, set, unset) = match (&exec.given, target) {
         (Given::Template(template), Some(target)) => expanded(template, target, arm)?,
         (Given::Template(_), None) => return Err(super::plan::needs_target()),
@@ -34,25 +30,14 @@ pub(super) fn command_for(
     if !password.is_empty() {
         shown = shown.replace(password, looptax_model::dsn::MASK);
     }
-    Ok(CommandPlan {
-        arm: arm.name().to_owned(),
-        shown,
-        words,
-        set,
-        unset,
-    })
+    Ok(CommandPlan { arm: arm.name().to_owned(), shown, words, set, unset })
 }
 
 type Parts = (Vec<String>, Vec<(String, String)>, Vec<String>);
 
 fn expanded(template: &Template, target: &Target, arm: Arm) -> Result<Parts, Failure> {
     let flavor = flavor(template)?;
-    let flags = template.tool.expand(
-        &target.endpoint(arm)?,
-        &target.login,
-        target.protocol,
-        flavor,
-    );
+    let flags = template.tool.expand(&target.endpoint(arm)?, &target.login, target.protocol, flavor);
     let mut words = Vec::new();
     for word in &template.words {
         if word == TRANSPORT {
@@ -90,11 +75,7 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
             .with_hint("is it installed, and on PATH?")
     })?;
     let is_mariadb = String::from_utf8_lossy(&answer.stdout).contains("MariaDB");
-    Ok(if is_mariadb {
-        Flavor::Mariadb
-    } else {
-        Flavor::Mysql
-    })
+    Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })
 }
 
 /// Where the server is and who we are there, for programs that looptax does not know.
@@ -114,12 +95,6 @@ fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let login = &target.login;
     set.push(("LOOPTAX_USER", login.user.clone()));
     set.push(("LOOPTAX_PASSWORD", login.password.reveal().to_owned()));
-    set.push((
-        "LOOPTAX_DATABASE",
-        login.database.clone().unwrap_or_default(),
-    ));
-    Ok(set
-        .into_iter()
-        .map(|(name, value)| (name.to_owned(), value))
-        .collect())
+    set.push(("LOOPTAX_DATABASE", login.database.clone().unwrap_or_default()));
+    Ok(set.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
 }

@@ -42,15 +42,7 @@ pub(crate) fn measure(
     let (mut outcome, seen) = run_commands(&plan, &mut watcher, stage, stop);
     stage.end();
     let target_seen = target.as_deref();
-    record::add(
-        target_seen,
-        settings,
-        exec,
-        &plan,
-        &mut outcome,
-        seen,
-        writer,
-    )?;
+    record::add(target_seen, settings, exec, &plan, &mut outcome, seen, writer)?;
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     writer.save_early();
     let failure = outcome.failure.map(Failure::from);
@@ -62,16 +54,9 @@ pub(crate) fn measure(
     })
 }
 
-fn bench_plan(
-    target: Option<&Target>,
-    settings: &Experiment,
-    exec: &Exec,
-) -> Result<WholePlan, Failure> {
+fn bench_plan(target: Option<&Target>, settings: &Experiment, exec: &Exec) -> Result<WholePlan, Failure> {
     let [baseline, other] = plan::pair_of_arms(settings);
-    let sides = [
-        line::command_for(target, exec, baseline)?,
-        line::command_for(target, exec, other)?,
-    ];
+    let sides = [line::command_for(target, exec, baseline)?, line::command_for(target, exec, other)?];
     Ok(WholePlan {
         course: Course {
             seed: settings.seed,
@@ -84,9 +69,7 @@ fn bench_plan(
         },
         sides,
         timeout: exec.timeout,
-        server_pid: target
-            .filter(|target| target.is_private())
-            .and_then(Target::pid),
+        server_pid: target.filter(|target| target.is_private()).and_then(Target::pid),
     })
 }
 

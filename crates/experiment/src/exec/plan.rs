@@ -58,11 +58,7 @@ pub(crate) fn text(settings: &Experiment, exec: &Exec) -> Result<String, Failure
     for line in lines(settings, exec) {
         let _ = writeln!(text, "    {line}");
     }
-    let _ = writeln!(
-        text,
-        "  seed {:016x}; how long a run takes shows in the warm-up",
-        settings.seed
-    );
+    let _ = writeln!(text, "  seed {:016x}; how long a run takes shows in the warm-up", settings.seed);
     Ok(text)
 }
 
@@ -98,9 +94,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     let known = [Arm::Unix, Arm::Tcp];
     if let Some(arm) = settings.arms.iter().find(|arm| !known.contains(arm)) {
         return Err(Failure::usage(
-            format!(
-                "a whole command opens its own connections, which looptax cannot lead over {arm}"
-            ),
+            format!("a whole command opens its own connections, which looptax cannot lead over {arm}"),
             "--arms unix,tcp; --exec-unix and --exec-tcp take two commands of any kind",
         ));
     }
@@ -144,10 +138,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
 fn check_tool(exec: &Exec, protocol: Protocol, name: &str) -> Result<(), Failure> {
     match &exec.given {
         Given::Template(template) if !template.tool.speaks(protocol) => Err(Failure::usage(
-            format!(
-                "`{}` does not talk to {name}",
-                template.words[template.program_idx]
-            ),
+            format!("`{}` does not talk to {name}", template.words[template.program_idx]),
             "name a server of its kind",
         )),
         _ => Ok(()),
@@ -158,10 +149,7 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
     let [baseline, other] = pair_of_arms(settings);
     let mut lines = match &exec.given {
         Given::Template(template) => vec![
-            format!(
-                "whole runs of: {}",
-                joined(&without_passwords(&template.words))
-            ),
+            format!("whole runs of: {}", joined(&without_passwords(&template.words))),
             format!(
                 "{{transport}} becomes address and account of each arm in that tool's own words, without TLS; the \
                  password goes {}",

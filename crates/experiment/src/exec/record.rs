@@ -51,11 +51,7 @@ pub(super) fn add(
     let arms = super::plan::pair_of_arms(settings).into_iter().zip(seen);
     let arms = arms.map(|(arm, seen)| proved(arm, target, seen));
     let arms = arms.collect::<Result<Vec<_>, _>>()?;
-    let cut_short = if settings.effort.is_fixed() {
-        CUT_SHORT_FIXED_ALPHA
-    } else {
-        CUT_SHORT_ALPHA
-    };
+    let cut_short = if settings.effort.is_fixed() { CUT_SHORT_FIXED_ALPHA } else { CUT_SHORT_ALPHA };
     let ending = judging::ending_of(&run, cut_short, outcome.failure.as_ref());
     writer.take(&mut comparison, run);
     writer.add(comparison, &arms, &[ending]);
@@ -63,14 +59,9 @@ pub(super) fn add(
 }
 
 fn what(target: Option<&Target>, settings: &Experiment) -> (record::Target, record::Workload) {
-    let nobody = record::Target {
-        kind: "none".to_owned(),
-        name: "the commands' own".to_owned(),
-        ..record::Target::default()
-    };
-    let rows = target
-        .filter(|target| target.is_private())
-        .map(|_| u64::from(settings.rows));
+    let nobody =
+        record::Target { kind: "none".to_owned(), name: "the commands' own".to_owned(), ..record::Target::default() };
+    let rows = target.filter(|target| target.is_private()).map(|_| u64::from(settings.rows));
     let server = target.map_or(nobody, |target| judging::what(target, settings).0);
     let workload = record::Workload {
         name: "command".to_owned(),
@@ -92,11 +83,7 @@ fn commands(exec: &Exec, plan: &WholePlan) -> record::Commands {
         line: side.shown.clone(),
         variables: side.set.iter().map(|(name, _)| name.clone()).collect(),
     });
-    record::Commands {
-        template,
-        lines: lines.collect(),
-        timeout_s: exec.timeout.as_secs(),
-    }
+    record::Commands { template, lines: lines.collect(), timeout_s: exec.timeout.as_secs() }
 }
 
 /// An arm with what was seen of its runs. Proved when one was seen on its own transport: that none
@@ -106,11 +93,7 @@ fn proved(arm: Arm, target: Option<&Target>, seen: Sightings) -> Result<ProvedAr
         Some(target) => target.endpoint(arm)?.to_string(),
         None => "the command's own".to_owned(),
     };
-    let (family, n_own) = if arm.is_unix() {
-        ("AF_UNIX", seen.n_unix)
-    } else {
-        ("AF_INET", seen.n_tcp)
-    };
+    let (family, n_own) = if arm.is_unix() { ("AF_UNIX", seen.n_unix) } else { ("AF_INET", seen.n_tcp) };
     let is_seen = n_own > 0;
     Ok(ProvedArm {
         name: arm.name().to_owned(),

@@ -17,14 +17,7 @@ use looptax_model::stats::Side;
 use crate::target::Target;
 
 /// Sockets of name services, message buses and logs: the C library talks to them on its own.
-const SERVICES: [&str; 6] = [
-    "/run/nscd",
-    "/var/run/nscd",
-    "/run/systemd",
-    "/run/dbus",
-    "/run/user",
-    "/dev/log",
-];
+const SERVICES: [&str; 6] = ["/run/nscd", "/var/run/nscd", "/run/systemd", "/run/dbus", "/run/user", "/dev/log"];
 
 /// Looks at commands and knows what they should do.
 pub(super) struct Onlooker {
@@ -47,22 +40,12 @@ impl Onlooker {
 
     fn sort(&self, peer: Peer) -> Sight {
         match (peer, &self.server) {
-            (Peer::Unix(path), Some((socket, _))) => Sight {
-                unix: is_same_file(&path, socket),
-                tcp: false,
-            },
-            (Peer::Tcp(address), Some((_, tcp))) => Sight {
-                unix: false,
-                tcp: canonical(address) == canonical(*tcp),
-            },
-            (Peer::Unix(path), None) => Sight {
-                unix: !SERVICES.iter().any(|folder| path.starts_with(folder)),
-                tcp: false,
-            },
-            (Peer::Tcp(_), None) => Sight {
-                unix: false,
-                tcp: true,
-            },
+            (Peer::Unix(path), Some((socket, _))) => Sight { unix: is_same_file(&path, socket), tcp: false },
+            (Peer::Tcp(address), Some((_, tcp))) => Sight { unix: false, tcp: canonical(address) == canonical(*tcp) },
+            (Peer::Unix(path), None) => {
+                Sight { unix: !SERVICES.iter().any(|folder| path.starts_with(folder)), tcp: false }
+            }
+            (Peer::Tcp(_), None) => Sight { unix: false, tcp: true },
         }
     }
 }
@@ -80,11 +63,8 @@ impl Watcher for Onlooker {
 
     fn objection(&self, side: Side, seen: Sight, before: Sightings) -> Option<String> {
         let arm = self.arms[side.idx()];
-        let (own, other, own_before) = if arm.is_unix() {
-            (seen.unix, seen.tcp, before.n_unix)
-        } else {
-            (seen.tcp, seen.unix, before.n_tcp)
-        };
+        let (own, other, own_before) =
+            if arm.is_unix() { (seen.unix, seen.tcp, before.n_unix) } else { (seen.tcp, seen.unix, before.n_tcp) };
         let is_elsewhere = match &self.server {
             Some(_) => other,
             // It may talk to other services as well: only what was never seen on its own arm is wrong.
@@ -97,8 +77,7 @@ impl Watcher for Onlooker {
 
 /// The server may have been given a shorter or longer name for its socket.
 fn is_same_file(one: &Path, two: &Path) -> bool {
-    one == two
-        || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
+    one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }
 
 /// `::ffff:127.0.0.1` is 127.0.0.1.
@@ -112,10 +91,7 @@ mod tests {
 
     fn onlooker(is_known: bool) -> Onlooker {
         let server = (PathBuf::from("/x/s.sock"), "127.0.0.1:77".parse().unwrap());
-        Onlooker {
-            arms: [Arm::Unix, Arm::Tcp],
-            server: is_known.then_some(server),
-        }
+        Onlooker { arms: [Arm::Unix, Arm::Tcp], server: is_known.then_some(server) }
     }
 
     #[track_caller]
@@ -139,15 +115,8 @@ mod tests {
 
     #[track_caller]
     fn objects(is_known: bool, side: Side, seen: (bool, bool), n_own_before: u64) -> bool {
-        let seen = Sight {
-            unix: seen.0,
-            tcp: seen.1,
-        };
-        let before = Sightings {
-            n_runs: n_own_before,
-            n_unix: n_own_before,
-            n_tcp: n_own_before,
-        };
+        let seen = Sight { unix: seen.0, tcp: seen.1 };
+        let before = Sightings { n_runs: n_own_before, n_unix: n_own_before, n_tcp: n_own_before };
         onlooker(is_known).objection(side, seen, before).is_some()
     }
 

@@ -27,10 +27,7 @@ pub(super) fn capacity_per_s(
     seed: u64,
     stop: &AtomicBool,
 ) -> Result<Option<f64>, Failure> {
-    let plan = looptax_bench::Plan {
-        pacing: Pacing::FLAT_OUT,
-        ..plan::bench(settings, target, case, seed, None)
-    };
+    let plan = looptax_bench::Plan { pacing: Pacing::FLAT_OUT, ..plan::bench(settings, target, case, seed, None) };
     let mut connector = TargetConnector::new(target, case.pairs());
     let Some(mut seen) = glimpse(&plan, &mut connector, LENGTH, stop)? else {
         return Ok(None);

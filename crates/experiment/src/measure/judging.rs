@@ -3,9 +3,7 @@
 use std::error::Error;
 
 use looptax_bench::path::{Echo, EchoRequest, Family, PathError, TlsFacts, Workload};
-use looptax_bench::{
-    BenchError, ContrastRun, Course, Distribution, Outcome, Pacing, Placement, Plan,
-};
+use looptax_bench::{BenchError, ContrastRun, Course, Distribution, Outcome, Pacing, Placement, Plan};
 use looptax_model::analysis::Ending;
 use looptax_model::analysis::proved_arm::ProvedArm;
 use looptax_model::dsn::Arm;
@@ -23,14 +21,9 @@ use crate::target::Target;
 
 /// Server and workload, for the record.
 pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
-    let is_sql = matches!(
-        target.protocol,
-        looptax_model::dsn::Protocol::Mysql | looptax_model::dsn::Protocol::Postgres
-    );
-    let is_keyed = !matches!(
-        target.workload,
-        Workload::Ping | Workload::Echo(_) | Workload::Connect
-    );
+    let is_sql =
+        matches!(target.protocol, looptax_model::dsn::Protocol::Mysql | looptax_model::dsn::Protocol::Postgres);
+    let is_keyed = !matches!(target.workload, Workload::Ping | Workload::Echo(_) | Workload::Connect);
     let [request_bytes, response_bytes] = message_bytes(&target.workload);
     let server = record::Target {
         kind: target.kind.clone(),
@@ -72,43 +65,28 @@ fn sent_as(target: &Target) -> Option<String> {
 
 /// The stream of a dump, whose length is known when it is over.
 pub(crate) fn dumped(workload: &Workload, raw: &record::Raw) -> Option<record::Stream> {
-    if !matches!(
-        workload,
-        Workload::Dump { .. } | Workload::DumpValues { .. }
-    ) {
+    if !matches!(workload, Workload::Dump { .. } | Workload::DumpValues { .. }) {
         return None;
     }
     let slice = raw.epochs.first()?.slices.first()?;
-    Some(record::Stream {
-        bytes: slice.received_bytes?.checked_div(slice.requests)?,
-        write_bytes: None,
-    })
+    Some(record::Stream { bytes: slice.received_bytes?.checked_div(slice.requests)?, write_bytes: None })
 }
 
 /// Sizes of request and answer, where they are fixed.
 fn message_bytes(workload: &Workload) -> [Option<u64>; 2] {
     match workload {
-        Workload::Echo(Echo {
-            request:
-                EchoRequest::Ping {
-                    request_bytes,
-                    reply_bytes,
-                },
-            ..
-        }) => [request_bytes, reply_bytes].map(|bytes| Some(u64::from(*bytes))),
+        Workload::Echo(Echo { request: EchoRequest::Ping { request_bytes, reply_bytes }, .. }) => {
+            [request_bytes, reply_bytes].map(|bytes| Some(u64::from(*bytes)))
+        }
         _ => [None, None],
     }
 }
 
 fn stream(workload: &Workload) -> Option<record::Stream> {
     match workload {
-        Workload::Echo(Echo {
-            request: EchoRequest::Stream { bytes, write_bytes },
-            ..
-        }) => Some(record::Stream {
-            bytes: *bytes,
-            write_bytes: Some(u64::from(*write_bytes)),
-        }),
+        Workload::Echo(Echo { request: EchoRequest::Stream { bytes, write_bytes }, .. }) => {
+            Some(record::Stream { bytes: *bytes, write_bytes: Some(u64::from(*write_bytes)) })
+        }
         _ => None,
     }
 }
@@ -116,10 +94,7 @@ fn stream(workload: &Workload) -> Option<record::Stream> {
 /// The schedule as the warm-up has left it.
 pub(crate) fn schedule(course: &Course, outcome: &Outcome, effort: Effort) -> record::Schedule {
     let shape = outcome.shape;
-    let planned = |it: InterimAnalysis| record::PlannedLook {
-        epochs: it.n_epochs as u32,
-        alpha: it.alpha,
-    };
+    let planned = |it: InterimAnalysis| record::PlannedLook { epochs: it.n_epochs as u32, alpha: it.alpha };
     record::Schedule {
         slice_ms: shape.slice.as_secs_f64() * 1e3,
         guard_ms: shape.guard.as_secs_f64() * 1e3,
@@ -152,13 +127,7 @@ pub(crate) fn skeleton(
     }
 }
 
-/// The load as it was.
-pub(crate) fn load_of(
-    target: &Target,
-    case: &Case,
-    plan: &Plan,
-    capacity_per_s: Option<f64>,
-) -> record::Load {
+pub(crate) fn load_of(target: &Target, case: &Case, plan: &Plan, capacity_per_s: Option<f64>) -> record::Load {
     match plan.pacing {
         Pacing::Closed { think } => record::Load {
             reconnect_every: target.reconnect_every,
@@ -180,12 +149,7 @@ pub(crate) fn load_of(
     }
 }
 
-/// An arm with its proof.
-pub(crate) fn arm(
-    arm: Arm,
-    target: &Target,
-    proof: Option<&ArmProof>,
-) -> Result<ProvedArm, PathError> {
+pub(crate) fn arm(arm: Arm, target: &Target, proof: Option<&ArmProof>) -> Result<ProvedArm, PathError> {
     let endpoints = target.endpoints(arm)?.into_iter();
     let endpoints = endpoints.map(|it| target.arms.seen_from_there(arm, it).to_string());
     let mut endpoint = endpoints.collect::<Vec<String>>().join(" or ");
@@ -224,20 +188,12 @@ fn proof_of(proof: &ArmProof) -> record::Proof {
 
 /// `TLSv1.3 TLS13_AES_256_GCM_SHA384, whole handshakes`.
 fn tls_words(facts: &TlsFacts) -> String {
-    let handshakes = if facts.is_resumed {
-        "resumed sessions"
-    } else {
-        "whole handshakes"
-    };
+    let handshakes = if facts.is_resumed { "resumed sessions" } else { "whole handshakes" };
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
 /// How a contrast just run ended; `cut_short_alpha` is the level for one without an interim analysis at its end.
-pub(crate) fn ending_of(
-    contrast: &ContrastRun,
-    cut_short_alpha: f64,
-    failure: Option<&BenchError>,
-) -> Ending {
+pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: Option<&BenchError>) -> Ending {
     let chain = failure.map(|failure| {
         std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())
             .map(ToString::to_string)
@@ -249,8 +205,7 @@ pub(crate) fn ending_of(
         invalid: chain.into_iter().collect(),
         look: stopped.map(|(analysis, _)| analysis.idx as u32),
         alpha: stopped.map_or(cut_short_alpha, |(analysis, _)| analysis.alpha),
-        stopped_early: stopped
-            .is_some_and(|(analysis, cause)| !analysis.is_last && cause != StopCause::Invalid),
+        stopped_early: stopped.is_some_and(|(analysis, cause)| !analysis.is_last && cause != StopCause::Invalid),
     }
 }
 
@@ -262,10 +217,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
         Placement::Free => "nothing pinned",
         Placement::ClientPinned => "client threads pinned, the server's threads left alone",
     };
-    record::PlacementUsed {
-        asked: placement,
-        real: real.to_owned(),
-    }
+    record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
 
 /// The same where nobody knows beforehand which of the server's threads will serve.
@@ -280,8 +232,5 @@ pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record
         }
         _ => return used,
     };
-    record::PlacementUsed {
-        real: real.to_owned(),
-        ..used
-    }
+    record::PlacementUsed { real: real.to_owned(), ..used }
 }

@@ -48,15 +48,11 @@ pub(crate) fn target(
         let seed = settings.seed.wrapping_add(case_idx as u64);
         stage.begin(scene(target, case));
         let measured = match case.doing {
-            Doing::Judge => capacities
-                .capacity_for(target, settings, case, seed, stop)
-                .and_then(|capacity| {
-                    let case = Loaded { case, capacity };
-                    judge(target, settings, case, seed, writer, stage, stop)
-                }),
-            Doing::Glimpse(length) => {
-                glimpse_at(target, settings, case, seed, length, writer, stop)
-            }
+            Doing::Judge => capacities.capacity_for(target, settings, case, seed, stop).and_then(|capacity| {
+                let case = Loaded { case, capacity };
+                judge(target, settings, case, seed, writer, stage, stop)
+            }),
+            Doing::Glimpse(length) => glimpse_at(target, settings, case, seed, length, writer, stop),
         };
         stage.end();
         writer.record.interrupted |= stop.load(Ordering::Relaxed);
@@ -69,17 +65,10 @@ pub(crate) fn target(
 fn scene(target: &Target, case: &Case) -> Scene {
     let named = |arms: [Arm; 2]| arms.map(|arm| arm.name().to_owned());
     Scene {
-        title: format!(
-            "{}, {}, {}",
-            target.name,
-            plan::case_name(case),
-            target.workload
-        ),
+        title: format!("{}, {}, {}", target.name, plan::case_name(case), target.workload),
         arms: case.pairs().into_iter().map(named).collect(),
         news: match case.doing {
-            Doing::Judge if case.load.needs_capacity() => {
-                "finding out what the slower arm can serve".to_owned()
-            }
+            Doing::Judge if case.load.needs_capacity() => "finding out what the slower arm can serve".to_owned(),
             Doing::Judge => "connecting, then warming up".to_owned(),
             Doing::Glimpse(length) => format!("a look of {}, not judged", plan::minutes(length)),
         },
@@ -158,16 +147,12 @@ fn judge(
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
     // Where others use the server, its count holds their requests too.
-    let counter = (!target.has_load_limits)
-        .then(|| Counter::start(target))
-        .flatten();
+    let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
     if let (None, Err(not_moved)) = (&outcome.failure, connector.check()) {
-        outcome.failure = Some(BenchError::Connect {
-            contrast: plan.course.names[0].clone(),
-            source: not_moved.into(),
-        });
+        outcome.failure =
+            Some(BenchError::Connect { contrast: plan.course.names[0].clone(), source: not_moved.into() });
     }
     stage.sift(&mut outcome.contrasts)?;
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
@@ -177,20 +162,14 @@ fn judge(
     let cut_short = plan.course.stopping.analyses.iter().next();
     let cut_short_alpha = cut_short.map_or(0.05, |analysis| analysis.alpha);
     let schedule = judging::schedule(&plan.course, &outcome, settings.effort);
-    let Outcome {
-        contrasts, failure, ..
-    } = outcome;
+    let Outcome { contrasts, failure, .. } = outcome;
     let mut contrasts = contrasts.into_iter();
     for (client_idx, client) in case.clients.iter().enumerate() {
         let mut comparison = judging::skeleton(target, settings, case, *client, schedule.clone());
         let arms = arms(target, case, &connector, client_idx * n_others)?;
         let mut endings = Vec::with_capacity(n_others);
         for contrast in contrasts.by_ref().take(n_others) {
-            endings.push(judging::ending_of(
-                &contrast,
-                cut_short_alpha,
-                failure.as_ref(),
-            ));
+            endings.push(judging::ending_of(&contrast, cut_short_alpha, failure.as_ref()));
             writer.take(&mut comparison, contrast);
         }
         if comparison.raw.epochs.is_empty() {
@@ -213,9 +192,7 @@ fn judge(
 /// The local ports, where the workload leaves closed connections behind.
 fn ports(settings: &Experiment, case: &Case) -> Option<LocalPorts> {
     let has_tcp = case.arms.contains(&Arm::Tcp);
-    (has_tcp && settings.requests.are_connects())
-        .then(LocalPorts::read)
-        .flatten()
+    (has_tcp && settings.requests.are_connects()).then(LocalPorts::read).flatten()
 }
 
 fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
@@ -253,10 +230,7 @@ fn arms(
     let mut arms = Vec::with_capacity(case.arms.len());
     for (idx, arm) in case.arms.iter().enumerate() {
         let contrast_idx = first_contrast + idx.saturating_sub(1);
-        let proof = connector
-            .proofs
-            .get(contrast_idx)
-            .and_then(|pair| pair[usize::from(idx > 0)].as_ref());
+        let proof = connector.proofs.get(contrast_idx).and_then(|pair| pair[usize::from(idx > 0)].as_ref());
         arms.push(judging::arm(*arm, target, proof)?);
     }
     Ok(arms)
@@ -304,7 +278,6 @@ fn looked_at(arm: Arm, rates_per_s: &[f64]) -> record::LookArm {
             median,
             max: sorted.last().copied().unwrap_or(0.0),
         },
-        modes_per_s: rate_modes(rates_per_s)
-            .map_or_else(Vec::new, |modes| vec![modes.low_per_s, modes.high_per_s]),
+        modes_per_s: rate_modes(rates_per_s).map_or_else(Vec::new, |modes| vec![modes.low_per_s, modes.high_per_s]),
     }
 }

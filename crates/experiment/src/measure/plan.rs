@@ -31,9 +31,7 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Most connections per arm on a running server that is not declared our own.
 const MOST_ON_RUNNING: u32 = 8;
 
-/// The whole run.
 pub struct Overview {
-    /// The plan in words.
     pub text: String,
     /// By target; none for whole commands.
     pub targets: Vec<TargetPlan>,
@@ -54,7 +52,6 @@ impl Overview {
     }
 }
 
-/// Lays out the run.
 pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Failure> {
     if let Some(exec) = &settings.exec {
         let text = exec_plan::text(settings, exec)?;
@@ -69,19 +66,9 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
         let (asked, unsure) = settings.arms_for(spec);
         let (arms, missing) = choose(&asked, spec, machine)?;
-        Ok(TargetPlan {
-            name: spec.name(),
-            cases: cases(settings, spec, &arms, n_cores)?,
-            arms,
-            unsure,
-            missing,
-        })
+        Ok(TargetPlan { name: spec.name(), cases: cases(settings, spec, &arms, n_cores)?, arms, unsure, missing })
     };
-    let targets: Vec<TargetPlan> = settings
-        .targets
-        .iter()
-        .map(planned)
-        .collect::<Result<_, _>>()?;
+    let targets: Vec<TargetPlan> = settings.targets.iter().map(planned).collect::<Result<_, _>>()?;
     Ok(Overview {
         text: text(settings, &targets),
         steps: steps(settings, &targets),
@@ -90,24 +77,16 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-fn cases(
-    settings: &Experiment,
-    spec: &TargetSpec,
-    arms: &[Arm],
-    n_cores: usize,
-) -> Result<Vec<Case>, Failure> {
+fn cases(settings: &Experiment, spec: &TargetSpec, arms: &[Arm], n_cores: usize) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
     if let TargetSpec::Private(kind) = spec {
         private_workload(*kind, settings)?;
     }
     let numbers = connections(settings, is_private);
-    let placements = settings.placements.clone().unwrap_or_else(|| {
-        vec![if is_private {
-            Placement::Same
-        } else {
-            Placement::ClientPinned
-        }]
-    });
+    let placements = settings
+        .placements
+        .clone()
+        .unwrap_or_else(|| vec![if is_private { Placement::Same } else { Placement::ClientPinned }]);
     check_placements(&placements, is_private, n_cores)?;
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;
@@ -131,13 +110,8 @@ fn cases(
     let is_flat_out = settings.load.is_flat_out();
     let has_slices = is_flat_out && !settings.requests.are_dumps();
     if settings.effort == Effort::Precise && settings.slice.is_none() && has_slices {
-        let again = |case: &Case| Case {
-            slice: Some(LONG_SLICE),
-            ..case.clone()
-        };
-        let pinned = cases
-            .iter()
-            .filter(|case| case.placement != Placement::Free);
+        let again = |case: &Case| Case { slice: Some(LONG_SLICE), ..case.clone() };
+        let pinned = cases.iter().filter(|case| case.placement != Placement::Free);
         let long: Vec<Case> = pinned.map(again).collect();
         cases.extend(long);
     }
@@ -160,11 +134,7 @@ fn cases(
     Ok(cases)
 }
 
-fn check_placements(
-    placements: &[Placement],
-    is_private: bool,
-    n_cores: usize,
-) -> Result<(), Failure> {
+fn check_placements(placements: &[Placement], is_private: bool, n_cores: usize) -> Result<(), Failure> {
     for placement in placements {
         match placement {
             Placement::Split if n_cores < 2 => {
@@ -175,9 +145,7 @@ fn check_placements(
             }
             Placement::Same | Placement::Split if !is_private => {
                 return Err(Failure::usage(
-                    format!(
-                        "`{placement}` pins the server's threads, which are not ours on a running server"
-                    ),
+                    format!("`{placement}` pins the server's threads, which are not ours on a running server"),
                     "--placement client-pinned or free",
                 ));
             }

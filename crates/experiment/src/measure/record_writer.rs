@@ -7,7 +7,6 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, Epoch, MOST_SAMPLES, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack, unpack};
 
-/// The record being made.
 pub struct RecordWriter {
     /// All that is known so far.
     pub record: Record,
@@ -19,12 +18,7 @@ pub struct RecordWriter {
 impl RecordWriter {
     /// A writer that saves with `saver`, or only keeps.
     pub fn new(record: Record, saver: Option<Saver>) -> Self {
-        Self {
-            record,
-            saver,
-            n_packed_bytes: 0,
-            n_samples: 0,
-        }
+        Self { record, saver, n_packed_bytes: 0, n_samples: 0 }
     }
 
     /// The epochs of a contrast, as the record has them.
@@ -36,10 +30,7 @@ impl RecordWriter {
     /// The epoch as the record has it, with its latencies packed: they are most of what a run keeps in
     /// memory.
     fn pack_epoch(&mut self, epoch: MeasuredEpoch) -> Epoch {
-        Epoch {
-            samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)),
-            ..epoch.raw
-        }
+        Epoch { samples: epoch.samples.map(|latencies_ns| self.pack(latencies_ns)), ..epoch.raw }
     }
 
     /// The latencies of one side of an epoch. `None` beyond the cap, and when there are none.
@@ -59,9 +50,7 @@ impl RecordWriter {
 
     /// Judges a comparison from its own numbers, as `analyze` does, and keeps it.
     pub fn add(&mut self, mut comparison: Comparison, arms: &[ProvedArm], endings: &[Ending]) {
-        judge(&mut comparison, arms, endings, &mut |samples| {
-            unpack(samples).unwrap_or_default()
-        });
+        judge(&mut comparison, arms, endings, &mut |samples| unpack(samples).unwrap_or_default());
         self.record.comparisons.push(comparison);
     }
 
@@ -90,8 +79,9 @@ impl RecordWriter {
     /// Fails where latencies could not be written; the record has been saved without them.
     pub fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
-            Some(lost) => Err(Failure::from(lost)
-                .context("the record is saved, but not the latencies of all requests")),
+            Some(lost) => {
+                Err(Failure::from(lost).context("the record is saved, but not the latencies of all requests"))
+            }
             None => Ok(()),
         }
     }
@@ -103,8 +93,6 @@ impl RecordWriter {
 
     /// Where the record is.
     pub fn path(&self) -> Option<String> {
-        self.saver
-            .as_ref()
-            .map(|saver| saver.path().display().to_string())
+        self.saver.as_ref().map(|saver| saver.path().display().to_string())
     }
 }

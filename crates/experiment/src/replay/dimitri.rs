@@ -4,9 +4,7 @@ mod hottest;
 
 use std::time::Duration;
 
-use looptax_model::record::{
-    Client, Comparison, Estimate, Figure, ReplayFinding, ReplayPart, ReplayPoint, Verdict,
-};
+use looptax_model::record::{Client, Comparison, Estimate, Figure, ReplayFinding, ReplayPart, ReplayPoint, Verdict};
 
 use super::publication::Publication;
 use super::reading::Reading;
@@ -32,9 +30,8 @@ pub(crate) fn add(
     amounts: &Amounts,
     runner: &Runner<'_>,
 ) {
-    let sweep: Vec<&Comparison> = { reading.record.comparisons.iter() }
-        .filter(|it| it.client == Client::Event)
-        .collect();
+    let sweep: Vec<&Comparison> =
+        { reading.record.comparisons.iter() }.filter(|it| it.client == Client::Event).collect();
     part.points = sweep.iter().filter_map(|it| point(it)).collect();
     let proved: Vec<ReplayPoint> = { sweep.iter() }
         .filter(|it| it.tax.iter().all(|tax| tax.verdict == Verdict::Difference))
@@ -43,18 +40,12 @@ pub(crate) fn add(
     part.findings.extend(most_served(&part.points));
     part.findings.extend(largest(&proved));
     let few = { part.points.iter() }.filter(|it| !has_interval(it));
-    let few = few.map(|point| {
-        format!(
-            "the sweep at {} connections: too few epochs for an interval",
-            point.connections
-        )
-    });
+    let few =
+        few.map(|point| format!("the sweep at {} connections: too few epochs for an interval", point.connections));
     part.missing.extend(few);
     let [most, published] = most(publication, amounts);
     if most < published {
-        part.smaller.push(format!(
-            "the sweep stops at {most} connections instead of {published}"
-        ));
+        part.smaller.push(format!("the sweep stops at {most} connections instead of {published}"));
     }
     if part.points.len() < n_points(most) {
         part.smaller.push(format!(
@@ -93,16 +84,11 @@ fn has_interval(point: &ReplayPoint) -> bool {
 fn most_served(points: &[ReplayPoint]) -> Option<ReplayFinding> {
     let value = |figure: &Figure| figure.known().map(|it| it.value);
     let most = |side: usize| {
-        let served = points
-            .iter()
-            .filter_map(|it| Some((value(&it.per_s[side])?, it.connections)));
+        let served = points.iter().filter_map(|it| Some((value(&it.per_s[side])?, it.connections)));
         served.max_by(|one, other| one.0.total_cmp(&other.0))
     };
     let (unix, tcp) = (most(0)?, most(1)?);
-    Some(ReplayFinding::MostServed {
-        per_s: [unix.0, tcp.0],
-        connections: [unix.1, tcp.1],
-    })
+    Some(ReplayFinding::MostServed { per_s: [unix.0, tcp.0], connections: [unix.1, tcp.1] })
 }
 
 /// Where the arms differ most, of the points at which they do.
@@ -112,12 +98,8 @@ fn largest(proved: &[ReplayPoint]) -> Option<ReplayFinding> {
         let tax = point.tax_pct.known().filter(bounded)?;
         Some((*tax, point.connections))
     });
-    let (tax_pct, connections) =
-        shown.max_by(|one, other| one.0.value.total_cmp(&other.0.value))?;
-    Some(ReplayFinding::LargestTax {
-        tax_pct,
-        connections,
-    })
+    let (tax_pct, connections) = shown.max_by(|one, other| one.0.value.total_cmp(&other.0.value))?;
+    Some(ReplayFinding::LargestTax { tax_pct, connections })
 }
 
 #[cfg(test)]
@@ -142,22 +124,12 @@ mod tests {
             hottest: Vec::new(),
         };
         let points = [point(1, 50.0, 40.0, 20.0), point(2, 90.0, 81.0, 10.0)];
-        let expected = ReplayFinding::MostServed {
-            per_s: [90.0, 81.0],
-            connections: [2, 2],
-        };
+        let expected = ReplayFinding::MostServed { per_s: [90.0, 81.0], connections: [2, 2] };
         assert_eq!(most_served(&points), Some(expected));
-        let Some(ReplayFinding::LargestTax {
-            tax_pct,
-            connections,
-        }) = largest(&points)
-        else {
+        let Some(ReplayFinding::LargestTax { tax_pct, connections }) = largest(&points) else {
             panic!("there is one");
         };
-        assert_eq!(
-            (tax_pct.lo, tax_pct.hi, connections),
-            (Some(19.0), Some(21.0), 1)
-        );
+        assert_eq!((tax_pct.lo, tax_pct.hi, connections), (Some(19.0), Some(21.0), 1));
         assert_eq!(largest(&[]), None);
     }
 }

@@ -4,23 +4,21 @@
 //! says what each adds.
 
 use looptax_model::analysis::effect::Effect;
-use looptax_model::record::{
-    Bill, Comparison, Estimate, Figure, PortShare, ReplayFinding, ReplayPart, Verdict,
-};
+use looptax_model::record::{Bill, Comparison, Estimate, Figure, PortShare, ReplayFinding, ReplayPart, Verdict};
 
 use super::publication::Publication;
 use super::reading::Reading;
 
-/// The arm that was published.
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
 /// What of each published arm's time is whose.
 pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
-        let rows = publication.rows.iter().filter(|row| {
-            row.step == plan.name && row.arm == PUBLISHED_PORT && row.effect == Effect::Rate
-        });
+        let rows = publication
+            .rows
+            .iter()
+            .filter(|row| row.step == plan.name && row.arm == PUBLISHED_PORT && row.effect == Effect::Rate);
         let all = &reading.record.comparisons;
         let found = rows.filter_map(|row| finding(row.comparison(all)?, &row.what));
         part.findings.extend(found);
@@ -29,8 +27,7 @@ pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, readings: &[
 
 fn finding(comparison: &Comparison, what: &str) -> Option<ReplayFinding> {
     let mut taxes = comparison.tax.iter();
-    let is_proved =
-        taxes.any(|tax| tax.arm == PUBLISHED_PORT && tax.verdict == Verdict::Difference);
+    let is_proved = taxes.any(|tax| tax.arm == PUBLISHED_PORT && tax.verdict == Verdict::Difference);
     let bill = comparison.bill.as_ref().filter(|_| is_proved);
     bill.and_then(|bill| shares(bill, what))
 }
@@ -51,12 +48,7 @@ fn shares(bill: &Bill, what: &str) -> Option<ReplayFinding> {
     // From what each arm costs in all, so that they add up.
     let until_tcp = known(&tcp.in_all_us)?.value;
     let until_bridge = known(&bridge.in_all_us)?.value;
-    let share = |figure: &Figure, us: f64| {
-        Some(PortShare {
-            us: known(figure)?,
-            pct: 100.0 * us / in_all_us.value,
-        })
-    };
+    let share = |figure: &Figure, us: f64| Some(PortShare { us: known(figure)?, pct: 100.0 * us / in_all_us.value });
     Some(ReplayFinding::ShareOfPort {
         what: what.to_owned(),
         in_all_us,
@@ -95,18 +87,12 @@ mod tests {
                 step("proxy", "bridge", 17.0, 20.0),
             ],
         };
-        let Some(ReplayFinding::ShareOfPort {
-            in_all_us, shares, ..
-        }) = shares(&bill, "get")
-        else {
+        let Some(ReplayFinding::ShareOfPort { in_all_us, shares, .. }) = shares(&bill, "get") else {
             panic!("it is proved");
         };
         assert!((in_all_us.value - 20.0).abs() < 1e-9);
         let found = shares.map(|it| (it.us.value, it.pct));
-        for (found, expected) in found
-            .into_iter()
-            .zip([(2.0, 10.0), (1.0, 5.0), (17.0, 85.0)])
-        {
+        for (found, expected) in found.into_iter().zip([(2.0, 10.0), (1.0, 5.0), (17.0, 85.0)]) {
             assert!((found.0 - expected.0).abs() < 1e-9 && (found.1 - expected.1).abs() < 1e-9);
         }
     }

@@ -14,10 +14,8 @@ use super::reading::Reading;
 use super::{Amounts, Runner};
 
 /// What is done besides the comparisons, and how long that takes.
-pub(crate) const EXTRA_WORK: (&str, Duration) = (
-    "other patterns of writing, in search of 1133 µs per message",
-    Duration::from_secs(12),
-);
+pub(crate) const EXTRA_WORK: (&str, Duration) =
+    ("other patterns of writing, in search of 1133 µs per message", Duration::from_secs(12));
 
 /// The attempts, and how much of the published amounts was measured.
 pub(crate) fn add(
@@ -37,10 +35,7 @@ pub(crate) fn add(
 
 fn say_smaller(part: &mut ReplayPart, stream_bytes: u64, messages: u64) {
     let streamed = part.rows.iter().find_map(|row| row.proof.streamed_bytes);
-    let sent = part
-        .rows
-        .iter()
-        .find(|row| row.proof.streamed_bytes.is_none());
+    let sent = part.rows.iter().find(|row| row.proof.streamed_bytes.is_none());
     let share = |all: u64, published: u64| 100.0 * all as f64 / (2 * published) as f64;
     if let Some(bytes) = streamed {
         part.smaller.push(format!(

@@ -18,20 +18,11 @@ pub enum Part {
 
 impl Part {
     /// In the order of measuring.
-    pub const ALL: [Self; 5] = [
-        Self::Percona,
-        Self::Dimitri,
-        Self::Moonen,
-        Self::WordPress,
-        Self::Kawin,
-    ];
+    pub const ALL: [Self; 5] = [Self::Percona, Self::Dimitri, Self::Moonen, Self::WordPress, Self::Kawin];
 
     /// These, each once, in the order of measuring.
     pub fn in_order(asked: &[Self]) -> Vec<Self> {
-        Self::ALL
-            .into_iter()
-            .filter(|it| asked.contains(it))
-            .collect()
+        Self::ALL.into_iter().filter(|it| asked.contains(it)).collect()
     }
 
     /// Whether it needs network namespaces of looptax's own.

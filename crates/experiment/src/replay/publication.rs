@@ -27,11 +27,9 @@ const FILES: [&[u8]; 5] = [
     include_bytes!(concat!(env!("OUT_DIR"), "/kawin.json")),
 ];
 
-static PUBLICATIONS: LazyLock<[Publication; 5]> = LazyLock::new(|| {
-    FILES.map(|text| serde_json::from_slice(text).expect("the data are read by a test, too"))
-});
+static PUBLICATIONS: LazyLock<[Publication; 5]> =
+    LazyLock::new(|| FILES.map(|text| serde_json::from_slice(text).expect("the data are read by a test, too")));
 
-/// A published comparison.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Publication {
@@ -41,7 +39,6 @@ pub(crate) struct Publication {
     /// How it is smaller here in any case, a sentence each.
     #[serde(default)]
     pub(crate) smaller: Vec<String>,
-    /// What is measured for it.
     #[serde(default, rename = "step")]
     pub(crate) steps: Vec<StepPlan>,
     /// The rows that stand beside the claims, with what is measured for each.
@@ -74,7 +71,6 @@ pub(crate) struct StepPlan {
     pub name: String,
     /// What is compared, for a person.
     pub what: String,
-    /// The private server.
     #[serde(deserialize_with = "kind")]
     pub target: Kind,
     /// The baseline first.
@@ -85,12 +81,10 @@ pub(crate) struct StepPlan {
     pub sweep_to: Option<[u32; 2]>,
     #[serde(default)]
     pub workloads: Vec<String>,
-    /// A whole command instead.
     pub exec: Option<String>,
     /// Programs that can be the command's, the published one first.
     #[serde(default)]
     pub programs: Vec<String>,
-    /// What brings them.
     pub package: Option<String>,
     #[serde(default, deserialize_with = "words")]
     pub placement: Vec<Placement>,
@@ -121,7 +115,6 @@ impl StepPlan {
         programs.find(|program| on_path(program))
     }
 
-    /// Why it cannot be measured.
     pub(crate) fn missing(&self) -> Option<String> {
         (!self.programs.is_empty() && self.program().is_none()).then(|| {
             format!(
@@ -134,7 +127,6 @@ impl StepPlan {
     }
 }
 
-/// Rows of a private server.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
@@ -191,9 +183,7 @@ impl RowPlan {
             return sweep.max_by(|one, other| served(one).total_cmp(&served(other)));
         }
         all.iter().find(|comparison| {
-            self.workload
-                .as_ref()
-                .is_none_or(|name| *name == comparison.workload.name)
+            self.workload.as_ref().is_none_or(|name| *name == comparison.workload.name)
                 && self.connections.is_none_or(|n| n == comparison.connections)
                 && (self.share_pct.is_none() || self.share_pct == comparison.load.share_pct)
         })
@@ -223,9 +213,7 @@ pub(crate) struct PagePlan {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PageFigure {
-    /// Time in queries.
     Query,
-    /// Its standard deviation.
     QuerySd,
     /// Share of the queries in the page's time.
     Share,
@@ -245,15 +233,12 @@ fn kind<'de, D: Deserializer<'de>>(from: D) -> Result<Kind, D::Error> {
     crate::servers::startable(&word).map_err(Error::custom)
 }
 
-/// Words with commas between them.
 fn words<'de, D: Deserializer<'de>, T>(from: D) -> Result<Vec<T>, D::Error>
 where
     T: std::str::FromStr<Err: std::fmt::Display>,
 {
     let words = String::deserialize(from)?;
-    let each = words
-        .split(',')
-        .map(|word| word.parse().map_err(Error::custom));
+    let each = words.split(',').map(|word| word.parse().map_err(Error::custom));
     each.collect()
 }
 
@@ -265,20 +250,11 @@ mod tests {
     fn check(part: Part, name: &str, expected: f64) {
         let publication = Publication::for_part(part);
         let rows = publication.rows.iter().filter_map(|row| row.claim.as_ref());
-        let pages = publication
-            .pages
-            .iter()
-            .filter_map(|row| row.claim.as_ref());
+        let pages = publication.pages.iter().filter_map(|row| row.claim.as_ref());
         let claim = rows.chain(pages).find(|claim| claim.name == name).unwrap();
         let ratios = claim.says.ratios();
-        assert!(
-            (ratios.value - expected).abs() < 0.005,
-            "{name}: {ratios:?}"
-        );
-        assert!(
-            ratios.lo <= ratios.value && ratios.value <= ratios.hi,
-            "{name}"
-        );
+        assert!((ratios.value - expected).abs() < 0.005, "{name}: {ratios:?}");
+        assert!(ratios.lo <= ratios.value && ratios.value <= ratios.hi, "{name}");
     }
 
     #[test]
@@ -309,17 +285,9 @@ mod tests {
     #[test]
     fn every_row_has_its_step_and_an_arm_of_it() {
         let named = Part::ALL.map(|part| Publication::for_part(part).name.as_str());
-        assert_eq!(
-            named,
-            ["percona", "dimitri", "moonen", "wordpress", "kawin"]
-        );
-        for row in Part::ALL
-            .iter()
-            .flat_map(|part| &Publication::for_part(*part).rows)
-        {
-            let mut steps = Part::ALL
-                .iter()
-                .flat_map(|part| &Publication::for_part(*part).steps);
+        assert_eq!(named, ["percona", "dimitri", "moonen", "wordpress", "kawin"]);
+        for row in Part::ALL.iter().flat_map(|part| &Publication::for_part(*part).rows) {
+            let mut steps = Part::ALL.iter().flat_map(|part| &Publication::for_part(*part).steps);
             let step = steps.find(|step| step.name == row.step).unwrap();
             let mut arms = step.arms.iter();
             assert!(arms.any(|arm| arm.name() == row.arm), "{}", row.what);

@@ -2,7 +2,6 @@
 
 use looptax_model::record::{Comparison, Epoch, Record, ReplayProof};
 
-/// A measured step.
 pub struct Reading {
     pub record: Record,
     pub step_idx: u32,
@@ -11,11 +10,7 @@ pub struct Reading {
 /// The epochs of the baseline and the other arm with this index.
 pub(crate) fn epochs_of(comparison: &Comparison, arm_idx: usize) -> impl Iterator<Item = &Epoch> {
     let pair = [0, arm_idx as u32];
-    comparison
-        .raw
-        .epochs
-        .iter()
-        .filter(move |epoch| epoch.pair == pair)
+    comparison.raw.epochs.iter().filter(move |epoch| epoch.pair == pair)
 }
 
 /// What was done for the pair with this other arm.
@@ -27,11 +22,7 @@ pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReplayProof {
     ReplayProof {
         rows: comparison.workload.rows,
         // A batch holds so many.
-        requests: if is_command {
-            0
-        } else {
-            n_requests * u64::from(comparison.workload.pipeline)
-        },
+        requests: if is_command { 0 } else { n_requests * u64::from(comparison.workload.pipeline) },
         server_count: comparison.server_count.clone(),
         streamed_bytes: per_request.map(|bytes| bytes * n_requests),
         runs: is_command.then_some(n_requests),

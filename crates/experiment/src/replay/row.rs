@@ -5,8 +5,7 @@ use std::collections::BTreeMap;
 use looptax_model::analysis::claim::{Judged, in_unit};
 use looptax_model::analysis::effect::{self, map};
 use looptax_model::record::{
-    Comparison, Figure, Reason, ReplayReason, ReplayRow, ReplayUnit, ReplayVerdict, Tax, Verdict,
-    Withheld,
+    Comparison, Figure, Reason, ReplayReason, ReplayRow, ReplayUnit, ReplayVerdict, Tax, Verdict, Withheld,
 };
 
 use looptax_store::unpack;
@@ -22,13 +21,9 @@ const MOST_FOREIGN_PCT: f64 = 5.0;
 /// Whether `compare` withholds its verdict because of a drift or of what others did, or had much of the machine taken
 /// where it withholds it for another reason, or knows the direction alone: an interval knows of none of these.
 fn is_disturbed(tax: &Tax) -> bool {
-    let is_objection = matches!(
-        tax.reason,
-        Reason::PartsDiffer { .. } | Reason::GuardTransient { .. }
-    );
+    let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;
-    let is_busy =
-        shares.steal_pct > Some(MOST_STEAL_PCT) || shares.foreign_pct > Some(MOST_FOREIGN_PCT);
+    let is_busy = shares.steal_pct > Some(MOST_STEAL_PCT) || shares.foreign_pct > Some(MOST_FOREIGN_PCT);
     let is_withheld = tax.verdict == Verdict::Inconclusive && (is_objection || is_busy);
     is_withheld || tax.uncertain_size.is_some()
 }

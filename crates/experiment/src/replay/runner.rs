@@ -24,7 +24,6 @@ pub trait Onlooker {
     /// Says what begins, without a step.
     fn say(&self, words: &str);
 
-    /// Follows a step.
     fn observer(&self) -> Box<dyn Observer>;
 
     /// Notes a record that was saved there.
@@ -33,7 +32,6 @@ pub trait Onlooker {
 
 /// What all steps share.
 pub struct Surroundings {
-    /// Whoever waits.
     pub onlooker: Box<dyn Onlooker>,
     /// Where records go.
     pub folder: PathBuf,
@@ -52,10 +50,7 @@ pub struct Runner<'a> {
 impl<'a> Runner<'a> {
     /// Steps of a part that nothing has begun of.
     pub fn new(around: &'a Surroundings, part: Part) -> Self {
-        Self {
-            around,
-            part: part.name(),
-        }
+        Self { around, part: part.name() }
     }
 
     /// A part of which nothing is measured yet.
@@ -65,12 +60,7 @@ impl<'a> Runner<'a> {
             name: part.name().to_owned(),
             article: Publication::for_part(part).article.clone(),
             steps: steps
-                .map(|step| ReplayStep {
-                    command: step.line(),
-                    what: step.what,
-                    run: None,
-                    path: None,
-                })
+                .map(|step| ReplayStep { command: step.line(), what: step.what, run: None, path: None })
                 .collect(),
             rows: Vec::new(),
             points: Vec::new(),
@@ -102,12 +92,7 @@ impl<'a> Runner<'a> {
     }
 
     /// Measures the step with this index; `None` where nothing came of it, which `part` then says.
-    pub fn measure(
-        &mut self,
-        part: &mut ReplayPart,
-        step: &Step,
-        step_idx: usize,
-    ) -> Option<Reading> {
+    pub fn measure(&mut self, part: &mut ReplayPart, step: &Step, step_idx: usize) -> Option<Reading> {
         if self.is_interrupted() {
             return None;
         }
@@ -121,21 +106,13 @@ impl<'a> Runner<'a> {
     }
 
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
-    fn try_measure(
-        &self,
-        part: &mut ReplayPart,
-        step: &Step,
-        step_idx: usize,
-    ) -> Result<Option<Reading>, Failure> {
+    fn try_measure(&self, part: &mut ReplayPart, step: &Step, step_idx: usize) -> Result<Option<Reading>, Failure> {
         let name = format!("{}-{}.json", self.part, step.name);
         let path = self.around.folder.join(name);
         let begun = Instant::now();
         let done = self.at_most(step.budget, |observer, deadline, stop| {
-            let named = Named {
-                suffix: &format!("-{}-{}", self.part, step.name),
-                command: step.command(),
-                path: Some(&path),
-            };
+            let named =
+                Named { suffix: &format!("-{}-{}", self.part, step.name), command: step.command(), path: Some(&path) };
             let mut experiments = step.experiments()?;
             for experiment in &mut experiments {
                 experiment.deadline = Some(deadline);
@@ -143,12 +120,7 @@ impl<'a> Runner<'a> {
             measured(experiments, named, observer, stop)
         });
         let Measured { record, failure } = done?;
-        part.missing.extend(
-            record
-                .problems
-                .iter()
-                .map(|it| format!("{}: {it}", step.what)),
-        );
+        part.missing.extend(record.problems.iter().map(|it| format!("{}: {it}", step.what)));
         if let Some(failure) = failure {
             part.missing.push(in_one_line(&step.what, &failure));
         }
@@ -163,10 +135,7 @@ impl<'a> Runner<'a> {
         let kept = &mut part.steps[step_idx];
         kept.run = Some(record.id.clone());
         kept.path = Some(path.display().to_string());
-        Ok(Some(Reading {
-            record,
-            step_idx: step_idx as u32,
-        }))
+        Ok(Some(Reading { record, step_idx: step_idx as u32 }))
     }
 
     /// Notes a record that was saved there.

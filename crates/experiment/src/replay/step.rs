@@ -17,13 +17,10 @@ use super::publication::{Publication, Rows, StepPlan};
 const TEST_BUDGET: Duration = Duration::from_secs(10 * 60);
 /// Epochs that a comparison of a published amount may have.
 const EPOCHS: [u64; 2] = [8, 10_000];
-/// Least rows of a server.
 const LEAST_ROWS: u64 = 100;
 
-/// How much is measured.
 #[derive(Debug, Clone, Default)]
 pub struct Amounts {
-    /// Fewer epochs and points.
     pub is_quick: bool,
     /// Share of the published amounts of data; `None` for what fits the time.
     pub scale: Option<f64>,
@@ -47,7 +44,6 @@ impl Amounts {
         share.unwrap_or(default).max(least)
     }
 
-    /// Rows of a server.
     pub(crate) fn rows(&self, rows: &Rows) -> u64 {
         let [quick, usual] = rows.usual.unwrap_or([rows.published; 2]);
         self.scaled(rows.published, self.either(quick, usual), LEAST_ROWS)
@@ -135,8 +131,7 @@ impl Step {
     /// The command line that anybody can repeat it with.
     pub fn command(&self) -> Vec<String> {
         let mut experiment = self.experiment.clone();
-        experiment.requests.workload =
-            (!self.workloads.is_empty()).then(|| self.workloads.join(","));
+        experiment.requests.workload = (!self.workloads.is_empty()).then(|| self.workloads.join(","));
         experiment.command_without_seed()
     }
 
@@ -147,7 +142,6 @@ impl Step {
 }
 
 impl Part {
-    /// What is measured for it.
     pub fn steps(self, amounts: &Amounts) -> Vec<Step> {
         let plans = Publication::for_part(self).steps.iter();
         plans.map(|plan| Step::new(plan, amounts)).collect()
@@ -184,10 +178,7 @@ fn ask(experiment: &mut Experiment, plan: &StepPlan) {
     requests.echo.reply_bytes = plan.message_bytes;
     if !plan.rates_pct.is_empty() {
         let rates = plan.rates_pct.iter().copied().map(Rate::OfCapacity);
-        experiment.load = Load::Open {
-            rates: rates.collect(),
-            arrivals: Arrivals::Poisson,
-        };
+        experiment.load = Load::Open { rates: rates.collect(), arrivals: Arrivals::Poisson };
     }
 }
 

@@ -12,8 +12,8 @@ use crate::{Host, ask_nobody};
 use looptax_model::analysis::claim::in_unit;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    Figure, ReplayFinding, ReplayPages, ReplayPart, ReplayProof, ReplayReason, ReplayRow,
-    ReplaySide, ReplayStep, ReplayUnit, ServerCount, SideUnit,
+    Figure, ReplayFinding, ReplayPages, ReplayPart, ReplayProof, ReplayReason, ReplayRow, ReplaySide, ReplayStep,
+    ReplayUnit, ServerCount, SideUnit,
 };
 use looptax_model::stats::Estimate;
 
@@ -31,21 +31,14 @@ pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
 }
 
 /// Pages, their rows, and what follows.
-pub(crate) fn add(
-    part: &mut ReplayPart,
-    publication: &Publication,
-    amounts: &Amounts,
-    runner: &Runner<'_>,
-) {
+pub(crate) fn add(part: &mut ReplayPart, publication: &Publication, amounts: &Amounts, runner: &Runner<'_>) {
     if runner.is_interrupted() {
         return;
     }
     runner.say("loading pages of WordPress");
     match pages(amounts, runner) {
         Ok(measured) => add_measured(part, publication, &measured, runner),
-        Err(failure) => part
-            .missing
-            .push(super::runner::in_one_line("pages", &failure)),
+        Err(failure) => part.missing.push(super::runner::in_one_line("pages", &failure)),
     }
 }
 
@@ -56,12 +49,7 @@ fn pages(amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
     measure(effort, new_seed()?, &host, runner.stop())
 }
 
-fn add_measured(
-    part: &mut ReplayPart,
-    publication: &Publication,
-    measured: &Measured,
-    runner: &Runner<'_>,
-) {
+fn add_measured(part: &mut ReplayPart, publication: &Publication, measured: &Measured, runner: &Runner<'_>) {
     let path = runner.folder().join(FILE);
     match looptax_store::save_value(measured, &path) {
         Ok(()) => part.steps.push(ReplayStep {
@@ -70,27 +58,19 @@ fn add_measured(
             run: None,
             path: Some(path.display().to_string()),
         }),
-        Err(error) => part
-            .missing
-            .push(format!("the pages' own figures: {error}")),
+        Err(error) => part.missing.push(format!("the pages' own figures: {error}")),
     }
     let without = measured.without_redirect.iter();
-    part.missing
-        .extend(without.map(|why| format!("pages under looptax run: {why}")));
+    part.missing.extend(without.map(|why| format!("pages under looptax run: {why}")));
     for site in &measured.sites {
         let rows = { publication.pages.iter() }.filter_map(|plan| row(site, plan, measured));
         part.rows.extend(rows);
     }
-    part.findings
-        .extend(measured.sites.iter().filter_map(finding));
+    part.findings.extend(measured.sites.iter().filter_map(finding));
 }
 
-/// Why the two differ.
 fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<ReplayReason> {
-    let known = plan.reasons.iter().map(|words| ReplayReason::Known {
-        words: words.clone(),
-        figures: BTreeMap::new(),
-    });
+    let known = plan.reasons.iter().map(|words| ReplayReason::Known { words: words.clone(), figures: BTreeMap::new() });
     let mut reasons: Vec<ReplayReason> = known.collect();
     if plan.of == PageFigure::Query {
         reasons.push(ReplayReason::PageVersions {
@@ -99,10 +79,7 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             mariadb: measured.mariadb.clone(),
         });
         // What the published number of loads would have said here.
-        let first = site
-            .fifteen
-            .as_ref()
-            .and_then(|it| added_pct(it.figures["query"]));
+        let first = site.fifteen.as_ref().and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReplayReason::FirstPages { added_pct }));
     }
     reasons
@@ -144,10 +121,7 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
         arms,
         // The share is that of the queries over TCP in the page.
         ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
-        sides: sides.map(|it| ReplaySide {
-            figure: figure(it),
-            unit,
-        }),
+        sides: sides.map(|it| ReplaySide { figure: figure(it), unit }),
     })
 }
 
@@ -183,10 +157,7 @@ fn row(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Option<Repl
 fn proof(site: &SiteMeasured) -> ReplayProof {
     let counted = &site.counted;
     ReplayProof {
-        pages: Some(ReplayPages {
-            n: counted.pages,
-            queries: counted.queries,
-        }),
+        pages: Some(ReplayPages { n: counted.pages, queries: counted.queries }),
         server_count: Some(ServerCount {
             counter: "Questions of the pages' own connections".to_owned(),
             sent: counted.all_queries,

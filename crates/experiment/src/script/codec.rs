@@ -18,7 +18,6 @@ const PING: &[u8] = b"\x01\0\0\0\x0e";
 /// Transactions in a row that send nothing before that counts as a mistake.
 const MOST_IDLE: u32 = 10_000;
 
-/// A script's requests and replies.
 pub(crate) struct ScriptCodec {
     session: Session,
     statements: Vec<Box<dyn Statement>>,
@@ -103,11 +102,9 @@ impl ScriptCodec {
                     }
                 }
                 Action::Sleep(_) => {
-                    return Err(
-                        "`\\sleep` is not for a measured transaction: --think pauses between \
+                    return Err("`\\sleep` is not for a measured transaction: --think pauses between \
                                 transactions"
-                            .to_owned(),
-                    );
+                        .to_owned());
                 }
                 Action::Done if !self.is_over => {
                     self.is_over = true;
@@ -116,9 +113,7 @@ impl ScriptCodec {
                 Action::Done => {
                     n_idle += 1;
                     if n_idle == MOST_IDLE {
-                        return Err(format!(
-                            "the script sent nothing {MOST_IDLE} times in a row"
-                        ));
+                        return Err(format!("the script sent nothing {MOST_IDLE} times in a row"));
                     }
                 }
             }
@@ -136,18 +131,11 @@ impl ScriptCodec {
     fn write(&mut self, idx: usize, out: &mut Vec<u8>) -> Result<(), String> {
         self.values.clear();
         let is_mysql = self.protocol == Protocol::Mysql;
-        let Self {
-            session,
-            values,
-            scratch,
-            ..
-        } = self;
+        let Self { session, values, scratch, .. } = self;
         let written = match self.sent {
             Sent::Text => {
                 scratch.clear();
-                session
-                    .write_sql(idx, scratch)
-                    .map(|()| values.push_sql(scratch))
+                session.write_sql(idx, scratch).map(|()| values.push_sql(scratch))
             }
             Sent::Prepared => session.parameters(idx, scratch, &mut |value| match value {
                 None => values.push_null(),
@@ -197,10 +185,7 @@ impl Codec for ScriptCodec {
             self.n_answers -= 1;
         }
         let bytes = std::mem::take(&mut self.at);
-        Ok(Some(Reply {
-            bytes,
-            data: bytes..bytes,
-        }))
+        Ok(Some(Reply { bytes, data: bytes..bytes }))
     }
 
     fn goes_on(&self) -> bool {

@@ -18,17 +18,9 @@ const SEED: u64 = 1;
 /// A usage failure with the place of what went wrong, or when nothing would be sent.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     let wrong = |error: looptax_bench::script::RunError| {
-        Failure::usage(
-            error,
-            "tried with random numbers before any server is asked",
-        )
+        Failure::usage(error, "tried with random numbers before any server is asked")
     };
-    let presets = Presets {
-        client_id: 0,
-        scale: 1,
-        random_seed: 1,
-        default_seed: 1,
-    };
+    let presets = Presets { client_id: 0, scale: 1, random_seed: 1, default_seed: 1 };
     let mut session = Session::new(Arc::clone(set), presets);
     let mut random = SplitMix64::seed_from_u64(SEED);
     let mut scratch = Vec::new();
@@ -37,9 +29,7 @@ pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
         match session.next(&mut || random.next_u64()).map_err(wrong)? {
             Action::Send { statement_idx } => {
                 n_sent += 1;
-                session
-                    .parameters(statement_idx, &mut scratch, &mut |_| {})
-                    .map_err(wrong)?;
+                session.parameters(statement_idx, &mut scratch, &mut |_| {}).map_err(wrong)?;
             }
             Action::Sleep(_) => {
                 return Err(Failure::usage(

@@ -7,9 +7,7 @@ use std::io;
 use std::path::Path;
 use std::sync::Arc;
 
-use looptax_bench::script::{
-    Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec,
-};
+use looptax_bench::script::{Definition, Dialect, Script, ScriptError, ScriptSet, SetError, parse_spec};
 use looptax_host::read;
 use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
@@ -27,15 +25,8 @@ const MOST_BYTES: u64 = 1 << 20;
 ///
 /// # Errors
 /// A usage failure with the file, line and column that cannot be used.
-pub(crate) fn read(
-    protocol: Protocol,
-    requests: &Requests,
-) -> Result<Option<Arc<ScriptSet>>, Failure> {
-    let Some(spec) = requests
-        .workload
-        .as_deref()
-        .and_then(|word| word.strip_prefix(WORD))
-    else {
+pub(crate) fn read(protocol: Protocol, requests: &Requests) -> Result<Option<Arc<ScriptSet>>, Failure> {
+    let Some(spec) = requests.workload.as_deref().and_then(|word| word.strip_prefix(WORD)) else {
         if requests.defined.is_empty() {
             return Ok(None);
         }
@@ -54,11 +45,8 @@ pub(crate) fn read(
             ));
         }
     };
-    let definitions: Result<Vec<Definition>, SetError> = requests
-        .defined
-        .iter()
-        .map(|given| Definition::parse(given))
-        .collect();
+    let definitions: Result<Vec<Definition>, SetError> =
+        requests.defined.iter().map(|given| Definition::parse(given)).collect();
     let mut scripts = Vec::new();
     for weighted in parse_spec(spec).map_err(refused)? {
         let text = text_of(&weighted.file)?;
@@ -99,8 +87,5 @@ fn wrong(error: ScriptError) -> Failure {
 
 fn refused(error: SetError) -> Failure {
     let hint = error.hint();
-    Failure::usage(
-        error,
-        hint.unwrap_or_else(|| "the language is that of pgbench's scripts".to_owned()),
-    )
+    Failure::usage(error, hint.unwrap_or_else(|| "the language is that of pgbench's scripts".to_owned()))
 }

@@ -20,7 +20,6 @@ const PARTS: [f64; 3] = [0.01, 0.03, 0.10];
 /// Intervals per delay, when many runs were asked for.
 const MOST_RUNS: u32 = rules::COVERAGE_RUNS as u32;
 
-/// One delay on one arm.
 struct Delay {
     arm: Arm,
     part: f64,
@@ -36,12 +35,7 @@ pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<SelfcheckResult
     };
     let mut results = Vec::new();
     for (idx, part) in PARTS.into_iter().enumerate() {
-        let delay = Delay {
-            arm,
-            part,
-            ns: (request_ns * part).round(),
-            first: (1 << 22) + ((idx as u64) << 16),
-        };
+        let delay = Delay { arm, part, ns: (request_ns * part).round(), first: (1 << 22) + ((idx as u64) << 16) };
         let Some(mut result) = in_turns(check, &delay)? else {
             return Ok(vec![not_judged(arm)]);
         };
@@ -117,28 +111,15 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>,
 }
 
 /// One run as programs are scheduled; `None` when interrupted.
-fn scheduled_normally(
-    check: &mut Bench<'_>,
-    delay: &Delay,
-) -> Result<Option<InjectedRun>, Failure> {
+fn scheduled_normally(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectedRun>, Failure> {
     let run = one(check, delay, MOST_RUNS, "under normal scheduling")?;
     Ok(run.and_then(|run| Some(row(&run, truth(&run.contrast.epochs)?))))
 }
 
-fn one(
-    check: &mut Bench<'_>,
-    delay: &Delay,
-    idx: u32,
-    what: &str,
-) -> Result<Option<OneRun>, Failure> {
+fn one(check: &mut Bench<'_>, delay: &Delay, idx: u32, what: &str) -> Result<Option<OneRun>, Failure> {
     let (arm, percent) = (delay.arm, 100.0 * delay.part);
     check.say(&format!("{arm} with {percent:.0} % of delay, {what}"));
-    check.one(
-        [arm, arm],
-        Some(delay.ns as u64),
-        SLICE,
-        delay.first + u64::from(idx),
-    )
+    check.one([arm, arm], Some(delay.ns as u64), SLICE, delay.first + u64::from(idx))
 }
 
 fn row(run: &OneRun, truth: f64) -> InjectedRun {
@@ -160,23 +141,15 @@ fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {
 
 /// Time per request in nanoseconds: the median slice, as a slice may have met other work.
 fn period_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
-    median_slice(epochs, side, |slice| {
-        slice.active_ns as f64 / slice.completions as f64
-    })
+    median_slice(epochs, side, |slice| slice.active_ns as f64 / slice.completions as f64)
 }
 
 /// Busy wait per request in nanoseconds.
 fn injected_ns(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
-    median_slice(epochs, side, |slice| {
-        slice.injected_ns as f64 / slice.requests as f64
-    })
+    median_slice(epochs, side, |slice| slice.injected_ns as f64 / slice.requests as f64)
 }
 
-fn median_slice(
-    epochs: &[MeasuredEpoch],
-    side: Side,
-    per_request: impl Fn(&Slice) -> f64,
-) -> Option<f64> {
+fn median_slice(epochs: &[MeasuredEpoch], side: Side, per_request: impl Fn(&Slice) -> f64) -> Option<f64> {
     let with_answers = slices(epochs, side).filter(|slice| slice.completions > 0);
     median(&mut with_answers.map(per_request).collect::<Vec<_>>())
 }
@@ -190,7 +163,5 @@ fn preempted(epochs: &[MeasuredEpoch], side: Side) -> Option<f64> {
 }
 
 fn slices(epochs: &[MeasuredEpoch], side: Side) -> impl Iterator<Item = &Slice> {
-    epochs
-        .iter()
-        .flat_map(move |epoch| epoch.raw.slices_of(side))
+    epochs.iter().flat_map(move |epoch| epoch.raw.slices_of(side))
 }

@@ -12,8 +12,7 @@ use std::time::Duration;
 use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{
-    AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes,
-    SlicesCheck,
+    AaCheck, Hex64, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult, SliceTaxes, SlicesCheck,
 };
 use looptax_model::stats::{Verdict, noise_shares, selfcheck as rules, tax_pct};
 
@@ -34,31 +33,16 @@ const ROWS: u32 = 10_000;
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` when interrupted.
-pub fn run(
-    spec: &Spec,
-    observer: &mut dyn Observer,
-    stop: &AtomicBool,
-) -> Result<Option<Selfcheck>, Failure> {
+pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Result<Option<Selfcheck>, Failure> {
     let host = Host::new(Machine::plain(), ask_nobody)?;
     let server = TargetSpec::Private(spec.kind);
-    let settings = Experiment {
-        connections: Some(vec![1]),
-        rows: ROWS,
-        ..Experiment::new(server.clone(), spec.seed)
-    };
+    let settings = Experiment { connections: Some(vec![1]), rows: ROWS, ..Experiment::new(server.clone(), spec.seed) };
     let opened = Target::open(&server, &ARMS, &settings, &host);
     if opened.is_err() && stop.load(Ordering::Relaxed) {
         return Ok(None);
     }
     let target = opened?;
-    let mut bench = Bench {
-        target: &target,
-        settings: &settings,
-        spec,
-        observer,
-        stop,
-        noise: Vec::new(),
-    };
+    let mut bench = Bench { target: &target, settings: &settings, spec, observer, stop, noise: Vec::new() };
     let results = all(&mut bench);
     let noise = std::mem::take(&mut bench.noise);
     let (version, name) = (target.version.clone(), target.name.clone());
@@ -152,29 +136,16 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<SelfcheckResult, Failure> {
         of_which_difference: runs.iter().filter(is_difference).count() as u64,
         mean_tax_pct: thetas.iter().sum::<f64>() / thetas.len().max(1) as f64 * 100.0,
         mean_theta_z: mean.and_then(|mean| finite(mean.z)),
-        p_values_below: PValuesBelow {
-            p01: below(0.01),
-            p05: below(0.05),
-            p25: below(0.25),
-            p50: below(0.5),
-        },
+        p_values_below: PValuesBelow { p01: below(0.01), p05: below(0.05), p25: below(0.25), p50: below(0.5) },
         half_width_points: finite(half_widths.iter().copied().fold(0.0, f64::max)),
-        passed: answer(
-            is_accepted && mean_passes && !runs.is_empty(),
-            &mut half_widths,
-        ),
+        passed: answer(is_accepted && mean_passes && !runs.is_empty(), &mut half_widths),
         thetas,
     }))
 }
 
 /// How many alarms are accepted, and whether these are. A single run that alarms is repeated once at
 /// a level of 1 %.
-fn accepted(
-    check: &mut Bench<'_>,
-    arm: Arm,
-    n_runs: u64,
-    n_alarms: u64,
-) -> Result<(u64, bool), Failure> {
+fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);
         return Ok((accepted, n_alarms <= accepted));

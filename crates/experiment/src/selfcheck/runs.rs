@@ -8,9 +8,7 @@ use std::time::Duration;
 use looptax_bench::{ClientModel, ContrastRun, Placement, run as bench};
 use looptax_model::dsn::{Arm, Kind};
 use looptax_model::failure::Failure;
-use looptax_model::stats::{
-    Estimate, Input, Noise, Verdict, primary, selfcheck as rules, signed_rank, tax_pct,
-};
+use looptax_model::stats::{Estimate, Input, Noise, Verdict, primary, selfcheck as rules, signed_rank, tax_pct};
 
 use crate::plan::{self, Case, Doing};
 use crate::spec::load::Load;
@@ -21,19 +19,15 @@ use crate::{Experiment, Observer, Target, TargetConnector};
 /// What to check, and how long.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Spec {
-    /// The private server.
     pub kind: Kind,
-    /// How the client waits.
     pub client: ClientModel,
     /// Seed of the first run; the next run takes the next one.
     pub seed: u64,
-    /// Epochs of each run.
     pub n_epochs: u32,
     /// A/A runs on each arm.
     pub n_runs: u32,
     /// Whether the same arm is held against itself.
     pub has_aa: bool,
-    /// Whether known delays are injected.
     pub has_inject: bool,
     /// Whether two lengths of slices are compared.
     pub has_slices: bool,
@@ -53,7 +47,6 @@ impl OneRun {
     }
 }
 
-/// The checks' surroundings.
 pub(super) struct Bench<'a> {
     pub(super) target: &'a Target,
     pub(super) settings: &'a Experiment,
@@ -107,16 +100,9 @@ impl Bench<'_> {
             return Ok(None);
         }
         let contrast = outcome.contrasts.swap_remove(0);
-        let epochs: Vec<_> = contrast
-            .epochs
-            .iter()
-            .map(|epoch| epoch.raw.counts())
-            .collect();
+        let epochs: Vec<_> = contrast.epochs.iter().map(|epoch| epoch.raw.counts()).collect();
         self.noise.extend(epochs.iter().filter_map(|it| it.noise));
-        let thetas: Vec<f64> = epochs
-            .iter()
-            .filter_map(looptax_model::stats::Epoch::theta)
-            .collect();
+        let thetas: Vec<f64> = epochs.iter().filter_map(looptax_model::stats::Epoch::theta).collect();
         let found = primary(&Input {
             epochs: &epochs,
             connections: 1,
@@ -128,16 +114,10 @@ impl Bench<'_> {
         let Some(theta) = found.theta else {
             return Ok(None);
         };
-        Ok(Some(OneRun {
-            theta,
-            verdict: found.verdict,
-            p_value: signed_rank::p_value(&thetas),
-            contrast,
-        }))
+        Ok(Some(OneRun { theta, verdict: found.verdict, p_value: signed_rank::p_value(&thetas), contrast }))
     }
 }
 
-/// JSON has no infinity.
 pub(super) fn finite(value: f64) -> Option<f64> {
     value.is_finite().then_some(value)
 }

@@ -12,9 +12,7 @@ use crate::servers::ServerError;
 /// An unprivileged account of this machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Account {
-    /// User id.
     pub(crate) uid: u32,
-    /// Its primary group's id.
     pub(crate) gid: u32,
 }
 
@@ -32,10 +30,7 @@ pub(crate) fn account_for(kind: Kind) -> Result<Option<Account>, ServerError> {
         .iter()
         .find_map(|name| find_account(&passwd, name))
         .map(Some)
-        .ok_or_else(|| ServerError::AccountMissing {
-            kind,
-            looked_for: accounts.join(" or "),
-        })
+        .ok_or_else(|| ServerError::AccountMissing { kind, looked_for: accounts.join(" or ") })
 }
 
 /// A password of 128 random bits in hexadecimal digits, which no server's configuration has to quote.
@@ -55,24 +50,16 @@ pub(crate) fn random_number() -> Result<u32, ServerError> {
 
 fn random_bytes<const N: usize>() -> Result<[u8; N], ServerError> {
     let mut bytes = [0; N];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).map_err(
-        |errno| ServerError::Random {
-            source: errno.into(),
-        },
-    )?;
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
+        .map_err(|errno| ServerError::Random { source: errno.into() })?;
     Ok(bytes)
 }
 
 /// An account that is not root, by name.
 fn find_account(passwd: &str, name: &str) -> Option<Account> {
-    let fields: Vec<&str> = passwd
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>())
-        .find(|fields| fields[0] == name)?;
-    let account = Account {
-        uid: fields.get(2)?.parse().ok()?,
-        gid: fields.get(3)?.parse().ok()?,
-    };
+    let fields: Vec<&str> =
+        passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields[0] == name)?;
+    let account = Account { uid: fields.get(2)?.parse().ok()?, gid: fields.get(3)?.parse().ok()? };
     (account.uid != 0).then_some(account)
 }
 
@@ -80,14 +67,12 @@ fn find_account(passwd: &str, name: &str) -> Option<Account> {
 mod tests {
     use super::*;
 
-    const PASSWD: &str = "root:x:0:0:root:/root:/bin/sh\nbroken\nredis:x:102:105::/var/lib/redis:/bin/false\nfake:x:0:7::/:\n";
+    const PASSWD: &str =
+        "root:x:0:0:root:/root:/bin/sh\nbroken\nredis:x:102:105::/var/lib/redis:/bin/false\nfake:x:0:7::/:\n";
 
     #[test]
     fn finds_an_account_by_its_whole_name_and_never_root() {
-        assert_eq!(
-            find_account(PASSWD, "redis"),
-            Some(Account { uid: 102, gid: 105 })
-        );
+        assert_eq!(find_account(PASSWD, "redis"), Some(Account { uid: 102, gid: 105 }));
         assert_eq!(find_account(PASSWD, "red"), None);
         assert_eq!(find_account(PASSWD, "broken"), None);
         assert_eq!(find_account(PASSWD, "fake"), None);

@@ -17,22 +17,13 @@ use crate::servers::kind::programs;
 use crate::servers::wordpress::php_fpm;
 
 /// Folders that hold servers but are in few users' PATH.
-const USUAL_FOLDERS: [&str; 6] = [
-    "/usr/local/sbin",
-    "/usr/local/bin",
-    "/usr/sbin",
-    "/usr/bin",
-    "/usr/libexec",
-    "/opt/bin",
-];
+const USUAL_FOLDERS: [&str; 6] =
+    ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/libexec", "/opt/bin"];
 
 /// Where distributions keep PostgreSQL's programs: one folder per major version, in which `bin` lies.
 /// The second member is what a version's folder is called before the number.
-const POSTGRES_FOLDERS: [(&str, &str); 3] = [
-    ("/usr/lib/postgresql", ""),
-    ("/usr", "pgsql-"),
-    ("/usr/lib", "postgresql"),
-];
+const POSTGRES_FOLDERS: [(&str, &str); 3] =
+    [("/usr/lib/postgresql", ""), ("/usr", "pgsql-"), ("/usr/lib", "postgresql")];
 
 /// The program of a kind of server; `None` when none is installed. The echo server's is looptax itself.
 ///
@@ -45,19 +36,14 @@ pub fn find_binary(kind: Kind) -> Option<PathBuf> {
 /// The program, or an error that says where it was looked for, or which one could not be asked for its version.
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let folders = search_folders(kind);
-    let paths = programs(kind)
-        .iter()
-        .flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
+    let paths = programs(kind).iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));
     // It has a version in its name.
     let versioned = { kind == Kind::PhpFpm }.then(php_fpm).flatten();
     let paths = versioned.into_iter().chain(paths);
     let mut missing = ServerError::BinaryMissing {
         kind,
         looked_for: programs(kind).join(" or "),
-        looked_in: { folders.iter() }
-            .map(|path| path.display().to_string())
-            .collect::<Vec<_>>()
-            .join(", "),
+        looked_in: { folders.iter() }.map(|path| path.display().to_string()).collect::<Vec<_>>().join(", "),
         hint: how_to_get(kind),
     };
     let Some(private) = &kind.facts().private else {
@@ -113,16 +99,8 @@ fn search_folders(kind: Kind) -> Vec<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = Vec::new();
     let usual = USUAL_FOLDERS.iter().map(PathBuf::from);
-    let versioned = if kind == Kind::Postgres {
-        versioned_folders()
-    } else {
-        Vec::new()
-    };
-    for folder in env::split_paths(&path)
-        .filter(|folder| folder.is_absolute())
-        .chain(usual)
-        .chain(versioned)
-    {
+    let versioned = if kind == Kind::Postgres { versioned_folders() } else { Vec::new() };
+    for folder in env::split_paths(&path).filter(|folder| folder.is_absolute()).chain(usual).chain(versioned) {
         if !folders.contains(&folder) {
             folders.push(folder);
         }
@@ -136,9 +114,7 @@ fn versioned_folders() -> Vec<PathBuf> {
     for (root, prefix) in POSTGRES_FOLDERS {
         for path in read::list(Path::new(root)).unwrap_or_default() {
             let name = path.file_name().and_then(|it| it.to_str());
-            let version = name
-                .and_then(|name| name.strip_prefix(prefix))
-                .and_then(|rest| rest.parse().ok());
+            let version = name.and_then(|name| name.strip_prefix(prefix)).and_then(|rest| rest.parse().ok());
             found.extend(version.map(|version| (version, path.join("bin"))));
         }
     }
@@ -147,14 +123,8 @@ fn versioned_folders() -> Vec<PathBuf> {
 }
 
 fn version_text(binary: &Path) -> io::Result<String> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
-    let output = Command::new(binary)
-        .arg("--version")
-        .stdin(Stdio::null())
-        .output()?;
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
+    let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output()?;
     // Pgpool-II prints it as an error.
     let text = [output.stdout, output.stderr].concat();
     Ok(String::from_utf8_lossy(&text).into_owned())
@@ -185,19 +155,10 @@ mod tests {
 
     #[test]
     fn finds_the_version_in_what_each_server_prints() {
-        check(
-            "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu",
-            Some("10.11.19-MariaDB-0+deb12u1"),
-        );
+        check("mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu", Some("10.11.19-MariaDB-0+deb12u1"));
         check("version: v1.24.2\ncommit: unknown", Some("1.24.2"));
-        check(
-            "/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
-            Some("9.7.4"),
-        );
-        check(
-            "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)",
-            Some("15.18"),
-        );
+        check("/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)", Some("9.7.4"));
+        check("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", Some("15.18"));
         check("Redis server v=7.0.15 sha=00000000:0", Some("7.0.15"));
         check("no number here", None);
     }
@@ -206,10 +167,7 @@ mod tests {
     fn a_missing_server_says_where_it_was_looked_for() {
         if find_binary(Kind::Valkey).is_none() {
             let error = require_binary(Kind::Valkey).unwrap_err().to_string();
-            assert!(
-                error.contains("valkey-server") && error.contains("/usr/sbin"),
-                "{error}"
-            );
+            assert!(error.contains("valkey-server") && error.contains("/usr/sbin"), "{error}");
         }
     }
 }

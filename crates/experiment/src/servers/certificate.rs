@@ -3,8 +3,7 @@
 //! P-256 keys, which servers and clients of all kinds know. The authority's own key is never written anywhere.
 
 use rcgen::{
-    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair,
-    KeyUsagePurpose,
+    BasicConstraints, CertificateParams, DnType, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair, KeyUsagePurpose,
 };
 
 use crate::servers::ServerError;
@@ -12,9 +11,7 @@ use crate::servers::scratch::Scratch;
 
 /// The authority, for clients to trust; in PEM.
 pub(crate) const AUTHORITY: &str = "ca.pem";
-/// The server's certificate.
 pub(crate) const CERTIFICATE: &str = "server.pem";
-/// Its private key.
 pub(crate) const KEY: &str = "server.key";
 
 /// What the certificate is made out to; the addresses are those of every arm.

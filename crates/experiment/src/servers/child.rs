@@ -35,20 +35,12 @@ pub(crate) struct ChildGuard<'a> {
 
 impl<'a> ChildGuard<'a> {
     /// Starts the program as the folder's account.
-    pub(crate) fn spawn(
-        program: &Program,
-        stop: StopSignal,
-        scratch: &'a Scratch,
-    ) -> Result<Self, ServerError> {
+    pub(crate) fn spawn(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, scratch.account(), stop, scratch)
     }
 
     /// Starts the program as us: it gives up root's rights by itself, or has none.
-    pub(crate) fn spawn_as_us(
-        program: &Program,
-        stop: StopSignal,
-        scratch: &'a Scratch,
-    ) -> Result<Self, ServerError> {
+    pub(crate) fn spawn_as_us(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, None, stop, scratch)
     }
 
@@ -59,10 +51,7 @@ impl<'a> ChildGuard<'a> {
         scratch: &'a Scratch,
     ) -> Result<Self, ServerError> {
         let (child, process) = spawn(program, account, stop, scratch)?;
-        Ok(Self {
-            parts: Some((child, process)),
-            scratch,
-        })
+        Ok(Self { parts: Some((child, process)), scratch })
     }
 
     /// Waits until the child is ready, has ended, or `limit` is over.
@@ -101,21 +90,16 @@ impl<'a> ChildGuard<'a> {
 
     /// The status, when the child has ended.
     fn ended(&mut self) -> Option<ExitStatus> {
-        self.parts
-            .as_mut()
-            .and_then(|(child, _)| child.try_wait().ok().flatten())
+        self.parts.as_mut().and_then(|(child, _)| child.try_wait().ok().flatten())
     }
 
-    /// Its process id.
     pub(crate) fn pid(&self) -> u32 {
         self.parts.as_ref().map_or(0, |(_, process)| process.pid)
     }
 
     /// Hands the child over, with the duty to end it.
     pub(crate) fn keep(mut self) -> (Child, Process) {
-        self.parts
-            .take()
-            .expect("the parts are taken only here and in drop")
+        self.parts.take().expect("the parts are taken only here and in drop")
     }
 }
 
@@ -128,12 +112,7 @@ impl Drop for ChildGuard<'_> {
 }
 
 /// Ends a child with all that it started, and collects its status; whether it is gone.
-pub(crate) fn end_child(
-    child: &mut Child,
-    process: Process,
-    scratch: &Scratch,
-    grace: Duration,
-) -> bool {
+pub(crate) fn end_child(child: &mut Child, process: Process, scratch: &Scratch, grace: Duration) -> bool {
     if !matches!(child.try_wait(), Ok(Some(_))) {
         process::end(&[process], grace);
     }

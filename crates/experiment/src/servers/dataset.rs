@@ -110,7 +110,6 @@ pub fn populate_postgres(
     filling.run("vacuum the table", &vacuum)
 }
 
-/// Keys to be set.
 #[derive(Debug, Clone, Copy)]
 pub struct Keys<'a> {
     /// What each starts with; 12 digits follow.
@@ -162,10 +161,8 @@ pub fn populate_mongodb(
     let mut first = 1;
     while first <= n_rows {
         let last = n_rows.min(first.saturating_add(N_PIPELINED as u32 - 1));
-        insert(first..=last).map_err(|source| ServerError::Fill {
-            action: format!("insert documents {first} to {last}"),
-            source,
-        })?;
+        insert(first..=last)
+            .map_err(|source| ServerError::Fill { action: format!("insert documents {first} to {last}"), source })?;
         let Some(next) = last.checked_add(1) else {
             break;
         };
@@ -188,10 +185,7 @@ fn set_in_lots(
     while first <= keys.n {
         let last = keys.n.min(first.saturating_add(n_at_once - 1));
         let pairs = (first..=last).map(u64::from).map(pair).collect();
-        set(pairs).map_err(|source| ServerError::Fill {
-            action: format!("set keys {first} to {last}"),
-            source,
-        })?;
+        set(pairs).map_err(|source| ServerError::Fill { action: format!("set keys {first} to {last}"), source })?;
         let Some(next) = last.checked_add(1) else {
             break;
         };
@@ -219,12 +213,7 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
     }
 
     fn run(&mut self, action: &str, statement: &str) -> Result<(), ServerError> {
-        (self.execute)(statement)
-            .map(drop)
-            .map_err(|source| ServerError::Fill {
-                action: action.to_owned(),
-                source,
-            })
+        (self.execute)(statement).map(drop).map_err(|source| ServerError::Fill { action: action.to_owned(), source })
     }
 
     /// Inserts all rows, as many per statement as fit into [`INSERT_BYTES`].
@@ -235,11 +224,8 @@ impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
         for id in 1..=u64::from(n_rows) {
             if statement.is_empty() {
                 let schema = self.schema;
-                write!(
-                    statement,
-                    "INSERT INTO {schema}{TABLE} (id, k, c, pad) VALUES "
-                )
-                .expect("writing to a String cannot fail");
+                write!(statement, "INSERT INTO {schema}{TABLE} (id, k, c, pad) VALUES ")
+                    .expect("writing to a String cannot fail");
                 first = id;
             } else {
                 statement.push(',');
@@ -263,8 +249,7 @@ fn digit_groups(id: u64, first: u64, n: u64) -> String {
         if position > first {
             text.push('-');
         }
-        write!(text, "{:011}", number(id, position) % ELEVEN_DIGITS)
-            .expect("writing to a String cannot fail");
+        write!(text, "{:011}", number(id, position) % ELEVEN_DIGITS).expect("writing to a String cannot fail");
     }
     text
 }
@@ -303,12 +288,7 @@ mod tests {
     fn check_groups(text: &str, n_groups: usize) {
         let groups: Vec<&str> = text.split('-').collect();
         assert_eq!(groups.len(), n_groups, "{text}");
-        assert!(
-            groups
-                .iter()
-                .all(|group| group.len() == 11 && group.bytes().all(|b| b.is_ascii_digit())),
-            "{text}"
-        );
+        assert!(groups.iter().all(|group| group.len() == 11 && group.bytes().all(|b| b.is_ascii_digit())), "{text}");
     }
 
     #[test]
@@ -330,24 +310,10 @@ mod tests {
         };
         populate_postgres(execute, "", 5000).unwrap();
         assert!(statements.iter().all(|sql| sql.len() < INSERT_BYTES + 1024));
-        let inserts: Vec<&String> = statements
-            .iter()
-            .filter(|sql| sql.starts_with("INSERT"))
-            .collect();
+        let inserts: Vec<&String> = statements.iter().filter(|sql| sql.starts_with("INSERT")).collect();
         assert!(inserts.len() > 1);
-        assert_eq!(
-            inserts
-                .iter()
-                .map(|sql| sql.matches('(').count() - 1)
-                .sum::<usize>(),
-            5000
-        );
-        assert!(inserts[0].contains(&format!(
-            "VALUES (1,{},'{}','{}'),(2,",
-            k_for(1, 5000),
-            value_for(1),
-            pad_for(1)
-        )));
+        assert_eq!(inserts.iter().map(|sql| sql.matches('(').count() - 1).sum::<usize>(), 5000);
+        assert!(inserts[0].contains(&format!("VALUES (1,{},'{}','{}'),(2,", k_for(1, 5000), value_for(1), pad_for(1))));
         assert!(inserts.last().unwrap().contains("(5000,"));
     }
 
@@ -362,11 +328,7 @@ mod tests {
             pairs.extend_from_slice(some);
             Ok(())
         };
-        let wanted = Keys {
-            prefix: KEY_PREFIX,
-            n: 2500,
-            value_bytes: 64,
-        };
+        let wanted = Keys { prefix: KEY_PREFIX, n: 2500, value_bytes: 64 };
         populate_redis(pipeline, &wanted).unwrap();
         populate_memcached(store, &wanted).unwrap();
         assert_eq!(keys.len(), 2500);
@@ -378,13 +340,7 @@ mod tests {
     #[test]
     fn a_failed_statement_is_named() {
         let execute = |sql: &str| {
-            if sql.starts_with("INSERT") {
-                Err(WireError::Closed {
-                    action: "read the reply",
-                })
-            } else {
-                Ok(0)
-            }
+            if sql.starts_with("INSERT") { Err(WireError::Closed { action: "read the reply" }) } else { Ok(0) }
         };
         let error = populate_mysql(execute, "", 10).unwrap_err();
         assert!(error.to_string().contains("insert rows 1 to 10"), "{error}");

@@ -21,7 +21,6 @@ impl Deadline {
         self.0.saturating_duration_since(Instant::now())
     }
 
-    /// Whether it has passed.
     pub(crate) fn has_passed(self) -> bool {
         self.left().is_zero()
     }

@@ -25,8 +25,7 @@ use rustix::net::{SocketFlags, sockopt};
 
 use crate::servers::ServerError;
 use connection::{
-    SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, receive_some, receive_whole, send_whole, set_up,
-    welcome,
+    SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, receive_some, receive_whole, send_whole, set_up, welcome,
 };
 use listen::Listener;
 
@@ -36,7 +35,6 @@ const STACK_BYTES: usize = 64 * 1024;
 /// Where the echo server listens.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// The socket to create.
     pub socket: PathBuf,
     /// The name of an abstract socket to create, if any.
     pub abstract_name: Option<String>,
@@ -83,14 +81,11 @@ pub fn serve(config: &Config) -> Result<Infallible, ServerError> {
             let Err(error) = accept_forever(&listener, is_http);
             error
         };
-        thread::Builder::new()
-            .name("echo-accept".to_owned())
-            .spawn(accept)
-            .map_err(|source| ServerError::Echo {
-                action: "start a thread for",
-                object: name,
-                source,
-            })?;
+        thread::Builder::new().name("echo-accept".to_owned()).spawn(accept).map_err(|source| ServerError::Echo {
+            action: "start a thread for",
+            object: name,
+            source,
+        })?;
     }
     accept_forever(&first, config.is_http)
 }
@@ -101,9 +96,7 @@ fn accept_forever(listener: &Listener, is_http: bool) -> Result<Infallible, Serv
     loop {
         match rustix::net::accept_with(&listener.socket, SocketFlags::CLOEXEC) {
             Ok(connection) => {
-                let thread = thread::Builder::new()
-                    .name("echo".to_owned())
-                    .stack_size(STACK_BYTES);
+                let thread = thread::Builder::new().name("echo".to_owned()).stack_size(STACK_BYTES);
                 // Without a thread the connection is closed, which the client sees at once.
                 if thread
                     .spawn(move || {
@@ -141,10 +134,7 @@ fn converse(connection: BorrowedFd<'_>, is_tcp: bool) {
     };
     set_up(connection, hello, is_tcp);
     let ended = match hello.traffic {
-        Traffic::PingPong {
-            request_bytes,
-            reply_bytes,
-        } => {
+        Traffic::PingPong { request_bytes, reply_bytes } => {
             let mut request = vec![0; request_bytes as usize];
             let mut reply = pattern(reply_bytes as usize);
             exchange(connection, &mut request, &mut reply)
@@ -244,9 +234,7 @@ mod tests {
     fn each_reply_starts_with_its_request() {
         let (mut client, served) = greeted(Hello::ping_pong(16, 40));
         for round in 0..3_u64 {
-            client
-                .write_all(&[round.to_le_bytes(), [7; 8]].concat())
-                .unwrap();
+            client.write_all(&[round.to_le_bytes(), [7; 8]].concat()).unwrap();
             let mut reply = [0; 40];
             client.read_exact(&mut reply).unwrap();
             assert_eq!(reply[..8], round.to_le_bytes());
@@ -259,10 +247,7 @@ mod tests {
     fn a_stream_is_answered_when_its_last_byte_is_in() {
         let bytes = 3 * STREAM_BUFFER_BYTES as u64 + 5;
         let traffic = Traffic::Stream { bytes };
-        let (mut client, served) = greeted(Hello {
-            traffic,
-            is_nodelay: true,
-        });
+        let (mut client, served) = greeted(Hello { traffic, is_nodelay: true });
         for key in 1..=2_u64 {
             let mut stream = vec![7; bytes as usize];
             stream[..8].copy_from_slice(&key.to_le_bytes());

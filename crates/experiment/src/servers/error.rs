@@ -36,15 +36,10 @@ pub enum ServerError {
     },
     /// PHP could not be asked for a page.
     #[error("cannot ask PHP for `{script}`")]
-    PageRequest {
-        /// The script's file name.
-        script: &'static str,
-        source: WireError,
-    },
+    PageRequest { script: &'static str, source: WireError },
     /// A page is not what it should be.
     #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
     Page {
-        /// The script's file name.
         script: &'static str,
         how: String,
         /// The log of the server and its companions.
@@ -53,16 +48,11 @@ pub enum ServerError {
     /// PostgreSQL does not give the pooler before it a verifier of the password.
     #[error("cannot ask postgres by what pgbouncer is to know the password")]
     Verifier { source: WireError },
-    /// No certificate could be made.
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
     /// The word names no kind of server.
     #[error("`{given}` is not a kind of server that looptax starts; expected one of {kinds}")]
-    UnknownKind {
-        given: String,
-        /// Names with commas between them.
-        kinds: String,
-    },
+    UnknownKind { given: String, kinds: String },
     /// The server's program was not found.
     #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
     BinaryMissing {
@@ -70,7 +60,6 @@ pub enum ServerError {
         /// File names, joined by `or`.
         looked_for: String,
         looked_in: String,
-        /// How to get it.
         hint: Option<String>,
     },
     /// A program is not started as root.
@@ -115,7 +104,6 @@ pub enum ServerError {
     /// A program could not be started.
     #[error("cannot start `{}`", program.display())]
     Spawn { program: PathBuf, source: io::Error },
-    /// Filling the data folder failed.
     #[error("preparing {kind}'s data folder failed ({status}); the end of its log:\n{log_tail}")]
     Initialise {
         kind: Kind,
@@ -125,9 +113,7 @@ pub enum ServerError {
         log_tail: String,
     },
     /// The server ran but did not answer in time.
-    #[error(
-        "{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}"
-    )]
+    #[error("{kind} did not answer wherever it listens within {after:?}; the end of its log:\n{log_tail}")]
     NotReady {
         kind: Kind,
         after: Duration,
@@ -145,7 +131,6 @@ pub enum ServerError {
     /// The program was asked to stop while the server started.
     #[error("stopped by a signal while a private server started")]
     Stopped,
-    /// The server outlived SIGKILL.
     #[error("{kind} (pid {pid}) is still there after SIGKILL")]
     Immortal { kind: Kind, pid: u32 },
     /// The reaper did not start.

@@ -28,10 +28,7 @@ pub fn startable(word: &str) -> Result<Kind, ServerError> {
 
 fn unknown(word: &str) -> ServerError {
     let kinds: Vec<&str> = Kind::startable().map(Kind::name).collect();
-    ServerError::UnknownKind {
-        given: word.to_owned(),
-        kinds: kinds.join(", "),
-    }
+    ServerError::UnknownKind { given: word.to_owned(), kinds: kinds.join(", ") }
 }
 
 /// The names of its program's file, the likeliest first; none for looptax itself and what cannot be started.

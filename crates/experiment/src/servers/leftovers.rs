@@ -40,29 +40,19 @@ fn sweep_folder(folder: PathBuf) -> Option<Leftover> {
         Standing::Unfinished => {
             // Only an empty one goes. Should its maker live, it starts anew with another name.
             scratch::remove_folder(&folder).ok()?;
-            return Some(Leftover {
-                folder,
-                ended_pids: Vec::new(),
-                problem: None,
-            });
+            return Some(Leftover { folder, ended_pids: Vec::new(), problem: None });
         }
         Standing::Ours => {}
     }
     let lock = scratch::open_lock(&folder).ok()?;
     lock.try_lock().ok()?;
     let ended_pids = process::end(&scratch::noted_processes(&folder), GRACE);
-    let problem = scratch::remove_folder(&folder)
-        .err()
-        .map(|source| ServerError::Scratch {
-            action: "remove",
-            path: folder.clone(),
-            source,
-        });
-    Some(Leftover {
-        folder,
-        ended_pids,
-        problem,
-    })
+    let problem = scratch::remove_folder(&folder).err().map(|source| ServerError::Scratch {
+        action: "remove",
+        path: folder.clone(),
+        source,
+    });
+    Some(Leftover { folder, ended_pids, problem })
 }
 
 #[cfg(test)]
@@ -86,11 +76,8 @@ mod tests {
         let folder = folder_in(root.path(), "looptax-00000001");
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
-        std::io::Write::write_all(
-            &mut File::create(folder.join("pids")).unwrap(),
-            format!("{process}\n").as_bytes(),
-        )
-        .unwrap();
+        std::io::Write::write_all(&mut File::create(folder.join("pids")).unwrap(), format!("{process}\n").as_bytes())
+            .unwrap();
         let found = sweep(root.path());
         assert_eq!(found.len(), 1);
         assert_eq!(found[0].ended_pids, [child.id()]);

@@ -19,7 +19,6 @@ pub enum PoolMode {
 }
 
 impl PoolMode {
-    /// All of them.
     pub const ALL: [Self; 3] = [Self::Session, Self::Transaction, Self::Statement];
 
     /// As `pool_mode` has it.

@@ -30,7 +30,6 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 /// Which signal asks a server to end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
-    /// SIGTERM.
     Term,
     /// SIGQUIT: PostgreSQL's immediate shutdown. Its data are thrown away anyway, SIGTERM would wait
     /// for clients, and unlike SIGKILL it takes the children and the shared memory along.
@@ -38,7 +37,6 @@ pub(crate) enum StopSignal {
 }
 
 impl StopSignal {
-    /// The signal itself.
     pub(crate) fn signal(self) -> Signal {
         match self {
             Self::Term => Signal::TERM,
@@ -58,7 +56,6 @@ impl StopSignal {
 /// A process that we started. Its text form is `<pid> <start time> <term or quit>`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Process {
-    /// Process id.
     pub(crate) pid: u32,
     /// When it started, in clock ticks since boot (field 22 of `/proc/PID/stat`).
     pub(crate) start_ticks: u64,
@@ -70,11 +67,7 @@ impl Process {
     /// The process that has this pid now; `None` when there is none.
     pub(crate) fn with_pid(pid: u32, stop: StopSignal) -> Option<Self> {
         let start_ticks = stat(pid)?.starttime;
-        Some(Self {
-            pid,
-            start_ticks,
-            stop,
-        })
+        Some(Self { pid, start_ticks, stop })
     }
 
     /// A handle for it; `None` when it is gone or the pid is another process's by now.
@@ -108,13 +101,7 @@ impl FromStr for Process {
             _ => return Err(()),
         };
         // 0 and 1 are never ours; a broken line must not reach them.
-        (pid > 1 && words.next().is_none())
-            .then_some(Self {
-                pid,
-                start_ticks,
-                stop,
-            })
-            .ok_or(())
+        (pid > 1 && words.next().is_none()).then_some(Self { pid, start_ticks, stop }).ok_or(())
     }
 }
 
@@ -122,10 +109,8 @@ impl FromStr for Process {
 ///
 /// Returns the pids of those that were found alive.
 pub(crate) fn end(processes: &[Process], grace: Duration) -> Vec<u32> {
-    let alive: Vec<(Process, OwnedFd)> = processes
-        .iter()
-        .filter_map(|process| Some((*process, process.open()?)))
-        .collect();
+    let alive: Vec<(Process, OwnedFd)> =
+        processes.iter().filter_map(|process| Some((*process, process.open()?))).collect();
     for (process, handle) in &alive {
         send(handle, process.stop.signal());
     }
@@ -151,10 +136,7 @@ pub(crate) fn kill_group(leader: Process) {
     };
     // Stopped first: what is seen of them stays so.
     rustix::process::kill_process_group(group, Signal::STOP).ok();
-    let is_member = |it: &ProcEntry| {
-        it.stat()
-            .is_ok_and(|it| it.pgrp == leader.pid.cast_signed())
-    };
+    let is_member = |it: &ProcEntry| it.stat().is_ok_and(|it| it.pgrp == leader.pid.cast_signed());
     let members: Vec<ProcEntry> = entries().into_iter().filter(is_member).collect();
     let files: HashSet<PathBuf> = members.iter().flat_map(shared_memory).collect();
     let handles = { members.iter() }.filter_map(|it| open_pid(it.pid.cast_unsigned()));
@@ -219,21 +201,12 @@ fn descendants(pid: u32) -> Vec<OwnedFd> {
 fn strays(folder: &Path, noted: &[Process]) -> Vec<OwnedFd> {
     let is_in_folder = |entry: &ProcEntry| entry.cwd().is_ok_and(|cwd| cwd.starts_with(folder));
     let is_grouped = |entry: &ProcEntry| {
-        entry.stat().is_ok_and(|stat| {
-            noted
-                .iter()
-                .any(|process| process.pid.cast_signed() == stat.pgrp)
-        })
+        entry.stat().is_ok_and(|stat| noted.iter().any(|process| process.pid.cast_signed() == stat.pgrp))
     };
     entries()
         .into_iter()
         // The handle first, then a fresh look: what is killed is what was looked at.
-        .filter_map(|entry| {
-            Some((
-                open_pid(entry.pid.cast_unsigned())?,
-                ProcEntry::new(entry.pid).ok()?,
-            ))
-        })
+        .filter_map(|entry| Some((open_pid(entry.pid.cast_unsigned())?, ProcEntry::new(entry.pid).ok()?)))
         .filter(|(_, entry)| is_in_folder(entry) && (runs_server(entry) || is_grouped(entry)))
         .map(|(handle, _)| handle)
         .collect()
@@ -244,10 +217,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
     let Ok(program) = entry.exe() else {
         return false;
     };
-    let name = program
-        .file_name()
-        .and_then(|name| name.to_str())
-        .unwrap_or_default();
+    let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
     // php-fpm leads a session of its own where it is not first in its group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
@@ -255,9 +225,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
 
 /// All processes that can be seen.
 fn entries() -> Vec<ProcEntry> {
-    procfs::process::all_processes()
-        .map(|all| all.flatten().collect())
-        .unwrap_or_default()
+    procfs::process::all_processes().map(|all| all.flatten().collect()).unwrap_or_default()
 }
 
 fn stat(pid: u32) -> Option<Stat> {
@@ -277,10 +245,7 @@ fn send(handle: &OwnedFd, signal: Signal) {
 /// Waits until the process has ended, but not longer than the deadline.
 fn has_ended_by(handle: &OwnedFd, deadline: Deadline) -> bool {
     loop {
-        let left = Timespec::try_from(deadline.left()).unwrap_or(Timespec {
-            tv_sec: 0,
-            tv_nsec: 0,
-        });
+        let left = Timespec::try_from(deadline.left()).unwrap_or(Timespec { tv_sec: 0, tv_nsec: 0 });
         let mut watched = [PollFd::new(handle, PollFlags::IN)];
         match rustix::event::poll(&mut watched, Some(&left)) {
             Ok(n_ready) => return n_ready > 0,
@@ -303,23 +268,10 @@ mod tests {
 
     #[test]
     fn a_process_line_is_read_back_and_a_broken_one_refused() {
-        let process = Process {
-            pid: 4711,
-            start_ticks: 99,
-            stop: StopSignal::Quit,
-        };
+        let process = Process { pid: 4711, start_ticks: 99, stop: StopSignal::Quit };
         assert_eq!(process.to_string(), "4711 99 quit");
         assert_eq!(process.to_string().parse(), Ok(process));
-        for line in [
-            "",
-            "4711",
-            "4711 99",
-            "1 99 term",
-            "0 99 term",
-            "-5 99 term",
-            "4711 99 kill",
-            "4711 99 term x",
-        ] {
+        for line in ["", "4711", "4711 99", "1 99 term", "0 99 term", "-5 99 term", "4711 99 kill", "4711 99 term x"] {
             check_unreadable(line);
         }
     }
@@ -328,10 +280,7 @@ mod tests {
     fn ends_the_process_and_spares_one_that_merely_has_its_pid() {
         let mut child = Command::new("cat").stdin(Stdio::piped()).spawn().unwrap();
         let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
-        let impostor = Process {
-            start_ticks: process.start_ticks + 1,
-            ..process
-        };
+        let impostor = Process { start_ticks: process.start_ticks + 1, ..process };
         assert_eq!(end(&[impostor], Duration::from_secs(1)), Vec::<u32>::new());
         assert!(child.try_wait().unwrap().is_none());
         assert_eq!(end(&[process], Duration::from_secs(9)), vec![process.pid]);
@@ -349,11 +298,7 @@ mod tests {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        std::io::BufRead::read_line(
-            &mut std::io::BufReader::new(child.stdout.take().unwrap()),
-            &mut line,
-        )
-        .unwrap();
+        std::io::BufRead::read_line(&mut std::io::BufReader::new(child.stdout.take().unwrap()), &mut line).unwrap();
         let grandchild = Process::with_pid(line.trim().parse().unwrap(), StopSignal::Term).unwrap();
         let process = Process::with_pid(child.id(), StopSignal::Term).unwrap();
         end(&[process], Duration::ZERO);

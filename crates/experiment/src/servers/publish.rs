@@ -30,7 +30,6 @@ const READY_LIMIT: Duration = Duration::from_secs(10);
 /// How long one connection may take to be made.
 const ANSWER_LIMIT: Duration = Duration::from_secs(1);
 
-/// A published port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Published {
     /// Where the proxy listens.
@@ -76,10 +75,7 @@ pub(crate) fn start<'a>(
         },
     };
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
-    let failed = |how| ServerError::Proxy {
-        how,
-        log_tail: scratch.log_tail(),
-    };
+    let failed = |how| ServerError::Proxy { how, log_tail: scratch.log_tail() };
     let listens = |_| TcpStream::connect_timeout(&published.on, ANSWER_LIMIT).is_ok();
     match guard.wait(READY_LIMIT, listens)? {
         Waited::Ready => Ok(guard),

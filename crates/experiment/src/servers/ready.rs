@@ -52,18 +52,12 @@ fn listens_on(pid: u32, tcp: SocketAddr) -> bool {
         .filter(|entry| entry.state == TcpState::Listen && entry.local_address == tcp)
         .map(|entry| entry.inode)
         .collect();
-    let files = i32::try_from(pid)
-        .ok()
-        .and_then(|pid| Process::new(pid).ok())
-        .and_then(|process| process.fd().ok());
+    let files = i32::try_from(pid).ok().and_then(|pid| Process::new(pid).ok()).and_then(|process| process.fd().ok());
     files.is_some_and(|files| {
-        files.flatten().any(
-            |file| matches!(file.target, FDTarget::Socket(inode) if listeners.contains(&inode)),
-        )
+        files.flatten().any(|file| matches!(file.target, FDTarget::Socket(inode) if listeners.contains(&inode)))
     })
 }
 
-/// Holds one short conversation.
 fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> io::Result<bool> {
     match protocol {
         // A greeting of protocol 10 comes unasked, once the init file is done.
@@ -95,9 +89,9 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
             Ok(answer == *b"VERSION ")
         }
         // The account is there, which is made after the server has begun to listen.
-        Protocol::Mongodb => mongodb::Connection::login(stream, login, ANSWER_LIMIT)
-            .map(|_| true)
-            .map_err(io::Error::other),
+        Protocol::Mongodb => {
+            mongodb::Connection::login(stream, login, ANSWER_LIMIT).map(|_| true).map_err(io::Error::other)
+        }
         // A whole request, which looptax's own site answers.
         Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
             .map(|it| it.worker().is_some())
@@ -162,28 +156,12 @@ mod tests {
     #[test]
     fn only_the_answer_of_a_ready_server_counts() {
         check(Protocol::Mysql, b"\x5a\0\0\0\x0a10.11", true);
-        check(
-            Protocol::Mysql,
-            b"\x5a\0\0\0\xff\x10\x04Too many connections",
-            false,
-        );
+        check(Protocol::Mysql, b"\x5a\0\0\0\xff\x10\x04Too many connections", false);
         check(Protocol::Mysql, b"", false);
-        check(
-            Protocol::Postgres,
-            b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0",
-            true,
-        );
-        check(
-            Protocol::Postgres,
-            b"E\0\0\0\x50SFATAL\0C57P03\0Mthe database system is starting up\0\0",
-            false,
-        );
+        check(Protocol::Postgres, b"R\0\0\0\x17\0\0\0\x0aSCRAM-SHA-256\0\0", true);
+        check(Protocol::Postgres, b"E\0\0\0\x50SFATAL\0C57P03\0Mthe database system is starting up\0\0", false);
         check(Protocol::Redis, b"+OK\r\n+PONG\r\n", true);
-        check(
-            Protocol::Redis,
-            b"-WRONGPASS invalid username-password pair",
-            false,
-        );
+        check(Protocol::Redis, b"-WRONGPASS invalid username-password pair", false);
         check(Protocol::Memcached, b"VERSION 1.6.18\r\n", true);
         check(Protocol::Memcached, b"SERVER_ERROR busy\r\n", false);
         check(Protocol::Echo, b"LTE2\x01\0\0\0\x02\0\0\0", true);

@@ -37,7 +37,6 @@ const STOP_GRACE: Duration = Duration::from_secs(10);
 /// What to start, and for how much.
 #[derive(Debug, Clone)]
 pub struct Config {
-    /// Which server.
     pub kind: Kind,
     /// looptax itself, which is also the echo server.
     pub self_exe: PathBuf,
@@ -49,7 +48,6 @@ pub struct Config {
     pub rows: u32,
     /// Where it listens beside its socket and 127.0.0.1.
     pub listening: Listening,
-    /// How a pooler pools.
     pub pool_mode: PoolMode,
 }
 
@@ -74,7 +72,6 @@ pub struct Listening {
 /// One process of a private server, and where it listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
-    /// Its process id; PostgreSQL's postmaster.
     pub pid: u32,
     /// The socket, if it has one.
     pub socket: Option<PathBuf>,
@@ -89,9 +86,7 @@ pub struct Instance {
 /// A running server of our own. Stops and leaves nothing when dropped.
 #[derive(Debug)]
 pub struct PrivateServer {
-    /// Which server.
     pub kind: Kind,
-    /// What it speaks.
     pub protocol: Protocol,
     /// Its version in its own words: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
@@ -140,10 +135,7 @@ impl PrivateServer {
         let engine = engine_of(behind);
         let (binary, version) = program_of(config, behind)?;
         let scratch = Scratch::create(&config.scratch_root, account::account_for(kind)?, reaper)?;
-        let login = Login {
-            database: (engine.place)(&scratch),
-            ..new_login(engine)?
-        };
+        let login = Login { database: (engine.place)(&scratch), ..new_login(engine)? };
         let site = Site {
             kind: behind,
             engine,
@@ -157,9 +149,7 @@ impl PrivateServer {
             listening: config.listening.clone(),
             behind: None,
         };
-        let authority = { site.listening.has_tls }
-            .then(|| certificate::write(&scratch))
-            .transpose()?;
+        let authority = { site.listening.has_tls }.then(|| certificate::write(&scratch)).transpose()?;
         let launched = launch_all(&site)?;
         for name in engine.spent_files {
             scratch.remove_file(name)?;
@@ -203,17 +193,10 @@ impl PrivateServer {
             n_connections: config.n_connections(),
             n_rows: config.rows,
             listening: Listening::default(),
-            behind: Some(Behind {
-                mode: config.pool_mode,
-                socket: self.socket.clone(),
-                tcp: self.tcp,
-            }),
+            behind: Some(Behind { mode: config.pool_mode, socket: self.socket.clone(), tcp: self.tcp }),
         };
         let launched = launch_all(&site)?;
-        let instances = launched.iter().map(|it| Instance {
-            pid: self.pid,
-            ..it.instance()
-        });
+        let instances = launched.iter().map(|it| Instance { pid: self.pid, ..it.instance() });
         self.instances = instances.collect();
         self.pooler_pids = launched.iter().map(|it| it.guard.pid()).collect();
         self.settings.extend(launched[0].launch.settings.clone());
@@ -269,16 +252,12 @@ impl PrivateServer {
     /// How the server ended, with the end of its log; `None` while it runs.
     pub fn has_exited(&mut self) -> Option<String> {
         let mut running = self.running.iter_mut().enumerate();
-        let (idx, status) =
-            running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
+        let (idx, status) = running.find_map(|(idx, (child, _))| Some((idx, child.try_wait().ok().flatten()?)))?;
         let who = match self.companions.get(idx) {
             Some(role) => format!("the server's {role}"),
             None => format!("the server {}", self.kind),
         };
-        Some(format!(
-            "{who} ended ({status}); the end of its log:\n{}",
-            self.log_tail()
-        ))
+        Some(format!("{who} ended ({status}); the end of its log:\n{}", self.log_tail()))
     }
 
     /// The last lines of the server's log.
@@ -305,10 +284,7 @@ impl PrivateServer {
         self.is_stopped = immortal.is_none();
         match immortal {
             None => Ok(()),
-            Some(pid) => Err(ServerError::Immortal {
-                kind: self.kind,
-                pid,
-            }),
+            Some(pid) => Err(ServerError::Immortal { kind: self.kind, pid }),
         }
     }
 }
@@ -320,7 +296,6 @@ impl Drop for PrivateServer {
     }
 }
 
-/// A process that answers.
 struct Running<'a> {
     guard: ChildGuard<'a>,
     launch: Launch,
@@ -344,13 +319,9 @@ fn first<T>(instances: &[Instance], pick: impl Fn(&Instance) -> Option<T>) -> T 
     found.expect("every kind listens on a socket and on TCP, with one process or with several")
 }
 
-/// The program, and its version.
 fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerError> {
     if kind::programs(kind).is_empty() {
-        return Ok((
-            config.self_exe.clone(),
-            env!("CARGO_PKG_VERSION").to_owned(),
-        ));
+        return Ok((config.self_exe.clone(), env!("CARGO_PKG_VERSION").to_owned()));
     }
     let binary = binary::require_binary(kind)?;
     let version = binary::version_of(&binary);
@@ -358,11 +329,7 @@ fn program_of(config: &Config, kind: Kind) -> Result<(PathBuf, String), ServerEr
 }
 
 fn new_login(engine: &Engine) -> Result<Login, ServerError> {
-    let mut login = Login {
-        user: engine.user.to_owned(),
-        is_for_own_server: true,
-        ..Login::default()
-    };
+    let mut login = Login { user: engine.user.to_owned(), is_for_own_server: true, ..Login::default() };
     if engine.has_password {
         login.password = account::random_secret()?;
     }
@@ -379,25 +346,18 @@ fn launch_all<'a>(site: &Site<'a>) -> Result<Vec<Running<'a>>, ServerError> {
         run_to_end(site, &program)?;
     }
     let processes = 0..site.engine.n_instances;
-    processes
-        .map(|idx| launch_on_a_free_port(site, idx))
-        .collect()
+    processes.map(|idx| launch_on_a_free_port(site, idx)).collect()
 }
 
 /// Runs one program of the preparation.
 fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
-    let failed = |status: String| ServerError::Initialise {
-        kind: site.kind,
-        status,
-        log_tail: site.scratch.log_tail(),
-    };
+    let failed =
+        |status: String| ServerError::Initialise { kind: site.kind, status, log_tail: site.scratch.log_tail() };
     let mut guard = ChildGuard::spawn(program, site.engine.stop_signal, site.scratch)?;
     match guard.wait(PREPARE_LIMIT, |_| false) {
         Ok(Waited::Ended(status)) if status.success() => Ok(()),
         Ok(Waited::Ended(status)) => Err(failed(status.to_string())),
-        Ok(Waited::Ready | Waited::TooLong) => {
-            Err(failed(format!("still running after {PREPARE_LIMIT:?}")))
-        }
+        Ok(Waited::Ready | Waited::TooLong) => Err(failed(format!("still running after {PREPARE_LIMIT:?}"))),
         Err(stopped) => {
             // Asked politely, `initdb` and `mariadb-install-db` end when the step that they wait for ends.
             guard.kill_group();
@@ -410,10 +370,7 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {
-        let ports = Ports {
-            plain: free_address()?,
-            tls: free_address()?,
-        };
+        let ports = Ports { plain: free_address()?, tls: free_address()? };
         match launch_once(site, idx, ports) {
             Err(ServerError::Exited { log_tail, .. })
                 if n_tries < LAUNCH_TRIES && log_tail.contains("ddress already in use") =>
@@ -437,16 +394,10 @@ fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<
     })?;
     match waited {
         Waited::Ready => Ok(Running { guard, launch }),
-        Waited::Ended(status) => Err(ServerError::Exited {
-            kind,
-            status: status.to_string(),
-            log_tail: site.scratch.log_tail(),
-        }),
-        Waited::TooLong => Err(ServerError::NotReady {
-            kind,
-            after: limit,
-            log_tail: site.scratch.log_tail(),
-        }),
+        Waited::Ended(status) => {
+            Err(ServerError::Exited { kind, status: status.to_string(), log_tail: site.scratch.log_tail() })
+        }
+        Waited::TooLong => Err(ServerError::NotReady { kind, after: limit, log_tail: site.scratch.log_tail() }),
     }
 }
 

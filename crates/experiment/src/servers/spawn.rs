@@ -18,7 +18,6 @@ use crate::servers::scratch::Scratch;
 /// A program to run for a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
-    /// Its file.
     pub(crate) path: PathBuf,
     /// Its arguments. They are visible to every user: no secrets.
     pub(crate) args: Vec<String>,
@@ -38,40 +37,24 @@ pub(crate) fn spawn(
     stop: StopSignal,
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
-    let failed = |source| ServerError::Spawn {
-        program: program.path.clone(),
-        source,
-    };
+    let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
     // initdb and its like lie beside a program that was judged when it was found, or elsewhere.
     if program.path.is_absolute() && !is_own(&program.path) {
-        trusted_program(&program.path).map_err(|why| ServerError::PassedOver {
-            path: program.path.clone(),
-            why,
-        })?;
+        trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }
     let log = scratch.open_log()?;
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let mut command = Command::new(&program.path);
     command
         .args(&program.args)
         .current_dir(scratch.path(""))
         .env_clear()
-        .env(
-            "PATH",
-            "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-        )
+        .env("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
         .env("LC_ALL", "C")
         .env("TZ", "UTC")
         .env("HOME", scratch.path(""))
         .env("TMPDIR", scratch.path(""))
-        .stdin(if program.input.is_empty() {
-            Stdio::null()
-        } else {
-            Stdio::piped()
-        })
+        .stdin(if program.input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(log.try_clone().map_err(failed)?)
         .stderr(log);
     if let Some((name, value)) = &program.secret {
@@ -105,11 +88,7 @@ fn is_own(path: &Path) -> bool {
 }
 
 /// Writes the child down before it is fed or waited for.
-fn register(
-    child: &mut Child,
-    stop: StopSignal,
-    scratch: &Scratch,
-) -> Result<Process, ServerError> {
+fn register(child: &mut Child, stop: StopSignal, scratch: &Scratch) -> Result<Process, ServerError> {
     // A child that we have not waited for keeps its entry in /proc, even when it has ended.
     let process = Process::with_pid(child.id(), stop).ok_or_else(|| ServerError::Scratch {
         action: "read the start time in",

@@ -24,10 +24,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
         let files = rustix::process::getrlimit(Resource::Nofile);
-        let raised = Rlimit {
-            current: files.maximum,
-            maximum: files.maximum,
-        };
+        let raised = Rlimit { current: files.maximum, maximum: files.maximum };
         // A refusal leaves the old limit, with which the server can still start.
         rustix::process::setrlimit(Resource::Nofile, raised).ok();
         Ok(())

@@ -59,16 +59,10 @@ fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> 
     };
     match (given, own) {
         // PostgreSQL's may be given by its folder.
-        (Some(given), Some(own)) if given != own && Some(given) != own.parent() => {
-            Err(Failure::usage(
-                format!(
-                    "the target's URL names the socket {}, and --socket {}",
-                    own.display(),
-                    given.display()
-                ),
-                "leave one of them out",
-            ))
-        }
+        (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
+            format!("the target's URL names the socket {}, and --socket {}", own.display(), given.display()),
+            "leave one of them out",
+        )),
         _ => Ok(()),
     }
 }
@@ -87,13 +81,8 @@ fn check_connections(connections: &[u32]) -> Result<(), Failure> {
 /// What takes as long as a stream has no rate to be kept.
 fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     match requests.workload.as_deref() {
-        Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP))
-            if !load.is_flat_out() =>
-        {
-            Err(Failure::usage(
-                format!("--rate and --think do not apply to `{word}`"),
-                "it runs as fast as it can",
-            ))
+        Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
+            Err(Failure::usage(format!("--rate and --think do not apply to `{word}`"), "it runs as fast as it can"))
         }
         _ if requests.reconnect_every.is_some() && !load.is_flat_out() => Err(Failure::usage(
             "--reconnect-every goes with a closed loop without pauses",
@@ -119,10 +108,7 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     }
     let connections = experiment.connections.iter().flatten();
     if experiment.is_sweep || { connections }.any(|n| *n != 1) {
-        return Err(Failure::usage(
-            "`dump` runs one dump at a time",
-            "leave -c and --sweep out",
-        ));
+        return Err(Failure::usage("`dump` runs one dump at a time", "leave -c and --sweep out"));
     }
     Ok(())
 }
@@ -132,16 +118,14 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,
         Some(Clients::All) => Some("--client all".to_owned()),
-        Some(Clients::Models(models)) => { models.iter() }
-            .find(|model| **model != ClientModel::Block)
-            .map(|model| format!("--client {model}")),
+        Some(Clients::Models(models)) => {
+            { models.iter() }.find(|model| **model != ClientModel::Block).map(|model| format!("--client {model}"))
+        }
         Some(Clients::Like(words)) => words.first().map(|word| format!("--client-like {word}")),
     };
     match typed {
         Some(typed) => Err(Failure::usage(
-            format!(
-                "{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"
-            ),
+            format!("{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"),
             "leave it out",
         )),
         None => Ok(()),
@@ -161,10 +145,7 @@ pub(super) fn check_clients(load: &Load, clients: &[ClientModel]) -> Result<(), 
             "--rate goes with --client event, its default",
         )),
         Load::Closed { think } if !think.is_zero() && clients.iter().any(is_event) => {
-            Err(Failure::usage(
-                "--think needs a thread for each connection",
-                "--client poll, poll-first or block",
-            ))
+            Err(Failure::usage("--think needs a thread for each connection", "--client poll, poll-first or block"))
         }
         _ => Ok(()),
     }

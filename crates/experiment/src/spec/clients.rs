@@ -19,10 +19,9 @@ impl Experiment {
     /// A usage failure when a client that was asked for does not talk to it, or does not go with the load.
     pub fn clients_for(&self, kind: Kind, connections: u32) -> Result<Vec<Waits>, Failure> {
         let clients: Vec<Waits> = match &self.clients {
-            Some(Clients::Like(words)) => words
-                .iter()
-                .map(|word| waits::like(word, kind.name()))
-                .collect::<Result<_, _>>()?,
+            Some(Clients::Like(words)) => {
+                words.iter().map(|word| waits::like(word, kind.name())).collect::<Result<_, _>>()?
+            }
             Some(Clients::Models(models)) => models.iter().copied().map(Waits::As).collect(),
             Some(Clients::All) => ClientModel::ALL.into_iter().map(Waits::As).collect(),
             None => self.default_clients(kind, connections),
@@ -36,9 +35,7 @@ impl Experiment {
     fn default_clients(&self, kind: Kind, connections: u32) -> Vec<Waits> {
         let is_event = match self.load {
             Load::Open { .. } => true,
-            Load::Closed { think } => {
-                think.is_zero() && (connections > MOST_THREADS || self.is_sweep)
-            }
+            Load::Closed { think } => think.is_zero() && (connections > MOST_THREADS || self.is_sweep),
         };
         let default = match self.requests.usual_client() {
             Some(usual) if !is_event || self.requests.are_connects() => usual,

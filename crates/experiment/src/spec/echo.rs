@@ -49,17 +49,11 @@ impl EchoAsked {
         let request = match word {
             "ping" => {
                 self.refuse_others(&["--request-size", "--reply-size", "--nodelay"], word)?;
-                let EchoRequest::Ping {
-                    request_bytes,
-                    reply_bytes,
-                } = Echo::default().request
-                else {
+                let EchoRequest::Ping { request_bytes, reply_bytes } = Echo::default().request else {
                     return Ok(None);
                 };
                 EchoRequest::Ping {
-                    request_bytes: self
-                        .request_bytes
-                        .map_or(request_bytes, |bytes| bytes as u32),
+                    request_bytes: self.request_bytes.map_or(request_bytes, |bytes| bytes as u32),
                     reply_bytes: self.reply_bytes.map_or(reply_bytes, |bytes| bytes as u32),
                 }
             }
@@ -72,10 +66,7 @@ impl EchoAsked {
             }
             _ => return Ok(None),
         };
-        Ok(Some(Echo {
-            request,
-            is_nodelay,
-        }))
+        Ok(Some(Echo { request, is_nodelay }))
     }
 
     /// Refuses options that were typed and are not for `word`.
@@ -90,9 +81,7 @@ impl EchoAsked {
             ("--write-size", self.write_bytes.is_some()),
             ("--nodelay", self.is_nodelay.is_some()),
         ];
-        let mut strangers = typed
-            .into_iter()
-            .filter(|(name, is_typed)| *is_typed && !known.contains(name));
+        let mut strangers = typed.into_iter().filter(|(name, is_typed)| *is_typed && !known.contains(name));
         match strangers.next() {
             None => Ok(()),
             Some((name, _)) => Err(Failure::usage(
@@ -106,10 +95,9 @@ impl EchoAsked {
 
 fn within(name: &str, typed: Option<u64>, most: u64) -> Result<(), Failure> {
     match typed {
-        Some(bytes) if !(LEAST_BYTES..=most).contains(&bytes) => Err(Failure::usage(
-            format!("{name} {bytes} is out of bounds"),
-            format!("{LEAST_BYTES} to {most} bytes"),
-        )),
+        Some(bytes) if !(LEAST_BYTES..=most).contains(&bytes) => {
+            Err(Failure::usage(format!("{name} {bytes} is out of bounds"), format!("{LEAST_BYTES} to {most} bytes")))
+        }
         _ => Ok(()),
     }
 }

@@ -8,7 +8,6 @@ use looptax_model::stats::{InterimAnalyses, StopRule};
 
 use super::typed;
 
-/// Fewer give no interval.
 const LEAST_EPOCHS: usize = 6;
 /// More are a slip of the finger.
 const MOST_EPOCHS: usize = 10_000;
@@ -58,13 +57,7 @@ impl Effort {
 
     /// When to end.
     pub fn stopping(self, analyses: InterimAnalyses, deadline: Option<Instant>) -> Stopping {
-        Stopping {
-            rule: StopRule {
-                is_precise: self == Self::Precise,
-            },
-            deadline,
-            ..Stopping::at(analyses, DELTA)
-        }
+        Stopping { rule: StopRule { is_precise: self == Self::Precise }, deadline, ..Stopping::at(analyses, DELTA) }
     }
 }
 
@@ -74,11 +67,8 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
         if (LEAST_EPOCHS..=MOST_EPOCHS).contains(&n) {
             return Ok(Effort::Epochs(n));
         }
-        let (word, bound) = if n < LEAST_EPOCHS {
-            ("below the least", LEAST_EPOCHS)
-        } else {
-            ("above the most", MOST_EPOCHS)
-        };
+        let (word, bound) =
+            if n < LEAST_EPOCHS { ("below the least", LEAST_EPOCHS) } else { ("above the most", MOST_EPOCHS) };
         return Err(Failure::usage(
             format!("`--fixed {typed}` is a number of epochs {word}, {bound}"),
             format!("--fixed {bound}, or a time such as --fixed 10s"),
@@ -95,14 +85,9 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
 
 /// `0s`, `5s`, `2m`.
 pub fn warm_up(typed: &str) -> Result<Duration, Failure> {
-    typed::time(typed)
-        .filter(|length| *length <= LONGEST_WARM_UP)
-        .ok_or_else(|| {
-            Failure::usage(
-                format!("`--warm-up {typed}` is not a time"),
-                "for example --warm-up 5s; an hour at most",
-            )
-        })
+    typed::time(typed).filter(|length| *length <= LONGEST_WARM_UP).ok_or_else(|| {
+        Failure::usage(format!("`--warm-up {typed}` is not a time"), "for example --warm-up 5s; an hour at most")
+    })
 }
 
 #[cfg(test)]

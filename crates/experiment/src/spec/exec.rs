@@ -12,7 +12,6 @@ pub const TRANSPORT: &str = "{transport}";
 /// Whole commands to be run instead of sending requests.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Exec {
-    /// What runs.
     pub given: Given,
     /// How long a single run may take.
     pub timeout: Duration,
@@ -24,16 +23,12 @@ pub struct Exec {
 const LEAST_TIMEOUT: Duration = Duration::from_secs(1);
 const MOST_TIMEOUT: Duration = Duration::from_secs(24 * 3600);
 
-/// How the commands were given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Given {
-    /// One line for all arms.
     Template(Template),
     /// A line for unix and one for tcp.
     PerArm {
-        /// Words for unix.
         unix: Vec<String>,
-        /// Words for tcp.
         tcp: Vec<String>,
     },
 }
@@ -44,7 +39,6 @@ pub struct Template {
     pub words: Vec<String>,
     /// Which of them is the program.
     pub program_idx: usize,
-    /// The program.
     pub tool: Tool,
 }
 
@@ -54,11 +48,7 @@ impl Exec {
     /// # Errors
     /// A usage failure for a line that cannot be run, or a time that is none.
     pub fn one_line(line: &str, timeout: &str) -> Result<Self, Failure> {
-        Ok(Self {
-            timeout: self::timeout(timeout)?,
-            given: Given::Template(template(line)?),
-            typed: vec![shown(line)],
-        })
+        Ok(Self { timeout: self::timeout(timeout)?, given: Given::Template(template(line)?), typed: vec![shown(line)] })
     }
 
     /// A line for unix and one for tcp.
@@ -68,10 +58,7 @@ impl Exec {
     pub fn line_per_arm(unix: &str, tcp: &str, timeout: &str) -> Result<Self, Failure> {
         Ok(Self {
             timeout: self::timeout(timeout)?,
-            given: Given::PerArm {
-                unix: per_arm("--exec-unix", unix)?,
-                tcp: per_arm("--exec-tcp", tcp)?,
-            },
+            given: Given::PerArm { unix: per_arm("--exec-unix", unix)?, tcp: per_arm("--exec-tcp", tcp)? },
             typed: vec![shown(unix), shown(tcp)],
         })
     }
@@ -120,18 +107,11 @@ fn template(line: &str) -> Result<Template, Failure> {
     }
     if let Some(why) = tool.runs_for_a_time(&words[program_idx..]) {
         return Err(Failure::usage(
-            format!(
-                "`{}` would run for a fixed time, which shows no difference",
-                words[program_idx]
-            ),
+            format!("`{}` would run for a fixed time, which shows no difference", words[program_idx]),
             why,
         ));
     }
-    Ok(Template {
-        words,
-        program_idx,
-        tool,
-    })
+    Ok(Template { words, program_idx, tool })
 }
 
 fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
@@ -151,10 +131,7 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 /// A usage failure for a quote that is not closed, and for no words at all.
 pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     let words = shell_words::split(line).map_err(|_| {
-        Failure::usage(
-            format!("{option} has a quote that is not closed"),
-            "words are split as by a POSIX shell",
-        )
+        Failure::usage(format!("{option} has a quote that is not closed"), "words are split as by a POSIX shell")
     })?;
     if words.is_empty() {
         return Err(Failure::usage(
@@ -169,10 +146,7 @@ pub fn split(option: &str, line: &str) -> Result<Vec<String>, Failure> {
 fn timeout(typed: &str) -> Result<Duration, Failure> {
     match super::typed::time(typed) {
         Some(limit) if (LEAST_TIMEOUT..=MOST_TIMEOUT).contains(&limit) => Ok(limit),
-        _ => Err(Failure::usage(
-            format!("`--exec-timeout {typed}` is no time"),
-            "for example 90s or 10m",
-        )),
+        _ => Err(Failure::usage(format!("`--exec-timeout {typed}` is no time"), "for example 90s or 10m")),
     }
 }
 
@@ -186,20 +160,11 @@ mod tests {
 
     #[test]
     fn words_are_split_as_a_shell_would() {
-        let Given::Template(found) = exec("psql -c 'select 1' {transport} -v \"a b\"=c\\ d")
-            .unwrap()
-            .given
-        else {
+        let Given::Template(found) = exec("psql -c 'select 1' {transport} -v \"a b\"=c\\ d").unwrap().given else {
             panic!("a template");
         };
-        assert_eq!(
-            found.words,
-            ["psql", "-c", "select 1", TRANSPORT, "-v", "a b=c d"]
-        );
-        assert_eq!(
-            joined(&found.words),
-            "psql -c 'select 1' {transport} -v 'a b=c d'"
-        );
+        assert_eq!(found.words, ["psql", "-c", "select 1", TRANSPORT, "-v", "a b=c d"]);
+        assert_eq!(joined(&found.words), "psql -c 'select 1' {transport} -v 'a b=c d'");
     }
 
     #[track_caller]
@@ -223,11 +188,7 @@ mod tests {
 
     #[track_caller]
     fn check_timeout(typed: &str, expected: Option<u64>) {
-        assert_eq!(
-            timeout(typed).ok(),
-            expected.map(Duration::from_secs),
-            "{typed}"
-        );
+        assert_eq!(timeout(typed).ok(), expected.map(Duration::from_secs), "{typed}");
     }
 
     #[test]

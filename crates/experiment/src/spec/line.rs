@@ -96,7 +96,6 @@ impl Experiment {
 /// The default of `--exec-timeout`.
 const USUAL_TIMEOUT: Duration = Duration::from_secs(10 * 60);
 
-/// Words as they grow.
 struct Line(Vec<String>);
 
 impl Line {

@@ -23,19 +23,14 @@ pub enum Rate {
     OfCapacity(f64),
 }
 
-/// What makes connections send.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Load {
     /// Answers, after a pause.
-    Closed {
-        /// Its length.
-        think: Duration,
-    },
+    Closed { think: Duration },
     /// A schedule, one comparison for each rate.
     Open {
         /// Each over all connections of an arm.
         rates: Vec<Rate>,
-        /// How the gaps are drawn.
         arrivals: Arrivals,
     },
 }
@@ -45,12 +40,7 @@ impl Load {
     ///
     /// # Errors
     /// A usage failure for what is neither, or both.
-    pub fn new(
-        pause: Option<&str>,
-        typed: &[String],
-        has_sweep: bool,
-        arrivals: Arrivals,
-    ) -> Result<Self, Failure> {
+    pub fn new(pause: Option<&str>, typed: &[String], has_sweep: bool, arrivals: Arrivals) -> Result<Self, Failure> {
         let pause = pause.map(think).transpose()?;
         let rates: Result<Vec<Rate>, Failure> = typed.iter().map(|word| rate(word)).collect();
         let mut rates = rates?;
@@ -58,22 +48,16 @@ impl Load {
             rates.extend(SWEEP_PCT.map(Rate::OfCapacity));
         }
         match (rates.is_empty(), pause) {
-            (true, think) => Ok(Self::Closed {
-                think: think.unwrap_or_default(),
-            }),
-            (false, Some(_)) => Err(Failure::usage(
-                "--think is for a closed loop, --rate for an open one",
-                "leave one of them out",
-            )),
+            (true, think) => Ok(Self::Closed { think: think.unwrap_or_default() }),
+            (false, Some(_)) => {
+                Err(Failure::usage("--think is for a closed loop, --rate for an open one", "leave one of them out"))
+            }
             (false, None) => Ok(Self::Open { rates, arrivals }),
         }
     }
 
-    /// As fast as answers come.
     pub fn flat_out() -> Self {
-        Self::Closed {
-            think: Duration::ZERO,
-        }
+        Self::Closed { think: Duration::ZERO }
     }
 
     /// Whether the rate follows from the server alone.
@@ -81,16 +65,12 @@ impl Load {
         *self == Self::flat_out()
     }
 
-    /// One load for each comparison.
     pub fn each(&self) -> Vec<Self> {
         match self {
             Self::Closed { .. } => vec![self.clone()],
-            Self::Open { rates, arrivals } => { rates.iter() }
-                .map(|rate| Self::Open {
-                    rates: vec![*rate],
-                    arrivals: *arrivals,
-                })
-                .collect(),
+            Self::Open { rates, arrivals } => {
+                { rates.iter() }.map(|rate| Self::Open { rates: vec![*rate], arrivals: *arrivals }).collect()
+            }
         }
     }
 
@@ -121,10 +101,9 @@ impl Load {
             (Self::Open { arrivals, .. }, Some(Rate::PerSecond(per_s))) => {
                 format!(", {per_s:.0}/s ({})", arrivals.name())
             }
-            (Self::Open { arrivals, .. }, Some(Rate::OfCapacity(pct))) => format!(
-                ", {pct} % of the slower arm's capacity ({})",
-                arrivals.name()
-            ),
+            (Self::Open { arrivals, .. }, Some(Rate::OfCapacity(pct))) => {
+                format!(", {pct} % of the slower arm's capacity ({})", arrivals.name())
+            }
             _ => String::new(),
         }
     }
@@ -166,14 +145,12 @@ fn rate(typed: &str) -> Result<Rate, Failure> {
 
 /// `200us`, `5ms` or `1s`.
 fn think(typed: &str) -> Result<Duration, Failure> {
-    typed::time(typed)
-        .filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE)
-        .ok_or_else(|| {
-            Failure::usage(
-                format!("`--think {typed}` is not a pause"),
-                "for example --think 200us or --think 5ms, 10s at most",
-            )
-        })
+    typed::time(typed).filter(|pause| !pause.is_zero() && *pause <= LONGEST_PAUSE).ok_or_else(|| {
+        Failure::usage(
+            format!("`--think {typed}` is not a pause"),
+            "for example --think 200us or --think 5ms, 10s at most",
+        )
+    })
 }
 
 #[cfg(test)]
@@ -191,9 +168,7 @@ mod tests {
         check("1.5M", Some(Rate::PerSecond(1_500_000.0)));
         check("2000", Some(Rate::PerSecond(2_000.0)));
         check("40%", Some(Rate::OfCapacity(40.0)));
-        for wrong in [
-            "0", "0%", "-1", "110%", "k", "", "1e99", "inf", "NaN", "0.5",
-        ] {
+        for wrong in ["0", "0%", "-1", "110%", "k", "", "1e99", "inf", "NaN", "0.5"] {
             check(wrong, None);
         }
     }

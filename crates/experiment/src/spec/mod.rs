@@ -46,7 +46,6 @@ pub const MOST_SAMPLES_MIB: u32 = 256;
 pub enum Clients {
     /// As each client model does, in one interleaved schedule.
     All,
-    /// As these models do.
     Models(Vec<ClientModel>),
     /// As clients called so do; which ones depends on the server.
     Like(Vec<String>),
@@ -56,10 +55,7 @@ pub enum Clients {
 ///
 /// Made from arguments, or in code; [`Experiment::command`] is the command line that gives it again.
 #[derive(Debug, Clone)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is an option that is typed or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub struct Experiment {
     /// One comparison after the other on each.
     pub targets: Vec<TargetSpec>,
@@ -69,9 +65,7 @@ pub struct Experiment {
     pub adds_tls: bool,
     /// Connections per arm, one comparison each; `None` for the usual ones.
     pub connections: Option<Vec<u32>>,
-    /// What is asked, and how.
     pub requests: Requests,
-    /// What makes connections send.
     pub load: Load,
     /// Cap of the latencies kept in memory and beside the record.
     pub sample_bytes: usize,
@@ -85,7 +79,6 @@ pub struct Experiment {
     pub socket: Option<PathBuf>,
     /// Rows or keys of a private server.
     pub rows: u32,
-    /// How a private pooler pools.
     pub pool_mode: PoolMode,
     /// When to stop measuring.
     pub effort: Effort,
@@ -103,7 +96,6 @@ pub struct Experiment {
     pub is_from_namespace: bool,
     /// The plan for a running server was agreed to.
     pub is_agreed: bool,
-    /// Whole commands instead of requests.
     pub exec: Option<Exec>,
     /// Whether an onlooker samples most epochs, which the verdict then leaves out.
     pub is_sampled: bool,
@@ -148,11 +140,9 @@ impl Experiment {
         }
     }
 
-    /// Whether its time is over.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub fn is_over(&self) -> bool {
-        self.deadline
-            .is_some_and(|deadline| Instant::now() >= deadline)
+        self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
     /// The arms that are asked of a server, and the one among them that it may turn out not to have.
@@ -216,8 +206,7 @@ pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
 /// The kernel gives no random bytes.
 pub fn new_seed() -> Result<u64, Failure> {
     let mut bytes = [0; 8];
-    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty())
-        .map_err(std::io::Error::from)?;
+    rustix::rand::getrandom(&mut bytes, rustix::rand::GetRandomFlags::empty()).map_err(std::io::Error::from)?;
     Ok(u64::from_ne_bytes(bytes))
 }
 
@@ -226,12 +215,8 @@ pub fn new_seed() -> Result<u64, Failure> {
 /// # Errors
 /// A usage failure for what is no hexadecimal number.
 pub fn seed(hex: &str) -> Result<u64, Failure> {
-    u64::from_str_radix(hex.trim_start_matches("0x"), 16).map_err(|_| {
-        Failure::usage(
-            format!("`--seed {hex}` is not a hexadecimal number"),
-            "take it from a record",
-        )
-    })
+    u64::from_str_radix(hex.trim_start_matches("0x"), 16)
+        .map_err(|_| Failure::usage(format!("`--seed {hex}` is not a hexadecimal number"), "take it from a record"))
 }
 
 /// `1..1024`: the ends, and the powers of two between them; `1,16,256`: these.
@@ -241,9 +226,9 @@ pub fn seed(hex: &str) -> Result<u64, Failure> {
 pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
     let number = |typed: &str| typed.parse::<u32>().ok();
     let found = match typed.split_once("..") {
-        Some((from, to)) => { number(from).zip(number(to)) }
-            .filter(|(from, to)| from < to)
-            .map(|(from, to)| range(from, to)),
+        Some((from, to)) => {
+            { number(from).zip(number(to)) }.filter(|(from, to)| from < to).map(|(from, to)| range(from, to))
+        }
         None => typed.split(',').map(number).collect(),
     };
     let is_sweep = |all: &Vec<u32>| {
@@ -266,9 +251,7 @@ pub fn sweep(typed: &str) -> Result<Vec<u32>, Failure> {
 pub(super) fn sweep_word(connections: &[u32]) -> String {
     match connections {
         [from, .., to] if range(*from, *to) == connections => format!("{from}..{to}"),
-        _ => { connections.iter().map(u32::to_string) }
-            .collect::<Vec<_>>()
-            .join(","),
+        _ => { connections.iter().map(u32::to_string) }.collect::<Vec<_>>().join(","),
     }
 }
 
@@ -298,9 +281,7 @@ mod tests {
     #[test]
     fn what_does_not_grow_from_one_number_to_the_next_is_no_sweep() {
         let ranges = ["16..1", "1..1", "0..4", "a..b", "1..99999", "1..4,8"];
-        let lists = [
-            "", "8", "8,8", "16,1", "0,4", "1,,4", "1,a", "1,99999", "1,4,",
-        ];
+        let lists = ["", "8", "8,8", "16,1", "0,4", "1,,4", "1,a", "1,99999", "1,4,"];
         for wrong in ranges.into_iter().chain(lists) {
             assert!(sweep(wrong).is_err(), "{wrong}");
         }

@@ -44,26 +44,18 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
     check_today(today)?;
     let first = over_arms(base, today, &spec, arms);
     first.check()?;
-    let two = Experiment {
-        arms: vec![today, Arm::Unix],
-        ..first.clone()
-    };
-    let mut parts = vec![Part {
-        title: "ways",
-        experiment: Ok(first),
-    }];
+    let two = Experiment { arms: vec![today, Arm::Unix], ..first.clone() };
+    let mut parts = vec![Part { title: "ways", experiment: Ok(first) }];
     parts.extend(changes(&two, &spec).into_iter().map(|(title, changed)| {
         let changed = changed.map_err(|why| Failure::usage(why, "leave it out"));
-        Part {
-            title,
-            experiment: changed.and_then(|it| it.check().map(|()| it)),
-        }
+        Part { title, experiment: changed.and_then(|it| it.check().map(|()| it)) }
     }));
     Ok(parts)
 }
 
 /// What there is to say where today's arm is none that a remedy helps against.
-pub const TODAY: &str = "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
+pub const TODAY: &str =
+    "--baseline tcp, tcp6, tls, bridge, nat or proxy says what programs do today; without it the first of --arms does";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
@@ -80,28 +72,17 @@ fn check_today(today: Arm) -> Result<(), Failure> {
 }
 
 /// Compares all arms, today's first.
-fn over_arms(
-    base: Experiment,
-    today: Arm,
-    spec: &TargetSpec,
-    arms: Option<Vec<Arm>>,
-) -> Experiment {
+fn over_arms(base: Experiment, today: Arm, spec: &TargetSpec, arms: Option<Vec<Arm>>) -> Experiment {
     let mut arms = arms.unwrap_or_else(|| usual_arms(today, spec));
     arms.retain(|arm| *arm != today);
     arms.insert(0, today);
-    let mut first = Experiment {
-        arms,
-        adds_tls: false,
-        ..base
-    };
+    let mut first = Experiment { arms, adds_tls: false, ..base };
     if first.effort == Effort::Full {
         first.effort = Effort::Quick;
     }
     if matches!(spec, TargetSpec::Private(_)) {
         first.connections.get_or_insert_with(|| vec![CONNECTIONS]);
-        first
-            .placements
-            .get_or_insert_with(|| vec![Placement::Same]);
+        first.placements.get_or_insert_with(|| vec![Placement::Same]);
     }
     first
 }
@@ -112,10 +93,7 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
         arms.push(Arm::Abstract);
     }
-    let has_tls = !matches!(
-        spec.kind(),
-        Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo
-    );
+    let has_tls = !matches!(spec.kind(), Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo);
     let is_private = matches!(spec, TargetSpec::Private(_));
     match today {
         Arm::Tcp | Arm::Tcp6 => {
@@ -139,20 +117,13 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
 type NoPoint = &'static str;
 
 /// What is changed beside the arm, each from `today`, or why that is not measured.
-fn changes(
-    today: &Experiment,
-    spec: &TargetSpec,
-) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
+fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
     let mut changes = vec![
         ("16 requests at once", pipelined(today, spec)),
         ("a connection for each request", reconnected(today, spec)),
     ];
     for (title, placement, kind) in [
-        (
-            "left to the scheduler",
-            Placement::Free,
-            RemedyKind::OneCore,
-        ),
+        ("left to the scheduler", Placement::Free, RemedyKind::OneCore),
         ("ends on two cores", Placement::Split, RemedyKind::TwoCores),
     ] {
         changes.push((title, placed(today, spec, placement, kind)));
@@ -174,10 +145,7 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
 }
 
 fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
-    if matches!(
-        spec.kind(),
-        Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo
-    ) {
+    if matches!(spec.kind(), Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo) {
         return Err("memcached, FerretDB and echo do not take --reconnect-every");
     }
     let mut changed = today.clone();

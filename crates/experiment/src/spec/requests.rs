@@ -8,9 +8,7 @@ use super::EchoAsked;
 
 /// The echo server's workload of long requests.
 pub(super) const STREAM: &str = "stream";
-/// The workload of connections.
 pub(super) const CONNECT: &str = "connect";
-/// The workload of whole tables.
 pub(super) const DUMP: &str = "dump";
 
 /// What starts the name of a user's own workload.
@@ -19,9 +17,7 @@ const SCRIPT: &str = "script:";
 /// The workloads that were typed, each by itself; a script's path may hold commas.
 pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
     match typed {
-        Some(words) if !words.starts_with(SCRIPT) => {
-            words.split(',').map(|word| Some(word.to_owned())).collect()
-        }
+        Some(words) if !words.starts_with(SCRIPT) => words.split(',').map(|word| Some(word.to_owned())).collect(),
         one => vec![one.map(str::to_owned)],
     }
 }
@@ -31,9 +27,7 @@ pub fn workloads(typed: Option<&str>) -> Vec<Option<String>> {
 pub struct Requests {
     /// A word of `--list`; `None` for the server's default.
     pub workload: Option<String>,
-    /// Whether statements go out prepared.
     pub sent: Sent,
-    /// Requests in one send.
     pub pipeline: u32,
     /// Size of a value; `None` for the usual one.
     pub value_bytes: Option<usize>,
@@ -41,7 +35,6 @@ pub struct Requests {
     pub defined: Vec<String>,
     /// How often each key is asked for.
     pub distribution: Distribution,
-    /// Options of the echo server.
     pub echo: EchoAsked,
     /// Requests of one connection, where it is then opened anew.
     pub reconnect_every: Option<u32>,

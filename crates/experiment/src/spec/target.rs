@@ -4,9 +4,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 
 use crate::servers::startable;
-use looptax_model::dsn::{
-    Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown,
-};
+use looptax_model::dsn::{Address, AddressError, Kind, Protocol, Secret, is_address, masked, shown};
 use looptax_model::failure::Failure;
 use looptax_wire::Login;
 
@@ -15,10 +13,8 @@ const FORMS: &str = "private:mariadb, private:mysql, private:postgres, private:r
                      private:http, echo, \
                      or a URL such as mysql://user@127.0.0.1:3306/db or http://127.0.0.1:8000/page";
 
-/// What is to be measured.
 #[derive(Debug, Clone)]
 pub enum TargetSpec {
-    /// A server that we start.
     Private(Kind),
     /// A server that somebody cares for.
     Running(Box<Running>),
@@ -54,11 +50,9 @@ impl TargetSpec {
 /// Where a running server is, and who we are there.
 #[derive(Debug, Clone)]
 pub struct Running {
-    /// What it speaks.
     pub protocol: Protocol,
     /// Where it listens.
     pub tcp: SocketAddr,
-    /// Who logs in.
     pub login: Login,
     /// Its socket, where the URL names one.
     pub socket: Option<PathBuf>,
@@ -70,26 +64,19 @@ pub struct Running {
     pub shown: String,
 }
 
-/// Reads one target word.
 pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     if word == "echo" {
         return Ok(TargetSpec::Private(Kind::Echo));
     }
     if let Some(kind) = word.strip_prefix("private:") {
-        return startable(kind).map(TargetSpec::Private).map_err(|_| {
-            Failure::usage(
-                format!("`{word}` is no target"),
-                format!("targets: {FORMS}"),
-            )
-        });
+        return startable(kind)
+            .map(TargetSpec::Private)
+            .map_err(|_| Failure::usage(format!("`{word}` is no target"), format!("targets: {FORMS}")));
     }
     if is_address(word) {
         return running(word).map(|it| TargetSpec::Running(Box::new(it)));
     }
-    Err(Failure::usage(
-        format!("`{}` is no target", masked(word)),
-        format!("targets: {FORMS}"),
-    ))
+    Err(Failure::usage(format!("`{}` is no target", masked(word)), format!("targets: {FORMS}")))
 }
 
 fn running(word: &str) -> Result<Running, Failure> {
@@ -101,9 +88,7 @@ fn running(word: &str) -> Result<Running, Failure> {
         Failure::usage(message, FORMS)
     };
     let address = Address::parse(word).map_err(|error| match error {
-        AddressError::Broken { source } => {
-            Failure::usage(format!("the target's URL is broken: {source}"), FORMS)
-        }
+        AddressError::Broken { source } => Failure::usage(format!("the target's URL is broken: {source}"), FORMS),
         AddressError::Scheme { .. } => unknown(),
         error => Failure::usage(error, FORMS),
     })?;
@@ -123,9 +108,9 @@ fn running(word: &str) -> Result<Running, Failure> {
         login: Login {
             user: address.user.unwrap_or_default(),
             // A prompt is the command's business.
-            password: address.password.unwrap_or_else(|| {
-                Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())
-            }),
+            password: address
+                .password
+                .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),
             database: address.database.or(address.page),
             accounts: address.accounts,
             ..Login::default()
@@ -184,20 +169,10 @@ fn ip(address: &Address) -> Result<IpAddr, Failure> {
         Ok(ip) => ip,
         Err(_) if host == "localhost" => IpAddr::V4(Ipv4Addr::LOCALHOST),
         Err(_) => {
-            return Err(Failure::usage(
-                format!("the host `{host}` is no address"),
-                hint,
-            ));
+            return Err(Failure::usage(format!("the host `{host}` is no address"), hint));
         }
     };
-    if ip.is_loopback() {
-        Ok(ip)
-    } else {
-        Err(Failure::usage(
-            format!("{ip} is not on the loopback interface"),
-            hint,
-        ))
-    }
+    if ip.is_loopback() { Ok(ip) } else { Err(Failure::usage(format!("{ip} is not on the loopback interface"), hint)) }
 }
 
 #[cfg(test)]
@@ -215,10 +190,7 @@ mod tests {
     fn a_url_is_taken_apart_and_its_password_hidden() {
         let found = url("mysql://wp:p%40ss@localhost/blog");
         assert_eq!(found.tcp, "127.0.0.1:3306".parse().unwrap());
-        assert_eq!(
-            (found.login.user.as_str(), found.login.password.reveal()),
-            ("wp", "p@ss")
-        );
+        assert_eq!((found.login.user.as_str(), found.login.password.reveal()), ("wp", "p@ss"));
         assert_eq!(found.login.database.as_deref(), Some("blog"));
         assert_eq!(found.shown, "mysql://wp@localhost/blog");
     }
@@ -226,10 +198,7 @@ mod tests {
     #[test]
     fn every_protocol_has_its_port() {
         assert_eq!(url("postgres://a@[::1]").tcp, "[::1]:5432".parse().unwrap());
-        assert_eq!(
-            url("redis://127.0.0.1:7").tcp,
-            "127.0.0.1:7".parse().unwrap()
-        );
+        assert_eq!(url("redis://127.0.0.1:7").tcp, "127.0.0.1:7".parse().unwrap());
     }
 
     #[test]
@@ -238,10 +207,7 @@ mod tests {
         assert_eq!(found.tcp, "127.0.0.1:27018".parse().unwrap());
         assert_eq!(found.socket, Some(PathBuf::from("/tmp/mongodb-27018.sock")));
         assert_eq!(found.login.accounts.as_deref(), Some("admin"));
-        assert_eq!(
-            url("mongodb://h@[::1]/d").tcp,
-            "[::1]:27017".parse().unwrap()
-        );
+        assert_eq!(url("mongodb://h@[::1]/d").tcp, "[::1]:27017".parse().unwrap());
         refused("mongodb://u@%2Ftmp%2Fother.sock/d");
         refused("mongodb://u@127.0.0.1:1,127.0.0.1:2/d");
         refused("mongodb://u@127.0.0.1/d?replicaSet=rs");
@@ -259,11 +225,7 @@ mod tests {
         let found = url("postgres://localhost?user=u&password=p&port=7&dbname=d&host=/run/pg");
         assert_eq!(found.tcp, "127.0.0.1:7".parse().unwrap());
         let login = &found.login;
-        let found_login = (
-            &*login.user,
-            login.password.reveal(),
-            login.database.as_deref(),
-        );
+        let found_login = (&*login.user, login.password.reveal(), login.database.as_deref());
         assert_eq!(found_login, ("u", "p", Some("d")));
         assert_eq!(found.socket, Some(PathBuf::from("/run/pg/.s.PGSQL.7")));
         let again = url(&found.shown);

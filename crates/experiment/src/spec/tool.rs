@@ -18,7 +18,6 @@ pub enum Tool {
     MysqlShell,
     /// `mysqldump` and others of its family: databases are words of their own.
     MysqlOther,
-    /// All that use libpq.
     Libpq,
     /// `pgbench`, which is libpq's, too, and may run for a time.
     Pgbench,
@@ -50,7 +49,6 @@ const TOOLS: [(&str, Tool); 14] = [
 /// Which of the two families of MySQL clients a program is of: they switch TLS off by other words.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavor {
-    /// MariaDB's.
     Mariadb,
     /// MySQL's own, 8.0 and later.
     Mysql,
@@ -61,9 +59,7 @@ pub enum Flavor {
 pub struct Expansion {
     /// Words in place of `{transport}`.
     pub words: Vec<String>,
-    /// Variables to set.
     pub set: Vec<(String, String)>,
-    /// Variables that would lead elsewhere.
     pub unset: Vec<String>,
 }
 
@@ -82,18 +78,13 @@ pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     let is_env = words.first().is_some_and(|word| base(word) == "env");
     let n_skipped = if is_env {
         let assignments = words[1..].iter().take_while(|word| {
-            !word.starts_with('-')
-                && word
-                    .split_once('=')
-                    .is_some_and(|(name, _)| !name.is_empty())
+            !word.starts_with('-') && word.split_once('=').is_some_and(|(name, _)| !name.is_empty())
         });
         1 + assignments.count()
     } else {
         0
     };
-    let name = words
-        .get(n_skipped)
-        .map_or_else(|| "env".to_owned(), |word| base(word));
+    let name = words.get(n_skipped).map_or_else(|| "env".to_owned(), |word| base(word));
     let known = TOOLS.iter().find(|(known, _)| *known == name);
     known.map(|(_, tool)| (n_skipped, *tool)).ok_or(name)
 }
@@ -105,16 +96,11 @@ pub fn without_passwords(words: &[String]) -> Vec<String> {
     let is_mysql = matches!(tool, Some(Tool::MysqlShell | Tool::MysqlOther));
     let mut is_next = false;
     let hide = |word: &String| {
-        if std::mem::replace(
-            &mut is_next,
-            is_redis && matches!(word.as_str(), "-a" | "--pass"),
-        ) {
+        if std::mem::replace(&mut is_next, is_redis && matches!(word.as_str(), "-a" | "--pass")) {
             return MASK.to_owned();
         }
         match word.split_once('=') {
-            Some((name, _))
-                if name.to_ascii_lowercase().contains("pass") || name.ends_with("_PWD") =>
-            {
+            Some((name, _)) if name.to_ascii_lowercase().contains("pass") || name.ends_with("_PWD") => {
                 return format!("{name}={MASK}");
             }
             _ => {}
@@ -170,13 +156,7 @@ impl Tool {
 
     /// Flags and environment for `endpoint`. TLS is off on every arm: what it costs is another
     /// question.
-    pub fn expand(
-        self,
-        endpoint: &Endpoint,
-        login: &Login,
-        protocol: Protocol,
-        flavor: Flavor,
-    ) -> Expansion {
+    pub fn expand(self, endpoint: &Endpoint, login: &Login, protocol: Protocol, flavor: Flavor) -> Expansion {
         match self {
             Self::MysqlShell | Self::MysqlOther => self.mysql(endpoint, login, flavor),
             Self::Libpq | Self::Pgbench => libpq(endpoint, login),
@@ -187,10 +167,9 @@ impl Tool {
 
     fn mysql(self, endpoint: &Endpoint, login: &Login, flavor: Flavor) -> Expansion {
         let mut words = match endpoint {
-            Endpoint::Unix(_) | Endpoint::Abstract(_) => vec![
-                "--protocol=SOCKET".to_owned(),
-                format!("--socket={endpoint}"),
-            ],
+            Endpoint::Unix(_) | Endpoint::Abstract(_) => {
+                vec!["--protocol=SOCKET".to_owned(), format!("--socket={endpoint}")]
+            }
             Endpoint::Tcp(address) => vec![
                 "--protocol=TCP".to_owned(),
                 format!("--host={}", address.ip()),
@@ -201,23 +180,12 @@ impl Tool {
         words.extend(match flavor {
             Flavor::Mariadb => vec!["--skip-ssl".to_owned()],
             // Without TLS the password goes encrypted by the server's own key.
-            Flavor::Mysql => ["--ssl-mode=DISABLED", "--get-server-public-key"]
-                .map(str::to_owned)
-                .to_vec(),
+            Flavor::Mysql => ["--ssl-mode=DISABLED", "--get-server-public-key"].map(str::to_owned).to_vec(),
         });
         if self == Self::MysqlShell {
-            words.extend(
-                login
-                    .database
-                    .iter()
-                    .map(|name| format!("--database={name}")),
-            );
+            words.extend(login.database.iter().map(|name| format!("--database={name}")));
         }
-        Expansion {
-            words,
-            set: variable("MYSQL_PWD", login.password.reveal()),
-            unset: Vec::new(),
-        }
+        Expansion { words, set: variable("MYSQL_PWD", login.password.reveal()), unset: Vec::new() }
     }
 
     fn redis(self, endpoint: &Endpoint, login: &Login) -> Expansion {
@@ -233,17 +201,8 @@ impl Tool {
         if !login.user.is_empty() {
             words.extend(["--user".to_owned(), login.user.clone()]);
         }
-        let number = if self == Self::RedisCli {
-            "-n"
-        } else {
-            "--dbnum"
-        };
-        words.extend(
-            login
-                .database
-                .iter()
-                .flat_map(|database| [number.to_owned(), database.clone()]),
-        );
+        let number = if self == Self::RedisCli { "-n" } else { "--dbnum" };
+        words.extend(login.database.iter().flat_map(|database| [number.to_owned(), database.clone()]));
         let password = login.password.reveal();
         let mut set = Vec::new();
         match self {
@@ -253,11 +212,7 @@ impl Tool {
             Self::RedisBenchmark => {}
             _ => set = variable("REDISCLI_AUTH", password),
         }
-        Expansion {
-            words,
-            set,
-            unset: Vec::new(),
-        }
+        Expansion { words, set, unset: Vec::new() }
     }
 }
 
@@ -266,10 +221,7 @@ fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     let (host, port) = libpq_address(endpoint);
     let mut set = variable("PGPASSWORD", login.password.reveal());
     set.extend(variable("PGUSER", &login.user));
-    set.extend(variable(
-        "PGDATABASE",
-        login.database.as_deref().unwrap_or_default(),
-    ));
+    set.extend(variable("PGDATABASE", login.database.as_deref().unwrap_or_default()));
     set.extend(variable("PGSSLMODE", "disable"));
     Expansion {
         words: vec!["-h".to_owned(), host, "-p".to_owned(), port],
@@ -285,14 +237,9 @@ fn libpq_address(endpoint: &Endpoint) -> (String, String) {
         Endpoint::Unix(_) | Endpoint::Abstract(_) => {
             let path = PathBuf::from(endpoint.to_string());
             let folder = path.parent().map(|folder| folder.display().to_string());
-            let name = path
-                .file_name()
-                .map(|name| name.to_string_lossy().into_owned());
+            let name = path.file_name().map(|name| name.to_string_lossy().into_owned());
             let port = name.and_then(|name| Some(name.strip_prefix(".s.PGSQL.")?.to_owned()));
-            (
-                folder.unwrap_or_default(),
-                port.unwrap_or_else(|| "5432".to_owned()),
-            )
+            (folder.unwrap_or_default(), port.unwrap_or_else(|| "5432".to_owned()))
         }
     }
 }
@@ -300,21 +247,9 @@ fn libpq_address(endpoint: &Endpoint) -> (String, String) {
 fn sysbench(endpoint: &Endpoint, login: &Login, protocol: Protocol) -> Expansion {
     let mut set = Vec::new();
     let mut unset = Vec::new();
-    let name = if protocol == Protocol::Mysql {
-        "mysql"
-    } else {
-        "pgsql"
-    };
-    let mut words = vec![
-        format!("--db-driver={name}"),
-        format!("--{name}-user={}", login.user),
-    ];
-    words.extend(
-        login
-            .database
-            .iter()
-            .map(|database| format!("--{name}-db={database}")),
-    );
+    let name = if protocol == Protocol::Mysql { "mysql" } else { "pgsql" };
+    let mut words = vec![format!("--db-driver={name}"), format!("--{name}-user={}", login.user)];
+    words.extend(login.database.iter().map(|database| format!("--{name}-db={database}")));
     if let (Protocol::Mysql, Endpoint::Unix(path)) = (protocol, endpoint) {
         words.push(format!("--mysql-socket={}", path.display()));
     } else {
@@ -353,11 +288,7 @@ mod tests {
 
     #[track_caller]
     fn check_program(line: &str, expected: Result<(usize, Tool), &str>) {
-        assert_eq!(
-            recognise(&words(line)),
-            expected.map_err(str::to_owned),
-            "{line}"
-        );
+        assert_eq!(recognise(&words(line)), expected.map_err(str::to_owned), "{line}");
     }
 
     #[test]
@@ -393,11 +324,7 @@ mod tests {
     fn check(tool: Tool, protocol: Protocol, endpoint: &Endpoint, expected: &str, variables: &str) {
         let found = tool.expand(endpoint, &login(), protocol, Flavor::Mariadb);
         assert_eq!(found.words.join(" "), expected);
-        let set: Vec<String> = found
-            .set
-            .iter()
-            .map(|(name, value)| format!("{name}={value}"))
-            .collect();
+        let set: Vec<String> = found.set.iter().map(|(name, value)| format!("{name}={value}")).collect();
         assert_eq!(set.join(" "), variables);
     }
 
@@ -425,20 +352,8 @@ mod tests {
     #[test]
     fn libpq_takes_a_folder_and_the_environment() {
         let variables = "PGPASSWORD=geheim PGUSER=looptax PGDATABASE=d PGSSLMODE=disable";
-        check(
-            Tool::Libpq,
-            Protocol::Postgres,
-            &unix(),
-            "-h /tmp/x -p 77",
-            variables,
-        );
-        check(
-            Tool::Pgbench,
-            Protocol::Postgres,
-            &tcp(),
-            "-h 127.0.0.1 -p 77",
-            variables,
-        );
+        check(Tool::Libpq, Protocol::Postgres, &unix(), "-h /tmp/x -p 77", variables);
+        check(Tool::Pgbench, Protocol::Postgres, &tcp(), "-h 127.0.0.1 -p 77", variables);
     }
 
     #[test]
@@ -481,10 +396,7 @@ mod tests {
         check_hidden("redis-cli -a geheim get x", "redis-cli -a **** get x");
         check_hidden("env PGPASSWORD=geheim psql", "env PGPASSWORD=**** psql");
         check_hidden("env MYSQL_PWD=geheim mysql", "env MYSQL_PWD=**** mysql");
-        check_hidden(
-            "psql postgres://u:geheim@h/d?x=1",
-            "psql postgres://u:****@h/d?x=1",
-        );
+        check_hidden("psql postgres://u:geheim@h/d?x=1", "psql postgres://u:****@h/d?x=1");
         check_hidden("page.sh -p 80 -a b a=b", "page.sh -p 80 -a b a=b");
     }
 }

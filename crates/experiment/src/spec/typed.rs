@@ -78,24 +78,11 @@ mod tests {
 
     #[test]
     fn each_is_read_and_nothing_else() {
-        for (typed, us) in [
-            ("200us", 200),
-            ("0s", 0),
-            ("1.5s", 1_500_000),
-            ("2m", 120_000_000),
-            ("1h", 3_600_000_000),
-        ] {
+        for (typed, us) in [("200us", 200), ("0s", 0), ("1.5s", 1_500_000), ("2m", 120_000_000), ("1h", 3_600_000_000)]
+        {
             assert_eq!(time(typed), Some(Duration::from_micros(us)), "{typed}");
         }
-        for wrong in [
-            "5",
-            "ms",
-            "",
-            "-1s",
-            "1e3s",
-            "s5",
-            "9999999999999999999999m",
-        ] {
+        for wrong in ["5", "ms", "", "-1s", "1e3s", "s5", "9999999999999999999999m"] {
             assert_eq!(time(wrong), None, "{wrong}");
         }
         assert_eq!(rate("800/s"), Some(800.0));

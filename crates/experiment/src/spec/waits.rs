@@ -8,10 +8,8 @@ use looptax_model::dsn::Arm;
 use looptax_model::failure::Failure;
 use looptax_model::record::{Client, ClientLike};
 
-/// One way to wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
-    /// The same on every arm.
     As(ClientModel),
     /// As this client does, which may wait otherwise on a Unix socket than elsewhere.
     Like(&'static RealClient),
@@ -23,11 +21,9 @@ impl Waits {
         match self {
             Self::As(model) => model,
             // What was opened as TCP is waited for as TCP.
-            Self::Like(client) => model_of(if arm.is_unix() && arm != Arm::Redirect {
-                client.model.unix
-            } else {
-                client.model.tcp
-            }),
+            Self::Like(client) => {
+                model_of(if arm.is_unix() && arm != Arm::Redirect { client.model.unix } else { client.model.tcp })
+            }
         }
     }
 
@@ -52,11 +48,9 @@ impl fmt::Display for Waits {
             Self::Like(client) if client.model.unix == client.model.tcp => {
                 write!(f, "{} as {} waits", client.model.unix, client.library)
             }
-            Self::Like(client) => write!(
-                f,
-                "{} over unix, {} over tcp as {} waits",
-                client.model.unix, client.model.tcp, client.library
-            ),
+            Self::Like(client) => {
+                write!(f, "{} over unix, {} over tcp as {} waits", client.model.unix, client.model.tcp, client.library)
+            }
         }
     }
 }
@@ -79,10 +73,7 @@ pub fn like(word: &str, kind: &str) -> Result<Waits, Failure> {
     };
     Err(match called().next() {
         Some(_) => Failure::usage(format!("no client called `{word}` talks to {kind}"), hint),
-        None => Failure::usage(
-            format!("`--client-like {word}` is no client that looptax knows"),
-            hint,
-        ),
+        None => Failure::usage(format!("`--client-like {word}` is no client that looptax knows"), hint),
     })
 }
 

@@ -17,27 +17,22 @@ const OWN_REQUESTS: u64 = 2;
 
 /// A counter of the server, and where it stood when it was made.
 pub(crate) struct Counter {
-    /// What the server calls it.
     pub name: String,
     kinds: Kinds,
     start: u64,
 }
 
-/// What is added up.
 enum Kinds {
     /// Rows of MySQL's SHOW GLOBAL STATUS.
     Status(BTreeSet<&'static str>),
     /// PostgreSQL's committed transactions of this database.
     Commits,
-    /// PostgreSQL's sessions of this database.
     Sessions,
-    /// Redis's calls by command.
     Calls(&'static [&'static str]),
     /// memcached's counters, of all its processes.
     Stats(&'static [&'static str]),
     /// `metrics.commands` of `MongoDB`'s serverStatus.
     Commands(&'static str),
-    /// Connections that Redis took.
     Received,
     /// Queries that `PgBouncer` passed on.
     Passed,
@@ -91,15 +86,12 @@ impl Counter {
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
             // And each connection asked who serves it.
             Kinds::Passed => {
-                n_requests * target.workload.n_statements() as u64
-                    + n_connections * (n_prepared(target) + 1)
+                n_requests * target.workload.n_statements() as u64 + n_connections * (n_prepared(target) + 1)
             }
             // The connections that prove an arm are connections, too.
             Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
             // Each connection was asked once who serves it, and each pool twice for its count.
-            Kinds::Accepted => {
-                n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64
-            }
+            Kinds::Accepted => n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64,
             Kinds::Calls(_) | Kinds::Stats(_) => {
                 let per_request = match target.workload {
                     Workload::DumpValues { n_keys, .. } => n_keys,
@@ -120,20 +112,14 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             _ => "ping",
         })),
         // Whoever asks another's application is not told.
-        (Protocol::Http, page) => {
-            (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages)
-        }
+        (Protocol::Http, page) => (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
         (Protocol::Postgres, Workload::Connect) => Some(Kinds::Sessions),
         (Protocol::Redis, Workload::Connect) => Some(Kinds::Received),
         (Protocol::Mysql, workload) => {
             let steps = workload.transaction()?.steps;
-            steps
-                .iter()
-                .map(|step| status_of(&step.sql))
-                .collect::<Option<_>>()
-                .map(Kinds::Status)
+            steps.iter().map(|step| status_of(&step.sql)).collect::<Option<_>>().map(Kinds::Status)
         }
         // How many transactions a script is made of is its own affair.
         (Protocol::Postgres, Workload::Script { .. }) => None,
@@ -143,9 +129,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::Mixed { .. } => &["cmd_get", "cmd_set"],
             _ => &["cmd_get"],
         })),
-        (_, Workload::Get { .. } | Workload::DumpValues { .. } | Workload::Ping)
-            if protocol == Protocol::Redis =>
-        {
+        (_, Workload::Get { .. } | Workload::DumpValues { .. } | Workload::Ping) if protocol == Protocol::Redis => {
             Some(Kinds::Calls(&["get"]))
         }
         (_, Workload::Set { .. }) => Some(Kinds::Calls(&["set"])),
@@ -190,9 +174,7 @@ fn read(target: &Target, kinds: &Kinds) -> Option<u64> {
         return total(&mut target.console()?, "total_query_count");
     }
     if matches!(kinds, Kinds::Accepted) {
-        return { target.pools.iter() }
-            .map(|pool| target.ask(pool)?.count().ok())
-            .sum();
+        return { target.pools.iter() }.map(|pool| target.ask(pool)?.count().ok()).sum();
     }
     let mut processes = target.converse_with_each(Limits::default()).ok()?;
     processes.iter_mut().map(|it| read_from(it, kinds)).sum()
@@ -253,11 +235,7 @@ fn info(conversation: &mut Conversation, section: &str) -> Option<String> {
 fn received(conversation: &mut Conversation) -> Option<u64> {
     let text = info(conversation, "stats")?;
     let mut lines = text.lines();
-    lines.find_map(|line| {
-        line.strip_prefix("total_connections_received:")?
-            .parse()
-            .ok()
-    })
+    lines.find_map(|line| line.strip_prefix("total_connections_received:")?.parse().ok())
 }
 
 fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
@@ -299,9 +277,7 @@ fn total(console: &mut Conversation, name: &str) -> Option<u64> {
 /// The calls of one command: 0 while it was never called.
 fn calls_of(text: &str, name: &str) -> u64 {
     let start = format!("cmdstat_{name}:calls=");
-    text.lines()
-        .find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok())
-        .unwrap_or(0)
+    text.lines().find_map(|line| line.strip_prefix(&start)?.split(',').next()?.parse().ok()).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -310,8 +286,7 @@ mod tests {
 
     #[test]
     fn calls_are_read_by_command() {
-        let text =
-            "# Commandstats\r\ncmdstat_getex:calls=9,usec=1\r\ncmdstat_get:calls=42,usec=7\r\n";
+        let text = "# Commandstats\r\ncmdstat_getex:calls=9,usec=1\r\ncmdstat_get:calls=42,usec=7\r\n";
         assert_eq!(calls_of(text, "get"), 42);
         assert_eq!(calls_of(text, "set"), 0);
     }

@@ -35,12 +35,6 @@ impl Host {
         let scratch_root = looptax_host::own::temporary();
         crate::servers::leftovers::sweep(&scratch_root);
         let reaper = Reaper::start(&self_exe)?;
-        Ok(Self {
-            self_exe,
-            scratch_root,
-            reaper,
-            machine,
-            ask,
-        })
+        Ok(Self { self_exe, scratch_root, reaper, machine, ask })
     }
 }

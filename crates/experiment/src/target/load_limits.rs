@@ -12,15 +12,8 @@ use looptax_wire::redis::Value;
 const PART_OF_FREE: u64 = 10;
 
 /// One setting of a Redis server; `None` when the account may not ask, or there is none of that name.
-pub(crate) fn config(
-    conversation: &mut Conversation,
-    name: &str,
-) -> Result<Option<String>, WireError> {
-    let command = vec![
-        b"CONFIG".to_vec(),
-        b"GET".to_vec(),
-        name.as_bytes().to_vec(),
-    ];
+pub(crate) fn config(conversation: &mut Conversation, name: &str) -> Result<Option<String>, WireError> {
+    let command = vec![b"CONFIG".to_vec(), b"GET".to_vec(), name.as_bytes().to_vec()];
     let told = match conversation.pipeline(&[command]) {
         Err(WireError::Server { .. }) => return Ok(None),
         told => told?.pop(),
@@ -42,13 +35,11 @@ fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String
     let told = match conversation.protocol() {
         Protocol::Mysql => {
             let rows = conversation.rows(&format!("SHOW GLOBAL VARIABLES LIKE '{name}'"));
-            rows.and_then(
-                |rows: Vec<[Option<String>; 2]>| match <[_; 1]>::try_from(rows) {
-                    Ok([[Some(own), value]]) if own == name => Ok(value),
-                    Err(rows) if rows.is_empty() => Ok(None),
-                    _ => Err(conversation.unfit("a setting and its value", "others")),
-                },
-            )
+            rows.and_then(|rows: Vec<[Option<String>; 2]>| match <[_; 1]>::try_from(rows) {
+                Ok([[Some(own), value]]) if own == name => Ok(value),
+                Err(rows) if rows.is_empty() => Ok(None),
+                _ => Err(conversation.unfit("a setting and its value", "others")),
+            })
         }
         _ => conversation.cell_or_null(&format!("SELECT current_setting('{name}', true)")),
     };
@@ -59,18 +50,12 @@ fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String
 }
 
 /// One that every server has, where the account may ask.
-fn count(
-    conversation: &mut Conversation,
-    name: &str,
-    read: Read,
-) -> Result<Option<u64>, WireError> {
+fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Option<u64>, WireError> {
     let Some(text) = read(conversation, name)? else {
         return Ok(None);
     };
     let number = text.parse();
-    number
-        .map(Some)
-        .map_err(|_| conversation.unfit("a number", &text))
+    number.map(Some).map_err(|_| conversation.unfit("a number", &text))
 }
 
 /// How a setting is asked for.
@@ -79,15 +64,10 @@ type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 /// Our queries must not fill somebody's log.
 pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Failure> {
     let forbidden: &[(&str, &[&str])] = match conversation.protocol() {
-        Protocol::Mysql => &[
-            ("general_log", &["ON", "1"]),
-            ("server_audit_logging", &["ON", "1"]),
-        ],
-        Protocol::Postgres => &[
-            ("log_statement", &["all"]),
-            ("log_min_duration_statement", &["0"]),
-            ("pgaudit.log", &["all", "read"]),
-        ],
+        Protocol::Mysql => &[("general_log", &["ON", "1"]), ("server_audit_logging", &["ON", "1"])],
+        Protocol::Postgres => {
+            &[("log_statement", &["all"]), ("log_min_duration_statement", &["0"]), ("pgaudit.log", &["all", "read"])]
+        }
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -95,12 +75,7 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
         | Protocol::Http
         | Protocol::Echo => &[],
     };
-    refuse(
-        conversation,
-        forbidden,
-        "every measured query would be written to the server's log",
-        variable,
-    )
+    refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
 }
 
 /// What `--write` writes must not replicate, evict, or land in an append-only file.
@@ -124,12 +99,7 @@ pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<()
                     "volatile-random",
                     "volatile-ttl",
                 ];
-                refuse(
-                    conversation,
-                    &[("maxmemory-policy", &evicting)],
-                    why,
-                    config,
-                )?;
+                refuse(conversation, &[("maxmemory-policy", &evicting)], why, config)?;
             }
             refuse(conversation, &[("appendonly", &["yes"])], why, config)
         }
@@ -169,10 +139,7 @@ fn refuse(
 
 /// Refuses to take more than a tenth of the connections that are free. Servers that do not tell
 /// their numbers are not refused: their own limit holds.
-pub(crate) fn refuse_if_crowded(
-    conversation: &mut Conversation,
-    wanted: u64,
-) -> Result<(), Failure> {
+pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) -> Result<(), Failure> {
     let capacity = capacity(conversation);
     let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {
         return Ok(());
@@ -182,9 +149,7 @@ pub(crate) fn refuse_if_crowded(
         return Ok(());
     }
     Err(Failure::usage(
-        format!(
-            "{wanted} connections are more than a tenth of the {free} that the server has free"
-        ),
+        format!("{wanted} connections are more than a tenth of the {free} that the server has free"),
         "use fewer with -c; --own-server says that nobody else needs them",
     ))
 }
@@ -192,18 +157,16 @@ pub(crate) fn refuse_if_crowded(
 /// Connections that the server allows, and those in use; `None` where it does not tell this account.
 fn capacity(conversation: &mut Conversation) -> Result<Option<(u64, u64)>, WireError> {
     let (most, used) = match conversation.protocol() {
-        Protocol::Mysql => (
-            count(conversation, "max_connections", variable)?,
-            status(conversation, "Threads_connected")?,
-        ),
+        Protocol::Mysql => {
+            (count(conversation, "max_connections", variable)?, status(conversation, "Threads_connected")?)
+        }
         Protocol::Postgres => (
             count(conversation, "max_connections", variable)?,
             told(conversation.number("SELECT count(*) FROM pg_stat_activity"))?,
         ),
-        Protocol::Redis => (
-            count(conversation, "maxclients", config)?,
-            redis_info(conversation, "clients", "connected_clients")?,
-        ),
+        Protocol::Redis => {
+            (count(conversation, "maxclients", config)?, redis_info(conversation, "clients", "connected_clients")?)
+        }
         Protocol::Mongodb => return Ok(told(conversation.mongodb()?.capacity())?.flatten()),
         Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
             return Ok(None);
@@ -220,7 +183,6 @@ fn told<T>(answer: Result<T, WireError>) -> Result<Option<T>, WireError> {
     }
 }
 
-/// One of MySQL's counts.
 fn status(conversation: &mut Conversation, name: &str) -> Result<Option<u64>, WireError> {
     let asked = conversation.row(&format!("SHOW GLOBAL STATUS LIKE '{name}'"));
     let Some([own, value]) = told(asked)? else {
@@ -228,16 +190,10 @@ fn status(conversation: &mut Conversation, name: &str) -> Result<Option<u64>, Wi
     };
     let value = value.filter(|_| own.as_deref() == Some(name));
     let number = value.and_then(|it| it.parse().ok());
-    number
-        .map(Some)
-        .ok_or_else(|| conversation.unfit("a count and its name", "others"))
+    number.map(Some).ok_or_else(|| conversation.unfit("a count and its name", "others"))
 }
 
-fn redis_info(
-    conversation: &mut Conversation,
-    section: &str,
-    field: &str,
-) -> Result<Option<u64>, WireError> {
+fn redis_info(conversation: &mut Conversation, section: &str, field: &str) -> Result<Option<u64>, WireError> {
     let command = vec![b"INFO".to_vec(), section.as_bytes().to_vec()];
     let Some(mut replies) = told(conversation.pipeline(&[command]))? else {
         return Ok(None);
@@ -246,25 +202,18 @@ fn redis_info(
         return Err(conversation.unfit("a text", "something else"));
     };
     let text = String::from_utf8_lossy(&text).into_owned();
-    let number = text.lines().find_map(|line| {
-        line.strip_prefix(field)?
-            .strip_prefix(':')?
-            .trim()
-            .parse()
-            .ok()
-    });
-    number
-        .map(Some)
-        .ok_or_else(|| conversation.unfit("a text with a count of clients", &text))
+    let number = text.lines().find_map(|line| line.strip_prefix(field)?.strip_prefix(':')?.trim().parse().ok());
+    number.map(Some).ok_or_else(|| conversation.unfit("a text with a count of clients", &text))
 }
 
 /// Queries of others that run right now; `None` where the server does not tell.
 pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u64>, WireError> {
     match conversation.protocol() {
         Protocol::Mysql => status(conversation, "Threads_running"),
-        Protocol::Postgres => told(conversation.number(
-            "SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()",
-        )),
+        Protocol::Postgres => told(
+            conversation
+                .number("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"),
+        ),
         // One thread: it runs one command at a time, ours or another's.
         Protocol::Redis
         | Protocol::Memcached

@@ -38,13 +38,11 @@ use workloads::Place;
 pub struct Target {
     /// `mariadb`, `postgres` …
     pub(crate) kind: String,
-    /// As the server says it.
     pub(crate) version: String,
     /// What the user calls it; without a password.
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
     pub(crate) login: Login,
-    /// What is asked of it.
     pub(crate) workload: Workload,
     pub(crate) sending: Sending,
     pub(crate) distribution: Distribution,
@@ -53,7 +51,6 @@ pub struct Target {
     /// A user's own transaction, in the workload's place.
     pub(crate) script: Option<Script>,
     pub(crate) n_keys: u64,
-    /// How it serves connections.
     pub(crate) threads: ServerThreads,
     /// The server's processes, where known; several where each arm has its own.
     pub(crate) pids: Vec<u32>,
@@ -91,11 +88,7 @@ impl Target {
     pub fn keys(&self) -> KeySpace {
         KeySpace {
             n: self.n_keys,
-            share: if self.workload.writes() {
-                KeyShare::Own
-            } else {
-                KeyShare::All
-            },
+            share: if self.workload.writes() { KeyShare::Own } else { KeyShare::All },
             distribution: self.distribution,
         }
     }
@@ -105,9 +98,7 @@ impl Target {
         let ports = self.addresses.iter().map(SocketAddr::port);
         let on = |address: IpAddr| {
             let ports = ports.clone();
-            ports
-                .map(|port| Endpoint::Tcp(SocketAddr::new(address, port)))
-                .collect()
+            ports.map(|port| Endpoint::Tcp(SocketAddr::new(address, port))).collect()
         };
         let at = |addresses: &[SocketAddr]| addresses.iter().copied().map(Endpoint::Tcp).collect();
         Ok(match arm {
@@ -119,9 +110,7 @@ impl Target {
                 let names = self.abstract_names.iter().cloned();
                 names.map(Endpoint::Abstract).collect()
             }
-            Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => {
-                at(of_hop(arm, &self.addresses))
-            }
+            Arm::Tcp | Arm::Redirect | Arm::TcpUnix | Arm::TcpTcp => at(of_hop(arm, &self.addresses)),
             Arm::Tls => at(&self.tls_addresses),
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
@@ -152,9 +141,7 @@ impl Target {
     /// Processes that a private server started before anybody connected, of which any may serve.
     pub(crate) fn standing_pids(&self) -> Vec<u32> {
         match (self.protocol, self.pid()) {
-            (Protocol::Fastcgi, Some(pid)) if self.is_private() => {
-                looptax_host::processes::children(pid)
-            }
+            (Protocol::Fastcgi, Some(pid)) if self.is_private() => looptax_host::processes::children(pid),
             _ => Vec::new(),
         }
     }
@@ -178,7 +165,6 @@ impl Target {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
 
-    /// A connection for questions.
     pub fn converse(&self, arm: Arm) -> Result<Conversation, PathError> {
         self.converse_at(arm, &self.endpoint(arm)?, Limits::default())
     }
@@ -190,10 +176,7 @@ impl Target {
 
     /// A connection to the pooler itself.
     pub(crate) fn console(&self) -> Option<Conversation> {
-        let login = Login {
-            database: Some(self.console?.to_owned()),
-            ..self.login.clone()
-        };
+        let login = Login { database: Some(self.console?.to_owned()), ..self.login.clone() };
         let link = Link::open(&self.endpoint(Arm::UnixUnix).ok()?, Limits::default()).ok()?;
         Conversation::over(link, self.protocol, &login, Limits::default()).ok()
     }
@@ -219,22 +202,12 @@ impl Target {
     }
 
     /// A connection of this process to one of an arm's endpoints, as the workload needs it.
-    fn converse_at(
-        &self,
-        arm: Arm,
-        endpoint: &Endpoint,
-        limits: Limits,
-    ) -> Result<Conversation, PathError> {
+    fn converse_at(&self, arm: Arm, endpoint: &Endpoint, limits: Limits) -> Result<Conversation, PathError> {
         self.converse_over(arm, Link::open(endpoint, limits)?, limits)
     }
 
     /// The same over a connection that is open already.
-    pub fn converse_over(
-        &self,
-        arm: Arm,
-        link: Link,
-        limits: Limits,
-    ) -> Result<Conversation, PathError> {
+    pub fn converse_over(&self, arm: Arm, link: Link, limits: Limits) -> Result<Conversation, PathError> {
         match (&self.workload, self.arms.tls(arm)) {
             (Workload::Echo(echo), _) => Conversation::echo_over(link, echo, limits),
             (_, None) => Conversation::over(link, self.protocol, &self.login_of(arm), limits),
@@ -245,15 +218,13 @@ impl Target {
     /// Who logs in: behind a pooler a database's name decides on the second hop.
     pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
         match self.over_tcp {
-            Some(database) if arm.second_hop() == Some(Arm::Tcp) => Cow::Owned(Login {
-                database: Some(database.to_owned()),
-                ..self.login.clone()
-            }),
+            Some(database) if arm.second_hop() == Some(Arm::Tcp) => {
+                Cow::Owned(Login { database: Some(database.to_owned()), ..self.login.clone() })
+            }
             _ => Cow::Borrowed(&self.login),
         }
     }
 
-    /// Whether we started it.
     pub fn is_private(&self) -> bool {
         self.private.is_some()
     }
@@ -298,11 +269,7 @@ pub(crate) struct Script {
 impl Script {
     fn read(protocol: Protocol, settings: &Experiment) -> Result<Option<Self>, Failure> {
         let set = script::read(protocol, &settings.requests)?;
-        Ok(set.map(|set| Self {
-            set,
-            scale: workloads::scale(settings.rows),
-            seed: settings.seed,
-        }))
+        Ok(set.map(|set| Self { set, scale: workloads::scale(settings.rows), seed: settings.seed }))
     }
 
     /// For the connection with this number.
@@ -328,11 +295,9 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
         Protocol::Redis | Protocol::Memcached => ServerThreads::Single,
         // MongoDB has one for each, and tells nobody which.
         Protocol::Mongodb => ServerThreads::Any,
-        Protocol::Mysql
-        | Protocol::Postgres
-        | Protocol::Fastcgi
-        | Protocol::Http
-        | Protocol::Echo => ServerThreads::PerConnection,
+        Protocol::Mysql | Protocol::Postgres | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
+            ServerThreads::PerConnection
+        }
     }
 }
 

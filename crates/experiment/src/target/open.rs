@@ -13,22 +13,13 @@ use crate::spec::target::TargetSpec;
 
 impl Target {
     /// Starts or finds the server and makes the workload's data ready.
-    pub fn open(
-        spec: &TargetSpec,
-        arms: &[Arm],
-        settings: &Experiment,
-        host: &Host,
-    ) -> Result<Self, Failure> {
+    pub fn open(spec: &TargetSpec, arms: &[Arm], settings: &Experiment, host: &Host) -> Result<Self, Failure> {
         room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {
             TargetSpec::Private(kind) => private::start(*kind, arms, settings, host),
             TargetSpec::Running(spec) => running::open(spec, settings, host.ask),
         }?;
-        if let Some(supervisor) = host
-            .machine
-            .supervisor()
-            .filter(|_| arms.contains(&Arm::Redirect))
-        {
+        if let Some(supervisor) = host.machine.supervisor().filter(|_| arms.contains(&Arm::Redirect)) {
             let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));
             let [from, to] = arms;
             let pairs = from?.into_iter().zip(to?);
@@ -36,10 +27,7 @@ impl Target {
             target.arms.add_redirect(redirect);
         }
         if settings.is_from_namespace
-            && let Some(folder) = target
-                .sockets
-                .first()
-                .and_then(|it| it.parent().map(Path::to_owned))
+            && let Some(folder) = target.sockets.first().and_then(|it| it.parent().map(Path::to_owned))
         {
             target.arms.add_sidecar(&folder)?;
         }

@@ -25,12 +25,7 @@ const MOST_CLOSING: u32 = 512;
 const MOST_OF_COMMANDS: u32 = 256;
 
 /// Starts the server and fills it.
-pub(super) fn start(
-    kind: Kind,
-    arms: &[Arm],
-    settings: &Experiment,
-    host: &Host,
-) -> Result<Target, Failure> {
+pub(super) fn start(kind: Kind, arms: &[Arm], settings: &Experiment, host: &Host) -> Result<Target, Failure> {
     let most = match &settings.exec {
         Some(_) => MOST_OF_COMMANDS,
         None => connections(settings, true).into_iter().max().unwrap_or(1),
@@ -47,12 +42,7 @@ pub(super) fn start(
     let further = config.listening.addresses.clone();
     let workload = private_workload(kind, settings)?;
     check_pooling(kind, settings)?;
-    room::check(
-        &workload,
-        &settings.requests,
-        settings.rows,
-        &host.scratch_root,
-    )?;
+    room::check(&workload, &settings.requests, settings.rows, &host.scratch_root)?;
     let mut server = PrivateServer::start(&config, &host.reaper)?;
     let mut arms = TargetArms::to_container(arms, &host.machine, &mut server, &host.self_exe)?;
     let authority = server.authority.as_deref();
@@ -63,16 +53,9 @@ pub(super) fn start(
     let mut target = Target {
         kind: kind.name().to_owned(),
         version: server.version.clone(),
-        name: if kind == Kind::Echo {
-            "echo".to_owned()
-        } else {
-            format!("private:{kind}")
-        },
+        name: if kind == Kind::Echo { "echo".to_owned() } else { format!("private:{kind}") },
         protocol: server.protocol,
-        login: Login {
-            salted: Salted::kept(),
-            ..server.login.clone()
-        },
+        login: Login { salted: Salted::kept(), ..server.login.clone() },
         workload,
         sending: sending(settings),
         distribution: settings.requests.distribution,
@@ -83,11 +66,7 @@ pub(super) fn start(
         pids: pids(&server),
         settings: server.settings.clone(),
         offers_tls: None,
-        asks: if kind.is_pooler() {
-            [Arm::UnixUnix, Arm::TcpUnix]
-        } else {
-            [Arm::Unix, Arm::Tcp]
-        },
+        asks: if kind.is_pooler() { [Arm::UnixUnix, Arm::TcpUnix] } else { [Arm::Unix, Arm::Tcp] },
         is_pooled: kind.is_pooler(),
         over_tcp: pooler::over_tcp(kind),
         console: pooler::console(kind),
@@ -155,26 +134,14 @@ fn pools(server: &PrivateServer, further: &[IpAddr]) -> Vec<Endpoint> {
     let port = server.tcp.port();
     let further = further.iter().map(|it| SocketAddr::new(*it, port));
     let addresses = [server.tcp].into_iter().chain(further).map(Endpoint::Tcp);
-    [Endpoint::Unix(server.socket.clone())]
-        .into_iter()
-        .chain(addresses)
-        .collect()
+    [Endpoint::Unix(server.socket.clone())].into_iter().chain(addresses).collect()
 }
 
 fn fill(target: &mut Target, settings: &Experiment) -> Result<(), Failure> {
-    let limits = Limits {
-        io: fill_limit(settings.rows),
-        ..Limits::default()
-    };
+    let limits = Limits { io: fill_limit(settings.rows), ..Limits::default() };
     for mut conversation in target.converse_with_each(limits)? {
         target.offers_tls = conversation.offers_tls();
-        workloads::fill(
-            &target.workload,
-            &mut conversation,
-            &settings.requests,
-            "",
-            settings.rows,
-        )?;
+        workloads::fill(&target.workload, &mut conversation, &settings.requests, "", settings.rows)?;
     }
     Ok(())
 }
@@ -190,11 +157,7 @@ fn listening(arms: &[Arm]) -> Listening {
     let mut addresses: Vec<IpAddr> = arms.iter().filter_map(address).collect();
     addresses.sort();
     addresses.dedup();
-    Listening {
-        addresses,
-        has_tls: arms.iter().any(|arm| arm.is_tls()),
-        has_abstract: arms.contains(&Arm::Abstract),
-    }
+    Listening { addresses, has_tls: arms.iter().any(|arm| arm.is_tls()), has_abstract: arms.contains(&Arm::Abstract) }
 }
 
 /// Longest wait for one statement that fills a private server. An index over all rows is one; of ten

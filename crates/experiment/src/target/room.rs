@@ -39,9 +39,7 @@ pub(super) fn check_files(settings: &Experiment, is_private: bool) -> Result<(),
         return Ok(());
     }
     Err(Failure::usage(
-        format!(
-            "{most} connections per arm need {needed} open files, and this process may have {limit}"
-        ),
+        format!("{most} connections per arm need {needed} open files, and this process may have {limit}"),
         format!(
             "fewer connections (-c), or a higher hard limit: `ulimit -Hn {needed}` as root, limits.conf, or a unit's LimitNOFILE"
         ),
@@ -59,21 +57,12 @@ struct Needs {
 ///
 /// # Errors
 /// A usage failure with the figures.
-pub(super) fn check(
-    workload: &Workload,
-    requests: &Requests,
-    rows: u32,
-    folder: &Path,
-) -> Result<(), Failure> {
+pub(super) fn check(workload: &Workload, requests: &Requests, rows: u32, folder: &Path) -> Result<(), Failure> {
     let needs = needs(workload, requests, u64::from(rows));
-    let free_disk = rustix::fs::statvfs(folder)
-        .ok()
-        .map(|found| found.f_bavail * found.f_frsize);
+    let free_disk = rustix::fs::statvfs(folder).ok().map(|found| found.f_bavail * found.f_frsize);
     let disk = format!("free disk space in {}", folder.display());
     refuse_more(rows, needs.disk_bytes, free_disk, &disk)?;
-    let memory = kernel::text("/proc/meminfo")
-        .ok()
-        .and_then(|text| available(&text));
+    let memory = kernel::text("/proc/meminfo").ok().and_then(|text| available(&text));
     refuse_more(rows, needs.memory_bytes, memory, "free memory")
 }
 
@@ -87,18 +76,11 @@ fn needs(workload: &Workload, requests: &Requests, rows: u64) -> Needs {
         | Workload::Oltp { .. }
         | Workload::Tpcb { .. }
         | Workload::SelectOnly { .. }
-        | Workload::Dump { .. } => Needs {
-            disk_bytes: rows * BYTES_PER_ROW,
-            memory_bytes: rows * BYTES_PER_ROW,
-        },
+        | Workload::Dump { .. } => Needs { disk_bytes: rows * BYTES_PER_ROW, memory_bytes: rows * BYTES_PER_ROW },
         Workload::Get { .. } | Workload::Mixed { .. } | Workload::Set { .. } => {
             keys(rows, requests.value_bytes.unwrap_or(VALUE_BYTES))
         }
-        Workload::DumpValues {
-            n_keys,
-            value_bytes,
-            ..
-        } => keys(*n_keys, *value_bytes),
+        Workload::DumpValues { n_keys, value_bytes, .. } => keys(*n_keys, *value_bytes),
         _ => keys(0, 0),
     }
 }
@@ -123,9 +105,7 @@ fn gigabytes(bytes: u64) -> String {
 
 /// `MemAvailable:   12345 kB`.
 fn available(meminfo: &str) -> Option<u64> {
-    let line = meminfo
-        .lines()
-        .find_map(|line| line.strip_prefix("MemAvailable:"))?;
+    let line = meminfo.lines().find_map(|line| line.strip_prefix("MemAvailable:"))?;
     let kib: u64 = line.split_whitespace().next()?.parse().ok()?;
     Some(kib << 10)
 }
@@ -138,10 +118,7 @@ mod tests {
     fn what_does_not_fit_is_refused_with_figures() {
         let refused = refuse_more(7, 3_000_000_000, Some(2_500_000_000), "free memory");
         let words = refused.unwrap_err().to_string();
-        assert_eq!(
-            words,
-            "--rows 7 needs about 3.5 GB of free memory, and 2.5 GB are there"
-        );
+        assert_eq!(words, "--rows 7 needs about 3.5 GB of free memory, and 2.5 GB are there");
         assert!(refuse_more(7, 1, Some(SPARE_BYTES + 1), "free memory").is_ok());
         assert!(refuse_more(7, 1, None, "free memory").is_ok());
         assert!(refuse_more(7, 0, Some(0), "free memory").is_ok());

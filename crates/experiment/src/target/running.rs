@@ -1,8 +1,6 @@
 //! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
 
-use looptax_bench::path::{
-    Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload,
-};
+use looptax_bench::path::{Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload};
 use looptax_host::discover::process;
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::{Kind, Protocol, Secret};
@@ -23,11 +21,7 @@ const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
 /// Logs in over TCP, finds the socket, and decides what can be asked without harm.
-pub(super) fn open(
-    spec: &Running,
-    settings: &Experiment,
-    ask: AskPassword,
-) -> Result<Target, Failure> {
+pub(super) fn open(spec: &Running, settings: &Experiment, ask: AskPassword) -> Result<Target, Failure> {
     let (mut conversation, login) = log_in(spec, ask)?;
     refuse_if_logged(&mut conversation)?;
     if !settings.is_own_server {
@@ -39,29 +33,19 @@ pub(super) fn open(
         Some(_) => Sealing::Never,
         None => Sealing::IfRefused,
     };
-    let (socket, mut by_socket) =
-        socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
+    let (socket, mut by_socket) = socket::find(given, spec.tcp, &mut conversation, &login, sealing)?;
     let pooler = pooler(&mut conversation, &by_socket);
     let is_pooled = pooler.is_some();
     if is_pooled && settings.requests.sent == Sent::Prepared {
         refuse_if_prepared_is_lost(&mut conversation, &mut by_socket)?;
     }
     let mut target = Target {
-        kind: pooler
-            .map_or_else(|| kind_of(&conversation), Kind::name)
-            .to_owned(),
+        kind: pooler.map_or_else(|| kind_of(&conversation), Kind::name).to_owned(),
         // A pooler states the version of the server behind it.
-        version: if is_pooled {
-            String::new()
-        } else {
-            conversation.server_version().to_owned()
-        },
+        version: if is_pooled { String::new() } else { conversation.server_version().to_owned() },
         name: spec.shown.clone(),
         protocol: spec.protocol,
-        login: Login {
-            salted: Salted::kept(),
-            ..login
-        },
+        login: Login { salted: Salted::kept(), ..login },
         workload: Workload::Ping,
         sending: sending(settings),
         distribution: settings.requests.distribution,
@@ -77,10 +61,7 @@ pub(super) fn open(
         console: None,
         has_load_limits: !settings.is_own_server,
         sockets: vec![socket],
-        asks: [
-            sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]),
-            sealed(&conversation, [Arm::Tcp, Arm::Tls]),
-        ],
+        asks: [sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]), sealed(&conversation, [Arm::Tcp, Arm::Tls])],
         addresses: vec![spec.tcp],
         tls_addresses: vec![spec.tcp],
         abstract_names: Vec::new(),
@@ -137,10 +118,7 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
 /// "Access denied" of MySQL and PostgreSQL, "authentication required" of Redis, `AuthenticationFailed` of `MongoDB`.
 fn wants_password(error: &PathError) -> bool {
     match error {
-        PathError::Protocol {
-            source: WireError::Server { code, .. },
-            ..
-        } => {
+        PathError::Protocol { source: WireError::Server { code, .. }, .. } => {
             matches!(code.as_str(), "1045" | "28P01" | "28000" | "NOAUTH" | "18")
         }
         _ => false,
@@ -161,15 +139,11 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
         let backend = conversation.backend();
         backend.is_ok_and(|backend| u64::from(backend.pid) != id)
     };
-    kind.filter(is_known)
-        .or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
+    kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
 /// What we prepare would stay with the pooler's connection to the server, for whoever gets that next.
-fn refuse_if_prepared_is_lost(
-    conversation: &mut Conversation,
-    by_socket: &mut Conversation,
-) -> Result<(), Failure> {
+fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
     }
@@ -191,11 +165,7 @@ fn kind_of(conversation: &Conversation) -> &'static str {
 }
 
 /// With `--write` a scratch place; without it what can be asked without writing.
-fn choose_workload(
-    target: &mut Target,
-    conversation: Conversation,
-    settings: &Experiment,
-) -> Result<(), Failure> {
+fn choose_workload(target: &mut Target, conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     if target.script.is_some() {
         if !settings.is_own_server {
             return Err(Failure::usage(
@@ -203,11 +173,7 @@ fn choose_workload(
                 "--own-server says that it is yours to do it to; a private server needs no leave",
             ));
         }
-        target.workload = workloads::make(
-            target.protocol,
-            &settings.requests,
-            &Place::private(settings.rows),
-        )?;
+        target.workload = workloads::make(target.protocol, &settings.requests, &Place::private(settings.rows))?;
         return Ok(());
     }
     let has_tables = target.protocol != Protocol::Http;
@@ -222,17 +188,9 @@ fn is_tableless(word: Option<&str>) -> bool {
     matches!(word, Some("ping" | "connect"))
 }
 
-fn in_scratch(
-    target: &mut Target,
-    mut conversation: Conversation,
-    settings: &Experiment,
-) -> Result<(), Failure> {
+fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let scratch = Scratch::planned(target.protocol, settings.rows);
-    let workload = workloads::make(
-        target.protocol,
-        &settings.requests,
-        &scratch.place(settings.rows),
-    )?;
+    let workload = workloads::make(target.protocol, &settings.requests, &scratch.place(settings.rows))?;
     if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
         return Err(Failure::usage(
             format!("`{workload}` makes keys that do not expire: not on a running server"),
@@ -259,36 +217,21 @@ fn in_scratch(
 
 /// What is asked for, on tables that are there; without a word point selects if they can be, else
 /// ping.
-fn read_only(
-    target: &mut Target,
-    mut conversation: Conversation,
-    settings: &Experiment,
-) -> Result<(), Failure> {
+fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
-        requests
-            .workload
-            .get_or_insert_with(|| site::SIZED.to_owned());
+        requests.workload.get_or_insert_with(|| site::SIZED.to_owned());
     }
     if requests.workload.is_none() {
         let has_rows = sequence(&mut conversation, SYSBENCH.0, SYSBENCH.1).is_some();
         let word = if has_rows { "point-select" } else { "ping" };
         requests.workload = Some(word.to_owned());
     }
-    let place = Place {
-        schema: String::new(),
-        prefix: String::new(),
-        ttl_s: None,
-        rows: settings.rows,
-        has_own_site: false,
-    };
+    let place =
+        Place { schema: String::new(), prefix: String::new(), ttl_s: None, rows: settings.rows, has_own_site: false };
     let workload = workloads::make(target.protocol, &requests, &place)?;
     if workload.writes() || matches!(workload, Workload::Get { .. } | Workload::DumpValues { .. }) {
-        let needs = if workload.writes() {
-            "writes"
-        } else {
-            "needs keys on the server"
-        };
+        let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
             "--write makes a scratch place of its own and removes it afterwards; --workload ping needs nothing",
@@ -312,10 +255,7 @@ fn read_only(
         )
     })?;
     target.workload = match workload {
-        Workload::Dump { table, .. } => Workload::Dump {
-            table,
-            rows: target.n_keys,
-        },
+        Workload::Dump { table, .. } => Workload::Dump { table, rows: target.n_keys },
         other => other,
     };
     Ok(())
@@ -352,10 +292,7 @@ fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     match names.first() {
         None => Ok(()),
         Some(first) => Err(Failure::usage(
-            format!(
-                "an earlier run that was killed left {} behind",
-                names.join(", ")
-            ),
+            format!("an earlier run that was killed left {} behind", names.join(", ")),
             match conversation.protocol() {
                 Protocol::Mysql => format!("DROP DATABASE {first};"),
                 Protocol::Mongodb => format!("in mongosh: use {first}, then db.dropDatabase()"),

@@ -24,8 +24,10 @@ pub(super) enum Scratch {
     Documents(String),
     /// A `PostgreSQL` schema.
     Schema(String),
-    /// Redis keys with a prefix.
-    Keys { prefix: String, n_keys: u32 },
+    Keys {
+        prefix: String,
+        n_keys: u32,
+    },
 }
 
 impl Scratch {
@@ -35,35 +37,21 @@ impl Scratch {
             Protocol::Mysql => Self::Database(name()),
             Protocol::Postgres => Self::Schema(name()),
             Protocol::Mongodb => Self::Documents(name()),
-            Protocol::Redis
-            | Protocol::Memcached
-            | Protocol::Fastcgi
-            | Protocol::Http
-            | Protocol::Echo => Self::Keys {
-                prefix: format!("{}:", name()),
-                n_keys,
-            },
+            Protocol::Redis | Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
+                Self::Keys { prefix: format!("{}:", name()), n_keys }
+            }
         }
     }
 
     /// Where data lie in it.
     pub(super) fn place(&self, rows: u32) -> Place {
-        let place = Place {
-            has_own_site: false,
-            schema: String::new(),
-            prefix: String::new(),
-            ttl_s: Some(KEY_TTL_S),
-            rows,
-        };
+        let place =
+            Place { has_own_site: false, schema: String::new(), prefix: String::new(), ttl_s: Some(KEY_TTL_S), rows };
         match self {
-            Self::Database(name) | Self::Schema(name) | Self::Documents(name) => Place {
-                schema: format!("{name}."),
-                ..place
-            },
-            Self::Keys { prefix, .. } => Place {
-                prefix: prefix.clone(),
-                ..place
-            },
+            Self::Database(name) | Self::Schema(name) | Self::Documents(name) => {
+                Place { schema: format!("{name}."), ..place }
+            }
+            Self::Keys { prefix, .. } => Place { prefix: prefix.clone(), ..place },
         }
     }
 
@@ -86,12 +74,7 @@ impl Scratch {
         self.fill(workload, conversation, settings)
     }
 
-    fn fill(
-        &self,
-        workload: &Workload,
-        conversation: &mut Conversation,
-        settings: &Experiment,
-    ) -> Result<(), Failure> {
+    fn fill(&self, workload: &Workload, conversation: &mut Conversation, settings: &Experiment) -> Result<(), Failure> {
         if let Self::Keys { .. } = self {
             return Ok(self.set_keys(conversation, &settings.requests)?);
         }
@@ -100,34 +83,16 @@ impl Scratch {
         Ok(())
     }
 
-    /// Keys that expire.
-    fn set_keys(
-        &self,
-        conversation: &mut Conversation,
-        requests: &Requests,
-    ) -> Result<(), WireError> {
+    fn set_keys(&self, conversation: &mut Conversation, requests: &Requests) -> Result<(), WireError> {
         let value = vec![b'x'; requests.value_bytes.unwrap_or(workloads::VALUE_BYTES)];
         let ttl = KEY_TTL_S.to_string().into_bytes();
-        self.for_keys(conversation, |key| {
-            vec![
-                b"SET".to_vec(),
-                key,
-                value.clone(),
-                b"EX".to_vec(),
-                ttl.clone(),
-            ]
-        })
+        self.for_keys(conversation, |key| vec![b"SET".to_vec(), key, value.clone(), b"EX".to_vec(), ttl.clone()])
     }
 
-    /// Takes it away.
     pub(super) fn drop_from(&self, conversation: &mut Conversation) -> Result<(), WireError> {
         match self {
-            Self::Database(name) => conversation
-                .execute(&format!("DROP DATABASE IF EXISTS {name}"))
-                .map(drop),
-            Self::Schema(name) => conversation
-                .execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE"))
-                .map(drop),
+            Self::Database(name) => conversation.execute(&format!("DROP DATABASE IF EXISTS {name}")).map(drop),
+            Self::Schema(name) => conversation.execute(&format!("DROP SCHEMA IF EXISTS {name} CASCADE")).map(drop),
             Self::Documents(name) => conversation.mongodb()?.drop_database(name),
             Self::Keys { .. } => self.for_keys(conversation, |key| vec![b"DEL".to_vec(), key]),
         }
@@ -141,9 +106,8 @@ impl Scratch {
             return Ok(names);
         }
         let pattern = PREFIX.replace('_', "\\_");
-        conversation.column(&format!(
-            "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '{pattern}%'"
-        ))
+        conversation
+            .column(&format!("SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE '{pattern}%'"))
     }
 
     fn for_keys(
@@ -156,10 +120,7 @@ impl Scratch {
         };
         let ids: Vec<u32> = (1..=*n_keys).collect();
         for part in ids.chunks(1_000) {
-            let commands: Vec<_> = part
-                .iter()
-                .map(|id| command(format!("{prefix}{id:012}").into_bytes()))
-                .collect();
+            let commands: Vec<_> = part.iter().map(|id| command(format!("{prefix}{id:012}").into_bytes())).collect();
             conversation.pipeline(&commands)?;
         }
         Ok(())

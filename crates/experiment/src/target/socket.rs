@@ -30,8 +30,7 @@ pub(super) fn find(
     let mut first_error = None;
     for path in candidates(given, tcp, by_tcp)? {
         let endpoint = Endpoint::unix(&path)?;
-        let opened =
-            Conversation::open_as_wanted(protocol, &endpoint, login, sealing, Limits::default());
+        let opened = Conversation::open_as_wanted(protocol, &endpoint, login, sealing, Limits::default());
         let proved = opened.and_then(|mut by_socket| {
             refuse_if_different(by_tcp, &mut by_socket)?;
             Ok(by_socket)
@@ -52,16 +51,11 @@ pub(super) fn find(
 
 /// The server let the account in over TCP: what differs is the way.
 fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
-    let is_refused =
-        error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
+    let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
     let why = match protocol {
-        Protocol::Mysql => {
-            "there it is the account at 'localhost', which is missing or has another password or plugin"
-        }
-        Protocol::Postgres => {
-            "a `local` line of pg_hba.conf refuses it, or wants another user (peer)"
-        }
+        Protocol::Mysql => "there it is the account at 'localhost', which is missing or has another password or plugin",
+        Protocol::Postgres => "a `local` line of pg_hba.conf refuses it, or wants another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -83,11 +77,7 @@ fn is_full(code: &str) -> bool {
 }
 
 /// Where to look, the surest place first.
-fn candidates(
-    given: Option<&PathBuf>,
-    tcp: SocketAddr,
-    by_tcp: &mut Conversation,
-) -> Result<Vec<PathBuf>, Failure> {
+fn candidates(given: Option<&PathBuf>, tcp: SocketAddr, by_tcp: &mut Conversation) -> Result<Vec<PathBuf>, Failure> {
     let protocol = by_tcp.protocol();
     if let Some(given) = given {
         return named(given, protocol, tcp.port()).map(|path| vec![path]);
@@ -133,19 +123,12 @@ fn told(conversation: &mut Conversation) -> Option<String> {
             Some(folder.map_or_else(String::new, |it| format!("{it}/.s.PGSQL.{port}")))
         }
         Protocol::Redis => config(conversation, "unixsocket").ok()?,
-        Protocol::Memcached
-        | Protocol::Mongodb
-        | Protocol::Fastcgi
-        | Protocol::Http
-        | Protocol::Echo => None,
+        Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => None,
     }
 }
 
 /// Both must lead to one server, before anything is written to either.
-fn refuse_if_different(
-    by_tcp: &mut Conversation,
-    by_socket: &mut Conversation,
-) -> Result<(), PathError> {
+fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) -> Result<(), PathError> {
     let identity = |conversation: &mut Conversation| {
         let id = conversation.connection_id();
         conversation.server_view(&[id]).map(|view| view.identity)
@@ -178,10 +161,6 @@ fn refuse_if_different(
         return Ok(());
     }
     Err(PathError::DifferentServers {
-        detail: format!(
-            "over {} it says `{tcp}`, over {} `{unix}`",
-            by_tcp.endpoint(),
-            by_socket.endpoint()
-        ),
+        detail: format!("over {} it says `{tcp}`, over {} `{unix}`", by_tcp.endpoint(), by_socket.endpoint()),
     })
 }

@@ -32,7 +32,6 @@ pub(crate) const VALUE_BYTES: usize = dataset::KEY_VALUE_BYTES;
 pub(crate) struct Place {
     /// What stands before a table's name: empty, or a schema or database with its dot.
     pub schema: String,
-    /// What a key starts with.
     pub prefix: String,
     /// How long written keys live, in seconds; for ever without it.
     pub ttl_s: Option<u32>,
@@ -42,15 +41,8 @@ pub(crate) struct Place {
 }
 
 impl Place {
-    /// On a private server.
     pub(crate) fn private(rows: u32) -> Self {
-        Self {
-            schema: String::new(),
-            prefix: dataset::KEY_PREFIX.to_owned(),
-            ttl_s: None,
-            rows,
-            has_own_site: true,
-        }
+        Self { schema: String::new(), prefix: dataset::KEY_PREFIX.to_owned(), ttl_s: None, rows, has_own_site: true }
     }
 
     fn table(&self) -> String {
@@ -73,11 +65,7 @@ pub(crate) fn default_word(protocol: Protocol) -> &'static str {
 ///
 /// # Errors
 /// A usage failure when there is none of that word for this protocol, or it cannot be sent as asked.
-pub(crate) fn make(
-    protocol: Protocol,
-    requests: &Requests,
-    place: &Place,
-) -> Result<Workload, Failure> {
+pub(crate) fn make(protocol: Protocol, requests: &Requests, place: &Place) -> Result<Workload, Failure> {
     let word = requests.workload.as_deref();
     let word = word.unwrap_or(default_word(protocol));
     let workload = match protocol {
@@ -101,39 +89,24 @@ fn sql(word: &str, place: &Place) -> Option<Workload> {
         "point-select" => Workload::PointSelect { table },
         "ping" => Workload::Ping,
         "connect" => Workload::Connect,
-        "dump" => Workload::Dump {
-            table,
-            rows: u64::from(place.rows),
-        },
-        "tpcb" => Workload::Tpcb {
-            schema,
-            scale: scale(place.rows),
-        },
+        "dump" => Workload::Dump { table, rows: u64::from(place.rows) },
+        "tpcb" => Workload::Tpcb { schema, scale: scale(place.rows) },
         "select-only" => Workload::SelectOnly { schema },
-        word if word.starts_with("script:") => Workload::Script {
-            files: word.trim_start_matches("script:").to_owned(),
-        },
-        word => Workload::Oltp {
-            oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?,
-            table,
-        },
+        word if word.starts_with("script:") => {
+            Workload::Script { files: word.trim_start_matches("script:").to_owned() }
+        }
+        word => Workload::Oltp { oltp: Oltp::ALL.into_iter().find(|oltp| oltp.name() == word)?, table },
     })
 }
 
 /// Documents lie in a collection that is called as sysbench's table.
 fn documents(word: &str, place: &Place) -> Option<Workload> {
     let database = place.schema.strip_suffix('.');
-    let collection = Collection {
-        database: database.map(str::to_owned),
-        name: dataset::TABLE.to_owned(),
-    };
+    let collection = Collection { database: database.map(str::to_owned), name: dataset::TABLE.to_owned() };
     Some(match word {
         "ping" => Workload::Ping,
         "find-one" => Workload::FindOne { collection },
-        "insert-one" => Workload::InsertOne {
-            collection,
-            value: dataset::value_for(0),
-        },
+        "insert-one" => Workload::InsertOne { collection, value: dataset::value_for(0) },
         _ => return None,
     })
 }
@@ -149,10 +122,7 @@ fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
         bytes.ok_or_else(|| {
             Failure::usage(
                 format!("`{word}` does not name a size"),
-                format!(
-                    "bytes behind a colon, for example {name}:10000; at most {}",
-                    site::MOST_BYTES
-                ),
+                format!("bytes behind a colon, for example {name}:10000; at most {}", site::MOST_BYTES),
             )
         })
     };
@@ -164,7 +134,6 @@ fn page(word: &str, place: &Place) -> Result<Option<SitePage>, Failure> {
     })
 }
 
-/// Branches for so many accounts.
 pub(crate) fn scale(n_accounts: u32) -> u32 {
     n_accounts.div_ceil(TPCB_ACCOUNTS)
 }
@@ -172,9 +141,7 @@ pub(crate) fn scale(n_accounts: u32) -> u32 {
 fn redis(word: &str, requests: &Requests, place: &Place) -> Result<Option<Workload>, Failure> {
     let prefix = &place.prefix;
     Ok(Some(match word {
-        "incr" => Workload::Incr {
-            prefix: format!("{prefix}counter:"),
-        },
+        "incr" => Workload::Incr { prefix: format!("{prefix}counter:") },
         "lpush" => Workload::Lpush {
             prefix: format!("{prefix}list:"),
             value_bytes: requests.value_bytes.unwrap_or(ELEMENT_BYTES),
@@ -193,19 +160,12 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
         "ping" => Workload::Ping,
         "connect" => Workload::Connect,
         "dump" => dump_values(requests, place),
-        "set" => Workload::Set {
-            prefix,
-            value_bytes,
-            ttl_s,
-        },
+        "set" => Workload::Set { prefix, value_bytes, ttl_s },
         word => match word.strip_prefix("mixed") {
             None => return Ok(None),
-            Some(proportion) => Workload::Mixed {
-                reads_and_writes: reads_and_writes(proportion)?,
-                prefix,
-                value_bytes,
-                ttl_s,
-            },
+            Some(proportion) => {
+                Workload::Mixed { reads_and_writes: reads_and_writes(proportion)?, prefix, value_bytes, ttl_s }
+            }
         },
     }))
 }
@@ -223,16 +183,10 @@ fn dump_values(requests: &Requests, place: &Place) -> Workload {
 
 /// `:9:1`, or nothing for half and half.
 fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
-    let numbers: Option<Vec<u32>> = typed
-        .split(':')
-        .skip(1)
-        .map(|number| number.parse().ok())
-        .collect();
+    let numbers: Option<Vec<u32>> = typed.split(':').skip(1).map(|number| number.parse().ok()).collect();
     match numbers.as_deref() {
         Some([]) if typed.is_empty() => Ok([1, 1]),
-        Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => {
-            Ok([reads, writes])
-        }
+        Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => Ok([reads, writes]),
         _ => Err(Failure::usage(
             format!("`mixed{typed}` does not name a proportion"),
             "reads and writes, for example mixed:9:1",

@@ -8,9 +8,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_bench::pages::{PageLoad, PageSlice, PagesLoaded};
-use looptax_bench::{
-    BenchError, CommandPlan, FilledSlice, SliceOrder, SliceSource, process_tree_cpu_ns, run_once,
-};
+use looptax_bench::{BenchError, CommandPlan, FilledSlice, SliceOrder, SliceSource, process_tree_cpu_ns, run_once};
 use looptax_model::failure::{Failure, with_causes};
 use looptax_model::record::{Slice, TrialArm, TrialConnections};
 use looptax_model::stats::{Quantile, Side, nearest_rank};
@@ -70,11 +68,7 @@ struct Loaded {
 
 impl SliceSource for Turns<'_> {
     fn fill(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, BenchError> {
-        let filled = if self.is_flipped {
-            self.flip(order)
-        } else {
-            self.restart(order)
-        };
+        let filled = if self.is_flipped { self.flip(order) } else { self.restart(order) };
         Ok(filled?)
     }
 }
@@ -96,7 +90,6 @@ impl Turns<'_> {
         self.filled(order, number, &loaded)
     }
 
-    /// A start for each slice.
     fn restart(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
         let number = self.program.steer(self.mask(order));
         let (ready, limit) = (self.ask.ready, self.ask.start_limit);
@@ -127,46 +120,26 @@ impl Turns<'_> {
 
     /// Loads a slice; where it does not count, pages stand for a load command.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
-        let n_pages = if counts {
-            self.pages_per_slice
-        } else {
-            self.pages_per_slice.div_ceil(WARM_UP_PART)
-        };
+        let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {
             Side::Baseline => Duration::ZERO,
             Side::Other => time,
         });
-        let slice = PageSlice {
-            epoch: order.epoch,
-            rank: order.rank,
-            n_pages,
-            rate_per_s: self.ask.rate_per_s,
-            inject,
-        };
+        let slice =
+            PageSlice { epoch: order.epoch, rank: order.rank, n_pages, rate_per_s: self.ask.rate_per_s, inject };
         let before = [self.program.cpu_ns(), self.servers_ns()];
         let pages = match &self.ask.load {
             Load::Command { .. } if counts => self.run_command()?,
             _ => self.load.slice(&slice, self.stop)?,
         };
         let after = [self.program.cpu_ns(), self.servers_ns()];
-        let [application_ns, servers_ns] =
-            [0, 1].map(|idx| Some(after[idx]?.saturating_sub(before[idx]?)));
-        Ok(Loaded {
-            pages,
-            application_ns,
-            servers_ns,
-        })
+        let [application_ns, servers_ns] = [0, 1].map(|idx| Some(after[idx]?.saturating_sub(before[idx]?)));
+        Ok(Loaded { pages, application_ns, servers_ns })
     }
 
     /// A whole run of the load command.
     fn run_command(&self) -> Result<PagesLoaded, Failure> {
-        let Load::Command {
-            words,
-            shown,
-            limit,
-            ..
-        } = &self.ask.load
-        else {
+        let Load::Command { words, shown, limit, .. } = &self.ask.load else {
             return Ok(PagesLoaded::default());
         };
         let plan = CommandPlan {
@@ -177,11 +150,9 @@ impl Turns<'_> {
             unset: Vec::new(),
         };
         let run = run_once(&plan, *limit, self.stop).map_err(|error| {
-            let hint = "there is no shell: pipes and loops need sh -c '…'; else try it by itself, while the application runs";
-            Failure::usage(
-                format!("the load `{shown}` failed: {}", with_causes(&error)),
-                hint,
-            )
+            let hint =
+                "there is no shell: pipes and loops need sh -c '…'; else try it by itself, while the application runs";
+            Failure::usage(format!("the load `{shown}` failed: {}", with_causes(&error)), hint)
         })?;
         Ok(run.map_or_else(PagesLoaded::default, |run| PagesLoaded {
             start_ns: run.start_ns,
@@ -208,9 +179,7 @@ impl Turns<'_> {
             }
             self.program.check()?;
             let now = mean_ns(&loaded);
-            let change = last
-                .zip(now)
-                .map(|(last, now): (f64, f64)| (now / last - 1.0).abs());
+            let change = last.zip(now).map(|(last, now): (f64, f64)| (now / last - 1.0).abs());
             if idx + 1 >= LEAST_WARM_UP && change.is_some_and(|change| change <= STEADY) {
                 break;
             }
@@ -228,12 +197,7 @@ impl Turns<'_> {
     }
 
     /// The slice as it counts, held against what it should be.
-    fn filled(
-        &mut self,
-        order: SliceOrder,
-        number: u32,
-        loaded: &Loaded,
-    ) -> Result<Option<FilledSlice>, Failure> {
+    fn filled(&mut self, order: SliceOrder, number: u32, loaded: &Loaded) -> Result<Option<FilledSlice>, Failure> {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);
         }
@@ -270,17 +234,14 @@ impl Turns<'_> {
     fn note(&mut self, order: SliceOrder, counts: &SliceCounts, pages: &PagesLoaded) {
         if let (None, Some(failed)) = (&self.first_failure, pages.failures.first()) {
             let url = &self.ask.load.pages()[failed.page_idx].url;
-            let status = failed
-                .status
-                .map_or_else(String::new, |it| format!(" (status {it})"));
+            let status = failed.status.map_or_else(String::new, |it| format!(" (status {it})"));
             self.first_failure = Some(format!("; the first was {url}{status}: {}", failed.words));
         }
         let arm = &mut self.seen[order.contrast_idx][order.side.idx()];
         arm.n_slices += 1;
         arm.n_pages += pages.latencies_ns.len() as u64;
         arm.n_failed += pages.n_failed();
-        arm.connections
-            .resize(self.ask.servers.len(), TrialConnections::default());
+        arm.connections.resize(self.ask.servers.len(), TrialConnections::default());
         for (server, seen) in arm.connections.iter_mut().enumerate() {
             let routes = self.ask.routes_of(server);
             let routes = counts.routes.get(routes).unwrap_or_default();
@@ -307,7 +268,8 @@ impl Turns<'_> {
     fn failed(&self, n_failed: u64, n_all: u64) -> Failure {
         let first = self.first_failure.as_deref().unwrap_or_default();
         let what = format!("{n_failed} of {n_all} pages failed{first}");
-        Failure::usage(what, "nothing is concluded from a trial with failed pages; the application's log may say why").invalid()
+        Failure::usage(what, "nothing is concluded from a trial with failed pages; the application's log may say why")
+            .invalid()
     }
 
     /// What makes a finished contrast worthless: too many pages that failed, connections that went another way.

@@ -16,7 +16,6 @@ use crate::trial::pages::Page;
 pub struct Ask {
     /// The application's command as it may be shown.
     pub command: String,
-    /// What the application is asked.
     pub load: Load,
     /// Pages that are asked for at a time.
     pub clients: usize,
@@ -28,9 +27,7 @@ pub struct Ask {
     pub arms: [Way; 2],
     /// Whether each server is also tried by itself.
     pub is_each: bool,
-    /// How long to measure.
     pub effort: Effort,
-    /// Everything random comes from this.
     pub seed: u64,
     /// Where the application answers when it is ready.
     pub ready: SocketAddr,
@@ -46,18 +43,14 @@ pub struct Ask {
     pub start: Duration,
 }
 
-/// What the application is asked.
 #[derive(Debug, Clone)]
 pub enum Load {
     /// Pages, by looptax.
     Pages(Vec<Page>),
     /// Whatever this command asks, from its start to its end; the pages are for the first look alone.
     Command {
-        /// The command.
         words: Vec<String>,
-        /// As it may be shown.
         shown: String,
-        /// How long it may take.
         limit: Duration,
         /// Pages that show whether the application works.
         pages: Vec<Page>,
@@ -67,9 +60,7 @@ pub enum Load {
 /// The way that an arm's connections take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Way {
-    /// Moved to the socket.
     Socket,
-    /// Left on TCP.
     Tcp,
 }
 
@@ -78,7 +69,6 @@ pub enum Way {
 pub struct Server {
     /// Its program: `mariadbd`, `redis-server`, …; the first address where that is not known.
     pub kind: String,
-    /// What programs connect to.
     pub from: Vec<SocketAddr>,
     /// Where they are moved to.
     pub to: SocketName,
@@ -95,14 +85,11 @@ pub struct Server {
 /// An account of a server, for asking it what it has counted.
 #[derive(Debug, Clone)]
 pub struct Account {
-    /// What the server speaks.
     pub protocol: Protocol,
-    /// Who logs in.
     pub login: Login,
 }
 
 impl Way {
-    /// The arm's name.
     pub fn name(self) -> &'static str {
         match self {
             Self::Socket => "unix",
@@ -130,8 +117,6 @@ impl Ask {
     /// The mask that moves the servers for which `is_moved` says so.
     pub(crate) fn mask(&self, is_moved: impl Fn(usize) -> bool) -> u32 {
         let moved = (0..self.servers.len()).filter(|server| is_moved(*server));
-        moved
-            .flat_map(|server| self.routes_of(server))
-            .fold(0, |mask, route| mask | 1 << route)
+        moved.flat_map(|server| self.routes_of(server)).fold(0, |mask, route| mask | 1 << route)
     }
 }

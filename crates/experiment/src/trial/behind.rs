@@ -15,19 +15,11 @@ pub(crate) fn with_names(ask: &Ask, program: &Program) -> Ask {
     let named = |server: &Server| match (server.pid, listener(&server.to)) {
         (None, Some((pid, name))) => {
             let is_own = program.has(pid);
-            Server {
-                kind: name,
-                pid: (!is_own).then_some(pid),
-                is_own,
-                ..server.clone()
-            }
+            Server { kind: name, pid: (!is_own).then_some(pid), is_own, ..server.clone() }
         }
         _ => server.clone(),
     };
-    Ask {
-        servers: ask.servers.iter().map(named).collect(),
-        ..ask.clone()
-    }
+    Ask { servers: ask.servers.iter().map(named).collect(), ..ask.clone() }
 }
 
 /// The process that called `listen` on a socket, with its program's name; `None` where nobody takes connections there, or
@@ -42,9 +34,7 @@ fn listener(to: &SocketName) -> Option<(u32, String)> {
     };
     let stream = UnixStream::connect_addr(&address).ok()?;
     let pid = sockopt::socket_peercred(&stream).ok()?.pid;
-    let pid = u32::try_from(pid.as_raw_pid())
-        .ok()
-        .filter(|pid| *pid > 0)?;
+    let pid = u32::try_from(pid.as_raw_pid()).ok().filter(|pid| *pid > 0)?;
     let name = kernel::text(format!("/proc/{pid}/comm")).ok()?;
     Some((pid, name.trim_end().to_owned()))
 }

@@ -30,11 +30,7 @@ impl Counters {
     /// Logs in where an account is known; whoever does not answer is left out.
     pub(crate) fn open(ask: &Ask) -> Self {
         let servers = ask.servers.iter().enumerate();
-        Self(
-            servers
-                .filter_map(|(idx, server)| open(idx, server))
-                .collect(),
-        )
+        Self(servers.filter_map(|(idx, server)| open(idx, server)).collect())
     }
 
     /// Some pages begin.
@@ -54,9 +50,7 @@ impl Counters {
             let grown = now.n_requests.saturating_sub(before.n_requests);
             counter.n_requests += grown.saturating_sub(now.n_own);
             counter.busy_us = match (counter.busy_us, before.busy_us, now.busy_us) {
-                (sum, Some(before), Some(now)) => {
-                    Some(sum.unwrap_or(0.0) + (now - before).max(0.0))
-                }
+                (sum, Some(before), Some(now)) => Some(sum.unwrap_or(0.0) + (now - before).max(0.0)),
                 _ => None,
             };
             counter.n_pages += n_pages;
@@ -84,10 +78,7 @@ fn open(idx: usize, server: &Server) -> Option<Counter> {
         SocketName::Path(path) => Endpoint::unix(path).ok()?,
         SocketName::Abstract(_) => Endpoint::Tcp(*server.from.first()?),
     };
-    let limits = Limits {
-        connect: PATIENCE,
-        io: PATIENCE,
-    };
+    let limits = Limits { connect: PATIENCE, io: PATIENCE };
     let conversation = Conversation::open(account.protocol, &endpoint, &account.login, limits);
     Some(Counter {
         server: idx,

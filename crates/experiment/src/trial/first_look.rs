@@ -6,9 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use looptax_bench::pages::{
-    ExpectedPage, FailedPages, FailureKind, PageFacts, PageLoad, PageSlice,
-};
+use looptax_bench::pages::{ExpectedPage, FailedPages, FailureKind, PageFacts, PageLoad, PageSlice};
 use looptax_bench::path::Peer;
 use looptax_model::failure::Failure;
 use looptax_model::record::TrialDesign;
@@ -30,12 +28,10 @@ const PER_PAGE: f64 = 0.1;
 const LOOKS_AT_KEPT: usize = 20;
 /// Servers that can be tried each by itself: a contrast for each, and one for all.
 const MOST_EACH: usize = 3;
-/// Between two of them.
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epochs of looks have numbers that no measured one has.
 const LOOKS: u64 = 1 << 40;
 
-/// What was seen.
 #[derive(Debug)]
 pub(crate) struct FirstLook {
     /// What a right answer looks like, by page.
@@ -97,9 +93,7 @@ pub(crate) fn look(
             all.add(other);
         }
     }
-    let body_bytes: Vec<[u64; 2]> = { facts.iter() }
-        .map(|it| it.body_bytes.unwrap_or_default())
-        .collect();
+    let body_bytes: Vec<[u64; 2]> = { facts.iter() }.map(|it| it.body_bytes.unwrap_or_default()).collect();
     Ok(Some(FirstLook {
         expected: facts.iter().map(expected).collect(),
         body_bytes,
@@ -135,11 +129,7 @@ fn culprit(
             failing.push(ask.servers[*idx].kind.as_str());
         }
     }
-    let which = if failing.is_empty() {
-        String::new()
-    } else {
-        format!(" of {}", failing.join(" and of "))
-    };
+    let which = if failing.is_empty() { String::new() } else { format!(" of {}", failing.join(" and of ")) };
     Ok(format!(" over the socket{which}, and answered over TCP"))
 }
 
@@ -161,13 +151,8 @@ fn look_over(
     };
     for round in 0..ROUNDS {
         let number = program.steer(mask);
-        let slice = PageSlice {
-            epoch: LOOKS + u64::from(mask),
-            rank: round as u64,
-            n_pages,
-            rate_per_s: None,
-            inject: None,
-        };
+        let slice =
+            PageSlice { epoch: LOOKS + u64::from(mask), rank: round as u64, n_pages, rate_per_s: None, inject: None };
         let loaded = load.slice(&slice, stop)?;
         program.check()?;
         if stop.load(Ordering::Relaxed) {
@@ -191,9 +176,7 @@ fn look_over(
                 seen.n_connections[server][0] += route.n_moved;
                 seen.n_connections[server][1] += route.n_fallen;
             }
-            let n_connections: u64 = { routes.iter() }
-                .map(|it| it.n_moved + it.n_left + it.n_fallen)
-                .sum();
+            let n_connections: u64 = { routes.iter() }.map(|it| it.n_moved + it.n_left + it.n_fallen).sum();
             *per_page += n_connections as f64 / n / (ROUNDS - 1) as f64;
         }
     }
@@ -205,10 +188,7 @@ fn look_over(
 fn expected(facts: &PageFacts) -> ExpectedPage {
     let [least, most] = facts.body_bytes.unwrap_or_default();
     let status = facts.statuses.first().map_or(200, |(status, _)| *status);
-    ExpectedPage {
-        status,
-        body_bytes: (least / 2).saturating_sub(SIZE_SLACK_BYTES)..=2 * most + SIZE_SLACK_BYTES,
-    }
+    ExpectedPage { status, body_bytes: (least / 2).saturating_sub(SIZE_SLACK_BYTES)..=2 * most + SIZE_SLACK_BYTES }
 }
 
 /// Which way the application's open connections go, by server: `[TCP, socket]`.
@@ -216,9 +196,10 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     let peers = program.peers();
     let kept = ask.servers.iter().map(|server| {
         let over_tcp = |peer: &Peer| match peer {
-            Peer::Tcp(at) => server.from.iter().any(|from| {
-                (from.ip().to_canonical(), from.port()) == (at.ip().to_canonical(), at.port())
-            }),
+            Peer::Tcp(at) => server
+                .from
+                .iter()
+                .any(|from| (from.ip().to_canonical(), from.port()) == (at.ip().to_canonical(), at.port())),
             Peer::Unix(_) => false,
         };
         let over_socket = |peer: &Peer| match (peer, &server.to) {
@@ -244,11 +225,7 @@ fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 
 }
 
 /// How the arms can take turns, and why so.
-fn design(
-    ask: &Ask,
-    per_page: &[f64],
-    kept: &[[bool; 2]],
-) -> Result<(TrialDesign, String), Failure> {
+fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesign, String), Failure> {
     let names = |is_wanted: &dyn Fn(usize) -> bool| {
         let wanted = (0..ask.servers.len()).filter(|idx| is_wanted(*idx));
         let names: Vec<&str> = wanted.map(|idx| &*ask.servers[idx].kind).collect();
@@ -261,10 +238,7 @@ fn design(
         let over_socket = names(&|idx| kept[idx][1]);
         return Err(if over_socket.is_empty() {
             Failure::usage(
-                format!(
-                    "the pages connect to none of the servers here that have a socket ({})",
-                    names(&|_| true)
-                ),
+                format!("the pages connect to none of the servers here that have a socket ({})", names(&|_| true)),
                 "is there a page that asks the database? a cache may answer instead; --map ADDRESS=SOCKET names other servers",
             )
         } else {
@@ -278,29 +252,15 @@ fn design(
         Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart asks for it".to_owned()),
         Some(TrialDesign::Flip) if !held.is_empty() => {
             let what = format!("the application keeps its connections to {held}");
-            return Err(Failure::usage(
-                what,
-                "--restart starts it anew for each turn",
-            ));
+            return Err(Failure::usage(what, "--restart starts it anew for each turn"));
         }
-        _ if !held.is_empty() => (
-            TrialDesign::Restart,
-            format!("it keeps its connections to {held}"),
-        ),
-        _ => (
-            TrialDesign::Flip,
-            format!("its pages connect anew to {new}"),
-        ),
+        _ if !held.is_empty() => (TrialDesign::Restart, format!("it keeps its connections to {held}")),
+        _ => (TrialDesign::Flip, format!("its pages connect anew to {new}")),
     })
 }
 
 /// What is wrong with pages that failed.
-fn object_to(
-    program: &Program,
-    failures: &[FailedPages],
-    pages: &[Page],
-    over: &str,
-) -> Result<(), Failure> {
+fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: &str) -> Result<(), Failure> {
     let Some(failed) = failures.first() else {
         return Ok(());
     };
@@ -316,9 +276,7 @@ fn object_to(
     };
     let what = what + &program.said();
     let hint = match failed.kind {
-        FailureKind::Http2 => {
-            "let the application speak HTTP/1.1 as well: looptax asks for pages in that"
-        }
+        FailureKind::Http2 => "let the application speak HTTP/1.1 as well: looptax asks for pages in that",
         FailureKind::Tls => "name the page by https://",
         FailureKind::NoHttp => "name the port at which the application speaks HTTP",
         FailureKind::Timeout => "--page-limit gives a page more time",

@@ -100,37 +100,15 @@ fn run(
     let course = course(ask, &seen, &shape);
     let outcome = run_slices(&course, &mut turns, observer, stop);
     observer.end();
-    record::add_comparisons(
-        &record::Done {
-            ask,
-            seen: &seen,
-            course: &course,
-            turns: &turns,
-        },
-        outcome,
-        writer,
-    )
+    record::add_comparisons(&record::Done { ask, seen: &seen, course: &course, turns: &turns }, outcome, writer)
 }
 
 fn page_load(ask: &Ask) -> Result<PageLoad, Failure> {
-    let tls = TlsClient::trusting_anybody()
-        .map_err(|error| Failure::new(format!("cannot prepare TLS: {error}")))?;
-    let mut opener = Opener {
-        addresses: Vec::new(),
-        tls,
-        limit: ask.page_limit,
-    };
-    let pages = ask
-        .load
-        .pages()
-        .iter()
-        .map(|page| page.for_load(&mut opener.addresses));
+    let tls = TlsClient::trusting_anybody().map_err(|error| Failure::new(format!("cannot prepare TLS: {error}")))?;
+    let mut opener = Opener { addresses: Vec::new(), tls, limit: ask.page_limit };
+    let pages = ask.load.pages().iter().map(|page| page.for_load(&mut opener.addresses));
     let pages: Result<Vec<_>, _> = pages.collect();
-    let plan = PageLoadPlan {
-        seed: ask.seed,
-        n_clients: ask.clients,
-        answer_limit: ask.page_limit,
-    };
+    let plan = PageLoadPlan { seed: ask.seed, n_clients: ask.clients, answer_limit: ask.page_limit };
     let pages = pages?;
     let opener: Arc<dyn PageOpener> = Arc::new(opener);
     Ok(PageLoad::start(plan, pages, &opener)?)
@@ -160,11 +138,7 @@ fn course(ask: &Ask, seen: &FirstLook, shape: &Shape) -> Course {
 fn scene(ask: &Ask, seen: &FirstLook) -> Scene {
     let arms = ask.arms.map(|way| way.name().to_owned());
     Scene {
-        title: ask
-            .load
-            .pages()
-            .first()
-            .map_or_else(String::new, |page| page.url.clone()),
+        title: ask.load.pages().first().map_or_else(String::new, |page| page.url.clone()),
         arms: vec![arms; contrasts(ask, seen).len()],
         news: "warming up".to_owned(),
         unit: Unit::Requests,

@@ -6,11 +6,8 @@ use std::time::Duration;
 use looptax_bench::pages::{PageOpener, PageStream};
 use looptax_bench::path::{TlsClient, WebAddress};
 
-/// Opens connections to some addresses.
 pub struct Opener {
-    /// By number.
     pub addresses: Vec<WebAddress>,
-    /// For those with TLS.
     pub tls: TlsClient,
     /// No single wait of a page is longer.
     pub limit: Duration,

@@ -9,9 +9,7 @@ use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread;
 
-/// Some screens of text.
 const KEPT_BYTES: usize = 8 * 1024;
-/// Lines that an error shows.
 const SHOWN_LINES: usize = 6;
 
 /// What was written last.
@@ -45,10 +43,7 @@ impl Output {
         let kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let bytes: Vec<u8> = kept.iter().copied().collect();
         let text = String::from_utf8_lossy(&bytes);
-        let lines: Vec<&str> = text
-            .lines()
-            .filter(|line| !line.trim().is_empty())
-            .collect();
+        let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
         let shown = lines[lines.len().saturating_sub(SHOWN_LINES)..].iter();
         shown.fold(String::new(), |text, line| text + "\n    " + line)
     }

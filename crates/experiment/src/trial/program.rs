@@ -14,8 +14,7 @@ use looptax_bench::path::{Peer, peers_of};
 use looptax_host::processes::is_descendant;
 use looptax_model::failure::Failure;
 use looptax_redirect::{
-    Config, Exit, FallbackReason, Programs, ProgramsConfig, RedirectError, Running, SliceCounts,
-    Steering,
+    Config, Exit, FallbackReason, Programs, ProgramsConfig, RedirectError, Running, SliceCounts, Steering,
 };
 
 use crate::trial::ask::{Ask, Server};
@@ -58,17 +57,10 @@ impl Program {
         let steering = Steering::map(config.mapping.routes.len())?;
         let (pipe, output) = io::pipe()?;
         let programs = Programs::begin(ProgramsConfig {
-            config: Config {
-                steering: Some(steering),
-                ..config
-            },
+            config: Config { steering: Some(steering), ..config },
             output: Some(OwnedFd::from(output)),
         })?;
-        Ok(Begun {
-            programs,
-            steering,
-            pipe,
-        })
+        Ok(Begun { programs, steering, pipe })
     }
 
     /// Starts it, and waits until its port answers; `None` when told to stop.
@@ -183,9 +175,7 @@ impl Program {
         let why = words.join("; ");
         let to = to.map_or_else(String::new, |it| format!(" to {}", it.kind));
         Failure::usage(
-            format!(
-                "{n_not_moved} of {n} connections{to} of the socket's turns stayed on TCP: {why}"
-            ),
+            format!("{n_not_moved} of {n} connections{to} of the socket's turns stayed on TCP: {why}"),
             "`looptax run --stats --` with the same command says more; `looptax check` says what the socket needs",
         )
     }
@@ -197,14 +187,12 @@ impl Program {
 
     /// Whether a process came from it.
     pub(crate) fn has(&self, pid: u32) -> bool {
-        self.running
-            .is_some_and(|running| is_descendant(pid, running.supervisor_pid))
+        self.running.is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
 
     /// Where its open connections lead.
     pub(crate) fn peers(&self) -> Vec<Peer> {
-        self.running
-            .map_or_else(Vec::new, |running| peers_of(running.program_pid))
+        self.running.map_or_else(Vec::new, |running| peers_of(running.program_pid))
     }
 
     /// Ends it with all that came from it, and comes back when nothing is left.
@@ -239,9 +227,7 @@ fn not_started(error: RedirectError) -> Failure {
             "is it installed, and on PATH or named with its folder?"
         }
         RedirectError::Exec { .. } => "is it a program, and may you execute it?",
-        _ => {
-            "try the command with `looptax run --` before it: that says what the kernel does not allow"
-        }
+        _ => "try the command with `looptax run --` before it: that says what the kernel does not allow",
     };
     Failure::from(error).with_hint(hint)
 }

@@ -9,7 +9,6 @@ use looptax_model::failure::Failure;
 
 use crate::trial::program::Program;
 
-/// Between two looks.
 const LOOK: Duration = Duration::from_millis(50);
 /// Epochs of these looks have numbers that no other one has.
 const LOOKS: u64 = 1 << 41;
@@ -28,13 +27,7 @@ pub(crate) fn wait_for_answer(
     stop: &AtomicBool,
 ) -> Result<(), Failure> {
     for rank in 0..limit.as_millis() / LOOK.as_millis() {
-        let slice = PageSlice {
-            epoch: LOOKS,
-            rank: rank as u64,
-            n_pages: 1,
-            rate_per_s: None,
-            inject: None,
-        };
+        let slice = PageSlice { epoch: LOOKS, rank: rank as u64, n_pages: 1, rate_per_s: None, inject: None };
         let failures = load.slice(&slice, stop)?.failures;
         program.check()?;
         let is_early = |it: &FailedPages| it.status.is_some_and(|it| NOT_YET.contains(&it));

@@ -18,7 +18,6 @@ const CUT_SHORT_ALPHA: f64 = 0.002;
 /// Pages that a record names.
 const MOST_PAGES: usize = 50;
 
-/// A trial that is over.
 pub(crate) struct Done<'a> {
     pub(crate) ask: &'a Ask,
     pub(crate) seen: &'a FirstLook,
@@ -30,11 +29,7 @@ pub(crate) struct Done<'a> {
 ///
 /// # Errors
 /// What ended the measuring, or makes it worthless; the comparisons are in the record all the same, as invalid ones.
-pub(crate) fn add_comparisons(
-    done: &Done<'_>,
-    mut outcome: Outcome,
-    writer: &mut RecordWriter,
-) -> Result<(), Failure> {
+pub(crate) fn add_comparisons(done: &Done<'_>, mut outcome: Outcome, writer: &mut RecordWriter) -> Result<(), Failure> {
     let mut wrong = Ok(());
     let runs = std::mem::take(&mut outcome.contrasts);
     for (contrast_idx, (only, run)) in done.turns.contrasts.iter().copied().zip(runs).enumerate() {
@@ -56,12 +51,7 @@ pub(crate) fn add_comparisons(
 }
 
 impl Done<'_> {
-    fn skeleton(
-        &self,
-        contrast_idx: usize,
-        only: Option<usize>,
-        schedule: record::Schedule,
-    ) -> Comparison {
+    fn skeleton(&self, contrast_idx: usize, only: Option<usize>, schedule: record::Schedule) -> Comparison {
         let ask = self.ask;
         let first = ask.load.pages().first();
         let target = record::Target {
@@ -69,12 +59,8 @@ impl Done<'_> {
             name: first.map_or_else(String::new, |page| page.url.clone()),
             ..record::Target::default()
         };
-        let workload = record::Workload {
-            name: "page".to_owned(),
-            statements: 1,
-            pipeline: 1,
-            ..record::Workload::default()
-        };
+        let workload =
+            record::Workload { name: "page".to_owned(), statements: 1, pipeline: 1, ..record::Workload::default() };
         let load = record::Load {
             rate_per_s: ask.rate_per_s,
             arrivals: ask.rate_per_s.map(|_| "poisson".to_owned()),
@@ -97,17 +83,12 @@ impl Done<'_> {
     fn trial(&self, contrast_idx: usize, only: Option<usize>) -> Trial {
         let ask = self.ask;
         let pages = ask.load.pages();
-        let named = pages
-            .iter()
-            .zip(&self.seen.expected)
-            .zip(&self.seen.body_bytes);
-        let named = named
-            .take(MOST_PAGES)
-            .map(|((page, expected), body_bytes)| TrialPage {
-                url: page.url.clone(),
-                status: expected.status,
-                body_bytes: *body_bytes,
-            });
+        let named = pages.iter().zip(&self.seen.expected).zip(&self.seen.body_bytes);
+        let named = named.take(MOST_PAGES).map(|((page, expected), body_bytes)| TrialPage {
+            url: page.url.clone(),
+            status: expected.status,
+            body_bytes: *body_bytes,
+        });
         let mut arms = self.turns.seen[contrast_idx].clone();
         for (arm, ns) in arms.iter_mut().zip(self.turns.supervisor_ns[contrast_idx]) {
             arm.supervisor_us_per_page = ns as f64 / 1e3 / (arm.n_pages.max(1)) as f64;
@@ -139,11 +120,7 @@ impl Done<'_> {
             let servers = self.ask.servers.iter();
             let ends = servers.map(|server| match way {
                 Way::Socket => shown(&server.to),
-                Way::Tcp => server
-                    .from
-                    .first()
-                    .map(ToString::to_string)
-                    .unwrap_or_default(),
+                Way::Tcp => server.from.first().map(ToString::to_string).unwrap_or_default(),
             });
             let ends: Vec<String> = ends.collect();
             ProvedArm {
@@ -169,8 +146,7 @@ fn unknown() -> record::Figure {
 
 /// Whether the supervisor did with an arm's connections what its name says, and had any.
 fn is_proved(way: Way, seen: &TrialArm) -> bool {
-    let sum =
-        |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
+    let sum = |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
     let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));
     match way {
         Way::Socket => moved > 0,
@@ -187,7 +163,6 @@ fn server(server: &Server) -> TrialServer {
     }
 }
 
-/// As people write it.
 fn shown(socket: &SocketName) -> String {
     match socket {
         SocketName::Path(path) => path.display().to_string(),

@@ -38,7 +38,6 @@ pub(crate) struct Shape {
     pub(crate) epoch: Duration,
 }
 
-/// The shape of a trial.
 pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
     let page_s = seen.page.as_secs_f64().max(1e-6);
     let per_s = ask.rate_per_s.unwrap_or(ask.clients as f64 / page_s);
@@ -69,18 +68,9 @@ pub(crate) fn shape(ask: &Ask, seen: &FirstLook) -> Shape {
         ..Slices::whole()
     };
     let epoch = (slices.slice * overhead + slices.guard) * slices.n_slices() as u32;
-    let full = if epoch <= LONG_EPOCH {
-        InterimAnalyses::full()
-    } else {
-        InterimAnalyses::quick()
-    };
+    let full = if epoch <= LONG_EPOCH { InterimAnalyses::full() } else { InterimAnalyses::quick() };
     let n_contrasts = contrasts(ask, seen).len() as u32;
-    Shape {
-        pages_per_slice,
-        slices,
-        analyses: ask.effort.analyses(full, Some(epoch * n_contrasts)),
-        epoch,
-    }
+    Shape { pages_per_slice, slices, analyses: ask.effort.analyses(full, Some(epoch * n_contrasts)), epoch }
 }
 
 /// How long a run of a load command takes shows in the first one.
@@ -111,10 +101,7 @@ pub(crate) fn plan_text(ask: &Ask, seen: &FirstLook, shape: &Shape) -> String {
         format!("at most {} runs of the load", 4 * n_epochs)
     } else {
         let n_pages = n_epochs as usize * shape.slices.n_slices() * shape.pages_per_slice;
-        format!(
-            "at most {n_pages} pages, about {}",
-            minutes(shape.epoch * n_epochs)
-        )
+        format!("at most {n_pages} pages, about {}", minutes(shape.epoch * n_epochs))
     };
     format!("{}: {how}; {length}{}", seen.why, in_vain(ask, seen))
 }
@@ -126,10 +113,7 @@ fn in_vain(ask: &Ask, seen: &FirstLook) -> String {
     let unused = unused.flat_map(|(_, server)| &server.from);
     let mut words = String::new();
     for from in unused {
-        let _ = write!(
-            words,
-            "; no page connects to {from}, whose socket was named"
-        );
+        let _ = write!(words, "; no page connects to {from}, whose socket was named");
     }
     if ask.is_each && seen.used.len() == 1 {
         words += "; --each finds one server alone, and so one comparison";

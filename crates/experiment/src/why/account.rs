@@ -32,7 +32,6 @@ const COUNTERS: [Counter; 5] = [
 /// A comparison's chains with names and layers.
 pub(crate) struct Account {
     layer_names: Vec<String>,
-    /// By chain.
     layers: Vec<usize>,
     folded: Vec<String>,
     ends: Ends,
@@ -56,9 +55,7 @@ impl Account {
         let own_ns = tally.ns_by_chain();
         for (chain, ns) in tally.chains.iter().zip(own_ns) {
             let ids = chain.frames.iter();
-            let ids: Vec<_> = ids
-                .map(|it| symbols.resolve(sampler.places(), *it))
-                .collect();
+            let ids: Vec<_> = ids.map(|it| symbols.resolve(sampler.places(), *it)).collect();
             let functions: Vec<&Function> = ids.iter().map(|it| symbols.function(*it)).collect();
             layers.push(layer_of(&table, chain.doer, &functions));
             texts.push(folded(chain.doer, &functions));
@@ -78,10 +75,7 @@ impl Account {
                 n_samples: tally.n_samples,
                 n_of_others: tally.n_of_others,
                 n_lost,
-                notes: notes(sampler, &symbols, &nameless, run_as)
-                    .into_iter()
-                    .chain(is_uncounted.cloned())
-                    .collect(),
+                notes: notes(sampler, &symbols, &nameless, run_as).into_iter().chain(is_uncounted.cloned()).collect(),
             },
         }
     }
@@ -102,11 +96,7 @@ impl Account {
                     total[side] += ns[side];
                 }
             }
-            epochs.push(SampledEpoch {
-                raw: raw.clone(),
-                layer_ns,
-                counts: counts(raw),
-            });
+            epochs.push(SampledEpoch { raw: raw.clone(), layer_ns, counts: counts(raw) });
         }
         let requests = Side::BOTH.map(|side| {
             let slices = epochs.iter().flat_map(|it| it.raw.slices_of(side));
@@ -114,10 +104,7 @@ impl Account {
         });
         Why {
             epochs,
-            counters: COUNTERS
-                .iter()
-                .map(|(name, _)| (*name).to_owned())
-                .collect(),
+            counters: COUNTERS.iter().map(|(name, _)| (*name).to_owned()).collect(),
             counters_of_warm_up: match counted {
                 [] => Vec::new(),
                 _ => Counts::names(),
@@ -137,10 +124,7 @@ impl Account {
             let total = by_name.entry(&self.folded[chain as usize]).or_default();
             *total = [total[0] + ns[0], total[1] + ns[1]];
         }
-        let stack = |(folded, ns): (&str, [u64; 2])| Stack {
-            folded: folded.to_owned(),
-            ns,
-        };
+        let stack = |(folded, ns): (&str, [u64; 2])| Stack { folded: folded.to_owned(), ns };
         by_name.into_iter().map(stack).collect()
     }
 }
@@ -158,18 +142,12 @@ fn notes(sampler: &Sampler, symbols: &Symbols, nameless: &Nameless, run_as: &Run
     let hidden = symbols.note().map(str::to_owned);
     let stripped = symbols.stripped().iter().map(|it| module_name(it));
     let stripped: Vec<String> = stripped.collect();
-    own.chain(hidden)
-        .chain(nameless.note(&stripped, run_as))
-        .collect()
+    own.chain(hidden).chain(nameless.note(&stripped, run_as)).collect()
 }
 
 fn layer_of(table: &Layers, doer: Doer, functions: &[&Function]) -> usize {
     let frames: Vec<Frame<'_>> = { functions.iter() }
-        .map(|it| Frame {
-            name: it.name.as_deref().unwrap_or_default(),
-            module: &it.module,
-            is_kernel: it.is_kernel,
-        })
+        .map(|it| Frame { name: it.name.as_deref().unwrap_or_default(), module: &it.module, is_kernel: it.is_kernel })
         .collect();
     table.layer_of(doer, &frames)
 }
@@ -180,8 +158,5 @@ fn folded(doer: Doer, functions: &[&Function]) -> String {
     let mut words: Vec<String> = words.map(|it| it.replace([';', '\n'], ":")).collect();
     // What has no names looks alike: one frame says it.
     words.dedup_by(|a, b| a == b && a.starts_with('['));
-    std::iter::once(process_name(doer).to_owned())
-        .chain(words)
-        .collect::<Vec<_>>()
-        .join(";")
+    std::iter::once(process_name(doer).to_owned()).chain(words).collect::<Vec<_>>().join(";")
 }

@@ -23,7 +23,6 @@ use crate::why::tally::Windows;
 use crate::why::turns;
 use tracefs::Tracefs;
 
-/// A tracepoint that is counted.
 struct Kind {
     /// Below `events` of tracefs.
     tracepoint: &'static str,
@@ -37,30 +36,15 @@ struct Kind {
 /// Sources: `include/trace/events` of Linux, `syscalls.h`, `sched.h`, `irq.h`, `net.h`. Vector 3 is `NET_RX_SOFTIRQ` of
 /// `linux/interrupt.h`.
 const KINDS: [Kind; 4] = [
-    Kind {
-        tracepoint: "raw_syscalls/sys_enter",
-        filter: None,
-        name: "system calls",
-        is_by_doer: true,
-    },
-    Kind {
-        tracepoint: "sched/sched_waking",
-        filter: None,
-        name: "wake-ups",
-        is_by_doer: true,
-    },
+    Kind { tracepoint: "raw_syscalls/sys_enter", filter: None, name: "system calls", is_by_doer: true },
+    Kind { tracepoint: "sched/sched_waking", filter: None, name: "wake-ups", is_by_doer: true },
     Kind {
         tracepoint: "irq/softirq_entry",
         filter: Some("vec == 3"),
         name: "softirqs that receive",
         is_by_doer: false,
     },
-    Kind {
-        tracepoint: "net/net_dev_xmit",
-        filter: None,
-        name: "packets sent by devices",
-        is_by_doer: false,
-    },
+    Kind { tracepoint: "net/net_dev_xmit", filter: None, name: "packets sent by devices", is_by_doer: false },
 ];
 
 /// Whoever a request needs, and how a count names him.
@@ -72,12 +56,10 @@ const DOERS: [(Doer, &str); 5] = [
     (Doer::Supervisor, "by the supervisor"),
 ];
 
-/// The tracepoints of all cores.
 pub(crate) struct Counts {
     cores: Vec<Core>,
     /// Occurrences that one record stands for.
     period: u64,
-    /// Records that found no room.
     n_lost: u64,
 }
 
@@ -97,14 +79,8 @@ impl Counts {
         let tracefs = Tracefs::open()?;
         let ids = KINDS.map(|kind| tracefs.id(kind.tracepoint));
         let ids: Vec<u64> = ids.into_iter().collect::<io::Result<_>>()?;
-        let cores = cores
-            .iter()
-            .map(|core| Core::open(*core, &ids, cores.len()));
-        Ok(Self {
-            cores: cores.collect::<io::Result<_>>()?,
-            period: turns::count_period(0, 0),
-            n_lost: 0,
-        })
+        let cores = cores.iter().map(|core| Core::open(*core, &ids, cores.len()));
+        Ok(Self { cores: cores.collect::<io::Result<_>>()?, period: turns::count_period(0, 0), n_lost: 0 })
     }
 
     /// Names of what is counted, in the order of the counts.
@@ -183,11 +159,7 @@ impl Counts {
 impl Core {
     fn open(number: usize, ids: &[u64], n_cores: usize) -> io::Result<Self> {
         let silent = || build(perf_event::events::Software::DUMMY, number);
-        let mut core = Self {
-            ring: Ring::new(silent, n_cores)?,
-            tracepoints: Vec::new(),
-            kinds: HashMap::new(),
-        };
+        let mut core = Self { ring: Ring::new(silent, n_cores)?, tracepoints: Vec::new(), kinds: HashMap::new() };
         for (idx, (kind, id)) in KINDS.iter().zip(ids).enumerate() {
             let tracepoint = build(Tracepoint::with_id(*id), number)?;
             if let Some(filter) = kind.filter {

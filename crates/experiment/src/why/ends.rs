@@ -23,7 +23,6 @@ struct End {
     is_kernel: bool,
 }
 
-/// The ends of all chains.
 #[derive(Default)]
 pub(crate) struct Ends {
     all: Interner<End>,
@@ -34,11 +33,7 @@ pub(crate) struct Ends {
 impl Ends {
     /// Adds the next chain; `None` where nothing is known of its innermost frame.
     pub(crate) fn add(&mut self, doer: Doer, innermost: Option<&Function>) {
-        let whole = End {
-            process: process_name(doer),
-            function: None,
-            is_kernel: false,
-        };
+        let whole = End { process: process_name(doer), function: None, is_kernel: false };
         let function = End {
             function: Some(innermost.map_or_else(|| "[unknown]".to_owned(), shown_name)),
             is_kernel: innermost.is_some_and(|it| it.is_kernel),
@@ -49,10 +44,7 @@ impl Ends {
     }
 
     /// All processes, and the functions with the most time over both arms; each with its time in every one of these epochs.
-    pub(crate) fn parts<'a>(
-        &self,
-        epochs: impl Iterator<Item = &'a Weights> + Clone,
-    ) -> [Vec<SampledPart>; 2] {
+    pub(crate) fn parts<'a>(&self, epochs: impl Iterator<Item = &'a Weights> + Clone) -> [Vec<SampledPart>; 2] {
         let n_epochs = epochs.clone().count();
         let mut by_end: HashMap<u32, Vec<[u64; 2]>> = HashMap::new();
         for (epoch_idx, weights) in epochs.enumerate() {
@@ -81,8 +73,7 @@ impl Ends {
             let ns: u64 = it.ns.iter().flatten().sum();
             (Reverse(ns), it.process.clone(), it.function.clone())
         });
-        let (processes, mut functions): (Vec<_>, Vec<_>) =
-            parts.into_iter().partition(|it| it.function.is_none());
+        let (processes, mut functions): (Vec<_>, Vec<_>) = parts.into_iter().partition(|it| it.function.is_none());
         functions.truncate(MOST_FUNCTIONS);
         [processes, functions]
     }
@@ -93,11 +84,7 @@ mod tests {
     use super::*;
 
     fn function(name: &str, is_kernel: bool) -> Function {
-        Function {
-            name: Some(name.to_owned()),
-            module: "mariadbd".to_owned(),
-            is_kernel,
-        }
+        Function { name: Some(name.to_owned()), module: "mariadbd".to_owned(), is_kernel }
     }
 
     #[test]
@@ -117,9 +104,7 @@ mod tests {
         let shown = |parts: &[SampledPart]| -> Vec<(String, bool, Vec<[u64; 2]>)> {
             let name = |it: &SampledPart| it.function.clone().unwrap_or_else(|| it.process.clone());
             let parts = parts.iter();
-            parts
-                .map(|it| (name(it), it.is_kernel, it.ns.clone()))
-                .collect()
+            parts.map(|it| (name(it), it.is_kernel, it.ns.clone())).collect()
         };
         assert_eq!(
             shown(&processes),

@@ -10,7 +10,6 @@ use serde::Deserialize;
 
 const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 
-/// A frame of a chain.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Seen<'a> {
     /// The function's symbol; empty where it is unknown.
@@ -127,11 +126,7 @@ impl Layers {
     pub(crate) fn layer_of(&self, doer: Doer, chain: &[Seen<'_>]) -> usize {
         let n_kernel = chain.iter().take_while(|frame| frame.is_kernel).count();
         let (kernel, user) = chain.split_at(n_kernel);
-        let found = if kernel.is_empty() {
-            self.find_user_layer(doer, user)
-        } else {
-            self.find_kernel_layer(kernel)
-        };
+        let found = if kernel.is_empty() { self.find_user_layer(doer, user) } else { self.find_kernel_layer(kernel) };
         found.unwrap_or(self.names.len() - 1)
     }
 
@@ -156,13 +151,10 @@ impl Layers {
 
     fn find_user_layer(&self, doer: Doer, chain: &[Seen<'_>]) -> Option<usize> {
         let first = chain.first()?;
-        let is_shared = |frame: &&Seen<'_>| {
-            frame.module.is_empty() || self.shared_modules.find(frame.module).is_some()
-        };
+        let is_shared = |frame: &&Seen<'_>| frame.module.is_empty() || self.shared_modules.find(frame.module).is_some();
         let decides = chain.iter().find(|frame| !is_shared(frame));
         let decides = decides.unwrap_or(first);
-        if self.tls.find(decides.name).is_some() || self.tls_modules.find(decides.module).is_some()
-        {
+        if self.tls.find(decides.name).is_some() || self.tls_modules.find(decides.module).is_some() {
             return Some(self.tls_layer);
         }
         let [client, server, proxy, pooler, supervisor] = self.own;
@@ -202,10 +194,7 @@ struct Wild<T> {
 
 impl<T> Default for Patterns<T> {
     fn default() -> Self {
-        Self {
-            exact: HashMap::new(),
-            wild: Vec::new(),
-        }
+        Self { exact: HashMap::new(), wild: Vec::new() }
     }
 }
 
@@ -237,12 +226,7 @@ impl<T: Copy> Patterns<T> {
 
     fn find(&self, name: &str) -> Option<T> {
         let exact = self.exact.get(name).copied();
-        exact.or_else(|| {
-            self.wild
-                .iter()
-                .find(|it| it.matches(name))
-                .map(|it| it.value)
-        })
+        exact.or_else(|| self.wild.iter().find(|it| it.matches(name)).map(|it| it.value))
     }
 }
 

@@ -46,9 +46,8 @@ impl Nameless {
 
     /// What to tell of these files, the one with the most time first.
     pub(crate) fn note(&self, stripped: &[String], run_as: &RunAs) -> Option<String> {
-        let mut files: Vec<(&String, &InFile)> = { self.files.iter() }
-            .filter(|(name, _)| stripped.contains(name))
-            .collect();
+        let mut files: Vec<(&String, &InFile)> =
+            { self.files.iter() }.filter(|(name, _)| stripped.contains(name)).collect();
         files.sort_by_key(|(_, it)| std::cmp::Reverse(it.nameless_ns));
         let parts = files.iter().map(|(name, file)| {
             let all = if file.has_names { "some" } else { "all" };
@@ -72,12 +71,7 @@ impl Nameless {
 pub(crate) fn run_as(pids: impl Iterator<Item = u32>) -> RunAs {
     let of_process = |pid: u32| {
         let process = Process::new(pid.cast_signed()).ok()?;
-        let file = process
-            .exe()
-            .ok()?
-            .file_name()?
-            .to_string_lossy()
-            .into_owned();
+        let file = process.exe().ok()?.file_name()?.to_string_lossy().into_owned();
         let name = process.stat().ok()?.comm;
         let is_cut = name.len() >= COMM_BYTES && file.starts_with(&name);
         (name != file && !is_cut).then_some((file, name))
@@ -90,11 +84,7 @@ mod tests {
     use super::*;
 
     fn function(module: &str, name: Option<&str>) -> Function {
-        Function {
-            name: name.map(str::to_owned),
-            module: module.to_owned(),
-            is_kernel: module == "kernel",
-        }
+        Function { name: name.map(str::to_owned), module: module.to_owned(), is_kernel: module == "kernel" }
     }
 
     #[test]

@@ -46,37 +46,21 @@ mod tests {
     #[test]
     fn names_are_read_as_in_their_source() {
         for (linked, shown) in [
-            (
-                "_Z16dispatch_command19enum_server_commandP3THDPcjb",
-                "dispatch_command",
-            ),
+            ("_Z16dispatch_command19enum_server_commandP3THDPcjb", "dispatch_command"),
             ("_ZN4JOIN4execEv", "JOIN::exec"),
-            (
-                "_ZNKSt6vectorIiSaIiEE4sizeEv",
-                "std::vector<int, std::allocator<int> >::size",
-            ),
-            (
-                "_ZN4core3ptr13drop_in_place17h0123456789abcdefE",
-                "core::ptr::drop_in_place",
-            ),
+            ("_ZNKSt6vectorIiSaIiEE4sizeEv", "std::vector<int, std::allocator<int> >::size"),
+            ("_ZN4core3ptr13drop_in_place17h0123456789abcdefE", "core::ptr::drop_in_place"),
             ("_RNvCs1234_7mycrate3foo", "mycrate::foo"),
             ("epoll_wait", "epoll_wait"),
             ("_Z", "_Z"),
             ("_ZN4JOIN4exec", "_ZN4JOIN4exec"),
         ] {
-            let function = |is_kernel| Function {
-                name: Some(linked.to_owned()),
-                module: "mariadbd".to_owned(),
-                is_kernel,
-            };
+            let function =
+                |is_kernel| Function { name: Some(linked.to_owned()), module: "mariadbd".to_owned(), is_kernel };
             assert_eq!(shown_name(&function(false)), shown);
             assert_eq!(shown_name(&function(true)), linked);
         }
-        let nameless = Function {
-            name: None,
-            module: "[vdso]".to_owned(),
-            is_kernel: false,
-        };
+        let nameless = Function { name: None, module: "[vdso]".to_owned(), is_kernel: false };
         assert_eq!(shown_name(&nameless), "[vdso]");
     }
 }

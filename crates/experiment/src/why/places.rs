@@ -17,10 +17,7 @@ pub(crate) struct Interner<T> {
 // Derived, it would ask for values with a default.
 impl<T> Default for Interner<T> {
     fn default() -> Self {
-        Self {
-            ids: HashMap::new(),
-            values: Vec::new(),
-        }
+        Self { ids: HashMap::new(), values: Vec::new() }
     }
 }
 
@@ -107,11 +104,7 @@ impl Places {
 
     pub(crate) fn file(&self, id: FileId) -> MappedFile<'_> {
         let (path, inode) = self.files.value(id.0);
-        MappedFile {
-            path,
-            inode: *inode,
-            pid: self.seen_in[id.0 as usize],
-        }
+        MappedFile { path, inode: *inode, pid: self.seen_in[id.0 as usize] }
     }
 }
 

@@ -35,37 +35,26 @@ const KERNEL_MARK: u64 = -128_i64 as u64;
 /// What follows is the program's: `PERF_CONTEXT_USER`.
 const USER_MARK: u64 = -512_i64 as u64;
 
-/// One look at a core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Sample<'a> {
     /// On `CLOCK_MONOTONIC`.
     pub(crate) time_ns: u64,
     pub(crate) pid: u32,
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "tests tell by it whose sample it is")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) tid: u32,
     /// The CPU time that it stands for.
     pub(crate) weight_ns: u64,
     /// The call chain, the innermost first: the kernel's part, then the program's.
     pub(crate) frames: &'a [FrameId],
     /// How many frames are the kernel's.
-    #[cfg_attr(
-        not(test),
-        expect(dead_code, reason = "tests tell by it whose sample it is")
-    )]
+    #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
     pub(crate) n_kernel: usize,
 }
 
 /// What comes out of the buffers.
 pub(crate) enum Drained<'a> {
     Sample(Sample<'a>),
-    /// A process has begun.
-    Fork {
-        parent: u32,
-        child: u32,
-    },
+    Fork { parent: u32, child: u32 },
 }
 
 /// Takes samples, of the whole machine or of some processes.
@@ -93,7 +82,6 @@ struct Tally {
     places: Places,
     n_lost: u64,
     n_throttled: u64,
-    /// The call chain at hand.
     frames: Vec<FrameId>,
 }
 
@@ -106,10 +94,8 @@ impl Sampler {
     pub(crate) fn open(period_ns: u64, cores: &[usize]) -> Result<Self, Failure> {
         let scopes = [Scope::Machine, Scope::OwnWithKernel, Scope::Own];
         for scope in scopes {
-            let opened: io::Result<Vec<Core>> = cores
-                .iter()
-                .map(|core| open_core(scope, *core, period_ns, cores.len()))
-                .collect();
+            let opened: io::Result<Vec<Core>> =
+                cores.iter().map(|core| open_core(scope, *core, period_ns, cores.len())).collect();
             match opened {
                 Err(error) if scope != Scope::Own && refusal::is_forbidden(&error) => {}
                 Err(error) => return Err(refusal::explain(error)),
@@ -146,9 +132,9 @@ impl Sampler {
                 continue;
             }
             match self.watch_threads(pid) {
-                Err(error) if refusal::is_forbidden(&error) => self.notes.push(format!(
-                    "process {pid} is another user's, so no samples are taken of it: run as root"
-                )),
+                Err(error) if refusal::is_forbidden(&error) => self
+                    .notes
+                    .push(format!("process {pid} is another user's, so no samples are taken of it: run as root")),
                 result => result.map_err(refusal::explain)?,
             }
         }
@@ -192,9 +178,7 @@ impl Sampler {
     /// The kernel's own.
     pub(crate) fn pause(&mut self) -> Result<(), Failure> {
         let mut clocks = self.clocks();
-        clocks
-            .try_for_each(Counter::disable)
-            .map_err(|error| Failure::from(error).context("cannot end the sampling"))
+        clocks.try_for_each(Counter::disable).map_err(|error| Failure::from(error).context("cannot end the sampling"))
     }
 
     fn clocks(&mut self) -> impl Iterator<Item = &mut Counter> {
@@ -211,8 +195,7 @@ impl Sampler {
                 What::Sample(sample) => {
                     let mut take = |sample: &Sample<'_>| take(Drained::Sample(*sample));
                     let period_ns = self.period_ns;
-                    self.tally
-                        .take(&mut self.spaces, &sample, period_ns, &mut take);
+                    self.tally.take(&mut self.spaces, &sample, period_ns, &mut take);
                 }
                 What::Map(map) => {
                     let mapped = Mapped {
@@ -261,7 +244,6 @@ impl Sampler {
         self.scope != Scope::Own
     }
 
-    /// Whether all processes are seen.
     #[cfg(test)]
     pub(crate) fn sees_machine(&self) -> bool {
         self.scope == Scope::Machine
@@ -273,12 +255,10 @@ impl Sampler {
         self.tally.n_lost + self.tally.n_throttled
     }
 
-    /// Cores that are looked at.
     pub(crate) fn n_cores(&self) -> usize {
         self.cores.len()
     }
 
-    /// The event that is sampled.
     pub(crate) fn event() -> &'static str {
         "cpu-clock"
     }
@@ -306,13 +286,7 @@ impl Core {
 
 impl Tally {
     /// Hands out one sample, its frames interned.
-    fn take(
-        &mut self,
-        spaces: &mut Spaces,
-        raw: &Raw<'_>,
-        period_ns: u64,
-        take: &mut dyn FnMut(&Sample<'_>),
-    ) {
+    fn take(&mut self, spaces: &mut Spaces, raw: &Raw<'_>, period_ns: u64, take: &mut dyn FnMut(&Sample<'_>)) {
         let pid = raw.pid().unwrap_or(0);
         let chain = raw.callchain().unwrap_or_default();
         let n_kernel = self.intern(spaces, pid, chain);
@@ -339,11 +313,7 @@ impl Tally {
                 continue;
             }
             // A caller's address is where it goes on: the call lies before it.
-            let place = if is_exact {
-                address
-            } else {
-                address.saturating_sub(1)
-            };
+            let place = if is_exact { address } else { address.saturating_sub(1) };
             let frame = match mark {
                 KERNEL_MARK => Some(Frame::Kernel(place)),
                 USER_MARK => spaces.locate(&mut self.places, pid, place, is_exact),
@@ -395,7 +365,6 @@ fn note_scope(scope: Scope) -> Vec<String> {
     vec![note.to_owned()]
 }
 
-/// Who started a process.
 pub(crate) fn parent_of(pid: u32) -> Option<u32> {
     Some(stat(pid)?.parent)
 }

@@ -90,10 +90,7 @@ impl Spaces {
     /// A process becomes another program: what it maps from here on is all that it has.
     pub(crate) fn exec(&mut self, pid: u32) {
         let read_in = self.by_pid.get(&pid).map_or(0, |space| space.read_in);
-        let space = Space {
-            mappings: Arc::default(),
-            read_in,
-        };
+        let space = Space { mappings: Arc::default(), read_in };
         self.by_pid.insert(pid, space);
     }
 
@@ -104,23 +101,14 @@ impl Spaces {
 
     /// Where an address lies. `is_exact`: the address was truly executed, so that an unknown one means
     /// that its mapping was missed. `None` where it is no code of the process.
-    pub(crate) fn locate(
-        &mut self,
-        places: &mut Places,
-        pid: u32,
-        address: u64,
-        is_exact: bool,
-    ) -> Option<Frame> {
+    pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);
         let found = known.and_then(|space| find(&space.mappings, address));
         let may_read = known.is_none_or(|space| is_exact && space.read_in < turn);
         let found = match found {
             None if may_read => {
-                let space = Space {
-                    mappings: Arc::new(read_mappings(places, pid)),
-                    read_in: turn,
-                };
+                let space = Space { mappings: Arc::new(read_mappings(places, pid)), read_in: turn };
                 let found = find(&space.mappings, address);
                 // A process that has just gone keeps what was known of it.
                 if !space.mappings.is_empty() || known.is_none() {
@@ -132,10 +120,7 @@ impl Spaces {
         };
         let (start, mapping) = found?;
         Some(match mapping.file {
-            Some(file) => Frame::InFile {
-                file,
-                offset: address - start + mapping.offset,
-            },
+            Some(file) => Frame::InFile { file, offset: address - start + mapping.offset },
             None => Frame::Anonymous { pid, address },
         })
     }
@@ -198,14 +183,7 @@ fn read_mappings(places: &mut Places, pid: u32) -> Mappings {
             _ => Path::new("//anon"),
         };
         let (start, end) = map.address;
-        let mapped = Mapped {
-            pid,
-            start,
-            n_bytes: end - start,
-            offset: map.offset,
-            path,
-            inode: map.inode,
-        };
+        let mapped = Mapped { pid, start, n_bytes: end - start, offset: map.offset, path, inode: map.inode };
         add_mapping(&mut mappings, places, mapped);
     }
     mappings
@@ -220,14 +198,7 @@ mod tests {
     const CHILD: u32 = PARENT + 1;
 
     fn map(spaces: &mut Spaces, places: &mut Places, pid: u32, start: u64, path: &str) {
-        let mapped = Mapped {
-            pid,
-            start,
-            n_bytes: 0x1000,
-            offset: 0x200,
-            path: Path::new(path),
-            inode: 1,
-        };
+        let mapped = Mapped { pid, start, n_bytes: 0x1000, offset: 0x200, path: Path::new(path), inode: 1 };
         spaces.map(places, mapped);
     }
 
@@ -274,20 +245,10 @@ mod tests {
     #[test]
     fn a_mapping_takes_the_place_of_what_it_covers() {
         let (mut mappings, mut places) = (Mappings::new(), Places::default());
-        for (start, n_bytes, path) in [
-            (0x1000, 0x1000, "/old"),
-            (0x2000, 0x3000, "/large"),
-            (0x3000, 0x1000, "/new"),
-            (0x0, 0x1800, "/low"),
-        ] {
-            let mapped = Mapped {
-                pid: 1,
-                start,
-                n_bytes,
-                offset: 0,
-                path: Path::new(path),
-                inode: 1,
-            };
+        for (start, n_bytes, path) in
+            [(0x1000, 0x1000, "/old"), (0x2000, 0x3000, "/large"), (0x3000, 0x1000, "/new"), (0x0, 0x1800, "/low")]
+        {
+            let mapped = Mapped { pid: 1, start, n_bytes, offset: 0, path: Path::new(path), inode: 1 };
             add_mapping(&mut mappings, &mut places, mapped);
         }
         let all: Vec<_> = mappings

@@ -28,7 +28,6 @@ pub(crate) const UNKNOWN: &str = "[unknown]";
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub(crate) struct FunctionId(u32);
 
-/// What a place is called.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct Function {
     /// As the linker has it; an address where the kernel hides its names, `None` where a program has none.
@@ -38,14 +37,12 @@ pub(crate) struct Function {
     pub(crate) is_kernel: bool,
 }
 
-/// Gives names to places.
 pub(crate) struct Symbols {
     /// Read with the kernel's first place.
     kernel: Option<Kallsyms>,
     programs: Programs,
     perf_maps: HashMap<u32, PerfMap>,
     functions: Interner<Function>,
-    /// By the place's number.
     known: Vec<Option<FunctionId>>,
 }
 
@@ -102,10 +99,7 @@ impl Symbols {
             Some((name, module)) => (name.to_owned(), module.unwrap_or(KERNEL)),
             None => (format!("{address:#x}"), KERNEL),
         };
-        Function {
-            is_kernel: true,
-            ..new_function(Some(name), module)
-        }
+        Function { is_kernel: true, ..new_function(Some(name), module) }
     }
 
     fn find_in_file(&mut self, places: &Places, id: FileId, offset: u64) -> Function {
@@ -122,11 +116,7 @@ impl Symbols {
 }
 
 fn new_function(name: Option<String>, module: &str) -> Function {
-    Function {
-        name,
-        module: module.to_owned(),
-        is_kernel: false,
-    }
+    Function { name, module: module.to_owned(), is_kernel: false }
 }
 
 /// The file's name, without what the kernel says of one that was replaced.
@@ -148,25 +138,15 @@ mod tests {
         let frames = [
             Frame::InFile { file, offset: 1 },
             Frame::InFile { file, offset: 2 },
-            Frame::Anonymous {
-                pid: 1 << 24,
-                address: 8,
-            },
+            Frame::Anonymous { pid: 1 << 24, address: 8 },
             Frame::Unknown,
         ];
         let ids = frames.map(|frame| places.add_frame(frame));
         let [first, second, anonymous, unknown] = ids.map(|id| symbols.resolve(&places, id));
         assert_eq!(first, second);
-        for (id, module) in [
-            (first, "mariadbd"),
-            (anonymous, ANONYMOUS),
-            (unknown, UNKNOWN),
-        ] {
+        for (id, module) in [(first, "mariadbd"), (anonymous, ANONYMOUS), (unknown, UNKNOWN)] {
             let function = symbols.function(id);
-            assert_eq!(
-                (function.name.as_deref(), function.module.as_str()),
-                (None, module)
-            );
+            assert_eq!((function.name.as_deref(), function.module.as_str()), (None, module));
             assert!(!function.is_kernel);
         }
         assert_eq!(symbols.resolve(&places, ids[0]), first);

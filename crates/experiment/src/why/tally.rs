@@ -34,7 +34,6 @@ pub(crate) struct Seen {
 pub(crate) struct Tally {
     ids: HashMap<Chain, u32>,
     pub(crate) chains: Vec<Chain>,
-    /// By contrast.
     pub(crate) epochs: Vec<Vec<Seen>>,
     /// Epochs of the warm-up whose tracepoints were counted, by contrast.
     pub(crate) counted: HashMap<usize, Vec<CountedEpoch>>,
@@ -76,10 +75,7 @@ impl Tally {
             return;
         };
         self.n_samples += 1;
-        let chain = Chain {
-            doer,
-            frames: frames.into(),
-        };
+        let chain = Chain { doer, frames: frames.into() };
         let id = self.ids.get(&chain).copied().unwrap_or_else(|| {
             let id = self.chains.len() as u32;
             self.ids.insert(chain.clone(), id);
@@ -107,9 +103,7 @@ impl Windows {
 
     /// The arm that ran at a time; `None` between slices.
     pub(crate) fn side_at(&self, time_ns: u64) -> Option<Side> {
-        let after = self
-            .0
-            .partition_point(|(start_ns, _, _)| *start_ns <= time_ns);
+        let after = self.0.partition_point(|(start_ns, _, _)| *start_ns <= time_ns);
         let (_, end_ns, side) = self.0.get(after.checked_sub(1)?)?;
         (time_ns < *end_ns).then_some(*side)
     }
@@ -123,19 +117,9 @@ mod tests {
     use crate::why::places::{Frame, Places};
 
     fn epoch() -> MeasuredEpoch {
-        let slice = |start_ns| Slice {
-            start_ns,
-            guard_ns: 10,
-            active_ns: 70,
-            drain_ns: 5,
-            ..Slice::default()
-        };
+        let slice = |start_ns| Slice { start_ns, guard_ns: 10, active_ns: 70, drain_ns: 5, ..Slice::default() };
         MeasuredEpoch {
-            raw: Epoch {
-                order: "bo".to_owned(),
-                slices: vec![slice(100), slice(200)],
-                ..Epoch::default()
-            },
+            raw: Epoch { order: "bo".to_owned(), slices: vec![slice(100), slice(200)], ..Epoch::default() },
             comparison_start_ns: 1_000,
             ..MeasuredEpoch::default()
         }
@@ -165,9 +149,7 @@ mod tests {
         let mut weights = Weights::new();
         let mut places = Places::default();
         let mut count = |side, doer, frames: &[u64]| {
-            let frames: Vec<FrameId> = { frames.iter() }
-                .map(|it| places.add_frame(Frame::Kernel(*it)))
-                .collect();
+            let frames: Vec<FrameId> = { frames.iter() }.map(|it| places.add_frame(Frame::Kernel(*it))).collect();
             tally.count(&mut weights, side, doer, &frames, 100);
         };
         count(Side::Baseline, Some(Doer::Client), &[1, 2]);

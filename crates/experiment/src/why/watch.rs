@@ -26,7 +26,6 @@ pub struct Watch<'a> {
     /// In epochs of the warm-up; or why not.
     counts: Result<Counts, String>,
     seed: u64,
-    /// Of the comparison under way.
     doers: HashMap<u32, Option<Doer>>,
     tally: Tally,
     n_contrasts: usize,
@@ -83,11 +82,7 @@ impl<'a> Watch<'a> {
                 }
             }
         });
-        let seen = Seen {
-            idx: progress.n_epochs - 1,
-            weights,
-            raw: None,
-        };
+        let seen = Seen { idx: progress.n_epochs - 1, weights, raw: None };
         self.tally.keep(progress.contrast_idx, seen);
     }
 
@@ -119,8 +114,7 @@ impl<'a> Watch<'a> {
         let round = self.n_epochs / self.n_contrasts as u64;
         self.is_on = turns::is_on(self.seed, round);
         let switched = if self.is_on {
-            self.sampler
-                .start(turns::period_ns(self.seed, self.n_epochs))
+            self.sampler.start(turns::period_ns(self.seed, self.n_epochs))
         } else {
             self.sampler.pause()
         };
@@ -135,9 +129,7 @@ fn doer_of(doers: &mut HashMap<u32, Option<Doer>>, pid: u32) -> Option<Doer> {
     }
     // Bounded: numbers of processes come again.
     let line = std::iter::successors(Some(pid), |it| parent_of(*it)).take(MOST_ANCESTORS);
-    let found = line
-        .skip(1)
-        .find_map(|it| doers.get(&it).copied().flatten());
+    let found = line.skip(1).find_map(|it| doers.get(&it).copied().flatten());
     let found = found.and_then(inherited);
     doers.insert(pid, found);
     found
@@ -180,11 +172,7 @@ impl Observer for Watch<'_> {
     }
 
     fn begin(&mut self, scene: Scene) {
-        self.doers = scene
-            .processes
-            .iter()
-            .map(|(doer, pid)| (*pid, Some(*doer)))
-            .collect();
+        self.doers = scene.processes.iter().map(|(doer, pid)| (*pid, Some(*doer))).collect();
         self.doers.insert(std::process::id(), Some(Doer::Client));
         let pids: Vec<u32> = self.doers.keys().copied().collect();
         let watched = self.sampler.watch(&pids);
@@ -217,10 +205,7 @@ impl Observer for Watch<'_> {
     fn add(&mut self, contrasts: Range<usize>, comparison: &mut Comparison) {
         let n_lost = self.sampler.n_missing() - self.lost_before;
         let is_uncounted = self.counts.as_ref().err();
-        let servers = self
-            .doers
-            .iter()
-            .filter(|(_, doer)| **doer == Some(Doer::Server));
+        let servers = self.doers.iter().filter(|(_, doer)| **doer == Some(Doer::Server));
         let run_as = run_as(servers.map(|(pid, _)| *pid));
         let beside = (is_uncounted, &run_as);
         let account = Account::new(&self.sampler, &self.tally, n_lost, beside);

@@ -44,10 +44,7 @@ impl<S: Read> Read for Recorded<S> {
 impl<S: Write> Write for Recorded<S> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         let n_bytes = self.stream.write(bytes)?;
-        self.heard
-            .borrow_mut()
-            .sent
-            .extend_from_slice(&bytes[..n_bytes]);
+        self.heard.borrow_mut().sent.extend_from_slice(&bytes[..n_bytes]);
         Ok(n_bytes)
     }
 
@@ -56,34 +53,21 @@ impl<S: Write> Write for Recorded<S> {
     }
 }
 
-/// What a login consisted of.
 #[derive(Debug, PartialEq, Eq)]
 struct Exchange {
     key_came: bool,
     password_went_in_clear: bool,
 }
 
-const FAST: Exchange = Exchange {
-    key_came: false,
-    password_went_in_clear: false,
-};
-const BY_KEY: Exchange = Exchange {
-    key_came: true,
-    password_went_in_clear: false,
-};
-const IN_CLEAR: Exchange = Exchange {
-    key_came: false,
-    password_went_in_clear: true,
-};
+const FAST: Exchange = Exchange { key_came: false, password_went_in_clear: false };
+const BY_KEY: Exchange = Exchange { key_came: true, password_went_in_clear: false };
+const IN_CLEAR: Exchange = Exchange { key_came: false, password_went_in_clear: true };
 
 /// Logs in over `stream`.
 #[track_caller]
 fn log_in(login: &Login, stream: impl Read + Write, channel: Channel) -> Exchange {
     let heard = Rc::new(RefCell::new(Heard::default()));
-    let recorded = Recorded {
-        stream,
-        heard: Rc::clone(&heard),
-    };
+    let recorded = Recorded { stream, heard: Rc::clone(&heard) };
     let mut connection = mysql::Connection::login(recorded, login, channel, LIMIT).unwrap();
     assert_eq!(connection.auth_plugin(), "caching_sha2_password");
     connection.execute("DO 0").unwrap();
@@ -117,19 +101,14 @@ fn socket(server: &PrivateServer) -> UnixStream {
 /// goes on knowing all passwords.
 fn new_account(server: &PrivateServer) -> Login {
     const PASSWORD: &str = "never used before";
-    let mut connection =
-        mysql::Connection::login(socket(server), &server.login, Channel::Local, LIMIT).unwrap();
+    let mut connection = mysql::Connection::login(socket(server), &server.login, Channel::Local, LIMIT).unwrap();
     for sql in [
         format!("CREATE USER 'other'@'%' IDENTIFIED BY '{PASSWORD}'"),
         "GRANT ALL ON looptax.* TO 'other'@'%'".to_owned(),
     ] {
         connection.execute(&sql).unwrap();
     }
-    Login {
-        user: "other".to_owned(),
-        password: Secret::new(PASSWORD),
-        ..server.login.clone()
-    }
+    Login { user: "other".to_owned(), password: Secret::new(PASSWORD), ..server.login.clone() }
 }
 
 pub(crate) fn cold_and_warm(kind: Kind) {

@@ -13,11 +13,8 @@ use crate::live::{reaper, root, start};
 
 const LIMIT: Duration = Duration::from_secs(30);
 const N_ROWS: u32 = 3000;
-const KEYS: dataset::Keys<'_> = dataset::Keys {
-    prefix: dataset::KEY_PREFIX,
-    n: N_ROWS,
-    value_bytes: dataset::KEY_VALUE_BYTES,
-};
+const KEYS: dataset::Keys<'_> =
+    dataset::Keys { prefix: dataset::KEY_PREFIX, n: N_ROWS, value_bytes: dataset::KEY_VALUE_BYTES };
 
 pub(crate) fn fill(kind: Kind) {
     let (root, reaper) = (root(), reaper());
@@ -29,25 +26,11 @@ pub(crate) fn fill(kind: Kind) {
     let tcp = TcpStream::connect(server.tcp).unwrap();
     tcp.set_read_timeout(Some(LIMIT)).unwrap();
     // Every row is there when a change of all of them says so.
-    assert_eq!(
-        count(kind, tcp, &server.login, Channel::PlainTcp).unwrap(),
-        u64::from(N_ROWS)
-    );
-    for (user, password) in [
-        (server.login.user.as_str(), "wrong"),
-        ("root", ""),
-        ("", ""),
-    ] {
-        let login = Login {
-            user: user.to_owned(),
-            password: Secret::new(password),
-            ..server.login.clone()
-        };
+    assert_eq!(count(kind, tcp, &server.login, Channel::PlainTcp).unwrap(), u64::from(N_ROWS));
+    for (user, password) in [(server.login.user.as_str(), "wrong"), ("root", ""), ("", "")] {
+        let login = Login { user: user.to_owned(), password: Secret::new(password), ..server.login.clone() };
         let tcp = TcpStream::connect(server.tcp).unwrap();
-        assert!(
-            count(kind, tcp, &login, Channel::PlainTcp).is_none(),
-            "let in: {user:?} {password:?}"
-        );
+        assert!(count(kind, tcp, &login, Channel::PlainTcp).is_none(), "let in: {user:?} {password:?}");
     }
     server.stop().unwrap();
 }
@@ -85,32 +68,22 @@ fn fill_over_the_socket(server: &PrivateServer) {
 
 /// The number of rows that an update of all of them reaches; `None` when the login is refused.
 fn count(kind: Kind, stream: impl Read + Write, login: &Login, channel: Channel) -> Option<u64> {
-    let update =
-        "UPDATE sbtest1 SET k = k + 1 WHERE c LIKE '___________-%' AND pad LIKE '___________-%'";
+    let update = "UPDATE sbtest1 SET k = k + 1 WHERE c LIKE '___________-%' AND pad LIKE '___________-%'";
     match kind.protocol() {
-        Some(Protocol::Mysql) => mysql::Connection::login(stream, login, channel, LIMIT)
-            .ok()?
-            .execute(update)
-            .ok(),
-        Some(Protocol::Postgres) => postgres::Connection::login(stream, login, LIMIT)
-            .ok()?
-            .execute(update)
-            .ok(),
+        Some(Protocol::Mysql) => mysql::Connection::login(stream, login, channel, LIMIT).ok()?.execute(update).ok(),
+        Some(Protocol::Postgres) => postgres::Connection::login(stream, login, LIMIT).ok()?.execute(update).ok(),
         Some(Protocol::Redis) => {
             let mut connection = redis::Connection::login(stream, login, LIMIT).ok()?;
             let commands: Vec<Vec<Vec<u8>>> = (1..=u64::from(N_ROWS))
                 .map(|id| vec![b"GET".to_vec(), format!("looptax:{id:012}").into_bytes()])
                 .collect();
             let values = connection.pipeline(&commands).ok()?;
-            let is_right = |(id, value): (u64, &redis::Value)| {
-                *value == redis::Value::Bulk(Some(dataset::key_value_for(id, 64)))
-            };
+            let is_right =
+                |(id, value): (u64, &redis::Value)| *value == redis::Value::Bulk(Some(dataset::key_value_for(id, 64)));
             Some((1..).zip(&values).filter(|pair| is_right(*pair)).count() as u64)
         }
         Some(Protocol::Mongodb) => found_documents(stream, login),
-        Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => {
-            None
-        }
+        Some(Protocol::Memcached | Protocol::Fastcgi | Protocol::Http | Protocol::Echo) | None => None,
     }
 }
 

@@ -17,10 +17,7 @@ use rustix::process::{Pid, PidfdFlags, Signal};
 use crate::victim;
 
 /// How long a process may take to end before a test fails.
-const PATIENCE: Timespec = Timespec {
-    tv_sec: 30,
-    tv_nsec: 0,
-};
+const PATIENCE: Timespec = Timespec { tv_sec: 30, tv_nsec: 0 };
 
 /// A scratch root that every account can reach, removed with its guard.
 pub(crate) fn root() -> tempfile::TempDir {
@@ -38,21 +35,15 @@ pub(crate) fn reaper() -> Reaper {
 pub(crate) fn start(kind: Kind, root: &Path, reaper: &Reaper) -> PrivateServer {
     match PrivateServer::start(&victim::config(kind, root), reaper) {
         Ok(server) => server,
-        Err(error) => panic!(
-            "{error}\n{:?}\n{:?}",
-            std::error::Error::source(&error),
-            error.hint()
-        ),
+        Err(error) => {
+            panic!("{error}\n{:?}\n{:?}", std::error::Error::source(&error), error.hint())
+        }
     }
 }
 
 #[track_caller]
 pub(crate) fn check_empty(root: &Path) {
-    let left: Vec<_> = fs::read_dir(root)
-        .unwrap()
-        .flatten()
-        .map(|entry| entry.path())
-        .collect();
+    let left: Vec<_> = fs::read_dir(root).unwrap().flatten().map(|entry| entry.path()).collect();
     assert!(left.is_empty(), "left behind: {left:?}");
 }
 
@@ -64,20 +55,13 @@ pub(crate) fn check_nobody_works_in(root: &Path) {
         .filter(|process| process.cwd().is_ok_and(|cwd| cwd.starts_with(root)))
         .map(|process| process.pid)
         .collect();
-    assert!(
-        busy.is_empty(),
-        "still working in {}: {busy:?}",
-        root.display()
-    );
+    assert!(busy.is_empty(), "still working in {}: {busy:?}", root.display());
 }
 
 /// The pids that created System V shared memory, which PostgreSQL uses.
 fn segment_creators() -> Vec<u32> {
     let text = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    text.lines()
-        .skip(1)
-        .filter_map(|line| line.split_whitespace().nth(4)?.parse().ok())
-        .collect()
+    text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)?.parse().ok()).collect()
 }
 
 pub(crate) fn start_and_stop(kind: Kind) {
@@ -86,13 +70,7 @@ pub(crate) fn start_and_stop(kind: Kind) {
     UnixStream::connect(&server.socket).unwrap();
     TcpStream::connect(server.tcp).unwrap();
     assert!(server.tcp.ip().is_loopback());
-    assert!(
-        server
-            .version
-            .starts_with(|first: char| first.is_ascii_digit()),
-        "{}",
-        server.version
-    );
+    assert!(server.version.starts_with(|first: char| first.is_ascii_digit()), "{}", server.version);
     check_secret_is_hidden(&server);
     for instance in &server.instances {
         check_stands_apart(server.kind, instance.pid);
@@ -115,11 +93,7 @@ fn check_secret_is_hidden(server: &PrivateServer) {
     }
     let arguments = fs::read(format!("/proc/{}/cmdline", server.pid)).unwrap();
     let log = fs::read_to_string(server.folder().join("log")).unwrap();
-    for text in [
-        String::from_utf8_lossy(&arguments).into_owned(),
-        log,
-        format!("{:?}", server.settings),
-    ] {
+    for text in [String::from_utf8_lossy(&arguments).into_owned(), log, format!("{:?}", server.settings)] {
         assert!(!text.contains(secret));
     }
 }
@@ -134,10 +108,7 @@ fn check_stands_apart(kind: Kind, pid: u32) {
         assert!(process.status().unwrap().groups.is_empty());
     }
     let files = process.limits().unwrap().max_open_files;
-    assert_eq!(
-        format!("{:?}", files.soft_limit),
-        format!("{:?}", files.hard_limit)
-    );
+    assert_eq!(format!("{:?}", files.soft_limit), format!("{:?}", files.hard_limit));
 }
 
 pub(crate) fn two_at_once(kind: Kind) {
@@ -145,10 +116,7 @@ pub(crate) fn two_at_once(kind: Kind) {
     let first = start(kind, root.path(), &reaper);
     let second = start(kind, root.path(), &reaper);
     assert_ne!(first.tcp, second.tcp);
-    assert!(
-        leftovers::sweep(root.path()).is_empty(),
-        "a sweep must spare the living"
-    );
+    assert!(leftovers::sweep(root.path()).is_empty(), "a sweep must spare the living");
     drop(first);
     UnixStream::connect(&second.socket).unwrap();
     drop(second);
@@ -211,12 +179,7 @@ pub(crate) fn early_end() {
     let mut config = victim::config(Kind::Echo, root.path());
     config.self_exe = "/bin/ls".into();
     let error = PrivateServer::start(&config, &reaper).unwrap_err();
-    let ServerError::Exited {
-        log_tail, status, ..
-    } = &error
-    else {
-        panic!("{error}")
-    };
+    let ServerError::Exited { log_tail, status, .. } = &error else { panic!("{error}") };
     assert!(log_tail.contains("--socket"), "{log_tail}");
     assert!(status.contains("exit status"), "{status}");
     check_empty(root.path());
@@ -233,10 +196,7 @@ pub(crate) fn missing_server() {
     };
     let (root, reaper) = (root(), reaper());
     let error = PrivateServer::start(&victim::config(kind, root.path()), &reaper).unwrap_err();
-    assert!(
-        matches!(error, ServerError::BinaryMissing { .. }),
-        "{error}"
-    );
+    assert!(matches!(error, ServerError::BinaryMissing { .. }), "{error}");
     check_empty(root.path());
 }
 
@@ -245,10 +205,7 @@ pub(crate) fn long_root() {
     let long = root.path().join("x".repeat(80));
     fs::create_dir(&long).unwrap();
     let error = PrivateServer::start(&victim::config(Kind::Echo, &long), &reaper).unwrap_err();
-    assert!(
-        matches!(error, ServerError::PathTooLong { limit: 107, .. }),
-        "{error}"
-    );
+    assert!(matches!(error, ServerError::PathTooLong { limit: 107, .. }), "{error}");
     assert!(error.hint().is_some());
     check_empty(&long);
 }
@@ -263,10 +220,7 @@ impl Handle {
     #[track_caller]
     fn open(pid: u32) -> Self {
         let raw = Pid::from_raw(pid.cast_signed()).unwrap();
-        Self {
-            pid,
-            fd: rustix::process::pidfd_open(raw, PidfdFlags::empty()).unwrap(),
-        }
+        Self { pid, fd: rustix::process::pidfd_open(raw, PidfdFlags::empty()).unwrap() }
     }
 
     fn kill(&self) {
@@ -275,9 +229,7 @@ impl Handle {
 
     #[track_caller]
     fn wait(&self) {
-        let n_ended =
-            rustix::event::poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&PATIENCE))
-                .unwrap();
+        let n_ended = rustix::event::poll(&mut [PollFd::new(&self.fd, PollFlags::IN)], Some(&PATIENCE)).unwrap();
         assert_eq!(n_ended, 1, "process {} does not end", self.pid);
     }
 }
@@ -299,21 +251,10 @@ impl Victim {
             .spawn()
             .unwrap();
         let mut line = String::new();
-        BufReader::new(child.stdout.take().unwrap())
-            .read_line(&mut line)
-            .unwrap();
-        let pids: Vec<u32> = line
-            .split_whitespace()
-            .map(|word| word.parse().unwrap())
-            .collect();
-        let [reaper, server] = pids[..] else {
-            panic!("the victim said {line:?}")
-        };
-        Self {
-            child,
-            reaper: Handle::open(reaper),
-            server: Handle::open(server),
-        }
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        let pids: Vec<u32> = line.split_whitespace().map(|word| word.parse().unwrap()).collect();
+        let [reaper, server] = pids[..] else { panic!("the victim said {line:?}") };
+        Self { child, reaper: Handle::open(reaper), server: Handle::open(server) }
     }
 
     fn kill(&mut self) {

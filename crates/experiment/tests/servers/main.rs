@@ -2,14 +2,8 @@
 //!
 //! This program is started again by its own tests: as the reaper, as the echo server, and as a
 //! victim that is killed. Hence a main of its own; a server that is not installed counts as ignored.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
-#![allow(
-    clippy::unwrap_used,
-    reason = "these are tests, though without #[test]"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
+#![allow(clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
 mod cold;
 mod fill;
@@ -31,18 +25,10 @@ fn main() -> ExitCode {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     match words[..] {
-        ["internal", "reaper"] => ExitCode::from(u8::from(
-            looptax_experiment::servers::reaper::child_main() != 0,
-        )),
-        [
-            "internal",
-            "echo-server",
-            "--socket",
-            socket,
-            "--tcp",
-            tcp,
-            ref further @ ..,
-        ] => victim::serve_echo(socket, tcp, further),
+        ["internal", "reaper"] => ExitCode::from(u8::from(looptax_experiment::servers::reaper::child_main() != 0)),
+        ["internal", "echo-server", "--socket", socket, "--tcp", tcp, ref further @ ..] => {
+            victim::serve_echo(socket, tcp, further)
+        }
         ["internal", "victim", name, root] => victim::run(name, root),
         _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
     }
@@ -50,22 +36,10 @@ fn main() -> ExitCode {
 
 fn trials() -> Vec<Trial> {
     let mut trials = vec![
-        Trial::test(
-            "an_early_end_is_noticed_at_once_and_tells_the_log",
-            test(live::early_end),
-        ),
-        Trial::test(
-            "a_program_that_is_no_reaper_is_refused",
-            test(live::no_reaper),
-        ),
-        Trial::test(
-            "a_missing_server_leaves_no_folder",
-            test(live::missing_server),
-        ),
-        Trial::test(
-            "a_long_scratch_root_is_refused_before_anything_starts",
-            test(live::long_root),
-        ),
+        Trial::test("an_early_end_is_noticed_at_once_and_tells_the_log", test(live::early_end)),
+        Trial::test("a_program_that_is_no_reaper_is_refused", test(live::no_reaper)),
+        Trial::test("a_missing_server_leaves_no_folder", test(live::missing_server)),
+        Trial::test("a_long_scratch_root_is_refused_before_anything_starts", test(live::long_root)),
     ];
     trials.extend(wordpress::trials());
     for kind in Kind::startable() {
@@ -75,10 +49,7 @@ fn trials() -> Vec<Trial> {
             ("two_at_once_do_not_collide", live::two_at_once),
             ("an_end_while_running_is_seen", live::end_while_running),
             ("is_reaped_after_kill_9", live::killed),
-            (
-                "is_swept_after_kill_9_of_both",
-                live::killed_with_its_reaper,
-            ),
+            ("is_swept_after_kill_9_of_both", live::killed_with_its_reaper),
         ];
         let mut add = |name: &str, run: fn(Kind)| {
             let name = format!("{kind}_{name}");
@@ -95,19 +66,14 @@ fn trials() -> Vec<Trial> {
             add("takes_its_account_and_its_rows", fill::fill);
         }
         if kind == Kind::Mysql {
-            add(
-                "logs_in_with_a_cold_cache_and_a_warm_one",
-                cold::cold_and_warm,
-            );
+            add("logs_in_with_a_cold_cache_and_a_warm_one", cold::cold_and_warm);
         }
     }
     trials
 }
 
 /// A test function as libtest-mimic wants it; it turns panics into failures.
-pub(crate) fn test(
-    run: impl FnOnce() + Send + 'static,
-) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
+pub(crate) fn test(run: impl FnOnce() + Send + 'static) -> impl FnOnce() -> Result<(), Failed> + Send + 'static {
     move || {
         run();
         Ok(())

@@ -22,9 +22,7 @@ pub(crate) fn serve_echo(socket: &str, tcp: &str, further: &[&str]) -> ExitCode 
         is_http: further.contains(&"--http"),
     };
     let Err(error) = echo::serve(&config);
-    let reason = std::error::Error::source(&error)
-        .map(ToString::to_string)
-        .unwrap_or_default();
+    let reason = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
     writeln!(io::stderr(), "{error}: {reason}").ok();
     ExitCode::FAILURE
 }

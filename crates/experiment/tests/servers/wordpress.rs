@@ -77,21 +77,10 @@ fn counted() {
 #[track_caller]
 fn check_page(page: &Page, transport: Transport) {
     assert_eq!(page.timed, page.queries);
-    assert_eq!(
-        page.came_over_socket(),
-        transport == Transport::Unix,
-        "{page:?}"
-    );
-    assert_eq!(
-        page.went_to_socket(),
-        transport == Transport::Unix,
-        "{page:?}"
-    );
+    assert_eq!(page.came_over_socket(), transport == Transport::Unix, "{page:?}");
+    assert_eq!(page.went_to_socket(), transport == Transport::Unix, "{page:?}");
     assert!(page.has_opcache && !page.has_object_cache, "{page:?}");
-    assert!(
-        0.0 < page.query_us && page.query_us < page.page_us,
-        "{page:?}"
-    );
+    assert!(0.0 < page.query_us && page.query_us < page.page_us, "{page:?}");
 }
 
 /// A transport that nothing was started for, and a php-fpm that ends.

@@ -28,10 +28,7 @@ pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
         Some(path) => path.to_owned(),
         None => of_system()?,
     };
-    let failed = |what: String| FleetError::Authority {
-        path: path.clone(),
-        what,
-    };
+    let failed = |what: String| FleetError::Authority { path: path.clone(), what };
     let text = file::read(&path, MOST_BYTES).map_err(|error| failed(error.to_string()))?;
     let parts = pem::parse_many(text).map_err(|error| failed(error.to_string()))?;
     let certificates = parts.into_iter().filter(|part| part.tag() == "CERTIFICATE");
@@ -44,9 +41,8 @@ pub(super) fn read(named: Option<&Path>) -> Result<Vec<Vec<u8>>, FleetError> {
 
 fn of_system() -> Result<PathBuf, FleetError> {
     let mut all = OF_SYSTEMS.iter().map(PathBuf::from);
-    all.find(|it| file::is_file(it))
-        .ok_or_else(|| FleetError::Authority {
-            path: PathBuf::from(OF_SYSTEMS[0]),
-            what: "the system has no list of authorities where such lists are".to_owned(),
-        })
+    all.find(|it| file::is_file(it)).ok_or_else(|| FleetError::Authority {
+        path: PathBuf::from(OF_SYSTEMS[0]),
+        what: "the system has no list of authorities where such lists are".to_owned(),
+    })
 }

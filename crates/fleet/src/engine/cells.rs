@@ -7,10 +7,7 @@ use crate::text::cleaned;
 ///
 /// # Errors
 /// In words, where a cell is missing, too many are there, or one is not of its column's kind.
-pub(super) fn row(
-    columns: &[Column],
-    cells: impl Iterator<Item = Option<Vec<u8>>>,
-) -> Result<Row, String> {
+pub(super) fn row(columns: &[Column], cells: impl Iterator<Item = Option<Vec<u8>>>) -> Result<Row, String> {
     let mut cells = cells;
     let mut row = Row::with_capacity(columns.len());
     for column in columns {
@@ -55,19 +52,11 @@ mod tests {
     use super::*;
 
     const fn column(name: &'static str, kind: Kind) -> Column {
-        Column {
-            name,
-            kind,
-            doc: "",
-        }
+        Column { name, kind, doc: "" }
     }
 
-    const COLUMNS: [Column; 4] = [
-        column("a", Kind::Text),
-        column("b", Kind::Count),
-        column("c", Kind::Number),
-        column("d", Kind::Flag),
-    ];
+    const COLUMNS: [Column; 4] =
+        [column("a", Kind::Text), column("b", Kind::Count), column("c", Kind::Number), column("d", Kind::Flag)];
 
     #[track_caller]
     fn read(line: &str) -> Result<Row, String> {
@@ -77,12 +66,7 @@ mod tests {
     #[test]
     fn a_row_has_a_value_of_its_kind_in_each_column() {
         let found = read("x\u{1b}\t3\t\\N\t1").unwrap();
-        let wanted = [
-            Value::Text("x ".to_owned()),
-            Value::Count(3),
-            Value::Number(None),
-            Value::Flag(true),
-        ];
+        let wanted = [Value::Text("x ".to_owned()), Value::Count(3), Value::Number(None), Value::Flag(true)];
         assert_eq!(found, wanted);
         assert_eq!(read("x\t3\tnan\t0").unwrap()[2], Value::Number(None));
     }

@@ -13,9 +13,7 @@ use crate::FleetError;
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
 /// What a PostgreSQL's address may say behind its `?`.
-const OF_POSTGRES: [&str; 7] = [
-    "host", "hostaddr", "port", "user", "password", "dbname", "sslmode",
-];
+const OF_POSTGRES: [&str; 7] = ["host", "hostaddr", "port", "user", "password", "dbname", "sslmode"];
 /// Most characters of a name that is written into SQL.
 const MOST_NAME_CHARS: usize = 64;
 
@@ -79,9 +77,7 @@ impl Destination {
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // An address with a slip in it must not become a folder that holds the reports, and a password in its name.
             _ if text.contains("//") || text.contains(['@', ':']) => {
-                return Err(wrong(
-                    "it is no address, and no path of a folder either: that has no `//`, `@` or `:`",
-                ));
+                return Err(wrong("it is no address, and no path of a folder either: that has no `//`, `@` or `:`"));
             }
             _ => Place::Folder(PathBuf::from(text)),
         };
@@ -108,9 +104,9 @@ impl Destination {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
                 "the collector is another machine and spoken to without TLS: who listens on the way reads reports and password (?secure=true seals them)",
             ),
-            Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
-                "sslmode=require seals what is sent and does not check who answers: verify-full does",
-            ),
+            Place::Postgres(it) if it.sealing == Sealing::Unchecked => {
+                Some("sslmode=require seals what is sent and does not check who answers: verify-full does")
+            }
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
                 "sslmode=disable: who listens on the way reads reports; the password is given to no server that does not ask for SCRAM",
             ),
@@ -156,14 +152,8 @@ fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
     let password = url.password().map(decoded).transpose()?;
     Ok(ClickHouseAt {
         host,
-        port: url
-            .port()
-            .unwrap_or(if is_sealed { HTTPS_PORT } else { HTTP_PORT }),
-        user: if user.is_empty() {
-            "default".to_owned()
-        } else {
-            user
-        },
+        port: url.port().unwrap_or(if is_sealed { HTTPS_PORT } else { HTTP_PORT }),
+        user: if user.is_empty() { "default".to_owned() } else { user },
         password: password.map(Secret::new),
         database: database.to_owned(),
         is_sealed,
@@ -173,22 +163,15 @@ fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
 fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     let address = Address::parse(text).map_err(|error| wrong(&error.to_string()))?;
     if address.protocol != Protocol::Postgres {
-        return Err(wrong(
-            "a collector is clickhouse://…, postgres://…, a folder, or -",
-        ));
+        return Err(wrong("a collector is clickhouse://…, postgres://…, a folder, or -"));
     }
     if address.user.is_none() {
-        return Err(wrong(
-            "it names no user, as in postgres://user@host/looptax",
-        ));
+        return Err(wrong("it names no user, as in postgres://user@host/looptax"));
     }
     let query = Query::from_text(text);
     refuse_others(query, &OF_POSTGRES)?;
     let mode = query.value(&["sslmode"]);
-    let mut found = PostgresAt {
-        address,
-        sealing: Sealing::None,
-    };
+    let mut found = PostgresAt { address, sealing: Sealing::None };
     found.sealing = match mode.as_deref() {
         None if found.is_here() => Sealing::None,
         None | Some("verify-full") => Sealing::Full,
@@ -221,9 +204,7 @@ fn decoded(text: &str) -> Result<String, FleetError> {
     let pair = format!("x={}", text.replace('+', "%2B"));
     let value = Query::new(&pair).value(&["x"]).unwrap_or_default();
     if value.contains('\u{fffd}') {
-        return Err(wrong(
-            "user or password is not UTF-8 once its %XX are decoded",
-        ));
+        return Err(wrong("user or password is not UTF-8 once its %XX are decoded"));
     }
     Ok(value)
 }
@@ -238,18 +219,12 @@ fn is_here(host: &str) -> bool {
 /// Whether a name can stand in SQL as it is.
 pub(crate) fn is_identifier(name: &str) -> bool {
     let mut chars = name.chars();
-    let begins = chars
-        .next()
-        .is_some_and(|it| it.is_ascii_alphabetic() || it == '_');
-    begins
-        && name.len() <= MOST_NAME_CHARS
-        && chars.all(|it| it.is_ascii_alphanumeric() || it == '_')
+    let begins = chars.next().is_some_and(|it| it.is_ascii_alphabetic() || it == '_');
+    begins && name.len() <= MOST_NAME_CHARS && chars.all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
 fn wrong(what: &str) -> FleetError {
-    FleetError::Destination {
-        what: what.to_owned(),
-    }
+    FleetError::Destination { what: what.to_owned() }
 }
 
 #[cfg(test)]
@@ -274,14 +249,8 @@ mod tests {
         assert_eq!(at.password.as_ref().unwrap().reveal(), "s3cret@+");
         assert!(!format!("{there} {there:?}").contains("s3cret"));
         assert!(there.caution().is_none());
-        assert!(matches!(
-            Destination::parse("-").unwrap().place,
-            Place::Output
-        ));
-        assert!(matches!(
-            Destination::parse("/var/x").unwrap().place,
-            Place::Folder(_)
-        ));
+        assert!(matches!(Destination::parse("-").unwrap().place, Place::Output));
+        assert!(matches!(Destination::parse("/var/x").unwrap().place, Place::Folder(_)));
         let there = Destination::parse("clickhouse://[::1]/looptax").unwrap();
         assert!(there.caution().is_none(), "{there:?}");
     }
@@ -294,18 +263,9 @@ mod tests {
         };
         assert_eq!(sealing("postgres://u@db.example/x"), Sealing::Full);
         assert_eq!(sealing("postgres://u@127.0.0.1/x"), Sealing::None);
-        assert_eq!(
-            sealing("postgres://u@/x?host=/run/postgresql"),
-            Sealing::None
-        );
-        assert_eq!(
-            sealing("postgres://u@127.0.0.1/x?sslmode=verify-ca"),
-            Sealing::Authority
-        );
-        assert_eq!(
-            sealing("postgres://u@db.example/x?sslmode=require"),
-            Sealing::Unchecked
-        );
+        assert_eq!(sealing("postgres://u@/x?host=/run/postgresql"), Sealing::None);
+        assert_eq!(sealing("postgres://u@127.0.0.1/x?sslmode=verify-ca"), Sealing::Authority);
+        assert_eq!(sealing("postgres://u@db.example/x?sslmode=require"), Sealing::Unchecked);
         let clear = Destination::parse("postgres://u@db.example/x?sslmode=disable").unwrap();
         assert!(clear.caution().unwrap().contains("SCRAM"));
     }
@@ -318,10 +278,7 @@ mod tests {
         refused("clickhouse://u:s3cret@/x", "host");
         refused("clickhouse://u:s3cret@h/x?secure=maybe", "secure");
         refused("clickhouse://u@h/x?password=s3cret", "means nothing");
-        refused(
-            "postgres://u:s3cret@h/x?sslmod=verify-full",
-            "means nothing",
-        );
+        refused("postgres://u:s3cret@h/x?sslmod=verify-full", "means nothing");
         refused("mysql://u:s3cret@h/x", "a collector is");
         refused("ftp://u:s3cret@h/x", "ftp");
         refused("postgres://h/x", "no user");

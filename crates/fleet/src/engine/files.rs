@@ -27,9 +27,7 @@ pub(super) struct Printed;
 
 impl Folder {
     pub(super) fn new(path: &Path) -> Self {
-        Self {
-            path: path.to_owned(),
-        }
+        Self { path: path.to_owned() }
     }
 
     fn write(&self, batch: &Batch) -> io::Result<()> {
@@ -49,10 +47,7 @@ impl Engine for Folder {
 
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         batches.iter().try_for_each(|batch| {
-            self.write(batch).map_err(|source| FleetError::Keep {
-                path: self.path.clone(),
-                source,
-            })
+            self.write(batch).map_err(|source| FleetError::Keep { path: self.path.clone(), source })
         })
     }
 
@@ -68,12 +63,8 @@ impl Engine for Printed {
 
     fn send(&mut self, batches: &[Batch]) -> Result<(), FleetError> {
         let mut output = io::stdout().lock();
-        let written = batches
-            .iter()
-            .try_for_each(|it| output.write_all(to_lines(it).as_bytes()));
-        written
-            .and_then(|()| output.flush())
-            .map_err(|source| FleetError::Output { source })
+        let written = batches.iter().try_for_each(|it| output.write_all(to_lines(it).as_bytes()));
+        written.and_then(|()| output.flush()).map_err(|source| FleetError::Output { source })
     }
 
     fn ask(&mut self, _: &Question<'_>) -> Result<Rows, FleetError> {

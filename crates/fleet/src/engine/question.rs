@@ -124,29 +124,22 @@ fn filter(view: &View, only: Only<'_>, dialect: &Dialect) -> Result<String, Flee
 }
 
 fn no_view(name: &str) -> FleetError {
-    FleetError::NoView {
-        name: crate::text::cleaned(name),
-    }
+    FleetError::NoView { name: crate::text::cleaned(name) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PLAIN: Dialect = Dialect {
-        cell: |column| column.name.to_owned(),
-        text: |digits| format!("unhex('{digits}')"),
-    };
+    const PLAIN: Dialect =
+        Dialect { cell: |column| column.name.to_owned(), text: |digits| format!("unhex('{digits}')") };
 
     #[test]
     fn a_statement_has_names_of_views_and_digits_alone() {
         let question = Question {
             view: "pairs",
             columns: &["client", "hosts"],
-            only: Some(Only {
-                column: "server",
-                is: "'; DROP TABLE x; --",
-            }),
+            only: Some(Only { column: "server", is: "'; DROP TABLE x; --" }),
             order: &[Order::Down("cpu_ms_per_s"), Order::Up("client")],
             limit: 20,
         };
@@ -161,14 +154,9 @@ mod tests {
     #[test]
     fn a_name_that_nobody_has_described_is_refused() {
         let named = |view, column| {
-            Question {
-                view,
-                columns: &[column][..0],
-                only: Some(Only { column, is: "" }),
-                ..Question::default()
-            }
-            .statement(&PLAIN, None)
-            .is_err()
+            Question { view, columns: &[column][..0], only: Some(Only { column, is: "" }), ..Question::default() }
+                .statement(&PLAIN, None)
+                .is_err()
         };
         assert!(named("pairs; DROP TABLE x", "client"));
         assert!(named("pairs", "client = client OR client"));

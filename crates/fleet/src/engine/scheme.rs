@@ -21,8 +21,6 @@ impl InitOptions {
         let is_fine = self.cluster.as_deref().is_none_or(is_identifier);
         is_fine
             .then_some(())
-            .ok_or_else(|| FleetError::Destination {
-                what: "a cluster's name has letters, digits and `_`".to_owned(),
-            })
+            .ok_or_else(|| FleetError::Destination { what: "a cluster's name has letters, digits and `_`".to_owned() })
     }
 }

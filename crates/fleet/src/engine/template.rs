@@ -9,10 +9,7 @@ pub(super) fn statements(file: &str, names: &[(&str, &str)]) -> Vec<String> {
     let text: Vec<&str> = lines.collect();
     let text = text.join("\n");
     let parts = text.split("\n;").map(str::trim);
-    parts
-        .filter(|part| !part.is_empty())
-        .map(|part| written(part, names))
-        .collect()
+    parts.filter(|part| !part.is_empty()).map(|part| written(part, names)).collect()
 }
 
 fn written(statement: &str, names: &[(&str, &str)]) -> String {
@@ -35,11 +32,7 @@ fn value(name: &str, names: &[(&str, &str)]) -> String {
         return (*value).to_owned();
     }
     let (table, alias) = name.split_once(':').unwrap_or((name, ""));
-    let prefix = if alias.is_empty() {
-        String::new()
-    } else {
-        format!("{alias}.")
-    };
+    let prefix = if alias.is_empty() { String::new() } else { format!("{alias}.") };
     let columns = TABLES.iter().filter(|it| it.name == table);
     let columns = columns.flat_map(|it| it.columns);
     let named: Vec<String> = columns.map(|it| format!("{prefix}{}", it.name)).collect();
@@ -52,15 +45,10 @@ mod tests {
 
     #[test]
     fn names_and_columns_are_written_in() {
-        let file =
-            "-- a comment\nSELECT {reports:r}\nFROM {db}.reports r\n;\n\n-- two\nSELECT 1\n;\n";
+        let file = "-- a comment\nSELECT {reports:r}\nFROM {db}.reports r\n;\n\n-- two\nSELECT 1\n;\n";
         let found = statements(file, &[("db", "looptax")]);
         assert_eq!(found.len(), 2);
-        assert!(
-            found[0].starts_with("SELECT r.report_id, r.host_id, "),
-            "{}",
-            found[0]
-        );
+        assert!(found[0].starts_with("SELECT r.report_id, r.host_id, "), "{}", found[0]);
         assert!(found[0].ends_with("FROM looptax.reports r"), "{}", found[0]);
     }
 }

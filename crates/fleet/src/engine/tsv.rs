@@ -92,25 +92,13 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again_whatever_it_says() {
-        let texts = [
-            "",
-            "a\tb\\N\n",
-            "\\N",
-            "\\",
-            "'; DROP TABLE x; --",
-            "é\u{202e}",
-        ];
-        let row: Row = texts
-            .iter()
-            .map(|it| Value::Text((*it).to_owned()))
-            .collect();
+        let texts = ["", "a\tb\\N\n", "\\N", "\\", "'; DROP TABLE x; --", "é\u{202e}"];
+        let row: Row = texts.iter().map(|it| Value::Text((*it).to_owned())).collect();
         let text = from_rows([&row, &row].into_iter());
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 2);
         for line in lines {
-            let found: Vec<String> = cells(line.as_bytes())
-                .map(|it| String::from_utf8(it.unwrap()).unwrap())
-                .collect();
+            let found: Vec<String> = cells(line.as_bytes()).map(|it| String::from_utf8(it.unwrap()).unwrap()).collect();
             assert_eq!(found, texts);
         }
     }

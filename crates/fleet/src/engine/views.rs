@@ -26,27 +26,15 @@ const fn column(name: &'static str, kind: Kind, doc: &'static str) -> Column {
 }
 
 /// By the collector's clock; in every table.
-pub(crate) const RECEIVED: Column = column(
-    "received",
-    Kind::Time,
-    "When it arrived first, by the collector's clock.",
-);
+pub(crate) const RECEIVED: Column = column("received", Kind::Time, "When it arrived first, by the collector's clock.");
 const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");
-const HOST: Column = column(
-    "host",
-    Kind::Text,
-    "The machine's name in its newest report.",
-);
+const HOST: Column = column("host", Kind::Text, "The machine's name in its newest report.");
 const CLIENT: Column = column("client", Kind::Text, "The client's program.");
 const SERVER: Column = column("server", Kind::Word, "Kind of the server.");
 const HOSTS: Column = column("hosts", Kind::Count, "Machines.");
 const CONNECTIONS: Column = column("connections", Kind::Count, "Connections that are open.");
 const REQUESTS: Column = column("requests_per_s", Kind::Number, "Requests per second.");
-const TCP_REQUESTS: Column = column(
-    "tcp_requests_per_s",
-    Kind::Number,
-    "Requests per second that pay for TCP.",
-);
+const TCP_REQUESTS: Column = column("tcp_requests_per_s", Kind::Number, "Requests per second that pay for TCP.");
 
 pub const VIEWS: [View; 10] = [
     View {
@@ -71,12 +59,7 @@ pub const VIEWS: [View; 10] = [
         name: "silent_hosts",
         doc: "Machines of which nothing arrived for two days.",
         table: None,
-        more: &[
-            HOST_ID,
-            HOST,
-            RECEIVED,
-            column("days", Kind::Count, "Whole days since."),
-        ],
+        more: &[HOST_ID, HOST, RECEIVED, column("days", Kind::Count, "Whole days since.")],
     },
     View {
         name: "pairs",
@@ -89,23 +72,11 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             TCP_REQUESTS,
-            column(
-                "cpu_ms_per_s",
-                Kind::Number,
-                "CPU time that TCP costs them, ms per second: the sum of estimates.",
-            ),
+            column("cpu_ms_per_s", Kind::Number, "CPU time that TCP costs them, ms per second: the sum of estimates."),
             column("cpu_ms_per_s_lo", Kind::Number, "Sum of the lower ends."),
             column("cpu_ms_per_s_hi", Kind::Number, "Sum of the upper ends."),
-            column(
-                "hosts_over_tcp",
-                Kind::Count,
-                "Machines on which some of it goes over TCP.",
-            ),
-            column(
-                "hosts_with_socket",
-                Kind::Count,
-                "Machines on which the server has a socket.",
-            ),
+            column("hosts_over_tcp", Kind::Count, "Machines on which some of it goes over TCP."),
+            column("hosts_with_socket", Kind::Count, "Machines on which the server has a socket."),
         ],
     },
     View {
@@ -119,11 +90,7 @@ pub const VIEWS: [View; 10] = [
             SERVER,
             column("before", Kind::Word, "socket, tcp, or both."),
             column("now", Kind::Word, "socket, tcp, or both."),
-            column(
-                "direction",
-                Kind::Word,
-                "`to socket` or `to tcp`; of both to one, the one it went to.",
-            ),
+            column("direction", Kind::Word, "`to socket` or `to tcp`; of both to one, the one it went to."),
             REQUESTS,
         ],
     },
@@ -136,11 +103,7 @@ pub const VIEWS: [View; 10] = [
             HOST,
             CLIENT,
             SERVER,
-            column(
-                "at",
-                Kind::Time,
-                "When it was seen, by the machine's own clock.",
-            ),
+            column("at", Kind::Time, "When it was seen, by the machine's own clock."),
             CONNECTIONS,
             REQUESTS,
         ],
@@ -152,11 +115,7 @@ pub const VIEWS: [View; 10] = [
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column(
-                "virtualised",
-                Kind::Word,
-                "yes, no, or empty where the machine does not tell.",
-            ),
+            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
             HOSTS,
             TCP_REQUESTS,
         ],
@@ -173,16 +132,8 @@ pub const VIEWS: [View; 10] = [
             CONNECTIONS,
             REQUESTS,
             column("has_socket", Kind::Flag, "Whether the server has a socket."),
-            column(
-                "fell_back",
-                Kind::Flag,
-                "Whether it was switched to the socket and is over TCP again.",
-            ),
-            column(
-                "at",
-                Kind::Time,
-                "When it was seen, by the machine's own clock.",
-            ),
+            column("fell_back", Kind::Flag, "Whether it was switched to the socket and is over TCP again."),
+            column("at", Kind::Time, "When it was seen, by the machine's own clock."),
         ],
     },
     View {
@@ -196,16 +147,8 @@ pub const VIEWS: [View; 10] = [
             column("server_version", Kind::Word, "Its version."),
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column(
-                "virtualised",
-                Kind::Word,
-                "yes, no, or empty where the machine does not tell.",
-            ),
-            column(
-                "cpu_us",
-                Kind::Number,
-                "CPU time that it adds, both ends, µs.",
-            ),
+            column("virtualised", Kind::Word, "yes, no, or empty where the machine does not tell."),
+            column("cpu_us", Kind::Number, "CPU time that it adds, both ends, µs."),
             column("cpu_us_lo", Kind::Number, "Lower end of its interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of its interval."),
             column("alpha", Kind::Number, "Two-sided level of the interval."),

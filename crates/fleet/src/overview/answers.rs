@@ -98,20 +98,8 @@ fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
     let by_rate = [Order::Down("requests_per_s"), Order::Up("host")];
     let by_days = [Order::Down("days"), Order::Up("host")];
     let payers = ask(collector, "payers", &PAYER, &by_rate, 0)?;
-    let measured = ask(
-        collector,
-        "measurements",
-        &MEASURED,
-        &[Order::Down("received")],
-        0,
-    )?;
-    let conditions = ask(
-        collector,
-        "conditions",
-        &MACHINES,
-        &[Order::Down("hosts")],
-        0,
-    )?;
+    let measured = ask(collector, "measurements", &MEASURED, &[Order::Down("received")], 0)?;
+    let conditions = ask(collector, "conditions", &MACHINES, &[Order::Down("hosts")], 0)?;
     let silent = ask(collector, "silent_hosts", &SILENT, &by_days, MOST_LISTED)?;
     Ok(Answers {
         payers: listed(payers, payer),
@@ -136,26 +124,11 @@ fn ask(
     order: &[Order<'_>],
     limit: u32,
 ) -> Result<Rows, FleetError> {
-    collector.ask(&Question {
-        view,
-        columns,
-        only: None,
-        order,
-        limit,
-    })
+    collector.ask(&Question { view, columns, only: None, order, limit })
 }
 
-const PAYER: [&str; 9] = [
-    "host_id",
-    "host",
-    "client",
-    "server",
-    "connections",
-    "requests_per_s",
-    "has_socket",
-    "fell_back",
-    "at",
-];
+const PAYER: [&str; 9] =
+    ["host_id", "host", "client", "server", "connections", "requests_per_s", "has_socket", "fell_back", "at"];
 pub(super) const MEASURED: [&str; 12] = [
     "host_id",
     "host",
@@ -170,22 +143,8 @@ pub(super) const MEASURED: [&str; 12] = [
     "alpha",
     "epochs",
 ];
-const MACHINES: [&str; 5] = [
-    "kernel",
-    "cpu_model",
-    "virtualised",
-    "hosts",
-    "tcp_requests_per_s",
-];
-const MOVER: [&str; 7] = [
-    "host",
-    "client",
-    "server",
-    "before",
-    "now",
-    "direction",
-    "requests_per_s",
-];
+const MACHINES: [&str; 5] = ["kernel", "cpu_model", "virtualised", "hosts", "tcp_requests_per_s"];
+const MOVER: [&str; 7] = ["host", "client", "server", "before", "now", "direction", "requests_per_s"];
 const SILENT: [&str; 2] = ["host", "days"];
 
 fn payer(row: &mut Cells) -> Option<Payer> {
@@ -204,21 +163,12 @@ fn payer(row: &mut Cells) -> Option<Payer> {
 
 /// A measurement with a variance; others say nothing of how well they are known.
 pub(super) fn measured(row: &mut Cells) -> Option<Measured> {
-    let [host_id, host, server, server_version] =
-        [row.text()?, row.text()?, row.text()?, row.text()?];
+    let [host_id, host, server, server_version] = [row.text()?, row.text()?, row.text()?, row.text()?];
     let (kernel, cpu_model, virtualised) = (row.text()?, row.text()?, row.text()?);
     let (value, lo, hi) = (row.number()?, row.number()?, row.number()?);
     let alpha = row.number()?;
-    let cpu_us = Estimate {
-        value,
-        lo,
-        hi,
-        n: usize::try_from(row.count()?).ok()?,
-    };
-    let is_one = ALPHAS.contains(&alpha)
-        && lo <= value
-        && value <= hi
-        && [lo, hi].into_iter().all(is_within);
+    let cpu_us = Estimate { value, lo, hi, n: usize::try_from(row.count()?).ok()? };
+    let is_one = ALPHAS.contains(&alpha) && lo <= value && value <= hi && [lo, hi].into_iter().all(is_within);
     let effect = Effect::from_interval(&cpu_us, alpha).ok();
     effect.filter(|_| is_one).map(|effect| Measured {
         host_id,
@@ -256,17 +206,10 @@ fn mover(row: &mut Cells) -> Option<Mover> {
 }
 
 fn silent(row: &mut Cells) -> Option<Silent> {
-    Some(Silent {
-        host: row.text()?,
-        days: row.count()?,
-    })
+    Some(Silent { host: row.text()?, days: row.count()? })
 }
 
 /// The release of a kernel, without what its builder wrote.
 fn release(kernel: &str) -> String {
-    kernel
-        .split_whitespace()
-        .find(|word| *word != "Linux")
-        .unwrap_or_default()
-        .to_owned()
+    kernel.split_whitespace().find(|word| *word != "Linux").unwrap_or_default().to_owned()
 }

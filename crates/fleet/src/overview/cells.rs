@@ -12,20 +12,14 @@ pub struct Listed<T> {
 
 impl<T> Default for Listed<T> {
     fn default() -> Self {
-        Self {
-            rows: Vec::new(),
-            is_cut: false,
-        }
+        Self { rows: Vec::new(), is_cut: false }
     }
 }
 
 /// The rows that `read` can make something of.
 pub(super) fn listed<T>(rows: Rows, read: impl Fn(&mut Cells) -> Option<T>) -> Listed<T> {
     let read = |row| read(&mut Cells(Row::into_iter(row)));
-    Listed {
-        rows: rows.rows.into_iter().filter_map(read).collect(),
-        is_cut: rows.is_cut,
-    }
+    Listed { rows: rows.rows.into_iter().filter_map(read).collect(), is_cut: rows.is_cut }
 }
 
 /// A row's values, one after another; each is of its column's kind.

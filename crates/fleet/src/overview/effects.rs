@@ -53,9 +53,7 @@ fn condition(name: &str, label: Label, measured: &[Measured]) -> Option<FleetEff
     let effects: Vec<&[Effect]> = by_label.values().map(Vec::as_slice).collect();
     let found = groups(&effects, Spread::PauleMandel, ALPHA)?;
     let own = by_label.keys().zip(&found.own);
-    let mut rows: Vec<FleetGroup> = own
-        .filter_map(|(label, pooled)| Some(group(label, pooled.as_ref()?)))
-        .collect();
+    let mut rows: Vec<FleetGroup> = own.filter_map(|(label, pooled)| Some(group(label, pooled.as_ref()?))).collect();
     rows.sort_by_key(|it| std::cmp::Reverse(it.cpu_us.n));
     let n_more = rows.len().saturating_sub(MOST_GROUPS);
     rows.truncate(MOST_GROUPS);
@@ -72,11 +70,7 @@ fn group(label: &str, pooled: &Pooled) -> FleetGroup {
     let of_many = |value: f64| Some(value).filter(|_| !is_alone);
     FleetGroup {
         label: label.to_owned(),
-        cpu_us: saved(if is_alone {
-            &pooled.fixed
-        } else {
-            &pooled.mean
-        }),
+        cpu_us: saved(if is_alone { &pooled.fixed } else { &pooled.mean }),
         one_more: saved(&pooled.prediction),
         tau_us: of_many(pooled.tau_squared.value.max(0.0).sqrt()),
         i_squared: of_many(pooled.i_squared.value),

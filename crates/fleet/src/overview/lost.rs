@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use looptax_model::record::{FleetHost, FleetList, FleetLost, FleetMove, FleetPair, FleetUnlike};
 use looptax_model::stats::meta::{
-    self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost,
-    groups, without_each,
+    self, Candidate, Effect, Host, Posterior, Prior, Spread, benjamini_hochberg, cores_lost, groups, without_each,
 };
 
 use super::answers::{Measured, Payer};
@@ -36,8 +35,7 @@ impl<'a> Kinds<'a> {
         for it in measured {
             by_kind.entry(&it.server).or_default().push(it.effect);
             // The newest comes first.
-            own.entry((it.host_id.as_str(), it.server.as_str()))
-                .or_insert(it.effect);
+            own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
         let found = groups(&effects, Spread::PauleMandel, ALPHA);
@@ -47,11 +45,7 @@ impl<'a> Kinds<'a> {
         let (names, mut priors): (Vec<_>, Vec<_>) = known.unzip();
         let by_name = { names.into_iter() }.zip(0..).collect();
         priors.extend(found.and_then(|it| it.all.prior()));
-        Self {
-            by_name,
-            priors,
-            own,
-        }
+        Self { by_name, priors, own }
     }
 
     fn prior_idx(&self, server: &str) -> Option<usize> {
@@ -60,8 +54,7 @@ impl<'a> Kinds<'a> {
     }
 
     fn own<'p>(&'p self, payer: &'p Payer) -> Option<&'p Effect> {
-        self.own
-            .get(&(payer.host_id.as_str(), payer.server.as_str()))
+        self.own.get(&(payer.host_id.as_str(), payer.server.as_str()))
     }
 
     /// What TCP costs a payer: in the light of its kind, or where nothing is known of that, as it measured itself.
@@ -113,10 +106,7 @@ impl<'a> Kinds<'a> {
             let pair = (payer.client.as_str(), payer.server.as_str());
             by_pair.entry(pair).or_default().push(payer);
         }
-        let mut pairs: Vec<FleetPair> = by_pair
-            .into_values()
-            .filter_map(|payers| self.pair(&payers))
-            .collect();
+        let mut pairs: Vec<FleetPair> = by_pair.into_values().filter_map(|payers| self.pair(&payers)).collect();
         let weight = |it: &FleetPair| weight_of(it.cores.as_ref(), it.requests_per_s);
         pairs.sort_by(|one, other| weight(other).total_cmp(&weight(one)));
         pairs
@@ -163,10 +153,7 @@ impl<'a> Kinds<'a> {
 
     /// Where moving pays most, of all clients of machines.
     pub(super) fn first(&self, payers: &Listed<Payer>, n_top: usize) -> FleetList<FleetMove> {
-        let known = payers
-            .rows
-            .iter()
-            .map(|payer| (payer, self.posterior(payer)));
+        let known = payers.rows.iter().map(|payer| (payer, self.posterior(payer)));
         let mut known: Vec<(&Payer, Option<Posterior>)> = known.collect();
         let expected = |(payer, posterior): &(&Payer, Option<Posterior>)| {
             payer.requests_per_s * posterior.map_or(1.0, |it| it.value)
@@ -187,17 +174,11 @@ impl<'a> Kinds<'a> {
             requests_per_s: payer.requests_per_s,
             connections: payer.connections,
             has_socket: payer.has_socket,
-            cores: posterior
-                .and_then(|it| cores_lost(payer.requests_per_s, &it, ALPHA))
-                .map(|it| saved(&it)),
+            cores: posterior.and_then(|it| cores_lost(payer.requests_per_s, &it, ALPHA)).map(|it| saved(&it)),
             is_measured: self.own(payer).is_some(),
             top_probability: posterior.map(|_| chance),
         });
-        FleetList {
-            rows: rows.collect(),
-            n: payers.rows.len() as u64,
-            has_more_than_n: payers.is_cut,
-        }
+        FleetList { rows: rows.collect(), n: payers.rows.len() as u64, has_more_than_n: payers.is_cut }
     }
 
     /// Machines that measured what others of their kind do not, the least likely first.
@@ -206,10 +187,7 @@ impl<'a> Kinds<'a> {
         for it in measured {
             by_kind.entry(&it.server).or_default().push(it);
         }
-        let with_p: Vec<_> = by_kind
-            .iter()
-            .flat_map(|(server, measured)| self.with_p(server, measured))
-            .collect();
+        let with_p: Vec<_> = by_kind.iter().flat_map(|(server, measured)| self.with_p(server, measured)).collect();
         let p_values: Vec<f64> = with_p.iter().map(|(_, _, p)| *p).collect();
         let q_values = benjamini_hochberg(&p_values);
         let found = with_p.into_iter().zip(q_values);
@@ -228,18 +206,12 @@ impl<'a> Kinds<'a> {
     }
 
     /// Machines of a kind, each with what is usual for it, and how often one measures as far from that.
-    fn with_p<'m>(
-        &self,
-        server: &str,
-        measured: &[&'m Measured],
-    ) -> Vec<(&'m Measured, Prior, f64)> {
+    fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();
         let usual = without_each(&effects, Spread::PauleMandel);
         let usual = { usual.into_iter() }.map(|others| others.or(of_kind.copied()));
-        { measured.iter().zip(usual) }
-            .filter_map(|(it, usual)| Some((*it, usual?, usual?.p_of(&it.effect)?)))
-            .collect()
+        { measured.iter().zip(usual) }.filter_map(|(it, usual)| Some((*it, usual?, usual?.p_of(&it.effect)?))).collect()
     }
 }
 

@@ -11,27 +11,9 @@ use crate::engine::{Collector, Only, Order, Question};
 /// Machines of one name at most: a name that more have is none.
 const MOST_MACHINES: u32 = 20;
 
-const REPORT: [&str; 9] = [
-    "host",
-    "host_id",
-    "at",
-    "received",
-    "looptax",
-    "kernel",
-    "cpu_model",
-    "cpus",
-    "sees_all",
-];
-const FINDING: [&str; 8] = [
-    "client",
-    "client_user",
-    "server",
-    "way",
-    "connections",
-    "requests_per_s",
-    "has_socket",
-    "fell_back",
-];
+const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kernel", "cpu_model", "cpus", "sees_all"];
+const FINDING: [&str; 8] =
+    ["client", "client_user", "server", "way", "connections", "requests_per_s", "has_socket", "fell_back"];
 
 /// The machines of this name, which machines of the same image may share; where there is none, the one with this number.
 ///
@@ -49,11 +31,7 @@ pub fn machines(collector: &mut Collector, name: &str) -> Result<Vec<FleetMachin
     Ok(machines)
 }
 
-fn with(
-    collector: &mut Collector,
-    column: &str,
-    is: &str,
-) -> Result<Vec<FleetMachine>, FleetError> {
+fn with(collector: &mut Collector, column: &str, is: &str) -> Result<Vec<FleetMachine>, FleetError> {
     let found = collector.ask(&Question {
         view: "latest_reports",
         columns: &REPORT,
@@ -75,10 +53,7 @@ fn findings(collector: &mut Collector, host_id: &str) -> Result<Vec<FleetFinding
     Ok(listed(found, finding).rows)
 }
 
-fn measurements(
-    collector: &mut Collector,
-    host_id: &str,
-) -> Result<Vec<FleetMeasured>, FleetError> {
+fn measurements(collector: &mut Collector, host_id: &str) -> Result<Vec<FleetMeasured>, FleetError> {
     let found = collector.ask(&Question {
         view: "measurements",
         columns: &MEASURED,
@@ -96,10 +71,7 @@ fn measurements(
 }
 
 fn of_machine(host_id: &str) -> Only<'_> {
-    Only {
-        column: "host_id",
-        is: host_id,
-    }
+    Only { column: "host_id", is: host_id }
 }
 
 fn machine(row: &mut Cells) -> Option<FleetMachine> {

@@ -13,9 +13,7 @@ use std::collections::{BTreeMap, HashSet};
 
 pub use answers::{Answers, Machines, Measured, Payer};
 pub use cells::Listed;
-use looptax_model::record::{
-    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList,
-};
+use looptax_model::record::{FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetFallen, FleetHost, FleetList};
 pub use machine::machines;
 
 /// How much of each list is kept.
@@ -27,10 +25,7 @@ pub struct Limits {
 
 impl Limits {
     /// What fits on a page that somebody reads.
-    pub const PAGE: Self = Self {
-        first: 20,
-        rows: 25,
-    };
+    pub const PAGE: Self = Self { first: 20, rows: 25 };
     /// What fits on a terminal, and a few screens more.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
 }
@@ -52,11 +47,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
         pairs: list(kinds.pairs(&payers.rows), payers.is_cut, limits.first),
         first: kinds.first(payers, limits.first),
         effects: effects::by_condition(&answers.measured.rows),
-        unlike: list(
-            kinds.unlike(&answers.measured.rows),
-            answers.measured.is_cut,
-            limits.rows,
-        ),
+        unlike: list(kinds.unlike(&answers.measured.rows), answers.measured.is_cut, limits.rows),
         conditions: list(conditions, answers.conditions.is_cut, limits.rows),
         fell_back: list(fell_back(&payers.rows), payers.is_cut, limits.rows),
         movers: list(answers.movers.rows, answers.movers.is_cut, limits.rows),
@@ -75,11 +66,7 @@ pub fn hosts(answers: &Answers, most: usize) -> FleetList<FleetHost> {
 fn list<T>(mut rows: Vec<T>, is_cut: bool, most: usize) -> FleetList<T> {
     let n = rows.len() as u64;
     rows.truncate(most);
-    FleetList {
-        rows,
-        n,
-        has_more_than_n: is_cut,
-    }
+    FleetList { rows, n, has_more_than_n: is_cut }
 }
 
 /// Those who were moved before, the busiest first.
@@ -107,15 +94,13 @@ fn conditions(machines: &Listed<Machines>) -> Vec<FleetCondition> {
     }
     let rows = alike.into_iter();
     let mut rows: Vec<FleetCondition> = rows
-        .map(
-            |((kernel, cpu_model, virtualised), (hosts, rate))| FleetCondition {
-                kernel: kernel.clone(),
-                cpu_model: cpu_model.clone(),
-                virtualised: virtualised.clone(),
-                hosts,
-                tcp_requests_per_s: rate,
-            },
-        )
+        .map(|((kernel, cpu_model, virtualised), (hosts, rate))| FleetCondition {
+            kernel: kernel.clone(),
+            cpu_model: cpu_model.clone(),
+            virtualised: virtualised.clone(),
+            hosts,
+            tcp_requests_per_s: rate,
+        })
         .collect();
     rows.sort_by_key(|it| std::cmp::Reverse(it.hosts));
     rows

@@ -1,8 +1,6 @@
 //! Who is connected to which server, by which way, and what that costs.
 
-use looptax_model::record::{
-    EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer,
-};
+use looptax_model::record::{EndpointTransport, FILE_GONE, FILE_REPLACED, Found, FoundClient, FoundServer};
 
 use super::{Sender, count, with_ends};
 use crate::anonymous::Names;
@@ -15,76 +13,24 @@ pub const FINDINGS: Table = Table {
     doc: "Connections of one process to one server of its machine, by one way, as looptax find saw them.",
     key: &["report_id", "n"],
     columns: &[
-        Column {
-            name: "report_id",
-            kind: Kind::Text,
-            doc: "The report that it stands in.",
-        },
-        Column {
-            name: "host_id",
-            kind: Kind::Text,
-            doc: "The machine's number.",
-        },
-        Column {
-            name: "at",
-            kind: Kind::Time,
-            doc: "When it was seen, by the machine's own clock.",
-        },
-        Column {
-            name: "n",
-            kind: Kind::Count,
-            doc: "Its number within the report, from 0.",
-        },
-        Column {
-            name: "server",
-            kind: Kind::Word,
-            doc: "Kind of the server: mariadb, postgres, redis.",
-        },
-        Column {
-            name: "server_version",
-            kind: Kind::Word,
-            doc: "Its version, where its program tells.",
-        },
-        Column {
-            name: "server_home",
-            kind: Kind::Word,
-            doc: "What runs it: service, docker, or empty.",
-        },
+        Column { name: "report_id", kind: Kind::Text, doc: "The report that it stands in." },
+        Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
+        Column { name: "at", kind: Kind::Time, doc: "When it was seen, by the machine's own clock." },
+        Column { name: "n", kind: Kind::Count, doc: "Its number within the report, from 0." },
+        Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
+        Column { name: "server_version", kind: Kind::Word, doc: "Its version, where its program tells." },
+        Column { name: "server_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
         Column {
             name: "has_socket",
             kind: Kind::Flag,
             doc: "Whether the server has a Unix socket that a client can connect to.",
         },
-        Column {
-            name: "client",
-            kind: Kind::Text,
-            doc: "The client's program; hashed with --anonymous.",
-        },
-        Column {
-            name: "client_user",
-            kind: Kind::Text,
-            doc: "Whom it runs as; hashed with --anonymous.",
-        },
-        Column {
-            name: "client_home",
-            kind: Kind::Word,
-            doc: "What runs it: service, docker, or empty.",
-        },
-        Column {
-            name: "way",
-            kind: Kind::Word,
-            doc: "unix, loopback, loopback6, own address or bridge.",
-        },
-        Column {
-            name: "is_tcp",
-            kind: Kind::Flag,
-            doc: "Whether the way pays for TCP.",
-        },
-        Column {
-            name: "connections",
-            kind: Kind::Count,
-            doc: "Connections that are open.",
-        },
+        Column { name: "client", kind: Kind::Text, doc: "The client's program; hashed with --anonymous." },
+        Column { name: "client_user", kind: Kind::Text, doc: "Whom it runs as; hashed with --anonymous." },
+        Column { name: "client_home", kind: Kind::Word, doc: "What runs it: service, docker, or empty." },
+        Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
+        Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the way pays for TCP." },
+        Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
@@ -95,16 +41,8 @@ pub const FINDINGS: Table = Table {
             kind: Kind::Number,
             doc: "CPU time that TCP costs over the socket, ms per second: an estimate.",
         },
-        Column {
-            name: "cpu_ms_per_s_lo",
-            kind: Kind::Number,
-            doc: "Lower end of its interval.",
-        },
-        Column {
-            name: "cpu_ms_per_s_hi",
-            kind: Kind::Number,
-            doc: "Upper end of its interval.",
-        },
+        Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of its interval." },
+        Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of its interval." },
         Column {
             name: "fell_back",
             kind: Kind::Flag,
@@ -119,11 +57,9 @@ const MOST: usize = 2_000;
 /// The rows, those with the most requests first; and how many are left out. `fallen` are processes like those of a switch
 /// that are over TCP again.
 pub fn rows(sender: &Sender, found: &Found, fallen: &[u32], names: &Names) -> (Vec<Row>, usize) {
-    let server_of =
-        |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
-    let mut pairs: Vec<(&FoundClient, &FoundServer)> = { found.clients.iter() }
-        .filter_map(|client| Some((client, server_of(client)?)))
-        .collect();
+    let server_of = |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
+    let mut pairs: Vec<(&FoundClient, &FoundServer)> =
+        { found.clients.iter() }.filter_map(|client| Some((client, server_of(client)?))).collect();
     let rate = |client: &FoundClient| client.peer.requests_per_s.unwrap_or(0.0);
     pairs.sort_by(|(one, _), (other, _)| rate(other).total_cmp(&rate(one)));
     let n_left_out = pairs.len().saturating_sub(MOST);
@@ -140,8 +76,7 @@ fn row(
     names: &Names,
 ) -> Row {
     let peer = &client.peer;
-    let name =
-        |name: &Option<String>| Value::Text(names.shown(name.as_deref().unwrap_or_default()));
+    let name = |name: &Option<String>| Value::Text(names.shown(name.as_deref().unwrap_or_default()));
     let mut row: Row = sender.values().into();
     row.extend([
         count(n),

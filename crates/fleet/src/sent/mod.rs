@@ -21,11 +21,7 @@ pub struct Sender {
 impl Sender {
     /// The first values of every row.
     fn values(&self) -> [Value; 3] {
-        [
-            Value::Text(self.report_id.clone()),
-            Value::Text(self.host_id.clone()),
-            Value::Time(self.at_ms),
-        ]
+        [Value::Text(self.report_id.clone()), Value::Text(self.host_id.clone()), Value::Time(self.at_ms)]
     }
 }
 
@@ -35,14 +31,8 @@ fn with_ends(figure: Option<&Figure>) -> [Value; 3] {
 }
 
 fn ends_of(estimate: Option<&Estimate>) -> [Value; 3] {
-    let number = |of: fn(&Estimate) -> Option<f64>| {
-        Value::Number(estimate.and_then(of).filter(|it| it.is_finite()))
-    };
-    [
-        number(|it| Some(it.value)),
-        number(|it| it.lo),
-        number(|it| it.hi),
-    ]
+    let number = |of: fn(&Estimate) -> Option<f64>| Value::Number(estimate.and_then(of).filter(|it| it.is_finite()));
+    [number(|it| Some(it.value)), number(|it| it.lo), number(|it| it.hi)]
 }
 
 fn count(n: usize) -> Value {

@@ -12,56 +12,20 @@ pub const REPORTS: Table = Table {
     doc: "Looks at machines: who reported, when, and what machine it is.",
     key: &["report_id"],
     columns: &[
-        Column {
-            name: "report_id",
-            kind: Kind::Text,
-            doc: "The report's own number.",
-        },
+        Column { name: "report_id", kind: Kind::Text, doc: "The report's own number." },
         Column {
             name: "host_id",
             kind: Kind::Text,
             doc: "The machine's number: a keyed hash of /etc/machine-id, the same after a renaming.",
         },
-        Column {
-            name: "at",
-            kind: Kind::Time,
-            doc: "When the machine was looked at, by its own clock.",
-        },
-        Column {
-            name: "host",
-            kind: Kind::Text,
-            doc: "The machine's name; hashed with --anonymous.",
-        },
-        Column {
-            name: "looptax",
-            kind: Kind::Word,
-            doc: "looptax that looked.",
-        },
-        Column {
-            name: "kernel",
-            kind: Kind::Word,
-            doc: "Kernel release and version.",
-        },
-        Column {
-            name: "arch",
-            kind: Kind::Word,
-            doc: "Machine architecture, as uname -m.",
-        },
-        Column {
-            name: "cpu_model",
-            kind: Kind::Word,
-            doc: "CPU model.",
-        },
-        Column {
-            name: "cpus",
-            kind: Kind::Count,
-            doc: "CPUs that looptax may use.",
-        },
-        Column {
-            name: "virtualised",
-            kind: Kind::Word,
-            doc: "yes, no, or empty where the machine does not tell.",
-        },
+        Column { name: "at", kind: Kind::Time, doc: "When the machine was looked at, by its own clock." },
+        Column { name: "host", kind: Kind::Text, doc: "The machine's name; hashed with --anonymous." },
+        Column { name: "looptax", kind: Kind::Word, doc: "looptax that looked." },
+        Column { name: "kernel", kind: Kind::Word, doc: "Kernel release and version." },
+        Column { name: "arch", kind: Kind::Word, doc: "Machine architecture, as uname -m." },
+        Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
+        Column { name: "cpus", kind: Kind::Count, doc: "CPUs that looptax may use." },
+        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty where the machine does not tell." },
         Column {
             name: "sees_all",
             kind: Kind::Flag,
@@ -72,21 +36,9 @@ pub const REPORTS: Table = Table {
             kind: Kind::Number,
             doc: "Seconds between the two looks that rates were made of.",
         },
-        Column {
-            name: "servers",
-            kind: Kind::Count,
-            doc: "Servers that run.",
-        },
-        Column {
-            name: "findings",
-            kind: Kind::Count,
-            doc: "Rows of the table findings in this report.",
-        },
-        Column {
-            name: "verdicts",
-            kind: Kind::Count,
-            doc: "Rows of the table verdicts in this report.",
-        },
+        Column { name: "servers", kind: Kind::Count, doc: "Servers that run." },
+        Column { name: "findings", kind: Kind::Count, doc: "Rows of the table findings in this report." },
+        Column { name: "verdicts", kind: Kind::Count, doc: "Rows of the table verdicts in this report." },
         Column {
             name: "left_out",
             kind: Kind::Count,

@@ -12,31 +12,11 @@ pub const VERDICTS: Table = Table {
     doc: "What arms cost over their baseline, as records of this machine say.",
     key: &["host_id", "run_id", "n"],
     columns: &[
-        Column {
-            name: "report_id",
-            kind: Kind::Text,
-            doc: "The report that brought it first.",
-        },
-        Column {
-            name: "host_id",
-            kind: Kind::Text,
-            doc: "The machine's number.",
-        },
-        Column {
-            name: "at",
-            kind: Kind::Time,
-            doc: "When the report was made, by the machine's own clock.",
-        },
-        Column {
-            name: "run_id",
-            kind: Kind::Text,
-            doc: "The record's own number.",
-        },
-        Column {
-            name: "n",
-            kind: Kind::Count,
-            doc: "The verdict's number within the record, from 0.",
-        },
+        Column { name: "report_id", kind: Kind::Text, doc: "The report that brought it first." },
+        Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
+        Column { name: "at", kind: Kind::Time, doc: "When the report was made, by the machine's own clock." },
+        Column { name: "run_id", kind: Kind::Text, doc: "The record's own number." },
+        Column { name: "n", kind: Kind::Count, doc: "The verdict's number within the record, from 0." },
         Column {
             name: "started_at",
             kind: Kind::Text,
@@ -52,106 +32,34 @@ pub const VERDICTS: Table = Table {
             kind: Kind::Word,
             doc: "Kind of the server: mariadb, postgres, redis; echo for none.",
         },
-        Column {
-            name: "server_version",
-            kind: Kind::Word,
-            doc: "The version as the server states it.",
-        },
-        Column {
-            name: "is_private",
-            kind: Kind::Flag,
-            doc: "Whether looptax started the server.",
-        },
-        Column {
-            name: "workload",
-            kind: Kind::Word,
-            doc: "What it was asked to do: point-select, get.",
-        },
-        Column {
-            name: "connections",
-            kind: Kind::Count,
-            doc: "Connections per arm.",
-        },
-        Column {
-            name: "placement",
-            kind: Kind::Word,
-            doc: "Which cores the ends ran on: same, split, free.",
-        },
-        Column {
-            name: "client_model",
-            kind: Kind::Word,
-            doc: "How the client waited: poll, block, event.",
-        },
-        Column {
-            name: "kernel",
-            kind: Kind::Word,
-            doc: "Kernel release and version.",
-        },
-        Column {
-            name: "cpu_model",
-            kind: Kind::Word,
-            doc: "CPU model.",
-        },
-        Column {
-            name: "virtualised",
-            kind: Kind::Word,
-            doc: "yes, no, or empty where the machine does not tell.",
-        },
-        Column {
-            name: "baseline",
-            kind: Kind::Word,
-            doc: "The arm that the other is held against.",
-        },
-        Column {
-            name: "arm",
-            kind: Kind::Word,
-            doc: "The other arm.",
-        },
+        Column { name: "server_version", kind: Kind::Word, doc: "The version as the server states it." },
+        Column { name: "is_private", kind: Kind::Flag, doc: "Whether looptax started the server." },
+        Column { name: "workload", kind: Kind::Word, doc: "What it was asked to do: point-select, get." },
+        Column { name: "connections", kind: Kind::Count, doc: "Connections per arm." },
+        Column { name: "placement", kind: Kind::Word, doc: "Which cores the ends ran on: same, split, free." },
+        Column { name: "client_model", kind: Kind::Word, doc: "How the client waited: poll, block, event." },
+        Column { name: "kernel", kind: Kind::Word, doc: "Kernel release and version." },
+        Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
+        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty where the machine does not tell." },
+        Column { name: "baseline", kind: Kind::Word, doc: "The arm that the other is held against." },
+        Column { name: "arm", kind: Kind::Word, doc: "The other arm." },
         Column {
             name: "verdict",
             kind: Kind::Word,
             doc: "difference, negligible, equivalent, inconclusive or invalid.",
         },
-        Column {
-            name: "theta",
-            kind: Kind::Number,
-            doc: "ln of the baseline's throughput over the other arm's.",
-        },
-        Column {
-            name: "theta_lo",
-            kind: Kind::Number,
-            doc: "Lower end of its interval.",
-        },
-        Column {
-            name: "theta_hi",
-            kind: Kind::Number,
-            doc: "Upper end of its interval.",
-        },
-        Column {
-            name: "alpha",
-            kind: Kind::Number,
-            doc: "Two-sided level of the intervals.",
-        },
-        Column {
-            name: "epochs",
-            kind: Kind::Count,
-            doc: "Epochs that they rest on.",
-        },
+        Column { name: "theta", kind: Kind::Number, doc: "ln of the baseline's throughput over the other arm's." },
+        Column { name: "theta_lo", kind: Kind::Number, doc: "Lower end of its interval." },
+        Column { name: "theta_hi", kind: Kind::Number, doc: "Upper end of its interval." },
+        Column { name: "alpha", kind: Kind::Number, doc: "Two-sided level of the intervals." },
+        Column { name: "epochs", kind: Kind::Count, doc: "Epochs that they rest on." },
         Column {
             name: "cpu_us",
             kind: Kind::Number,
             doc: "CPU time that the other arm adds to a request, both ends, µs.",
         },
-        Column {
-            name: "cpu_us_lo",
-            kind: Kind::Number,
-            doc: "Lower end of its interval.",
-        },
-        Column {
-            name: "cpu_us_hi",
-            kind: Kind::Number,
-            doc: "Upper end of its interval.",
-        },
+        Column { name: "cpu_us_lo", kind: Kind::Number, doc: "Lower end of its interval." },
+        Column { name: "cpu_us_hi", kind: Kind::Number, doc: "Upper end of its interval." },
         Column {
             name: "is_disturbed",
             kind: Kind::Flag,
@@ -162,10 +70,7 @@ pub const VERDICTS: Table = Table {
 
 /// The rows of a record, in its order.
 pub fn rows(sender: &Sender, record: &Record) -> Vec<Row> {
-    let all = record
-        .comparisons
-        .iter()
-        .filter(|it| it.remedy.is_none() && !it.is_of_program());
+    let all = record.comparisons.iter().filter(|it| it.remedy.is_none() && !it.is_of_program());
     let all = all.flat_map(|comparison| comparison.tax.iter().map(move |tax| (comparison, tax)));
     let rows = all.enumerate().map(|(n, it)| row(sender, record, n, it));
     rows.collect()
@@ -173,9 +78,7 @@ pub fn rows(sender: &Sender, record: &Record) -> Vec<Row> {
 
 fn row(sender: &Sender, record: &Record, n: usize, (comparison, tax): (&Comparison, &Tax)) -> Row {
     let (machine, target) = (&record.host, &comparison.target);
-    let virtualised = machine
-        .hypervisor
-        .map(|is_one| if is_one { "yes" } else { "no" });
+    let virtualised = machine.hypervisor.map(|is_one| if is_one { "yes" } else { "no" });
     let mut row: Row = sender.values().into();
     row.extend([
         text(&record.id),
@@ -197,14 +100,9 @@ fn row(sender: &Sender, record: &Record, n: usize, (comparison, tax): (&Comparis
         text(&tax.verdict.to_string()),
     ]);
     row.extend(theta(tax));
-    row.extend([
-        Value::Number(Some(tax.alpha).filter(|it| it.is_finite())),
-        Value::Count(tax.n_epochs.into()),
-    ]);
+    row.extend([Value::Number(Some(tax.alpha).filter(|it| it.is_finite())), Value::Count(tax.n_epochs.into())]);
     row.extend(with_ends(Some(&tax.cpu_us.both)));
-    row.push(Value::Flag(
-        tax.disturbance.is_some_and(|it| it.is_throughout),
-    ));
+    row.push(Value::Flag(tax.disturbance.is_some_and(|it| it.is_throughout)));
     row
 }
 

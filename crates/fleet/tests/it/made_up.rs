@@ -3,10 +3,9 @@
 use looptax_fleet::sent::Sender;
 use looptax_fleet::{Batch, Names, Seen};
 use looptax_model::record::{
-    Client, Comparison, CpuTax, Diagnostics, Direction, EndpointTransport, FOUND_SCHEMA_VERSION,
-    Figure, Found, FoundClient, FoundEndpoint, FoundPeer, FoundServer, Hex64, Host, HowKnown,
-    Latency, Placement, PlacementUsed, Reason, Record, Schedule, Target, Tax, Verdict, Way,
-    Workload,
+    Client, Comparison, CpuTax, Diagnostics, Direction, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found,
+    FoundClient, FoundEndpoint, FoundPeer, FoundServer, Hex64, Host, HowKnown, Latency, Placement, PlacementUsed,
+    Reason, Record, Schedule, Target, Tax, Verdict, Way, Workload,
 };
 use rand_core::Rng;
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -24,21 +23,13 @@ const NAMES: [&str; 8] = [
 ];
 
 pub(crate) fn sender(n: u64) -> Sender {
-    Sender {
-        report_id: format!("{n:032x}"),
-        host_id: "c0ffee".repeat(5),
-        at_ms: 1_795_000_000_000 + n.cast_signed(),
-    }
+    Sender { report_id: format!("{n:032x}"), host_id: "c0ffee".repeat(5), at_ms: 1_795_000_000_000 + n.cast_signed() }
 }
 
 /// A name, at times a very long one.
 fn name(rng: &mut Xoshiro256PlusPlus) -> String {
     let name = NAMES[rng.next_u32() as usize % NAMES.len()];
-    let n_times = if rng.next_u32().is_multiple_of(16) {
-        5_000
-    } else {
-        1
-    };
+    let n_times = if rng.next_u32().is_multiple_of(16) { 5_000 } else { 1 };
     name.repeat(n_times)
 }
 
@@ -79,11 +70,7 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
             program: Some(name(rng)),
             user: Some(name(rng)),
             home: None,
-            way: if idx.is_multiple_of(2) {
-                Way::Loopback
-            } else {
-                Way::Unix
-            },
+            way: if idx.is_multiple_of(2) { Way::Loopback } else { Way::Unix },
             n_connections: rng.next_u64() % 9,
             asks_by_its_files: false,
             requests_per_s: Some([f64::NAN, f64::from(rng.next_u32())][idx % 2]),
@@ -111,14 +98,8 @@ pub(crate) fn found(rng: &mut Xoshiro256PlusPlus, n: usize) -> Found {
 }
 
 pub(crate) fn record(id: &str, verdict: Verdict) -> Record {
-    let target = Target {
-        kind: "mariadb".to_owned(),
-        ..Target::default()
-    };
-    let used = PlacementUsed {
-        asked: Placement::Same,
-        real: String::new(),
-    };
+    let target = Target { kind: "mariadb".to_owned(), ..Target::default() };
+    let used = PlacementUsed { asked: Placement::Same, real: String::new() };
     let schedule = Schedule {
         slice_ms: 50.0,
         guard_ms: 10.0,
@@ -134,10 +115,7 @@ pub(crate) fn record(id: &str, verdict: Verdict) -> Record {
         tax: vec![tax(verdict)],
         ..Comparison::unmeasured(target, Workload::default(), used, Client::Poll, schedule)
     };
-    Record {
-        comparisons: vec![comparison],
-        ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
-    }
+    Record { comparisons: vec![comparison], ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0") }
 }
 
 fn tax(verdict: Verdict) -> Tax {
@@ -148,18 +126,8 @@ fn tax(verdict: Verdict) -> Tax {
         throughput_pct: none(),
         theta: Figure::new(0.25, 0.2, 0.3, 12),
         total_throughput_pct: none(),
-        latency_us: Latency {
-            mean: none(),
-            p50: none(),
-            p90: none(),
-            p99: none(),
-            p999: none(),
-        },
-        cpu_us: CpuTax {
-            client: none(),
-            server: none(),
-            both: Figure::new(3.5, 3.0, 4.0, 12),
-        },
+        latency_us: Latency { mean: none(), p50: none(), p90: none(), p99: none(), p999: none() },
+        cpu_us: CpuTax { client: none(), server: none(), both: Figure::new(3.5, 3.0, 4.0, 12) },
         verdict,
         direction: Some(Direction::OtherSlower),
         reason: Reason::ExcludesZero,

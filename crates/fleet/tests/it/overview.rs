@@ -9,11 +9,7 @@ use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
 /// Kinds of server, and what TCP adds to a request of each: mean and spread in µs.
-const KINDS: [(&str, f64, f64); 3] = [
-    ("mariadb", 3.5, 0.6),
-    ("postgres", 2.6, 0.3),
-    ("redis", 2.5, 0.5),
-];
+const KINDS: [(&str, f64, f64); 3] = [("mariadb", 3.5, 0.6), ("postgres", 2.6, 0.3), ("redis", 2.5, 0.5)];
 /// Standard error of a measurement in µs, from twelve epochs.
 const ERROR_US: f64 = 0.15;
 const EPOCHS: usize = 12;
@@ -54,12 +50,7 @@ fn made_up(n_hosts: usize, n_measured: usize, seed: u64) -> (Answers, f64) {
 fn measured(idx: usize, server: &str, value: f64) -> Measured {
     // t(11) at 5 %.
     let half = ERROR_US * 2.201;
-    let cpu_us = Estimate {
-        value,
-        lo: value - half,
-        hi: value + half,
-        n: EPOCHS,
-    };
+    let cpu_us = Estimate { value, lo: value - half, hi: value + half, n: EPOCHS };
     Measured {
         host_id: format!("id{idx}"),
         host: format!("host{idx}"),
@@ -81,19 +72,11 @@ fn machines(hosts: u64) -> Listed<Machines> {
         hosts,
         tcp_requests_per_s: 1.0,
     };
-    Listed {
-        rows: vec![of("6.1", hosts - 2), of("5.10", 1), of("5.10", 1)],
-        is_cut: false,
-    }
+    Listed { rows: vec![of("6.1", hosts - 2), of("5.10", 1), of("5.10", 1)], is_cut: false }
 }
 
 fn said(answers: Answers) -> Fleet {
-    overview(
-        answers,
-        "2026-11-25T00:00:00+00:00".to_owned(),
-        "0",
-        Limits::PAGE,
-    )
+    overview(answers, "2026-11-25T00:00:00+00:00".to_owned(), "0", Limits::PAGE)
 }
 
 fn covers(estimate: &looptax_model::record::Estimate, truth: f64) -> bool {
@@ -119,32 +102,14 @@ fn those_that_lose_most_come_first() {
     let fleet = said(answers);
     let cores = |it: &looptax_model::record::FleetMove| it.cores.unwrap().value;
     assert_eq!(fleet.first.rows.len(), 20);
-    assert!(
-        fleet
-            .first
-            .rows
-            .is_sorted_by(|one, next| cores(one) >= cores(next))
-    );
+    assert!(fleet.first.rows.is_sorted_by(|one, next| cores(one) >= cores(next)));
     assert_eq!(fleet.first.n, 1800);
-    let chance: f64 = fleet
-        .first
-        .rows
-        .iter()
-        .filter_map(|it| it.top_probability)
-        .sum();
+    let chance: f64 = fleet.first.rows.iter().filter_map(|it| it.top_probability).sum();
     assert!((15.0..=20.0).contains(&chance), "{chance}");
     assert_eq!(fleet.pairs.rows.len(), 6);
     let pair = &fleet.pairs.rows[0];
-    assert_eq!(
-        (pair.server.as_str(), pair.hosts, pair.hosts_with_socket),
-        ("mariadb", 300, 150)
-    );
-    let sum: f64 = fleet
-        .pairs
-        .rows
-        .iter()
-        .map(|it| it.cores.unwrap().value)
-        .sum();
+    assert_eq!((pair.server.as_str(), pair.hosts, pair.hosts_with_socket), ("mariadb", 300, 150));
+    let sum: f64 = fleet.pairs.rows.iter().map(|it| it.cores.unwrap().value).sum();
     let whole = fleet.lost.unwrap().cores.value;
     assert!((sum / whole - 1.0).abs() < 1e-9, "{sum} of {whole}");
 }
@@ -153,30 +118,17 @@ fn those_that_lose_most_come_first() {
 fn kinds_differ_and_kernels_that_do_not_are_not_said_to() {
     let (answers, _) = made_up(200, 200, 3);
     let fleet = said(answers);
-    let of = |name: &str| {
-        fleet
-            .effects
-            .iter()
-            .find(|it| it.condition == name)
-            .unwrap()
-    };
+    let of = |name: &str| fleet.effects.iter().find(|it| it.condition == name).unwrap();
     assert!(of("server").p.unwrap() < 1e-6);
     assert!(of("kernel").p.unwrap() > 0.05, "{:?}", of("kernel"));
     // All machines have one CPU: nothing to tell apart.
     assert!(fleet.effects.iter().all(|it| it.condition != "cpu"));
     for (server, mean, spread) in KINDS {
-        let group = of("server")
-            .groups
-            .iter()
-            .find(|it| it.label == server)
-            .unwrap();
+        let group = of("server").groups.iter().find(|it| it.label == server).unwrap();
         assert!((group.cpu_us.value - mean).abs() < 0.2, "{group:?}");
         assert!((group.tau_us.unwrap() - spread).abs() < 0.15, "{group:?}");
     }
-    assert_eq!(
-        of("server version").groups[0].label.split(' ').nth(1),
-        Some("1.2.3")
-    );
+    assert_eq!(of("server version").groups[0].label.split(' ').nth(1), Some("1.2.3"));
 }
 
 #[test]
@@ -206,11 +158,7 @@ fn without_measurements_there_are_requests_and_no_cores() {
     assert!(fleet.tcp_requests_per_s > 0.0 && fleet.hosts_over_tcp == 30);
     assert!(fleet.effects.is_empty() && fleet.unlike.n == 0);
     let rates = fleet.first.rows.iter();
-    assert!(
-        rates
-            .map(|it| it.requests_per_s)
-            .is_sorted_by(|one, next| one >= next)
-    );
+    assert!(rates.map(|it| it.requests_per_s).is_sorted_by(|one, next| one >= next));
     assert!(fleet.pairs.rows.iter().all(|it| it.cores.is_none()));
     let (answers, _) = made_up(30, 1, 1);
     assert!(said(answers).lost.is_some_and(|it| it.cores.value > 0.0));
@@ -234,11 +182,7 @@ fn lists_are_cut_and_say_how_long_they_are() {
     assert_eq!((fleet.fell_back.rows.len(), fleet.fell_back.n), (25, 70));
     assert!(fleet.fell_back.has_more_than_n && !fleet.movers.has_more_than_n);
     // Two builds of one release are one row, and the most common machine comes first.
-    let conditions = fleet
-        .conditions
-        .rows
-        .iter()
-        .map(|it| (it.kernel.as_str(), it.hosts));
+    let conditions = fleet.conditions.rows.iter().map(|it| (it.kernel.as_str(), it.hosts));
     assert_eq!(conditions.collect::<Vec<_>>(), [("6.1", 18), ("5.10", 2)]);
     assert_eq!(fleet.hosts, 20);
 }

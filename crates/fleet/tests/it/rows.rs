@@ -19,18 +19,10 @@ fn tables_have_plain_names_and_known_keys() {
         let names: Vec<&str> = table.columns.iter().map(|it| it.name).collect();
         for (idx, column) in table.columns.iter().enumerate() {
             assert!(is_plain(column.name), "{}", column.name);
-            assert!(
-                !names[..idx].contains(&column.name),
-                "{} twice",
-                column.name
-            );
+            assert!(!names[..idx].contains(&column.name), "{} twice", column.name);
             assert!(column.doc.ends_with('.'), "{}", column.doc);
         }
-        assert!(
-            table.key.iter().all(|key| names.contains(key)),
-            "{}",
-            table.name
-        );
+        assert!(table.key.iter().all(|key| names.contains(key)), "{}", table.name);
     }
 }
 
@@ -38,11 +30,7 @@ fn tables_have_plain_names_and_known_keys() {
 fn whatever_names_say_rows_fit_and_lines_are_read_as_they_were_written() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(26);
     for n in 0..250 {
-        let names = if n % 2 == 0 {
-            Names::default()
-        } else {
-            Names::hashed(b"key")
-        };
+        let names = if n % 2 == 0 { Names::default() } else { Names::hashed(b"key") };
         let batch = batch(&mut rng, n, &names);
         for (table, rows) in batch.tables() {
             for row in rows {
@@ -58,10 +46,7 @@ fn whatever_names_say_rows_fit_and_lines_are_read_as_they_were_written() {
             }
         }
         let lines = to_lines(&batch);
-        assert_eq!(
-            lines.lines().count(),
-            batch.rows.iter().map(Vec::len).sum::<usize>()
-        );
+        assert_eq!(lines.lines().count(), batch.rows.iter().map(Vec::len).sum::<usize>());
         assert_eq!(from_lines(&lines).unwrap(), batch);
     }
 }
@@ -71,10 +56,7 @@ fn hashed_names_tell_nothing() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(27);
     for n in 0..50 {
         let lines = to_lines(&batch(&mut rng, n, &Names::hashed(b"key")));
-        let rows: Vec<serde_json::Value> = lines
-            .lines()
-            .map(|it| serde_json::from_str(it).unwrap())
-            .collect();
+        let rows: Vec<serde_json::Value> = lines.lines().map(|it| serde_json::from_str(it).unwrap()).collect();
         for name in ["client", "client_user", "host"] {
             let shown = rows.iter().filter_map(|row| row[name].as_str());
             for shown in shown {
@@ -92,10 +74,7 @@ fn a_large_machine_sends_its_busiest_pairs() {
     let (rows, n_left_out) = findings::rows(&sender(1), &found, &[], &Names::default());
     let known = found.clients.iter().filter(|it| it.server_pid < 3).count();
     assert_eq!((rows.len(), rows.len() + n_left_out), (2_000, known));
-    let column = findings::FINDINGS
-        .columns
-        .iter()
-        .position(|it| it.name == "requests_per_s");
+    let column = findings::FINDINGS.columns.iter().position(|it| it.name == "requests_per_s");
     let rate = |row: &Vec<Value>| match row[column.unwrap()] {
         Value::Number(rate) => rate.unwrap_or(0.0),
         _ => unreachable!("rows fit"),
@@ -109,27 +88,15 @@ fn who_fell_back_is_told_of_tcp_alone() {
     let found = found(&mut rng, 40);
     let fallen: Vec<u32> = (100..140).collect();
     let (rows, _) = findings::rows(&sender(1), &found, &fallen, &Names::default());
-    let at = |name: &str| {
-        findings::FINDINGS
-            .columns
-            .iter()
-            .position(|it| it.name == name)
-            .unwrap()
-    };
-    assert!(
-        rows.iter()
-            .all(|row| row[at("fell_back")] == row[at("is_tcp")])
-    );
+    let at = |name: &str| findings::FINDINGS.columns.iter().position(|it| it.name == name).unwrap();
+    assert!(rows.iter().all(|row| row[at("fell_back")] == row[at("is_tcp")]));
 }
 
 #[test]
 fn an_invalid_verdict_has_no_effect() {
     let theta = |verdict| {
         let rows = verdicts::rows(&sender(1), &record("r", verdict));
-        let at = verdicts::VERDICTS
-            .columns
-            .iter()
-            .position(|it| it.name == "theta");
+        let at = verdicts::VERDICTS.columns.iter().position(|it| it.name == "theta");
         rows[0][at.unwrap()].clone()
     };
     assert_eq!(theta(Verdict::Difference), Value::Number(Some(0.25)));
@@ -144,19 +111,10 @@ fn what_is_no_report_is_refused_with_its_line() {
     for (text, at) in [
         (String::new(), 0),
         ("nonsense".to_owned(), 1),
-        (
-            lines.replace("\"schema_version\":1", "\"schema_version\":2"),
-            1,
-        ),
-        (
-            lines.replace("\"table\":\"reports\"", "\"table\":\"other\""),
-            last,
-        ),
+        (lines.replace("\"schema_version\":1", "\"schema_version\":2"), 1),
+        (lines.replace("\"table\":\"reports\"", "\"table\":\"other\""), last),
         (lines.replace("\"sees_all\":true", "\"sees_all\":1"), last),
-        (
-            lines.lines().take(last - 1).collect::<Vec<_>>().join("\n"),
-            last - 1,
-        ),
+        (lines.lines().take(last - 1).collect::<Vec<_>>().join("\n"), last - 1),
         (lines.clone() + lines.lines().last().unwrap(), last + 1),
     ] {
         let found = from_lines(&text);
@@ -166,10 +124,7 @@ fn what_is_no_report_is_refused_with_its_line() {
         assert_eq!(line, at, "{text}");
     }
     // Whatever is cut off, and whatever bytes come, end in an error or in the report.
-    for end in (0..lines.len())
-        .filter(|end| lines.is_char_boundary(*end))
-        .step_by(7)
-    {
+    for end in (0..lines.len()).filter(|end| lines.is_char_boundary(*end)).step_by(7) {
         from_lines(&lines[..end]).ok();
     }
 }

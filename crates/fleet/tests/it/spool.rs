@@ -34,9 +34,7 @@ fn a_report_is_there_until_it_is_removed() {
     let scratch = Scratch::new();
     let folder = scratch.file("spool");
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(1);
-    let kept: Vec<_> = (0..3)
-        .map(|n| batch(&mut rng, n, &Names::default()))
-        .collect();
+    let kept: Vec<_> = (0..3).map(|n| batch(&mut rng, n, &Names::default())).collect();
     for batch in &kept {
         made(&folder).keep(batch).unwrap();
     }
@@ -68,11 +66,7 @@ fn half_a_report_is_put_aside_and_what_is_none_left_alone() {
     let whole = fs::read(&spool.waiting().unwrap()[0]).unwrap();
     fs::write(folder.join("half.jsonl"), &whole[..whole.len() / 2]).unwrap();
     fs::write(folder.join("notes.txt"), "mine").unwrap();
-    let read = spool
-        .waiting()
-        .unwrap()
-        .into_iter()
-        .map(|it| spool.read(&it).unwrap());
+    let read = spool.waiting().unwrap().into_iter().map(|it| spool.read(&it).unwrap());
     let read: Vec<_> = read.flatten().map(|it| it.batch).collect();
     assert_eq!(read, [batch]);
     assert_eq!(spool.waiting().unwrap().len(), 1);
@@ -89,9 +83,6 @@ fn a_full_spool_takes_nothing_and_loses_nothing() {
     let mut rng = Xoshiro256PlusPlus::seed_from_u64(3);
     let found = spool.keep(&batch(&mut rng, 1, &Names::default()));
     assert!(matches!(found, Err(FleetError::Full { .. })), "{found:?}");
-    let names: Vec<_> = fs::read_dir(&folder)
-        .unwrap()
-        .map(|it| it.unwrap().file_name())
-        .collect();
+    let names: Vec<_> = fs::read_dir(&folder).unwrap().map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names, ["old.jsonl"]);
 }

@@ -20,9 +20,7 @@ use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket, own_sockets};
 /// A socket that may lead where a port leads.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
-    /// Its file.
     pub path: PathBuf,
-    /// How it was found.
     pub by: FoundBy,
 }
 
@@ -47,10 +45,7 @@ pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     let mut found = of_listeners(&all, &owners, protocol, tcp);
     let in_usual_places = usual().filter(|path| protocol.may_name(path, tcp.port()));
     let in_usual_places = in_usual_places.filter(|path| is_out_of_reach(path, None));
-    found.extend(in_usual_places.map(|path| Beside {
-        path,
-        by: FoundBy::UsualPlace,
-    }));
+    found.extend(in_usual_places.map(|path| Beside { path, by: FoundBy::UsualPlace }));
     found.sort_by_key(|it| it.by);
     let mut seen: Vec<PathBuf> = Vec::new();
     found.retain(|it| {
@@ -61,18 +56,10 @@ pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     found
 }
 
-fn of_listeners(
-    all: &Sockets,
-    owners: &Owners,
-    protocol: Protocol,
-    tcp: SocketAddr,
-) -> Vec<Beside> {
+fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     let ports = all.tcp.iter().filter(|it| it.remote.is_none());
     let ports: Vec<_> = ports.filter(|it| Place::Tcp(it.local).takes(tcp)).collect();
-    let pids: Vec<u32> = { ports.iter() }
-        .flat_map(|it| owners.of_socket(it.inode))
-        .copied()
-        .collect();
+    let pids: Vec<u32> = { ports.iter() }.flat_map(|it| owners.of_socket(it.inode)).copied().collect();
     let by = |socket: &UnixSocket, path: &Path| {
         let holders = owners.of_socket(socket.inode);
         if holders.iter().any(|pid| pids.contains(pid)) {
@@ -80,20 +67,14 @@ fn of_listeners(
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
         // One whose process is seen is that process's.
-        (holders.is_empty() && is_users && protocol.may_name(path, tcp.port()))
-            .then_some(FoundBy::User)
+        (holders.is_empty() && is_users && protocol.may_name(path, tcp.port())).then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);
     let named = listening.filter_map(|socket| match &socket.name {
         Some(UnixName::Path(path)) if path.is_absolute() => Some((socket, path)),
         _ => None,
     });
-    let found = named.filter_map(|(socket, path)| {
-        Some(Beside {
-            path: path.clone(),
-            by: by(socket, path)?,
-        })
-    });
+    let found = named.filter_map(|(socket, path)| Some(Beside { path: path.clone(), by: by(socket, path)? }));
     let mut found: Vec<Beside> = found.collect();
     // MySQL's other protocol has a socket of its own.
     found.sort_by_key(|it| it.path.to_string_lossy().contains("mysqlx"));
@@ -164,10 +145,7 @@ mod tests {
         let _unix = UnixListener::bind(&path).unwrap();
         let tcp = TcpListener::bind("127.0.0.1:0").unwrap();
         let found = sockets_beside(Protocol::Mysql, tcp.local_addr().unwrap());
-        let expected = Beside {
-            path,
-            by: FoundBy::Process,
-        };
+        let expected = Beside { path, by: FoundBy::Process };
         assert!(found.contains(&expected), "{found:?}");
         assert_eq!(found[0].by, FoundBy::Process);
     }
@@ -178,9 +156,7 @@ mod tests {
         let path = folder.path().join(".s.PGSQL.7");
         let _unix = UnixListener::bind(&path).unwrap();
         let all = own_sockets().unwrap();
-        let socket = { all.unix.iter() }
-            .find(|it| it.name == Some(UnixName::Path(path.clone())))
-            .unwrap();
+        let socket = { all.unix.iter() }.find(|it| it.name == Some(UnixName::Path(path.clone()))).unwrap();
         let uid = rustix::process::geteuid().as_raw();
         assert!(is_of(&path, uid, socket));
         assert!(!is_of(&path, uid + 1, socket));

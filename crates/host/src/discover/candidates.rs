@@ -63,11 +63,8 @@ fn is_deserted(path: &Path, networks: &Networks) -> bool {
         return false;
     };
     let is_listened_on = || {
-        let mut listening = networks
-            .sockets
-            .values()
-            .flat_map(|sockets| &sockets.unix)
-            .filter(|socket| socket.is_listening);
+        let mut listening =
+            networks.sockets.values().flat_map(|sockets| &sockets.unix).filter(|socket| socket.is_listening);
         listening.any(|socket| match (&socket.name, socket.file) {
             (_, Some(file)) => is_file(&found, Some(file)),
             (Some(UnixName::Path(bound)), None) => bound == path,
@@ -91,10 +88,7 @@ mod tests {
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join(".s.PGSQL.5999");
         let listener = UnixListener::bind(&path).unwrap();
-        assert_eq!(
-            postgres_in(folder.to_str().unwrap()),
-            std::slice::from_ref(&path)
-        );
+        assert_eq!(postgres_in(folder.to_str().unwrap()), std::slice::from_ref(&path));
         let is_alive = !is_deserted(&path, &networks(&[], None));
         drop(listener);
         let is_left = is_deserted(&path, &networks(&[], None));

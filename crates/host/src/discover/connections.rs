@@ -13,7 +13,6 @@ use crate::discover::web::is_proxy;
 /// What stands between a client and its server.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
-    /// Its process.
     pub pid: u32,
     /// Its program: `docker-proxy`.
     pub program: String,
@@ -26,11 +25,9 @@ pub struct Hop {
 /// The connections of one process to one server, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Client {
-    /// Whose they are, and which.
     pub peer: Peer,
     /// The server's place in the survey's list.
     pub server_idx: usize,
-    /// What they lead through.
     pub via: Option<Hop>,
 }
 
@@ -44,17 +41,10 @@ pub struct OtherConnections {
 }
 
 /// What was seen of each server's connections beside its clients on this machine.
-pub(crate) fn others(
-    servers: &[Server],
-    peers: &[Peers],
-    ends: &Ends<'_>,
-) -> Vec<OtherConnections> {
+pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<OtherConnections> {
     let each = servers.iter().zip(peers);
-    each.map(|(server, (_, n_remote))| OtherConnections {
-        n_remote: *n_remote,
-        closed: ends.closed(&server.endpoints),
-    })
-    .collect()
+    each.map(|(server, (_, n_remote))| OtherConnections { n_remote: *n_remote, closed: ends.closed(&server.endpoints) })
+        .collect()
 }
 
 /// The clients of all servers, by server, then process, of the `peers` of each.
@@ -63,11 +53,7 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
         // A server's connections to itself are nobody's tax.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
-            let client = Client {
-                peer: peer.clone(),
-                server_idx,
-                via: None,
-            };
+            let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);
             if beyond.is_empty() {
                 clients.push(client);
@@ -90,20 +76,9 @@ fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     if !is_proxy(&program) {
         return Vec::new();
     }
-    let via = Hop {
-        pid: process.pid,
-        program,
-        onward: proxy.peer.way,
-        leads_elsewhere: false,
-    };
+    let via = Hop { pid: process.pid, program, onward: proxy.peer.way, leads_elsewhere: false };
     let (peers, _) = ends.peers_of(&endpoints(process, ends.networks, ends.owners));
-    { peers.into_iter() }
-        .map(|peer| Client {
-            peer,
-            server_idx: proxy.server_idx,
-            via: Some(via.clone()),
-        })
-        .collect()
+    { peers.into_iter() }.map(|peer| Client { peer, server_idx: proxy.server_idx, via: Some(via.clone()) }).collect()
 }
 
 /// Which of a proxy's connections go on to which server is not to be seen when it serves several.
@@ -111,10 +86,7 @@ fn mark_shared_hops(clients: &mut [Client]) {
     let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
     for client in clients.iter() {
         if let Some(hop) = &client.via {
-            servers_of
-                .entry(hop.pid)
-                .or_default()
-                .insert(client.server_idx);
+            servers_of.entry(hop.pid).or_default().insert(client.server_idx);
         }
     }
     for hop in clients.iter_mut().filter_map(|client| client.via.as_mut()) {

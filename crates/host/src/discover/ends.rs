@@ -34,14 +34,11 @@ pub struct Peer {
     pub process: Option<Process>,
     /// Whose sockets they are, where there is no process; `None` where the kernel does not tell.
     pub uid: Option<u32>,
-    /// Over which transport.
     pub way: Way,
-    /// Each of them.
     pub connections: Vec<Connection>,
 }
 
 impl Peer {
-    /// Whether they are this process's.
     pub fn is_of(&self, pid: u32) -> bool {
         self.process.as_ref().is_some_and(|it| it.pid == pid)
     }
@@ -52,9 +49,7 @@ impl Peer {
 pub struct Closed {
     /// The network namespace of the end that closed first.
     pub network: NamespaceId,
-    /// The client's address.
     pub client: SocketAddr,
-    /// The server's.
     pub server: SocketAddr,
 }
 
@@ -85,7 +80,6 @@ pub(crate) struct Ends<'a> {
 /// A connection to a listening socket of this machine.
 #[derive(Debug, Clone)]
 pub(crate) struct Arrival {
-    /// Of the client's end.
     pub(crate) inode: u64,
     pub(crate) way: Way,
     /// Of the server's end; a Unix socket's lies in the client's.
@@ -93,7 +87,6 @@ pub(crate) struct Arrival {
     at: Acceptor,
 }
 
-/// The server's end.
 #[derive(Debug, Clone)]
 enum Acceptor {
     Tcp(SocketAddr),
@@ -101,7 +94,6 @@ enum Acceptor {
 }
 
 impl Arrival {
-    /// Whether it was accepted there.
     pub(crate) fn is_at(&self, endpoint: &Endpoint) -> bool {
         match &self.at {
             Acceptor::Tcp(local) => endpoint.accepts(self.network, *local),
@@ -126,7 +118,6 @@ impl Accepted {
             || unix.any(|(network, socket)| endpoint.is_called(*network, socket))
     }
 
-    /// With one more.
     pub(crate) fn add(&mut self, arrival: &Arrival) {
         match &arrival.at {
             Acceptor::Tcp(local) => {
@@ -154,11 +145,7 @@ struct Inbound {
 }
 
 impl<'a> Ends<'a> {
-    pub(crate) fn new(
-        networks: &'a Networks,
-        owners: &'a Owners,
-        processes: &'a [Process],
-    ) -> Self {
+    pub(crate) fn new(networks: &'a Networks, owners: &'a Owners, processes: &'a [Process]) -> Self {
         let mut tcp: HashMap<_, Vec<_>> = HashMap::new();
         let mut tcp_inodes = HashSet::new();
         let mut unix = HashMap::new();
@@ -166,32 +153,19 @@ impl<'a> Ends<'a> {
             for socket in &sockets.tcp {
                 tcp_inodes.insert(socket.inode);
                 if let Some(remote) = socket.remote {
-                    tcp.entry((socket.local, remote))
-                        .or_default()
-                        .push((*network, socket));
+                    tcp.entry((socket.local, remote)).or_default().push((*network, socket));
                 }
             }
             unix.extend(sockets.unix.iter().map(|socket| (socket.inode, socket)));
         }
-        Self {
-            networks,
-            owners,
-            processes: processes.iter().map(|it| (it.pid, it)).collect(),
-            tcp,
-            tcp_inodes,
-            unix,
-        }
+        Self { networks, owners, processes: processes.iter().map(|it| (it.pid, it)).collect(), tcp, tcp_inodes, unix }
     }
 
     /// The connections of this machine that these endpoints have accepted.
     pub(crate) fn sightings(&self, endpoints: &[Endpoint]) -> BTreeSet<Sighting> {
         let sighting = |inbound: Inbound| {
             let tcp = { inbound.connection.tcp }.map(|(_, client, server)| (client, server));
-            Some(Sighting {
-                tcp,
-                inode: inbound.inode?,
-                uid: inbound.uid,
-            })
+            Some(Sighting { tcp, inode: inbound.inode?, uid: inbound.uid })
         };
         let all = self.inbound(endpoints).into_iter();
         all.filter_map(sighting).collect()
@@ -205,10 +179,7 @@ impl<'a> Ends<'a> {
                 let Some(remote) = socket.remote else {
                     continue;
                 };
-                if endpoints
-                    .iter()
-                    .any(|it| it.accepts(*network, socket.local))
-                {
+                if endpoints.iter().any(|it| it.accepts(*network, socket.local)) {
                     found.push(self.tcp_end(*network, socket.local, remote));
                 }
             }
@@ -236,11 +207,7 @@ impl<'a> Ends<'a> {
                     (_, true) => (*local, *remote),
                     _ => continue,
                 };
-                found.insert(Closed {
-                    network: *network,
-                    client,
-                    server,
-                });
+                found.insert(Closed { network: *network, client, server });
             }
         }
         found
@@ -257,10 +224,7 @@ impl<'a> Ends<'a> {
             };
             let pid = self.owners.of_socket(inode).first().copied();
             let uid = inbound.uid.filter(|_| pid.is_none());
-            groups
-                .entry((pid, uid, inbound.way))
-                .or_default()
-                .push(inbound.connection);
+            groups.entry((pid, uid, inbound.way)).or_default().push(inbound.connection);
         }
         let peers = { groups.into_iter() }.map(|((pid, uid, way), connections)| Peer {
             process: pid.and_then(|pid| self.processes.get(&pid).copied().cloned()),
@@ -277,10 +241,7 @@ impl<'a> Ends<'a> {
         for (network, sockets) in &self.networks.sockets {
             let listening = sockets.tcp.iter().filter(|it| it.remote.is_none());
             let ports: HashSet<u16> = listening.map(|it| it.local.port()).collect();
-            let accepted = sockets
-                .tcp
-                .iter()
-                .filter(|it| ports.contains(&it.local.port()));
+            let accepted = sockets.tcp.iter().filter(|it| ports.contains(&it.local.port()));
             for (local, remote) in accepted.filter_map(|it| Some((it.local, it.remote?))) {
                 let end = self.tcp_end(*network, local, remote);
                 found.extend(end.inode.map(|inode| Arrival {
@@ -314,10 +275,7 @@ impl<'a> Ends<'a> {
         local: SocketAddr,
         remote: SocketAddr,
     ) -> Option<&(NamespaceId, &'a TcpSocket)> {
-        let candidates = self
-            .tcp
-            .get(&(remote, local))
-            .map_or(&[][..], Vec::as_slice);
+        let candidates = self.tcp.get(&(remote, local)).map_or(&[][..], Vec::as_slice);
         // The same addresses may be in use in several namespaces: the server's own comes first.
         let near = candidates.iter().find(|(there, _)| *there == network);
         near.or(candidates.first())
@@ -350,10 +308,7 @@ impl<'a> Ends<'a> {
             inode: Some(peer.inode),
             uid: peer.uid,
             way: Way::Unix,
-            connection: Connection {
-                tcp: None,
-                traffic: None,
-            },
+            connection: Connection { tcp: None, traffic: None },
         })
     }
 }
@@ -372,9 +327,7 @@ impl Endpoint {
         };
         match &self.place {
             Place::Tcp(_) => false,
-            Place::Path { path, .. } => {
-                *path == name.shown() && (self.file.is_none() || self.file == socket.file)
-            }
+            Place::Path { path, .. } => *path == name.shown() && (self.file.is_none() || self.file == socket.file),
             Place::Abstract(own) => *own == name.shown() && network == self.network,
         }
     }

@@ -18,9 +18,7 @@ pub(crate) struct Families<'a> {
 
 impl<'a> Families<'a> {
     pub(crate) fn new(processes: &'a [Process]) -> Self {
-        Self {
-            processes: processes.iter().map(|it| (it.pid, it)).collect(),
-        }
+        Self { processes: processes.iter().map(|it| (it.pid, it)).collect() }
     }
 
     pub(crate) fn process(&self, pid: u32) -> Option<&'a Process> {
@@ -37,18 +35,12 @@ impl<'a> Families<'a> {
     /// The first of the processes that share the work of this one: itself where nobody of its program and
     /// name has started it.
     pub(crate) fn leader(&self, pid: u32) -> u32 {
-        let is_kin = |parent: &Process, child: &Process| {
-            is_same_program(parent, child) && parent.name == child.name
-        };
+        let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child) && parent.name == child.name;
         self.line(pid, is_kin).last().map_or(pid, |it| it.pid)
     }
 
     /// The process, then who started it, as long as they are kin.
-    fn line(
-        &self,
-        pid: u32,
-        is_kin: impl Fn(&Process, &Process) -> bool,
-    ) -> impl Iterator<Item = &'a Process> {
+    fn line(&self, pid: u32, is_kin: impl Fn(&Process, &Process) -> bool) -> impl Iterator<Item = &'a Process> {
         let next = move |child: &&'a Process| {
             let parent = self.process(child.parent)?;
             is_kin(parent, child).then_some(parent)

@@ -19,7 +19,6 @@ use crate::discover::process::{Process, process, processes};
 use crate::discover::servers::Server;
 use crate::discover::web::{is_proxy, is_web_server};
 
-/// Shortest pause between two looks.
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
 /// Pauses last that many times as long as a look: a quarter of one core is spent at most.
 const PAUSE_PER_LOOK: u32 = 3;
@@ -92,10 +91,7 @@ impl Glimpses {
     }
 
     /// Where the connections of these processes were accepted, by who leads them.
-    pub(crate) fn accepted_from(
-        &self,
-        leader: impl Fn(u32) -> Option<u32>,
-    ) -> BTreeMap<u32, Accepted> {
+    pub(crate) fn accepted_from(&self, leader: impl Fn(u32) -> Option<u32>) -> BTreeMap<u32, Accepted> {
         let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
         for glimpse in &self.all {
             if let Some(leader) = leader(glimpse.pid) {
@@ -111,15 +107,12 @@ impl Glimpses {
 fn members(servers: &[Server]) -> Vec<Process> {
     let processes = processes();
     let families = Families::new(&processes);
-    let asks =
-        |kind: Kind| matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http) || kind.is_pooler();
+    let asks = |kind: Kind| matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http) || kind.is_pooler();
     let by_pid = places(servers);
     let is_member = |it: &&Process| {
         let program = it.program_name();
         let server = || families.server_of(it.pid, &by_pid);
-        is_web_server(&program)
-            || is_proxy(&program)
-            || server().is_some_and(|idx| asks(servers[idx].kind))
+        is_web_server(&program) || is_proxy(&program) || server().is_some_and(|idx| asks(servers[idx].kind))
     };
     processes.iter().filter(is_member).cloned().collect()
 }

@@ -21,39 +21,23 @@ pub enum Home {
 }
 
 /// What the name of a container's control group begins with, and who made it so.
-const PREFIXES: [(&str, &str); 4] = [
-    ("docker-", "docker"),
-    ("libpod-", "podman"),
-    ("cri-containerd-", "containerd"),
-    ("crio-", "cri-o"),
-];
+const PREFIXES: [(&str, &str); 4] =
+    [("docker-", "docker"), ("libpod-", "podman"), ("cri-containerd-", "containerd"), ("crio-", "cri-o")];
 /// Folders whose members are containers' groups.
-const FOLDERS: [(&str, &str); 3] = [
-    ("docker", "docker"),
-    ("lxc", "lxc"),
-    ("libpod_parent", "podman"),
-];
+const FOLDERS: [(&str, &str); 3] = [("docker", "docker"), ("lxc", "lxc"), ("libpod_parent", "podman")];
 /// Digits of a container's number that people quote.
 const SHORT_ID: usize = 12;
 
 /// The home that `/proc/PID/cgroup` tells of.
 pub(crate) fn home_of(cgroup: &str) -> Home {
     let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
-    paths()
-        .find_map(container)
-        .or_else(|| paths().find_map(unit))
-        .unwrap_or_default()
+    paths().find_map(container).or_else(|| paths().find_map(unit)).unwrap_or_default()
 }
 
 /// The innermost container of a path.
 fn container(path: &str) -> Option<Home> {
     let parts: Vec<&str> = path.split('/').collect();
-    let home = |runtime, name: &str| {
-        Some(Home::Container {
-            runtime,
-            name: name.to_owned(),
-        })
-    };
+    let home = |runtime, name: &str| Some(Home::Container { runtime, name: name.to_owned() });
     for (idx, part) in parts.iter().enumerate().rev() {
         let bare = part.strip_suffix(".scope").unwrap_or(part);
         for (prefix, runtime) in PREFIXES {
@@ -117,23 +101,14 @@ mod tests {
     fn containers_are_known_by_their_runtime() {
         check("0::/system.slice/docker-ID.scope\n", "docker 3f2a9c1b7d20");
         check("12:cpu:/docker/ID\n0::/docker/ID\n", "docker 3f2a9c1b7d20");
-        check(
-            "0::/machine.slice/libpod-ID.scope/container\n",
-            "podman 3f2a9c1b7d20",
-        );
+        check("0::/machine.slice/libpod-ID.scope/container\n", "podman 3f2a9c1b7d20");
         check(
             "0::/kubepods.slice/kubepods-besteffort.slice/kubepods-besteffort-pod1.slice/cri-containerd-ID.scope",
             "containerd 3f2a9c1b7d20",
         );
-        check(
-            "0::/kubepods/besteffort/pod77/ID",
-            "containerd 3f2a9c1b7d20",
-        );
+        check("0::/kubepods/besteffort/pod77/ID", "containerd 3f2a9c1b7d20");
         check("0::/kubepods.slice/crio-ID.scope", "cri-o 3f2a9c1b7d20");
-        check(
-            "0::/lxc.payload.web/system.slice/mariadb.service",
-            "lxc web",
-        );
+        check("0::/lxc.payload.web/system.slice/mariadb.service", "lxc web");
         check("0::/lxc/web", "lxc web");
         check("0::/machine.slice/machine-web.scope", "nspawn web");
     }
@@ -141,19 +116,10 @@ mod tests {
     #[test]
     fn services_are_known_by_their_unit_and_sessions_are_none() {
         check("0::/system.slice/mariadb.service\n", "mariadb.service");
-        check(
-            "0::/system.slice/system-postgresql.slice/postgresql@15-main.service",
-            "postgresql@15-main.service",
-        );
+        check("0::/system.slice/system-postgresql.slice/postgresql@15-main.service", "postgresql@15-main.service");
         check("0::/user.slice/user-1000.slice/session-2.scope", "");
-        check(
-            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope",
-            "",
-        );
-        check(
-            "0::/user.slice/user-1000.slice/user@1000.service/app.slice/gunicorn.service",
-            "",
-        );
+        check("0::/user.slice/user-1000.slice/user@1000.service/app.slice/run.scope", "");
+        check("0::/user.slice/user-1000.slice/user@1000.service/app.slice/gunicorn.service", "");
         check("0::/\n", "");
         check("", "");
         check("nonsense", "");

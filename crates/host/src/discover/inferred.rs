@@ -19,17 +19,14 @@ use crate::discover::words::Words;
 /// A listening socket whose process is not seen, and that no server alone is known to have.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
-    /// What it is.
     pub endpoint: Endpoint,
     /// Its user, where the kernel tells.
     pub uid: Option<u32>,
-    /// What usually listens there.
     pub likely: Option<&'static str>,
     /// Servers whose it may be, by their places in the survey's list: they have its user.
     pub servers: Vec<usize>,
     /// Web servers and proxies of its user whose it may be as well, where it may be a server's.
     pub web_servers: Vec<Process>,
-    /// Who is connected to it.
     pub clients: Vec<Peer>,
     /// TCP connections of this machine that were closed within the last minute.
     pub n_closed: usize,
@@ -60,10 +57,7 @@ pub(crate) fn attribute(
             of_user.map(|it| (it.idx, it.fit(&endpoint.place)))
         };
         let best = fits().map(|(_, fit)| fit).max().flatten();
-        let fitting: Vec<usize> = { fits() }
-            .filter(|(_, fit)| *fit == best)
-            .map(|(idx, _)| idx)
-            .collect();
+        let fitting: Vec<usize> = { fits() }.filter(|(_, fit)| *fit == best).map(|(idx, _)| idx).collect();
         match (best, &*fitting) {
             (Some(known), [idx]) => servers[*idx].endpoints.push(Endpoint { known, ..endpoint }),
             _ => open.push((endpoint, uid, best, fitting)),
@@ -101,9 +95,7 @@ fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a 
         let mut parents = processes.iter().filter(|other| other.pid == it.parent);
         parents.any(|parent| parent.program_name() == it.program_name())
     };
-    let hidden = processes
-        .iter()
-        .filter(|it| owners.hidden.contains(&it.pid));
+    let hidden = processes.iter().filter(|it| owners.hidden.contains(&it.pid));
     hidden.filter(|it| is_one(it) && !is_worker(it)).collect()
 }
 
@@ -133,17 +125,14 @@ struct Hidden {
 /// Those that may have sockets here: a container has a network of its own, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     let own_home = process(std::process::id()).map(|own| own.home);
-    let is_near =
-        |home: &Home| !matches!(home, Home::Container { .. }) || own_home.as_ref() == Some(home);
+    let is_near = |home: &Home| !matches!(home, Home::Container { .. }) || own_home.as_ref() == Some(home);
     let hidden = servers.iter().enumerate();
     let hidden = hidden.filter(|(_, it)| it.is_hidden && is_near(&it.process.home));
     hidden
         .map(|(idx, server)| {
             let own = &server.process;
             let is_another = |it: &&Process| {
-                it.uid == own.uid
-                    && owners.hidden.contains(&it.pid)
-                    && !is_below(it, own.pid, processes)
+                it.uid == own.uid && owners.hidden.contains(&it.pid) && !is_below(it, own.pid, processes)
             };
             Hidden {
                 idx,

@@ -51,8 +51,7 @@ impl Owners {
                     break;
                 }
                 let target = target.ok();
-                let Some(inode) = target.and_then(|it| socket_inode(it.as_os_str().as_bytes()))
-                else {
+                let Some(inode) = target.and_then(|it| socket_inode(it.as_os_str().as_bytes())) else {
                     continue;
                 };
                 let holders = owners.by_socket.entry(inode).or_default();
@@ -97,12 +96,7 @@ mod tests {
     #[test]
     fn only_links_to_sockets_have_a_number() {
         assert_eq!(socket_inode(b"socket:[12345]"), Some(12_345));
-        for other in [
-            "pipe:[12345]",
-            "/tmp/socket:[1]",
-            "socket:[]",
-            "socket:[-1]",
-        ] {
+        for other in ["pipe:[12345]", "/tmp/socket:[1]", "socket:[]", "socket:[-1]"] {
             assert_eq!(socket_inode(other.as_bytes()), None, "{other}");
         }
     }

@@ -17,26 +17,19 @@ use crate::discover::servers::{Place, Server, SocketFile};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
     /// Processes of other users that we may not look into: whose their sockets are is inferred, or open.
-    HiddenProcesses {
-        /// How many.
-        n: usize,
-    },
+    HiddenProcesses { n: usize },
     /// Processes of other users are not shown to us at all.
     UnlistedProcesses,
     /// No server is seen, and only processes of the container that we are in are listed.
     ContainedProcesses,
     /// Network namespaces that we could not enter.
     ClosedNamespaces {
-        /// How many.
         n: usize,
         /// What the first one said.
         why: String,
     },
     /// Messages of the kernel that could not be read.
-    UnreadSockets {
-        /// How many.
-        n: usize,
-    },
+    UnreadSockets { n: usize },
     /// A server that listens on TCP alone.
     NoSocket {
         /// Its place in the list.
@@ -97,7 +90,6 @@ pub enum Hiding {
     Missing,
 }
 
-/// What a look has seen.
 #[derive(Clone, Copy)]
 pub(crate) struct Seen<'a> {
     pub(crate) networks: &'a Networks,
@@ -110,19 +102,10 @@ pub(crate) struct Seen<'a> {
 
 /// What is wrong with that, in the order in which it is told.
 pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
-    let Seen {
-        networks,
-        owners,
-        servers,
-        clients,
-        others,
-        listeners,
-    } = *seen;
+    let Seen { networks, owners, servers, clients, others, listeners } = *seen;
     let mut problems = Vec::new();
     if !owners.hidden.is_empty() {
-        problems.push(Problem::HiddenProcesses {
-            n: owners.hidden.len(),
-        });
+        problems.push(Problem::HiddenProcesses { n: owners.hidden.len() });
     }
     // Everybody may read the status of the first process, unless `/proc` is mounted with `hidepid`.
     let is_unlisted = kernel::read("/proc/1/status").is_err();
@@ -135,34 +118,18 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     let is_closed = { networks.closed.iter() }.any(|(_, error)| !error.is_of_ended_process());
     let is_certain = owners.hidden.is_empty() && !is_unlisted && !is_closed;
     if let Some((_, error)) = networks.closed.first() {
-        problems.push(Problem::ClosedNamespaces {
-            n: networks.closed.len(),
-            why: chain(error),
-        });
+        problems.push(Problem::ClosedNamespaces { n: networks.closed.len(), why: chain(error) });
     }
     let n_unread = networks.sockets.values().map(|it| it.n_unread).sum();
     if n_unread > 0 {
         problems.push(Problem::UnreadSockets { n: n_unread });
     }
-    problems.extend(
-        servers
-            .iter()
-            .enumerate()
-            .flat_map(|(idx, it)| faults(idx, it)),
-    );
+    problems.extend(servers.iter().enumerate().flat_map(|(idx, it)| faults(idx, it)));
     problems.extend(short_lived(others));
-    let many = { listeners.iter().enumerate() }
-        .filter(|(_, it)| it.may_be_a_server() && it.n_closed >= MANY_CLOSED);
-    problems.extend(many.map(|(listener_idx, it)| Problem::ShortLivedUnseen {
-        listener_idx,
-        n: it.n_closed,
-    }));
+    let many = { listeners.iter().enumerate() }.filter(|(_, it)| it.may_be_a_server() && it.n_closed >= MANY_CLOSED);
+    problems.extend(many.map(|(listener_idx, it)| Problem::ShortLivedUnseen { listener_idx, n: it.n_closed }));
     problems.extend(hidden_sockets(servers, clients));
-    problems.extend(
-        deserted(networks)
-            .into_iter()
-            .map(|path| Problem::DesertedSocket { path, is_certain }),
-    );
+    problems.extend(deserted(networks).into_iter().map(|path| Problem::DesertedSocket { path, is_certain }));
     problems
 }
 
@@ -214,10 +181,7 @@ const MANY_CLOSED: usize = 30;
 fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
     let many = others.iter().enumerate();
     many.filter(|(_, it)| it.closed.len() >= MANY_CLOSED)
-        .map(|(server_idx, it)| Problem::ShortLived {
-            server_idx,
-            n: it.closed.len(),
-        })
+        .map(|(server_idx, it)| Problem::ShortLived { server_idx, n: it.closed.len() })
 }
 
 /// Clients over TCP from which every socket of their server is hidden; one finding per client.
@@ -235,11 +199,7 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
                 first.get_or_insert((path, why));
             }
             let (path, why) = first?;
-            Some(Problem::HiddenSocket {
-                client_idx,
-                path: path.to_owned(),
-                why,
-            })
+            Some(Problem::HiddenSocket { client_idx, path: path.to_owned(), why })
         })
         .collect()
 }

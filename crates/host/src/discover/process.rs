@@ -14,24 +14,18 @@ use crate::discover::namespace_id::NamespaceId;
 
 /// Longest command line that is looked at: proxies say in theirs where they lead.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
-/// Longest list of control groups.
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
     pub pid: u32,
-    /// Its parent's.
     pub parent: u32,
     /// What it calls itself, 15 bytes at most: `mariadbd`.
     pub name: String,
     /// The file it runs, as it sees it; `None` where we may not look.
     pub program: Option<PathBuf>,
-    /// The user it acts as.
     pub uid: u32,
-    /// The group it acts as.
     pub gid: u32,
-    /// Its further groups.
     pub groups: Vec<u32>,
     pub network: Option<NamespaceId>,
     pub mounts: Option<NamespaceId>,
@@ -55,8 +49,7 @@ impl Process {
 
     /// Its command line, lossily; empty where we may not look.
     pub fn arguments(&self) -> Vec<String> {
-        let bytes =
-            kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
+        let bytes = kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
         bytes
             .split(|byte| *byte == 0)
             .filter(|word| !word.is_empty())
@@ -74,11 +67,7 @@ impl Process {
 
     /// The user on whose behalf its files are read.
     pub fn viewer(&self) -> Viewer {
-        Viewer {
-            uid: self.uid,
-            gid: self.gid,
-            groups: self.groups.clone(),
-        }
+        Viewer { uid: self.uid, gid: self.gid, groups: self.groups.clone() }
     }
 
     /// A file of its folder in `/proc`.

@@ -28,7 +28,6 @@ pub struct Published {
     pub server_port: u16,
 }
 
-/// All of them.
 pub(crate) fn published(
     processes: &[Process],
     servers: &[Server],
@@ -40,10 +39,7 @@ pub(crate) fn published(
     let led = proxies.filter_map(|proxy| {
         let target = target(&proxy.arguments())?;
         let server_idx = only_server(servers, target)?;
-        if clients
-            .iter()
-            .any(|it| leads_elsewhere(proxy, it, server_idx))
-        {
+        if clients.iter().any(|it| leads_elsewhere(proxy, it, server_idx)) {
             return None;
         }
         Some(Published {
@@ -117,10 +113,7 @@ mod tests {
     #[track_caller]
     fn check(line: &str, expected: Option<&str>) {
         let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        assert_eq!(
-            target(&arguments).map(|it| it.to_string()).as_deref(),
-            expected
-        );
+        assert_eq!(target(&arguments).map(|it| it.to_string()).as_deref(), expected);
     }
 
     #[test]
@@ -129,10 +122,7 @@ mod tests {
             "/usr/bin/docker-proxy -proto tcp -host-ip 127.0.0.1 -host-port 13306 -container-ip 172.17.0.2 -container-port 3306 -use-listen-fd",
             Some("172.17.0.2:3306"),
         );
-        check(
-            "docker-proxy -proto udp -container-ip 172.17.0.2 -container-port 53",
-            None,
-        );
+        check("docker-proxy -proto udp -container-ip 172.17.0.2 -container-port 53", None);
         check("docker-proxy -proto tcp -container-ip 172.17.0.2", None);
         check("docker-proxy -container-port", None);
     }

@@ -17,18 +17,14 @@ use crate::discover::process::Process;
 use crate::discover::sock_diag::{FileId, Queue, UnixName};
 use crate::discover::version::Versions;
 
-/// A server that runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Server {
-    /// What it is.
     pub kind: Kind,
     /// Its version, if its program or its package shows it.
     pub version: Option<String>,
     /// What people call it: `mariadbd`, `gunicorn`.
     pub name: String,
-    /// The process that listens.
     pub process: Process,
-    /// What it listens on.
     pub endpoints: Vec<Endpoint>,
     /// Whether its process cannot be looked into: what it listens on is inferred, or not known.
     pub is_hidden: bool,
@@ -51,12 +47,10 @@ pub struct Endpoint {
 /// Where an endpoint is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
-    /// An IP address and port.
     Tcp(SocketAddr),
     /// A socket with a path, as the server sees it.
     Path {
         path: PathBuf,
-        /// The file there now.
         file: SocketFile,
     },
     /// An abstract name, with `@` before it.
@@ -79,14 +73,7 @@ impl Place {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {
     /// The socket that the server listens on.
-    Present {
-        /// Its owner.
-        uid: u32,
-        /// Its group.
-        gid: u32,
-        /// Its permission bits.
-        mode: u32,
-    },
+    Present { uid: u32, gid: u32, mode: u32 },
     /// Another file: somebody has replaced it, and nobody reaches the server that way any more.
     Replaced,
     /// Nothing: it was deleted while the server runs.
@@ -96,7 +83,6 @@ pub enum SocketFile {
 }
 
 impl Server {
-    /// What people call it.
     pub fn name(&self) -> String {
         self.name.clone()
     }
@@ -144,27 +130,17 @@ impl Server {
 
     /// The sockets with a path, as the server sees them.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.endpoints
-            .iter()
-            .filter_map(|endpoint| match &endpoint.place {
-                Place::Path { path, .. } => Some(&**path),
-                Place::Tcp(_) | Place::Abstract(_) => None,
-            })
+        self.endpoints.iter().filter_map(|endpoint| match &endpoint.place {
+            Place::Path { path, .. } => Some(&**path),
+            Place::Tcp(_) | Place::Abstract(_) => None,
+        })
     }
 }
 
 /// The servers among `processes`. What an earlier look `known` says of a process that is still the same
 /// is not asked again.
-pub(crate) fn servers(
-    processes: &[Process],
-    networks: &Networks,
-    owners: &Owners,
-    known: &[Server],
-) -> Vec<Server> {
-    let named: Vec<(Kind, &Process)> = processes
-        .iter()
-        .filter_map(|it| Some((of_process(it)?, it)))
-        .collect();
+pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owners, known: &[Server]) -> Vec<Server> {
+    let named: Vec<(Kind, &Process)> = processes.iter().filter_map(|it| Some((of_process(it)?, it))).collect();
     let listening = listening_of(networks, owners);
     let sockets_of = |process: &Process| listening.get(&process.pid).cloned().unwrap_or_default();
     let mut versions = Versions::new();
@@ -174,9 +150,7 @@ pub(crate) fn servers(
         // started, with sockets of its own, is.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
-                other == kind
-                    && parent.pid == process.parent
-                    && sockets_of(process).is_subset(&sockets_of(parent))
+                other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))
             })
         })
         .map(|(kind, process)| {
@@ -200,11 +174,7 @@ pub(crate) fn servers(
 /// What people call a server that is known by its program. A file may have several names: Debian's redis-server is
 /// a link to redis-check-rdb, so what the process calls itself counts where that is a known server.
 fn name_of(process: &Process) -> String {
-    if Kind::of_program(&process.name).is_some() {
-        process.name.clone()
-    } else {
-        process.program_name()
-    }
+    if Kind::of_program(&process.name).is_some() { process.name.clone() } else { process.program_name() }
 }
 
 /// The numbers of the listening sockets that each process holds.
@@ -283,10 +253,7 @@ pub(crate) fn listening(
             if socket.is_listening && is_wanted(socket.inode) {
                 let endpoint = Endpoint {
                     place: unix_place(process, name, socket.file),
-                    queue: socket.queue.unwrap_or(Queue {
-                        waiting: 0,
-                        backlog: 0,
-                    }),
+                    queue: socket.queue.unwrap_or(Queue { waiting: 0, backlog: 0 }),
                     network: *network,
                     known: HowKnown::Seen,
                     file: socket.file,
@@ -321,11 +288,7 @@ fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
 }
 
 fn present(found: &Stat) -> SocketFile {
-    SocketFile::Present {
-        uid: found.st_uid,
-        gid: found.st_gid,
-        mode: found.st_mode & 0o7777,
-    }
+    SocketFile::Present { uid: found.st_uid, gid: found.st_gid, mode: found.st_mode & 0o7777 }
 }
 
 pub(crate) fn is_socket(found: &Stat) -> bool {

@@ -9,6 +9,5 @@ pub struct Sighting {
     pub tcp: Option<(SocketAddr, SocketAddr)>,
     /// The number of the client's socket; 0 where that is closed.
     pub inode: u64,
-    /// Whose the client's socket is.
     pub uid: Option<u32>,
 }

@@ -22,10 +22,7 @@ impl Outlook {
     /// Looks from our own namespace, the server's, and those of these processes.
     pub fn new(server: &Server, clients: &[u32]) -> Self {
         let members = { clients.iter() }.filter_map(|pid| process(*pid));
-        Self {
-            members: members.chain([server.process.clone()]).collect(),
-            server: server.clone(),
-        }
+        Self { members: members.chain([server.process.clone()]).collect(), server: server.clone() }
     }
 
     /// Its connections now: those that are open, and over TCP those that were closed within the last minute.
@@ -49,19 +46,14 @@ impl Outlook {
             closed.map(move |(local, remote)| (*network, *local, *remote))
         });
         pairs.filter_map(|(network, local, remote)| {
-            let is_servers =
-                |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
+            let is_servers = |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
             // Either end may have closed first, and that one is listed.
             let (client, server) = match (is_servers(local), is_servers(remote)) {
                 (true, _) => (remote, local),
                 (_, true) => (local, remote),
                 _ => return None,
             };
-            Some(Sighting {
-                tcp: Some((client, server)),
-                inode: 0,
-                uid: None,
-            })
+            Some(Sighting { tcp: Some((client, server)), inode: 0, uid: None })
         })
     }
 }
@@ -113,10 +105,7 @@ mod tests {
             name: process.program_name(),
             endpoints: vec![Endpoint {
                 place: crate::discover::Place::Tcp(at),
-                queue: crate::discover::Queue {
-                    waiting: 0,
-                    backlog: 1,
-                },
+                queue: crate::discover::Queue { waiting: 0, backlog: 1 },
                 network: process.network.unwrap(),
                 known: looptax_model::record::HowKnown::Seen,
                 file: None,
@@ -137,9 +126,7 @@ mod tests {
         let (server, _) = listener.accept().unwrap();
         let ends = Some((client.local_addr().unwrap(), at));
         let open = &outlook.look() - &before;
-        let [seen] = open.iter().collect::<Vec<_>>()[..] else {
-            panic!("{open:?}")
-        };
+        let [seen] = open.iter().collect::<Vec<_>>()[..] else { panic!("{open:?}") };
         assert_eq!(seen.tcp, ends);
         assert_eq!(seen.uid, Some(rustix::process::geteuid().as_raw()));
         let held = holders(&[seen.inode].into());

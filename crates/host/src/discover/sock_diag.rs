@@ -15,19 +15,15 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 use netlink_packet_core::{
-    DefaultNla, Emitable, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage,
-    NetlinkPayload, Nla as _,
+    DefaultNla, Emitable, NLM_F_DUMP, NLM_F_REQUEST, NetlinkBuffer, NetlinkHeader, NetlinkMessage, NetlinkPayload,
+    Nla as _,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::constants::{
-    AF_INET, AF_INET6, IPPROTO_TCP, TCP_LISTEN, TCP_TIME_WAIT,
-};
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_LISTEN, TCP_TIME_WAIT};
 use netlink_packet_sock_diag::inet::{self, ExtensionFlags, InetRequest, InetResponse, SocketId};
 use netlink_packet_sock_diag::unix::{self, ShowFlags, UnixRequest, UnixResponse};
 use rustix::io::Errno;
-use rustix::net::{
-    AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with,
-};
+use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, netlink, recv, send, socket_with};
 
 use crate::discover::DiscoverError;
 
@@ -61,12 +57,10 @@ pub struct Traffic {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TcpSocket {
     pub(crate) inode: u64,
-    /// The user who opened it.
     pub(crate) uid: u32,
     pub(crate) local: SocketAddr,
     /// `None`: it listens.
     pub(crate) remote: Option<SocketAddr>,
-    /// Of one that listens.
     pub(crate) queue: Queue,
     /// Of a connection, where the kernel tells.
     pub(crate) traffic: Option<Traffic>,
@@ -93,7 +87,6 @@ pub(crate) struct UnixSocket {
     pub(crate) file: Option<FileId>,
     /// The sockets at the other end: the one of a connection, all that wait for one that listens.
     pub(crate) peers: Vec<u64>,
-    /// Of one that listens.
     pub(crate) queue: Option<Queue>,
 }
 
@@ -113,12 +106,7 @@ pub(crate) struct Sockets {
 /// # Errors
 /// As [`sockets`].
 pub(crate) fn own_sockets() -> Result<Sockets, DiscoverError> {
-    let opened = socket_with(
-        AddressFamily::NETLINK,
-        SocketType::RAW,
-        SocketFlags::CLOEXEC,
-        Some(netlink::SOCK_DIAG),
-    );
+    let opened = socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG));
     sockets(&opened.map_err(|errno| failed("TCP")(errno.into()))?)
 }
 
@@ -128,17 +116,12 @@ pub(crate) fn own_sockets() -> Result<Sockets, DiscoverError> {
 /// [`DiscoverError::SockDiag`]. A kernel without IPv6 has no sockets there, which is none.
 pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
     let mut found = Sockets::default();
-    for (family, id) in [
-        (AF_INET, SocketId::new_v4()),
-        (AF_INET6, SocketId::new_v6()),
-    ] {
+    for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
         let request = SockDiagMessage::InetRequest(InetRequest {
             family,
             protocol: IPPROTO_TCP,
             extensions: ExtensionFlags::INFO,
-            states: inet::StateFlags::ESTABLISHED
-                | inet::StateFlags::LISTEN
-                | inet::StateFlags::TIME_WAIT,
+            states: inet::StateFlags::ESTABLISHED | inet::StateFlags::LISTEN | inet::StateFlags::TIME_WAIT,
             socket_id: id,
         });
         found.n_unread += dump(lister, request, |message| {
@@ -165,12 +148,7 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 /// not in none, and counts once. A list of its own, because a queue too long for one message ends it.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
-        SockDiagMessage::UnixRequest(UnixRequest {
-            state_flags,
-            inode: 0,
-            show_flags,
-            cookie: [0xff; 8],
-        })
+        SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })
     };
     let mut waiting = HashMap::new();
     let queues = request(unix::StateFlags::LISTEN, ShowFlags::ICONS);
@@ -213,11 +191,7 @@ fn failed(family: &'static str) -> impl Fn(io::Error) -> DiscoverError {
 }
 
 /// Sends one request for a list and hands on what comes; tells how many messages were unreadable.
-fn dump(
-    lister: &OwnedFd,
-    request: SockDiagMessage,
-    mut take: impl FnMut(SockDiagMessage),
-) -> io::Result<usize> {
+fn dump(lister: &OwnedFd, request: SockDiagMessage, mut take: impl FnMut(SockDiagMessage)) -> io::Result<usize> {
     let mut header = NetlinkHeader::default();
     header.flags = NLM_F_REQUEST | NLM_F_DUMP;
     let mut packet = NetlinkMessage::new(header, request.into());
@@ -261,10 +235,7 @@ fn tcp_socket(response: &InetResponse) -> TcpSocket {
         uid: header.uid,
         local: address(id.source_address, id.source_port),
         remote: (!is_listening).then(|| address(id.destination_address, id.destination_port)),
-        queue: Queue {
-            waiting: header.recv_queue,
-            backlog: header.send_queue,
-        },
+        queue: Queue { waiting: header.recv_queue, backlog: header.send_queue },
         traffic: response.nlas.iter().find_map(|nla| match nla {
             inet::nlas::Nla::TcpInfo(bytes) => traffic(bytes),
             _ => None,
@@ -285,10 +256,7 @@ fn traffic(tcp_info: &[u8]) -> Option<Traffic> {
         let bytes = tcp_info.get(at..)?.first_chunk()?;
         Some(u32::from_ne_bytes(*bytes))
     };
-    Some(Traffic {
-        data_segments_in: number(DATA_SEGMENTS_IN)?,
-        data_segments_out: number(DATA_SEGMENTS_OUT)?,
-    })
+    Some(Traffic { data_segments_in: number(DATA_SEGMENTS_IN)?, data_segments_out: number(DATA_SEGMENTS_OUT)? })
 }
 
 fn unix_socket(response: &UnixResponse) -> UnixSocket {
@@ -308,10 +276,7 @@ fn unix_socket(response: &UnixResponse) -> UnixSocket {
             unix::nlas::Nla::Peer(inode) => socket.peers.push(u64::from(*inode)),
             unix::nlas::Nla::Other(other) if other.kind() == UID => socket.uid = number(other),
             unix::nlas::Nla::ReceiveQueueLength(waiting, backlog) if socket.is_listening => {
-                socket.queue = Some(Queue {
-                    waiting: *waiting,
-                    backlog: *backlog,
-                });
+                socket.queue = Some(Queue { waiting: *waiting, backlog: *backlog });
             }
             _ => {}
         }
@@ -343,10 +308,7 @@ fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
     }
     vfs.emit(&mut bytes);
     let (inode, device) = bytes.split_at(4);
-    Some((
-        u32::from_ne_bytes(*inode.first_chunk()?),
-        u32::from_ne_bytes(*device.first_chunk()?),
-    ))
+    Some((u32::from_ne_bytes(*inode.first_chunk()?), u32::from_ne_bytes(*device.first_chunk()?)))
 }
 
 impl UnixName {
@@ -383,16 +345,10 @@ mod tests {
             server.read_exact(&mut [0; 4]).unwrap();
         }
         let found = own_sockets().unwrap();
-        let listening = found
-            .tcp
-            .iter()
-            .find(|it| it.remote.is_none() && it.local == listener.local_addr().unwrap());
+        let listening = found.tcp.iter().find(|it| it.remote.is_none() && it.local == listener.local_addr().unwrap());
         assert!(listening.unwrap().queue.backlog > 0);
         let end = |local, remote| {
-            let found = found
-                .tcp
-                .iter()
-                .find(|it| it.local == local && it.remote == Some(remote));
+            let found = found.tcp.iter().find(|it| it.local == local && it.remote == Some(remote));
             found.unwrap().traffic.unwrap()
         };
         let (near, far) = (client.local_addr().unwrap(), listener.local_addr().unwrap());
@@ -414,22 +370,12 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
 
         let name = Some(UnixName::Path(path));
-        let listening = |found: &Sockets| {
-            found
-                .unix
-                .iter()
-                .find(|it| it.is_listening && it.name == name)
-                .cloned()
-        };
+        let listening = |found: &Sockets| found.unix.iter().find(|it| it.is_listening && it.name == name).cloned();
         let socket = listening(&waiting).unwrap();
         assert_eq!(socket.queue.unwrap().waiting, 1);
         assert_eq!(u64::from(socket.file.unwrap().0), inode & 0xffff_ffff);
         assert_eq!(listening(&accepted).unwrap().queue.unwrap().waiting, 0);
-        let serving = accepted
-            .unix
-            .iter()
-            .find(|it| !it.is_listening && it.name == name)
-            .unwrap();
+        let serving = accepted.unix.iter().find(|it| !it.is_listening && it.name == name).unwrap();
         let client_end = { accepted.unix.iter() }.find(|it| serving.peers == [it.inode]);
         assert_eq!(client_end.unwrap().peers, [serving.inode]);
         assert!(listening(&accepted).unwrap().peers.is_empty());
@@ -444,10 +390,7 @@ mod tests {
         let mut info = [0; 232];
         info[152] = 7;
         info[156] = 9;
-        let expected = Traffic {
-            data_segments_in: 7,
-            data_segments_out: 9,
-        };
+        let expected = Traffic { data_segments_in: 7, data_segments_out: 9 };
         assert_eq!(traffic(&info), Some(expected));
     }
 }

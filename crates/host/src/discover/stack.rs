@@ -37,7 +37,6 @@ pub struct Link {
     pub client: Option<usize>,
     /// The place of who is asked.
     pub server: usize,
-    /// Over which transport.
     pub way: Way,
     /// Each of those that are open.
     pub connections: Vec<Connection>,
@@ -72,9 +71,7 @@ pub(crate) fn stack(
     for relay in &relays {
         let (peers, _) = ends.peers_of(&relay.endpoints);
         let counts = draft.takes_anybody(relay.idx, servers);
-        let peers = peers
-            .into_iter()
-            .filter(|it| counts || draft.is_service(it));
+        let peers = peers.into_iter().filter(|it| counts || draft.is_service(it));
         let peers: Vec<Peer> = peers.collect();
         draft.link(relay.idx, &peers);
     }
@@ -129,12 +126,7 @@ impl<'a> Draft<'a> {
         for process in processes {
             let program = process.program_name();
             let is_relay = is_web_server(&program) || is_proxy(&program);
-            if is_relay
-                && self
-                    .families
-                    .server_of(process.pid, &self.servers)
-                    .is_none()
-            {
+            if is_relay && self.families.server_of(process.pid, &self.servers).is_none() {
                 let leader = self.families.leader(process.pid);
                 members.entry(leader).or_default().insert(process.pid);
             }
@@ -144,17 +136,10 @@ impl<'a> Draft<'a> {
             let Some(process) = self.families.process(leader) else {
                 continue;
             };
-            let is_own = |inode| {
-                ends.owners
-                    .of_socket(inode)
-                    .iter()
-                    .any(|it| pids.contains(it))
-            };
+            let is_own = |inode| ends.owners.of_socket(inode).iter().any(|it| pids.contains(it));
             let endpoints = listening(ends.networks, Some(process), is_own).into_iter();
-            relays.push(Relay {
-                idx: self.other(process),
-                endpoints: endpoints.map(|(endpoint, _)| endpoint).collect(),
-            });
+            relays
+                .push(Relay { idx: self.other(process), endpoints: endpoints.map(|(endpoint, _)| endpoint).collect() });
         }
         relays
     }
@@ -175,10 +160,7 @@ impl<'a> Draft<'a> {
         let Some(process) = &peer.process else {
             return false;
         };
-        let is_server = self
-            .families
-            .server_of(process.pid, &self.servers)
-            .is_some();
+        let is_server = self.families.server_of(process.pid, &self.servers).is_some();
         is_server || self.others.contains_key(&self.families.leader(process.pid))
     }
 
@@ -250,9 +232,6 @@ impl<'a> Draft<'a> {
     }
 
     fn finish(self) -> Stack {
-        Stack {
-            services: self.services,
-            links: self.links.into_values().collect(),
-        }
+        Stack { services: self.services, links: self.links.into_values().collect() }
     }
 }

@@ -17,7 +17,6 @@ use crate::discover::servers::{Server, servers};
 use crate::discover::stack::{Stack, stack};
 use crate::discover::upstreams::upstreams;
 
-/// What was found.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
     /// The servers, in the order of their process numbers.
@@ -87,15 +86,5 @@ fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>) -> Survey {
         others: &others,
         listeners: &listeners,
     });
-    Survey {
-        servers,
-        clients,
-        others,
-        stack,
-        listeners,
-        published,
-        own_network: own,
-        problems,
-        at_ns,
-    }
+    Survey { servers, clients, others, stack, listeners, published, own_network: own, problems, at_ns }
 }

@@ -60,9 +60,7 @@ pub(crate) fn upstreams(
     let none = BTreeSet::new();
     let sockets_of = |pid: u32| sockets.get(&pid).unwrap_or(&none);
     // A worker has what its master listens on.
-    let is_worker = |it: &Process| {
-        pids.contains(&it.parent) && sockets_of(it.pid).is_subset(sockets_of(it.parent))
-    };
+    let is_worker = |it: &Process| pids.contains(&it.parent) && sockets_of(it.pid).is_subset(sockets_of(it.parent));
     let masters = found.iter().filter(|it| !is_worker(it));
     masters.map(|it| server(it, ends)).collect()
 }
@@ -86,9 +84,7 @@ fn asked_by(
     ends: &Ends<'_>,
     glimpses: Option<&Glimpses>,
 ) -> Vec<(u32, Accepted)> {
-    let web = processes
-        .iter()
-        .filter(|it| is_web_server(&it.program_name()));
+    let web = processes.iter().filter(|it| is_web_server(&it.program_name()));
     let mut groups: BTreeMap<u32, HashSet<u32>> = BTreeMap::new();
     for process in web {
         let leader = families.leader(process.pid);
@@ -96,18 +92,10 @@ fn asked_by(
     }
     let of_pid = |pid: u32| {
         let mut groups = groups.iter();
-        groups
-            .find(|(_, pids)| pids.contains(&pid))
-            .map(|(leader, _)| *leader)
+        groups.find(|(_, pids)| pids.contains(&pid)).map(|(leader, _)| *leader)
     };
-    let glimpsed = glimpses
-        .map(|it| it.accepted_from(of_pid))
-        .unwrap_or_default();
-    let arrivals = if groups.is_empty() {
-        Vec::new()
-    } else {
-        ends.arrivals()
-    };
+    let glimpsed = glimpses.map(|it| it.accepted_from(of_pid)).unwrap_or_default();
+    let arrivals = if groups.is_empty() { Vec::new() } else { ends.arrivals() };
     let accepted = groups.iter().map(|(leader, pids)| {
         let is_of = |inode| { ends.owners.of_socket(inode).iter() }.any(|it| pids.contains(it));
         let mut accepted = Accepted::default();

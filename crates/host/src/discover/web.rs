@@ -40,16 +40,8 @@ const PROXIES: [&str; 12] = [
 ];
 
 /// Servers that run an application behind a web server, by the script or module that is started.
-const APPLICATION_SERVERS: [&str; 8] = [
-    "gunicorn",
-    "uvicorn",
-    "hypercorn",
-    "daphne",
-    "waitress-serve",
-    "waitress",
-    "puma",
-    "unicorn",
-];
+const APPLICATION_SERVERS: [&str; 8] =
+    ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitress-serve", "waitress", "puma", "unicorn"];
 
 /// What such scripts are run by; a version follows.
 const INTERPRETERS: [&str; 4] = ["python", "pypy", "ruby", "jruby"];

@@ -18,13 +18,9 @@ impl Words {
         let words: Vec<String> = words.map(str::to_owned).collect();
         let before = std::iter::once("").chain(words.iter().map(String::as_str));
         let ports = { before.zip(&words) }.filter_map(|(before, word)| port_in(before, word));
-        Self {
-            ports: ports.collect(),
-            words,
-        }
+        Self { ports: ports.collect(), words }
     }
 
-    /// Whether any port is named.
     pub(crate) fn name_ports(&self) -> bool {
         !self.ports.is_empty()
     }
@@ -37,9 +33,7 @@ impl Words {
     pub(crate) fn name_path(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let folder = path.parent().filter(|_| name.starts_with(".s.PGSQL."));
-        let is_it = |word: &str| {
-            !word.is_empty() && (Path::new(word) == path || Some(Path::new(word)) == folder)
-        };
+        let is_it = |word: &str| !word.is_empty() && (Path::new(word) == path || Some(Path::new(word)) == folder);
         self.words.iter().any(|word| {
             // `--socket=PATH`, `unixsocket:PATH`, `-kPATH`.
             let value = word.find(['/', '@']).map_or("", |at| &word[at..]);
@@ -77,28 +71,18 @@ mod tests {
         check(&["redis-server *:6380 [cluster]"], &[6380]);
         check(&["mariadbd", "--port=3307", "--socket=/tmp/3308"], &[3307]);
         check(&["mysqld", "--port", "3307", "--server-id=3309"], &[3307]);
-        check(
-            &["postgres", "-p", "5433", "-c", "port=5434"],
-            &[5433, 5434],
-        );
-        check(
-            &["memcached", "-m", "64", "-p11212", "-u", "memcache"],
-            &[11_212],
-        );
+        check(&["postgres", "-p", "5433", "-c", "port=5434"], &[5433, 5434]);
+        check(&["memcached", "-m", "64", "-p11212", "-u", "memcache"], &[11_212]);
         check(&["mysqld", "--pid-file=/run/1.pid"], &[]);
     }
 
     #[test]
     fn r20_a_command_line_names_sockets_and_postgres_folder() {
-        let names =
-            |line: &str, path: &str| Words::new(&[line.to_owned()]).name_path(Path::new(path));
+        let names = |line: &str, path: &str| Words::new(&[line.to_owned()]).name_path(Path::new(path));
         assert!(names("mariadbd --socket=/run/a.sock", "/run/a.sock"));
         assert!(names("redis-server unixsocket:/run/a.sock", "/run/a.sock"));
         assert!(names("postgres -k /run/pg", "/run/pg/.s.PGSQL.5433"));
-        assert!(names(
-            "postgres -c unix_socket_directories=/run/pg",
-            "/run/pg/.s.PGSQL.5433"
-        ));
+        assert!(names("postgres -c unix_socket_directories=/run/pg", "/run/pg/.s.PGSQL.5433"));
         assert!(!names("mariadbd --datadir=/run", "/run/a.sock"));
         assert!(!names("mariadbd", "/run/a.sock"));
     }

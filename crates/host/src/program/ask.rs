@@ -21,13 +21,8 @@ const MOST_BYTES: usize = 8 << 20;
 /// Pause between two looks at a program.
 const STEP: Duration = Duration::from_millis(5);
 /// What every program gets for an environment.
-const OURS: [(&str, &str); 2] = [
-    (
-        "PATH",
-        "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
-    ),
-    ("LC_ALL", "C"),
-];
+const OURS: [(&str, &str); 2] =
+    [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
 /// Which variables of the process's own environment its program gets besides ours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -64,10 +59,7 @@ impl Subject {
     /// [`ProgramError::NotOurs`] unless this process is root or that user; [`ProgramError::Foreign`] when a program of
     /// root's asked for a file that others than root can change: its answer does not count then.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
-        let failed = |source| ProgramError::Start {
-            path: self.program.path.clone(),
-            source,
-        };
+        let failed = |source| ProgramError::Start { path: self.program.path.clone(), source };
         let is_ours = self.is_ours()?;
         let is_root_s = self.owner.uid == 0;
         let (supervision, confinement) = match is_root_s.then(supervise::start).transpose() {
@@ -109,11 +101,7 @@ impl Subject {
         }
         let (output, errors) = answer?;
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Answer {
-            code: status?.and_then(|it| it.code()),
-            output: text(output),
-            errors: text(errors),
-        })
+        Ok(Answer { code: status?.and_then(|it| it.code()), output: text(output), errors: text(errors) })
     }
 
     /// Whether this process is the owner already and has to become nobody else.
@@ -123,10 +111,7 @@ impl Subject {
             return Ok(false);
         }
         let is_same = own.as_raw() == self.owner.uid && own == rustix::process::getuid();
-        is_same.then_some(true).ok_or(ProgramError::NotOurs {
-            pid: self.pid,
-            uid: self.owner.uid,
-        })
+        is_same.then_some(true).ok_or(ProgramError::NotOurs { pid: self.pid, uid: self.owner.uid })
     }
 
     fn unsupervised(&self, source: io::Error) -> ProgramError {
@@ -137,10 +122,7 @@ impl Subject {
     fn arguments(&self, ask: &Ask<'_>) -> io::Result<Vec<CString>> {
         let name = { ask.name.as_deref() }.unwrap_or(self.program.path.as_os_str());
         let words = ask.words.iter().map(OsString::as_os_str);
-        std::iter::once(name)
-            .chain(words)
-            .map(child::text)
-            .collect()
+        std::iter::once(name).chain(words).map(child::text).collect()
     }
 
     fn variables(&self, which: Variables) -> Result<Vec<CString>, ProgramError> {
@@ -168,16 +150,9 @@ impl Subject {
     }
 
     /// What it prints, until it ends.
-    fn read(
-        &self,
-        running: &mut Started,
-        ask: &Ask<'_>,
-    ) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
+    fn read(&self, running: &mut Started, ask: &Ask<'_>) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
         let path = || self.program.path.clone();
-        let failed = |source| ProgramError::Start {
-            path: path(),
-            source,
-        };
+        let failed = |source| ProgramError::Start { path: path(), source };
         let (mut output, mut errors) = (running.stdout.take(), running.stderr.take());
         let mut texts = (Vec::new(), Vec::new());
         let n_steps = ask.within.as_micros().div_ceil(STEP.as_micros());
@@ -188,10 +163,7 @@ impl Subject {
             n_read += drain(errors.as_mut(), &mut texts.1).map_err(failed)?;
             if texts.0.len().max(texts.1.len()) > MOST_BYTES {
                 let limit_bytes = MOST_BYTES;
-                return Err(ProgramError::TooMuch {
-                    path: path(),
-                    limit_bytes,
-                });
+                return Err(ProgramError::TooMuch { path: path(), limit_bytes });
             }
             if has_ended {
                 return Ok(texts);
@@ -203,10 +175,7 @@ impl Subject {
                 std::thread::sleep(STEP);
             }
         }
-        Err(ProgramError::TooLong {
-            path: path(),
-            limit: ask.within,
-        })
+        Err(ProgramError::TooLong { path: path(), limit: ask.within })
     }
 }
 
@@ -220,10 +189,7 @@ fn has_ended(running: &Started) -> io::Result<bool> {
 
 /// Whether a child was ended by what a kernel without these filters answers.
 fn is_seccomp_s(error: &io::Error) -> bool {
-    matches!(
-        error.raw_os_error(),
-        Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY)
-    )
+    matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY))
 }
 
 fn start(child: Child, within: Duration) -> io::Result<Started> {

@@ -15,12 +15,8 @@ use super::subject::Owner;
 use super::supervise::Confinement;
 
 /// The most that the program may use of each: it lists and tests files. Seconds, bytes, descriptors.
-const LIMITS: [(Resource, u64); 4] = [
-    (Resource::Cpu, 60),
-    (Resource::Core, 0),
-    (Resource::Fsize, 16 << 20),
-    (Resource::Nofile, 4_096),
-];
+const LIMITS: [(Resource, u64); 4] =
+    [(Resource::Cpu, 60), (Resource::Core, 0), (Resource::Fsize, 16 << 20), (Resource::Nofile, 4_096)];
 /// Version of the structures of capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// More than the kernel has capabilities.
@@ -79,9 +75,7 @@ impl Child {
             is_root_s: owner.uid == 0,
             arguments: pointers(&parts.arguments),
             variables: pointers(&parts.variables),
-            _texts: { parts.arguments.into_iter() }
-                .chain(parts.variables)
-                .collect(),
+            _texts: { parts.arguments.into_iter() }.chain(parts.variables).collect(),
             confinement: parts.confinement,
         }
     }
@@ -100,10 +94,7 @@ impl Child {
         for (resource, most) in LIMITS {
             let now = rustix::process::getrlimit(resource);
             let most = now.maximum.map_or(most, |it| it.min(most));
-            let limit = Rlimit {
-                current: Some(most),
-                maximum: Some(most),
-            };
+            let limit = Rlimit { current: Some(most), maximum: Some(most) };
             rustix::process::setrlimit(resource, limit)?;
         }
         let is_bounded = drop_bounding_set();
@@ -134,8 +125,7 @@ impl Child {
 
     /// The folder that the process works in; `/` if its user may not enter that any more.
     fn enter_folder(&self) -> io::Result<()> {
-        let is_there =
-            { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
+        let is_there = { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
         if !is_there {
             rustix::process::chdir(c"/")?;
         }
@@ -179,28 +169,13 @@ struct CapabilityHeader {
 
 fn drop_capabilities() -> io::Result<()> {
     // SAFETY: numbers alone.
-    unsafe {
-        libc::prctl(
-            libc::PR_CAP_AMBIENT,
-            libc::PR_CAP_AMBIENT_CLEAR_ALL,
-            0,
-            0,
-            0,
-        )
-    };
-    let mut header = CapabilityHeader {
-        version: CAPABILITY_VERSION,
-        pid: 0,
-    };
+    unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // Effective, permitted and inheritable, in two words each.
     let none = [0_u32; 6];
     // SAFETY: both are live and have this version's layout.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, none.as_ptr()) };
-    if result == 0 {
-        Ok(())
-    } else {
-        Err(io::Error::last_os_error())
-    }
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn close_others_on_exec() {

@@ -94,9 +94,7 @@ impl ProgramError {
             Self::Untrusted { .. } => {
                 "let root own the program and each folder on the way to it, or run the server as its user".to_owned()
             }
-            Self::Foreign { .. } => {
-                "let root own that file and its folder, or test the files by hand".to_owned()
-            }
+            Self::Foreign { .. } => "let root own that file and its folder, or test the files by hand".to_owned(),
             Self::Elsewhere { .. } => "run it inside the container".to_owned(),
             _ => "test the files by hand".to_owned(),
         }

@@ -67,12 +67,7 @@ impl Subject {
         if self::owner(pid, &folder)? != owner {
             return Err(ProgramError::Ended { pid });
         }
-        Ok(Self {
-            pid,
-            folder,
-            owner,
-            program,
-        })
+        Ok(Self { pid, folder, owner, program })
     }
 
     pub fn owner(&self) -> &Owner {
@@ -103,12 +98,7 @@ impl Subject {
 }
 
 fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
-    let file = rustix::fs::openat(
-        folder,
-        name,
-        OFlags::RDONLY | OFlags::CLOEXEC,
-        Mode::empty(),
-    );
+    let file = rustix::fs::openat(folder, name, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty());
     let mut bytes = Vec::new();
     File::from(file?).take(MOST_BYTES).read_to_end(&mut bytes)?;
     Ok(bytes)
@@ -127,9 +117,7 @@ fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     };
     let several = || ProgramError::SeveralUsers { pid };
     let one = |name: &str| match *numbers(name)? {
-        [first, second, third, fourth] => {
-            (first == second && second == third && third == fourth).then_some(first)
-        }
+        [first, second, third, fourth] => (first == second && second == third && third == fourth).then_some(first),
         _ => None,
     };
     Ok(Owner {
@@ -155,34 +143,19 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     let stat = rustix::fs::fstat(fd.as_fd()).map_err(hidden)?;
     let path = rustix::fs::readlinkat(folder, "exe", Vec::new()).map_err(hidden)?;
     let path = path.into_bytes();
-    let path = path
-        .strip_suffix(REMOVED.as_bytes())
-        .filter(|_| stat.st_nlink == 0)
-        .unwrap_or(&path);
+    let path = path.strip_suffix(REMOVED.as_bytes()).filter(|_| stat.st_nlink == 0).unwrap_or(&path);
     let path = PathBuf::from(OsStr::from_bytes(path));
     if stat.st_nlink == 0 {
         // An upgrade put another in its place. That one is what its owner would start now, if only root put it there.
         return match trust::open_program(&path) {
             Ok(held) => Ok(Program { fd: held.fd, path }),
-            Err(Refused::Distrust(why)) => Err(ProgramError::Replaced {
-                pid,
-                path,
-                why: Some(why),
-            }),
-            Err(Refused::System(_)) => Err(ProgramError::Replaced {
-                pid,
-                path,
-                why: None,
-            }),
+            Err(Refused::Distrust(why)) => Err(ProgramError::Replaced { pid, path, why: Some(why) }),
+            Err(Refused::System(_)) => Err(ProgramError::Replaced { pid, path, why: None }),
         };
     }
     // Another user's own program may be any file: it is executed with no more than that user's rights.
     if uid == 0 {
-        root_s(&path, &stat).map_err(|why| ProgramError::Untrusted {
-            pid,
-            path: path.clone(),
-            why,
-        })?;
+        root_s(&path, &stat).map_err(|why| ProgramError::Untrusted { pid, path: path.clone(), why })?;
     }
     Ok(Program { fd, path })
 }

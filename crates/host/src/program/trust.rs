@@ -34,10 +34,7 @@ impl From<io::Error> for Refused {
         match refusal(&error) {
             Some(Refusal::Changeable(why)) => Self::Distrust(why.clone()),
             // Most links in `/proc` are not names: they lead to a process's own files.
-            Some(Refusal::Link { at, .. }) => Self::Distrust(Distrust {
-                path: at.clone(),
-                why: Why::Kind,
-            }),
+            Some(Refusal::Link { at, .. }) => Self::Distrust(Distrust { path: at.clone(), why: Why::Kind }),
             _ => Self::System(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
         }
     }
@@ -72,12 +69,7 @@ struct Roots {
 impl Roots {
     fn here() -> Self {
         let unmapped = || std::fs::read_to_string("/proc/sys/kernel/overflowuid").ok();
-        Self {
-            unmapped: (!user::is_first_namespace())
-                .then(unmapped)
-                .flatten()
-                .and_then(|it| it.trim().parse().ok()),
-        }
+        Self { unmapped: (!user::is_first_namespace()).then(unmapped).flatten().and_then(|it| it.trim().parse().ok()) }
     }
 
     fn has(self, uid: u32) -> bool {
@@ -93,10 +85,7 @@ pub(super) fn walk(path: &Path, rules: Rules) -> Result<Held, Refused> {
     if !path.is_absolute() {
         return Err(Refused::System(Errno::INVAL));
     }
-    let judged = Judged {
-        rules,
-        roots: Roots::here(),
-    };
+    let judged = Judged { rules, roots: Roots::here() };
     let walk = Walk {
         judge: Some(&|fd, stat, path| judged.judge(fd, stat, path)),
         process: rules.own,
@@ -106,10 +95,7 @@ pub(super) fn walk(path: &Path, rules: Rules) -> Result<Held, Refused> {
     let path = walked.path();
     match walked.last {
         None => Err(Refused::System(Errno::NOENT)),
-        Some(last) if last.is_magic => Err(Refused::Distrust(Distrust {
-            path,
-            why: Why::Kind,
-        })),
+        Some(last) if last.is_magic => Err(Refused::Distrust(Distrust { path, why: Why::Kind })),
         Some(Last { fd, stat, .. }) => Ok(Held { fd, stat, path }),
     }
 }
@@ -141,19 +127,12 @@ impl Judged {
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
         // A device, a pipe: whoever asks judges those.
-        let is_open = matches!(
-            FileType::from_raw_mode(mode),
-            FileType::Directory | FileType::RegularFile
-        );
+        let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
         }
         // With an access list these bits say what its users and groups may at most.
-        if mode & GROUP_WRITES != 0
-            && !is_kept
-            && is_open
-            && (stat.st_gid != 0 || has_access_list(fd))
-        {
+        if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
         // A memory file system is the kernel's own, and only root mounts one where we see it.
@@ -189,10 +168,7 @@ fn is_kernel_s(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
     Ok(KERNEL_S.contains(&kind_of(fd)?))
 }
 
-const PROGRAM: Rules = Rules {
-    sticky_counts: false,
-    own: None,
-};
+const PROGRAM: Rules = Rules { sticky_counts: false, own: None };
 
 /// Whether a program may be started by this process: with rights that others lack, only if nobody but root can change
 /// it, a folder on the way to it, or a link. An ordinary user's own process may start anything.
@@ -205,17 +181,11 @@ pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
     }
     match walk(path, PROGRAM) {
         Ok(held) if FileType::from_raw_mode(held.stat.st_mode) == FileType::RegularFile => Ok(()),
-        Ok(held) => Err(Distrust {
-            path: held.path,
-            why: Why::Kind,
-        }),
+        Ok(held) => Err(Distrust { path: held.path, why: Why::Kind }),
         Err(Refused::Distrust(why)) => Err(why),
         // It cannot be executed either, and the attempt says why: what was passed until here is root's.
         Err(Refused::System(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
-        Err(Refused::System(_)) => Err(Distrust {
-            path: path.to_owned(),
-            why: Why::Kind,
-        }),
+        Err(Refused::System(_)) => Err(Distrust { path: path.to_owned(), why: Why::Kind }),
     }
 }
 
@@ -229,14 +199,7 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
 }
 
 /// The folders in which a program of the system is looked for, whatever PATH says.
-const SYSTEM_FOLDERS: [&str; 6] = [
-    "/usr/sbin",
-    "/usr/bin",
-    "/sbin",
-    "/bin",
-    "/usr/local/sbin",
-    "/usr/local/bin",
-];
+const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
 /// A program by its name, in the folders of PATH and then in those of the system. A process with rights that others
 /// lack passes over one that others than root can change: PATH may be what another user has set.
@@ -262,10 +225,7 @@ pub fn find_program(name: &str) -> io::Result<PathBuf> {
             io::ErrorKind::PermissionDenied,
             format!("`{name}` was passed over, since others than root can change {why}"),
         ),
-        None => io::Error::new(
-            io::ErrorKind::NotFound,
-            format!("no program `{name}` in PATH or the system's folders"),
-        ),
+        None => io::Error::new(io::ErrorKind::NotFound, format!("no program `{name}` in PATH or the system's folders")),
     })
 }
 

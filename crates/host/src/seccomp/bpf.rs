@@ -9,7 +9,6 @@ pub use libc::sock_filter;
 
 /// Offset in `seccomp_data` of the call's number.
 pub const AT_NUMBER: u32 = 0;
-/// Offset of the architecture.
 pub const AT_ARCH: u32 = 4;
 
 /// Offset of the lower half of an argument, on a machine of this byte order.
@@ -21,17 +20,14 @@ pub const fn at_argument(idx: u32) -> u32 {
 /// `AUDIT_ARCH_AARCH64`.
 #[cfg(target_arch = "x86_64")]
 pub const ARCH: u32 = 0xc000_003e;
-/// This machine's architecture.
 #[cfg(target_arch = "aarch64")]
 pub const ARCH: u32 = 0xc000_00b7;
-/// This machine's architecture.
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub const ARCH: u32 = 0;
 
 /// x32 programs have the same architecture and this bit in the number. Source: asm/unistd.h.
 pub const X32_BIT: u32 = 0x4000_0000;
 
-/// Instruction: loads a word.
 pub const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
 /// Instruction: jumps if the word is equal.
 pub const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
@@ -39,13 +35,11 @@ pub const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
 pub const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
 /// Instruction: jumps if the word is at least as large.
 pub const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
-/// Instruction: decides.
 pub const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
 /// A step whose jumps still have names.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<Goal> {
-    /// Names the next step.
     Here(Goal),
     /// Loads the word at this offset.
     Load(u32),
@@ -57,7 +51,6 @@ pub enum Step<Goal> {
     AtLeast(u32, Goal),
     /// Jumps if any of these bits is set.
     AnyBit(u32, Goal),
-    /// Decides.
     Return(u32),
 }
 
@@ -65,9 +58,7 @@ pub enum Step<Goal> {
 pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter> {
     let is_code = |step: &&Step<Goal>| !matches!(step, Step::Here(_));
     let place = |goal: Goal| {
-        let before = steps
-            .iter()
-            .take_while(|step| !matches!(step, Step::Here(it) if *it == goal));
+        let before = steps.iter().take_while(|step| !matches!(step, Step::Here(it) if *it == goal));
         before.filter(is_code).count()
     };
     let code = steps.iter().filter(is_code).enumerate();

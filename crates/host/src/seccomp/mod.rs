@@ -13,11 +13,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 pub use notify::{Answer, Call, Listener, call_bytes, install, is_passing};
 
 fn checked(result: c_long) -> io::Result<c_long> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 fn new_fd(result: c_long) -> io::Result<OwnedFd> {

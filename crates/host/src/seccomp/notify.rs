@@ -15,16 +15,13 @@ use super::{checked, new_fd};
 /// linux/seccomp.h, Linux 6.6: `SECCOMP_USER_NOTIF_FD_SYNC_WAKE_UP`; libc does not have it.
 const SYNC_WAKE_UP: u64 = 1;
 
-/// What a waiting call gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
     /// The kernel does what was asked, as if nobody had looked.
     GoOn,
     /// It returns 0, and nothing else happens.
     Done,
-    /// It returns this.
     Value(i64),
-    /// It fails with this number.
     Fail(i32),
 }
 
@@ -35,20 +32,14 @@ pub struct Listener(OwnedFd);
 /// A call that waits. All zeroes is none.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
-    /// Its number, for the answer.
     pub id: u64,
-    /// The thread.
     pub tid: i32,
-    /// In which architecture's numbers.
     pub arch: u32,
-    /// Which system call.
     pub number: i32,
-    /// Its arguments.
     pub args: [u64; 6],
 }
 
 impl Listener {
-    /// The one of a filter.
     pub fn new(fd: OwnedFd) -> Self {
         Self(fd)
     }
@@ -82,12 +73,7 @@ impl Listener {
 
     /// Answers. A call that is gone, because its thread was killed or a signal ended it, is `ENOENT`.
     pub fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
-        let mut response = libc::seccomp_notif_resp {
-            id,
-            val: 0,
-            error: 0,
-            flags: 0,
-        };
+        let mut response = libc::seccomp_notif_resp { id, val: 0, error: 0, flags: 0 };
         match answer {
             Answer::GoOn => response.flags = libc::SECCOMP_USER_NOTIF_FLAG_CONTINUE as u32,
             Answer::Done => {}
@@ -100,28 +86,17 @@ impl Listener {
     /// Whether the call still waits: then its thread is the one that made it.
     pub fn still_waits(&self, id: u64) -> bool {
         let mut id = id;
-        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast())
-            .is_ok()
+        self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
     }
 
     /// Puts `file` under the caller's descriptor `fd`, in place of what is there.
-    pub fn replace(
-        &self,
-        id: u64,
-        file: BorrowedFd<'_>,
-        fd: i32,
-        is_cloexec: bool,
-    ) -> io::Result<()> {
+    pub fn replace(&self, id: u64, file: BorrowedFd<'_>, fd: i32, is_cloexec: bool) -> io::Result<()> {
         let mut request = libc::seccomp_notif_addfd {
             id,
             flags: libc::SECCOMP_ADDFD_FLAG_SETFD as u32,
             srcfd: file.as_raw_fd() as u32,
             newfd: fd as u32,
-            newfd_flags: if is_cloexec {
-                libc::O_CLOEXEC as u32
-            } else {
-                0
-            },
+            newfd_flags: if is_cloexec { libc::O_CLOEXEC as u32 } else { 0 },
         };
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ADDFD, (&raw mut request).cast())
     }
@@ -136,11 +111,7 @@ impl Listener {
             flags: 0,
             srcfd: file.as_raw_fd() as u32,
             newfd: 0,
-            newfd_flags: if is_cloexec {
-                libc::O_CLOEXEC as u32
-            } else {
-                0
-            },
+            newfd_flags: if is_cloexec { libc::O_CLOEXEC as u32 } else { 0 },
         };
         let argument = (&raw mut request).cast::<c_void>();
         let request = libc::SECCOMP_IOCTL_NOTIF_ADDFD;
@@ -151,11 +122,7 @@ impl Listener {
 
     /// Whether nobody is left who could call, after waiting at most so long; -1 waits for ever.
     pub fn is_deserted(&self, patience_ms: i32) -> bool {
-        let mut poll = libc::pollfd {
-            fd: self.0.as_raw_fd(),
-            events: 0,
-            revents: 0,
-        };
+        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: one live pollfd.
         let n = unsafe { libc::poll(&raw mut poll, 1, patience_ms) };
         n > 0 && poll.revents & libc::POLLHUP != 0
@@ -170,40 +137,18 @@ pub fn is_passing(error: &io::Error) -> bool {
 
 /// Puts a filter over this thread and all that come from it; the listener of what it stops.
 pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
-    let program = libc::sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_ptr().cast_mut(),
-    };
-    let flags =
-        flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
     // SAFETY: the program is a live array of the given length, which the kernel copies.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_SET_MODE_FILTER,
-            flags,
-            &raw const program,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const program) };
     new_fd(result)
 }
 
 /// How many bytes the kernel writes for a call.
 pub fn call_bytes() -> io::Result<usize> {
-    let mut sizes = libc::seccomp_notif_sizes {
-        seccomp_notif: 0,
-        seccomp_notif_resp: 0,
-        seccomp_data: 0,
-    };
+    let mut sizes = libc::seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
     // SAFETY: the structure is live.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_seccomp,
-            libc::SECCOMP_GET_NOTIF_SIZES,
-            0,
-            &raw mut sizes,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_seccomp, libc::SECCOMP_GET_NOTIF_SIZES, 0, &raw mut sizes) };
     checked(result)?;
     Ok(sizes.seccomp_notif.into())
 }

@@ -32,11 +32,7 @@ fn a_result_is_there_whole_and_leaves_nothing_beside_it() {
     drop(begun_and_left.begin(None).unwrap());
     let output = Output::find(&at("result")).unwrap();
     assert!(output.is_there());
-    let kept = output
-        .begin(None)
-        .unwrap()
-        .finish(Existing::Keep)
-        .unwrap_err();
+    let kept = output.begin(None).unwrap().finish(Existing::Keep).unwrap_err();
     assert_eq!(kept.kind(), std::io::ErrorKind::AlreadyExists);
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
     assert!(Output::find(scratch.path()).is_err());
@@ -73,14 +69,7 @@ fn a_stranger_s_link_is_replaced_and_not_followed() {
 #[test]
 fn a_stranger_s_pipe_is_replaced_and_a_device_of_ours_is_written_to() {
     let Some(world) = World::new() else { return };
-    mknodat(
-        CWD,
-        world.at("hers/pipe"),
-        FileType::Fifo,
-        Mode::from_raw_mode(0o666),
-        0,
-    )
-    .unwrap();
+    mknodat(CWD, world.at("hers/pipe"), FileType::Fifo, Mode::from_raw_mode(0o666), 0).unwrap();
     write(&world.at("hers/pipe"), "text").unwrap();
     assert_eq!(fs::read(world.at("hers/pipe")).unwrap(), b"text");
     let null = Output::find(Path::new("/dev/null")).unwrap();

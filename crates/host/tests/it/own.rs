@@ -31,11 +31,7 @@ fn a_file_that_others_may_write_is_not_ours() {
     let folder = own::folder(scratch.path()).unwrap();
     assert_eq!(folder.read_own("file", 10).unwrap(), b"text");
     assert!(folder.read_own("file", 3).is_err());
-    fs::set_permissions(
-        scratch.path().join("file"),
-        fs::Permissions::from_mode(0o666),
-    )
-    .unwrap();
+    fs::set_permissions(scratch.path().join("file"), fs::Permissions::from_mode(0o666)).unwrap();
     assert!(folder.read_own("file", 10).is_err());
     symlink("file", scratch.path().join("link")).unwrap();
     assert!(folder.open_or_create_own("link").is_err());

@@ -74,9 +74,7 @@ fn a_program_is_asked_as_its_owner_without_rights_and_without_our_environment() 
         return;
     }
     let shell = waiting(Path::new("/bin/sh"), |it| {
-        it.uid(MALLORY)
-            .gid(MALLORY)
-            .env("LD_PRELOAD", "/nowhere.so");
+        it.uid(MALLORY).gid(MALLORY).env("LD_PRELOAD", "/nowhere.so");
     });
     let answer = said(&shell, STATUS);
     let has = |line: &str| answer.output.lines().any(|it| it == line);
@@ -85,18 +83,12 @@ fn a_program_is_asked_as_its_owner_without_rights_and_without_our_environment() 
     assert!(has(&format!("Gid: {mallory}")), "{answer:?}");
     assert!(has("Groups:"), "{answer:?}");
     for set in ["CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"] {
-        assert!(
-            has(&format!("{set}: 0000000000000000")),
-            "{set}: {answer:?}"
-        );
+        assert!(has(&format!("{set}: 0000000000000000")), "{set}: {answer:?}");
     }
     assert!(has("NoNewPrivs: 1"));
     assert!(has("LC_ALL='C'"), "{answer:?}");
     for variable in ["LD_PRELOAD", "CARGO", "HOME"] {
-        let found = answer
-            .output
-            .lines()
-            .find(|it| it.starts_with(&format!("{variable}=")));
+        let found = answer.output.lines().find(|it| it.starts_with(&format!("{variable}=")));
         assert_eq!(found, None);
     }
 }
@@ -109,9 +101,7 @@ fn a_program_gets_no_descriptor_no_terminal_and_no_input() {
     let shell = waiting(Path::new("/bin/sh"), |_| {});
     let script = "for fd in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e /proc/self/fd/$fd ] && echo open $fd; done; read line && echo input; exec < /dev/tty && echo terminal; exit 3";
     let answer = said(&shell, script);
-    let kept: Vec<&str> = { answer.output.lines() }
-        .filter(|it| *it != "open 10")
-        .collect();
+    let kept: Vec<&str> = { answer.output.lines() }.filter(|it| *it != "open 10").collect();
     assert_eq!(kept, [""; 0], "{answer:?}");
     assert_ne!(answer.code, Some(0));
 }
@@ -136,10 +126,7 @@ fn a_program_without_end_is_ended_with_all_that_it_started() {
         stop: None,
     };
     let found = Subject::hold(shell.0.id()).unwrap().ask(&ask);
-    assert!(
-        matches!(found, Err(ProgramError::TooLong { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::TooLong { .. })), "{found:?}");
     let child = fs::read_to_string(&mark).unwrap();
     // Gone, or not collected yet by the process that collects orphans here. A signal takes a moment.
     let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim()));
@@ -150,17 +137,8 @@ fn a_program_without_end_is_ended_with_all_that_it_started() {
 #[test]
 fn a_program_that_prints_without_end_is_ended() {
     let shell = waiting(Path::new("/bin/sh"), |_| {});
-    let found = asked(
-        &shell,
-        &[
-            "-c",
-            "x=$(printf %65536s); while :; do echo \"$x$x$x$x\"; done",
-        ],
-    );
-    assert!(
-        matches!(found, Err(ProgramError::TooMuch { .. })),
-        "{found:?}"
-    );
+    let found = asked(&shell, &["-c", "x=$(printf %65536s); while :; do echo \"$x$x$x$x\"; done"]);
+    assert!(matches!(found, Err(ProgramError::TooMuch { .. })), "{found:?}");
 }
 
 #[test]
@@ -176,10 +154,7 @@ fn root_s_program_reads_what_only_root_can_change() {
     let expected = fs::read_to_string("/etc/hostname").unwrap();
     assert_eq!(said(&shell, &script).output, expected);
     assert_eq!(said(&shell, "read line < /nowhere").code, Some(2));
-    let answer = said(
-        &shell,
-        "read pid rest < /proc/self/stat; [ $pid = $$ ] && echo own",
-    );
+    let answer = said(&shell, "read pid rest < /proc/self/stat; [ $pid = $$ ] && echo own");
     assert_eq!(answer.output, "own\n");
 }
 
@@ -225,10 +200,7 @@ fn root_s_program_reads_nothing_that_another_can_change() {
     // Links of processes lead anywhere.
     let script = format!("read line < /proc/{}/cwd/hers", shell.0.id());
     let found = asked(&shell, &["-c", &script]);
-    assert!(
-        matches!(found, Err(ProgramError::Foreign { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::Foreign { .. })), "{found:?}");
 }
 
 /// Writes an access list that lets a user write; `false` where the file system has none.
@@ -237,13 +209,7 @@ fn root_s_program_reads_nothing_that_another_can_change() {
 /// `linux/posix_acl_xattr.h`: version 2, then tag, rights and number of each entry.
 fn give_by_list(path: &Path, uid: u32) -> bool {
     let mut list = 2_u32.to_le_bytes().to_vec();
-    let entries = [
-        (1_u16, 6_u16, u32::MAX),
-        (2, 6, uid),
-        (4, 4, u32::MAX),
-        (16, 6, u32::MAX),
-        (32, 4, u32::MAX),
-    ];
+    let entries = [(1_u16, 6_u16, u32::MAX), (2, 6, uid), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 4, u32::MAX)];
     for (tag, rights, id) in entries {
         list.extend(tag.to_le_bytes());
         list.extend(rights.to_le_bytes());
@@ -270,9 +236,7 @@ fn root_s_program_changes_nothing() {
     );
     let answer = said(&shell, &script);
     assert_eq!(answer.output, "fine\n", "{answer:?}");
-    let names: Vec<_> = { fs::read_dir(folder.path()).unwrap() }
-        .map(|it| it.unwrap().file_name())
-        .collect();
+    let names: Vec<_> = { fs::read_dir(folder.path()).unwrap() }.map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names, ["file"]);
     assert_eq!(fs::read(&file).unwrap(), fs::read("/etc/hostname").unwrap());
     // The shell that was to be ended still answers.
@@ -292,10 +256,7 @@ fn root_s_program_executes_no_other() {
     assert_ne!(answer.code, Some(0));
     let status = said(&shell, STATUS).output;
     let has = |line: &str| status.lines().any(|it| it == line);
-    assert!(
-        has("CapEff: 0000000000000000") && has("CapBnd: 0000000000000000"),
-        "{status}"
-    );
+    assert!(has("CapEff: 0000000000000000") && has("CapBnd: 0000000000000000"), "{status}");
     assert!(has("Uid: 0 0 0 0") && has("Seccomp: 2"), "{status}");
 }
 
@@ -310,10 +271,7 @@ fn a_program_of_root_s_that_another_can_change_is_not_asked() {
     let shell = waiting(&program, |_| {});
     chown(folder.path(), Some(MALLORY), None).unwrap();
     let found = asked(&shell, &["-c", ":"]);
-    assert!(
-        matches!(found, Err(ProgramError::Untrusted { why: Some(_), .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::Untrusted { why: Some(_), .. })), "{found:?}");
     // Her own process may run it: as her.
     let hers = waiting(&program, |it| {
         it.uid(MALLORY).gid(MALLORY);
@@ -338,10 +296,7 @@ fn a_process_with_the_rights_of_several_users_is_not_asked() {
         it.uid(MALLORY).gid(MALLORY);
     });
     let found = asked(&cat, &["/etc/hostname"]);
-    assert!(
-        matches!(found, Err(ProgramError::SeveralUsers { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::SeveralUsers { .. })), "{found:?}");
 }
 
 #[test]
@@ -355,18 +310,12 @@ fn a_program_that_was_replaced_is_not_asked_unless_root_replaced_it() {
     let shell = waiting(&program, |_| {});
     fs::remove_file(&program).unwrap();
     let found = asked(&shell, &["-c", ":"]);
-    assert!(
-        matches!(found, Err(ProgramError::Replaced { why: None, .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::Replaced { why: None, .. })), "{found:?}");
     looptax_testkit::programs::copy("/bin/sh", &program);
     assert_eq!(said(&shell, "echo new").output, "new\n");
     chown(folder.path(), Some(MALLORY), None).unwrap();
     let found = asked(&shell, &["-c", ":"]);
-    assert!(
-        matches!(found, Err(ProgramError::Replaced { why: Some(_), .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(ProgramError::Replaced { why: Some(_), .. })), "{found:?}");
 }
 
 #[test]
@@ -390,13 +339,7 @@ fn a_program_is_root_s_only_if_every_folder_on_the_way_is() {
     symlink("sh", path("link")).unwrap();
     assert_eq!(trusted_program(&path("link")), Ok(()));
     std::os::unix::fs::lchown(path("link"), Some(MALLORY), None).unwrap();
-    assert_eq!(
-        trusted_program(&path("link")).unwrap_err().why,
-        Why::Owner(MALLORY)
-    );
+    assert_eq!(trusted_program(&path("link")).unwrap_err().why, Why::Owner(MALLORY));
     chown(path("sh"), Some(MALLORY), None).unwrap();
-    assert_eq!(
-        trusted_program(&path("sh")).unwrap_err().why,
-        Why::Owner(MALLORY)
-    );
+    assert_eq!(trusted_program(&path("sh")).unwrap_err().why, Why::Owner(MALLORY));
 }

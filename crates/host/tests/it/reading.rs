@@ -14,28 +14,15 @@ fn only_ordinary_files_of_a_bounded_size_are_read() {
     let scratch = tempdir().unwrap();
     let at = |path: &str| scratch.path().join(path);
     fs::write(at("file"), "text").unwrap();
-    mknodat(
-        CWD,
-        at("pipe"),
-        FileType::Fifo,
-        Mode::from_raw_mode(0o600),
-        0,
-    )
-    .unwrap();
+    mknodat(CWD, at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert_eq!(read::read(&at("file"), 4).unwrap(), b"text");
-    assert_eq!(
-        read::read(&at("file"), 3).unwrap_err().kind(),
-        std::io::ErrorKind::FileTooLarge
-    );
+    assert_eq!(read::read(&at("file"), 3).unwrap_err().kind(), std::io::ErrorKind::FileTooLarge);
     // A pipe without a writer, which would be waited for.
     assert!(read::read(&at("pipe"), 4).is_err());
     assert!(read::read(scratch.path(), 4).is_err());
     assert!(read::read(Path::new("/dev/zero"), 4).is_err());
     assert!(read::read(Path::new("/"), 4).is_err());
-    assert_eq!(
-        read::read(&at("none"), 4).unwrap_err().kind(),
-        std::io::ErrorKind::NotFound
-    );
+    assert_eq!(read::read(&at("none"), 4).unwrap_err().kind(), std::io::ErrorKind::NotFound);
 }
 
 #[test]
@@ -50,11 +37,7 @@ fn absence_is_only_what_the_kernel_calls_so() {
 #[test]
 fn a_process_s_file_is_read_as_far_as_its_user_could() {
     let Some(world) = World::new() else { return };
-    let viewer = |uid| Viewer {
-        uid,
-        gid: uid,
-        groups: Vec::new(),
-    };
+    let viewer = |uid| Viewer { uid, gid: uid, groups: Vec::new() };
     let of = |uid| View::of_process(std::process::id(), viewer(uid)).unwrap();
     let victim = world.at("secret/victim");
     assert_eq!(of(0).read(&victim, 100).unwrap(), b"precious");
@@ -65,16 +48,9 @@ fn a_process_s_file_is_read_as_far_as_its_user_could() {
     world.write("hers/file", "text", 0o600);
     assert!(of(STRANGER).read(&world.at("hers/file"), 100).is_err());
     world.give("hers/file");
-    assert_eq!(
-        of(STRANGER).read(&world.at("hers/file"), 100).unwrap(),
-        b"text"
-    );
+    assert_eq!(of(STRANGER).read(&world.at("hers/file"), 100).unwrap(), b"text");
     assert!(of(STRANGER).look(&world.at("hers/none")).unwrap().is_none());
-    let in_group = Viewer {
-        uid: 47_002,
-        gid: 47_002,
-        groups: vec![STRANGER],
-    };
+    let in_group = Viewer { uid: 47_002, gid: 47_002, groups: vec![STRANGER] };
     let view = View::of_process(std::process::id(), in_group).unwrap();
     assert!(view.read(&world.at("hers/file"), 100).is_err());
     world.write("hers/file", "text", 0o640);

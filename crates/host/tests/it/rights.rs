@@ -46,10 +46,7 @@ fn what_is_given_up_does_not_come_back_with_a_program_that_root_executes() {
     as_root(|| {
         rights::keep_only(rights::LOOKING).unwrap();
         let own = fs::read_to_string("/proc/thread-self/status").unwrap();
-        let program = Command::new("cat")
-            .arg("/proc/self/status")
-            .output()
-            .unwrap();
+        let program = Command::new("cat").arg("/proc/self/status").output().unwrap();
         let program = String::from_utf8(program.stdout).unwrap();
         for status in [&own, &program] {
             for set in ["CapPrm:", "CapEff:", "CapBnd:"] {
@@ -90,9 +87,7 @@ impl Drop for Elsewhere {
 
 /// The process that enters namespaces for this one.
 fn entering() -> u32 {
-    let children = kernel::names("/proc")
-        .unwrap()
-        .filter_map(|it| it.to_str()?.parse().ok());
+    let children = kernel::names("/proc").unwrap().filter_map(|it| it.to_str()?.parse().ok());
     let is_it = |pid: &u32| {
         let status = kernel::text(format!("/proc/{pid}/status")).unwrap_or_default();
         let parent = format!("PPid:\t{}\n", std::process::id());

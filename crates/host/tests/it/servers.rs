@@ -32,8 +32,7 @@ impl Running {
         for (name, text) in files {
             let path = folder.path().join(name);
             let file = fs::File::create(path);
-            file.and_then(|mut it| std::io::Write::write_all(&mut it, filled(text).as_bytes()))
-                .unwrap();
+            file.and_then(|mut it| std::io::Write::write_all(&mut it, filled(text).as_bytes())).unwrap();
         }
         let words: Vec<String> = words.iter().map(|it| filled(it)).collect();
         let process = waiting(Path::new(program), |it| {
@@ -49,10 +48,7 @@ impl Running {
     #[track_caller]
     fn said(&self, words: &[&str]) -> String {
         let folder = self.folder.path().display().to_string();
-        let words: Vec<String> = words
-            .iter()
-            .map(|it| it.replace("FOLDER", &folder))
-            .collect();
+        let words: Vec<String> = words.iter().map(|it| it.replace("FOLDER", &folder)).collect();
         let words: Vec<&str> = words.iter().map(|it| &**it).collect();
         let answer = asked(&self.process, &words).unwrap();
         assert_eq!(answer.code, Some(0), "{answer:?}");
@@ -63,10 +59,7 @@ impl Running {
     #[track_caller]
     fn refuses(&self, file: &str, words: &[&str]) {
         let folder = self.folder.path().display().to_string();
-        let words: Vec<String> = words
-            .iter()
-            .map(|it| it.replace("FOLDER", &folder))
-            .collect();
+        let words: Vec<String> = words.iter().map(|it| it.replace("FOLDER", &folder)).collect();
         let words: Vec<&str> = words.iter().map(|it| &**it).collect();
         chown(self.path(file), Some(MALLORY), None).unwrap();
         match asked(&self.process, &words) {
@@ -98,10 +91,7 @@ http {
 
 #[test]
 fn nginx_lists_and_tests_its_files() {
-    let files = [
-        ("nginx.conf", NGINX),
-        ("more.conf", "server { listen unix:FOLDER/socket; }\n"),
-    ];
+    let files = [("nginx.conf", NGINX), ("more.conf", "server { listen unix:FOLDER/socket; }\n")];
     let words = ["-c", "FOLDER/nginx.conf", "-e", "FOLDER/error.log"];
     let Some(nginx) = Running::new("/usr/sbin/nginx", &files, &words) else {
         return;
@@ -110,18 +100,7 @@ fn nginx_lists_and_tests_its_files() {
     assert!(dump.contains("more.conf:\nserver { listen unix:"), "{dump}");
     nginx.said(&[&["-t"][..], &words].concat());
     for name in nginx.names() {
-        assert!(
-            [
-                "access.log",
-                "error.log",
-                "more.conf",
-                "nginx.conf",
-                "pid",
-                "socket"
-            ]
-            .contains(&&*name),
-            "{name}"
-        );
+        assert!(["access.log", "error.log", "more.conf", "nginx.conf", "pid", "socket"].contains(&&*name), "{name}");
     }
     nginx.refuses("more.conf", &[&["-T", "-q"][..], &words].concat());
 }
@@ -130,20 +109,12 @@ fn nginx_lists_and_tests_its_files() {
 fn nginx_loads_no_module_of_another_user() {
     let module = "load_module FOLDER/evil.so;\n";
     let conf = format!("{module}{NGINX}");
-    let files = [
-        ("nginx.conf", &*conf),
-        ("evil.so", "x"),
-        ("more.conf", ""),
-        ("plain.conf", NGINX),
-    ];
+    let files = [("nginx.conf", &*conf), ("evil.so", "x"), ("more.conf", ""), ("plain.conf", NGINX)];
     let plain = ["-c", "FOLDER/plain.conf", "-e", "FOLDER/error.log"];
     let Some(nginx) = Running::new("/usr/sbin/nginx", &files, &plain) else {
         return;
     };
-    nginx.refuses(
-        "evil.so",
-        &["-t", "-c", "FOLDER/nginx.conf", "-e", "FOLDER/error.log"],
-    );
+    nginx.refuses("evil.so", &["-t", "-c", "FOLDER/nginx.conf", "-e", "FOLDER/error.log"]);
 }
 
 const APACHE: &str = "ServerName localhost
@@ -158,10 +129,7 @@ Include FOLDER/more.conf
 
 #[test]
 fn apache_lists_and_tests_its_files() {
-    let conf = APACHE.replace(
-        "ADDRESS",
-        &looptax_testkit::ports::free_address().to_string(),
-    );
+    let conf = APACHE.replace("ADDRESS", &looptax_testkit::ports::free_address().to_string());
     let files = [("apache.conf", &*conf), ("more.conf", "LogLevel warn\n")];
     let words = ["-f", "FOLDER/apache.conf"];
     let running = [&words[..], &["-X"]].concat();

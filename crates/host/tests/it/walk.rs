@@ -22,12 +22,7 @@ fn a_path_leads_where_the_kernel_leads_it() {
     let check = |path: &str| {
         let path = root.join(path);
         let walked = Walk::following(Links::All).to(&path).unwrap();
-        assert_eq!(
-            walked.path(),
-            path.canonicalize().unwrap(),
-            "{}",
-            path.display()
-        );
+        assert_eq!(walked.path(), path.canonicalize().unwrap(), "{}", path.display());
         assert!(walked.last.is_some());
     };
     check("a/b/c/file");
@@ -38,19 +33,14 @@ fn a_path_leads_where_the_kernel_leads_it() {
     check("absolute/relative/..");
     check("far");
     check("..");
-    let missing = Walk::following(Links::All)
-        .to(&root.join("dangling"))
-        .unwrap();
+    let missing = Walk::following(Links::All).to(&root.join("dangling")).unwrap();
     assert!(missing.last.is_none());
     assert_eq!(missing.path(), root.join("nowhere"));
     assert_eq!(missing.links.len(), 1);
     let deeper = Walk::following(Links::All).to(&root.join("dangling/x"));
     assert_eq!(deeper.unwrap_err().kind(), std::io::ErrorKind::NotFound);
     let through_file = Walk::following(Links::All).to(&root.join("a/b/c/file/x"));
-    assert_eq!(
-        through_file.unwrap_err().kind(),
-        std::io::ErrorKind::NotADirectory
-    );
+    assert_eq!(through_file.unwrap_err().kind(), std::io::ErrorKind::NotADirectory);
 }
 
 #[test]
@@ -60,10 +50,7 @@ fn the_root_folder_and_the_current_one_are_reached() {
         assert_eq!(walked.path().as_os_str(), "/");
     }
     let here = Walk::following(Links::All).to(".".as_ref()).unwrap();
-    assert_eq!(
-        here.path(),
-        std::env::current_dir().unwrap().canonicalize().unwrap()
-    );
+    assert_eq!(here.path(), std::env::current_dir().unwrap().canonicalize().unwrap());
 }
 
 #[test]
@@ -71,48 +58,26 @@ fn a_ring_of_links_ends() {
     let scratch = tempdir().unwrap();
     symlink("two", scratch.path().join("one")).unwrap();
     symlink("one", scratch.path().join("two")).unwrap();
-    let failed = Walk::following(Links::All)
-        .to(&scratch.path().join("one"))
-        .unwrap_err();
-    assert_eq!(
-        failed.raw_os_error(),
-        Some(rustix::io::Errno::LOOP.raw_os_error())
-    );
+    let failed = Walk::following(Links::All).to(&scratch.path().join("one")).unwrap_err();
+    assert_eq!(failed.raw_os_error(), Some(rustix::io::Errno::LOOP.raw_os_error()));
 }
 
 #[test]
 fn a_stranger_s_link_is_not_followed_where_only_trusted_ones_are() {
     let Some(world) = World::new() else { return };
     world.her_link(world.at("secret"), "hers/way");
-    let failed = Walk::following(Links::Trusted)
-        .to(&world.at("hers/way/victim"))
-        .unwrap_err();
-    let expected = Refusal::Link {
-        at: world.at("hers/way"),
-        owner: STRANGER,
-    };
+    let failed = Walk::following(Links::Trusted).to(&world.at("hers/way/victim")).unwrap_err();
+    let expected = Refusal::Link { at: world.at("hers/way"), owner: STRANGER };
     assert_eq!(refusal(&failed), Some(&expected));
     // Root's own link in a folder of hers could be any link of root's that she has moved there.
     symlink(world.at("secret"), world.at("hers/roots")).unwrap();
-    assert!(
-        Walk::following(Links::Trusted)
-            .to(&world.at("hers/roots/victim"))
-            .is_err()
-    );
+    assert!(Walk::following(Links::Trusted).to(&world.at("hers/roots/victim")).is_err());
     // And a folder of root's below hers may be exchanged.
     fs::create_dir(world.at("hers/sub")).unwrap();
     symlink(world.at("secret"), world.at("hers/sub/way")).unwrap();
-    assert!(
-        Walk::following(Links::Trusted)
-            .to(&world.at("hers/sub/way/victim"))
-            .is_err()
-    );
+    assert!(Walk::following(Links::Trusted).to(&world.at("hers/sub/way/victim")).is_err());
     symlink(world.at("secret"), world.at("way")).unwrap();
-    assert!(
-        Walk::following(Links::Trusted)
-            .to(&world.at("way/victim"))
-            .is_ok()
-    );
+    assert!(Walk::following(Links::Trusted).to(&world.at("way/victim")).is_ok());
 }
 
 #[test]
@@ -133,12 +98,7 @@ fn in_a_sticky_folder_only_our_own_links_are_followed() {
     assert!(Folder::open(&world.at("tmp")).unwrap().stranger().is_some());
     fs::set_permissions(world.at("tmp"), fs::Permissions::from_mode(0o777)).unwrap();
     assert!(walk.to(&world.at("tmp/ours/victim")).is_err());
-    assert!(
-        Folder::open(&world.at("tmp/folder"))
-            .unwrap()
-            .stranger()
-            .is_some()
-    );
+    assert!(Folder::open(&world.at("tmp/folder")).unwrap().stranger().is_some());
 }
 
 #[test]
@@ -195,9 +155,6 @@ fn links_stay_under_another_root() {
     walk.root = Some(&root);
     let found = walk.to("/link/x".as_ref()).unwrap().last.unwrap();
     let expected = rustix::fs::stat(at("run/x")).unwrap();
-    assert_eq!(
-        (found.stat.st_dev, found.stat.st_ino),
-        (expected.st_dev, expected.st_ino)
-    );
+    assert_eq!((found.stat.st_dev, found.stat.st_ino), (expected.st_dev, expected.st_ino));
     assert!(walk.to("/../../proc/version".as_ref()).is_err());
 }

@@ -17,17 +17,8 @@ const EPOCH_SD: f64 = 0.09;
 /// Prints a row for each fleet; three tenths of the runs.
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     let n_runs = (3 * n_runs).div_ceil(10);
-    writeln!(
-        out,
-        "\nepochs  hosts  tau   | mean   new    Q says differ   Q over its mean"
-    )?;
-    let fleets = [
-        (10, 100, 0.0),
-        (10, 100, 0.06),
-        (10, 1000, 0.0),
-        (10, 1000, 0.02),
-        (20, 1000, 0.02),
-    ];
+    writeln!(out, "\nepochs  hosts  tau   | mean   new    Q says differ   Q over its mean")?;
+    let fleets = [(10, 100, 0.0), (10, 100, 0.06), (10, 1000, 0.0), (10, 1000, 0.02), (20, 1000, 0.02)];
     for (n_epochs, n_hosts, tau) in fleets {
         let (mut n_means, mut n_new, mut n_alarms, mut ratio) = (0_u64, 0_u64, 0_u64, 0.0);
         let one = |seed| run(n_epochs, n_hosts, tau, &mut Rng::seed_from_u64(seed));
@@ -59,9 +50,7 @@ fn run(n_epochs: usize, n_hosts: usize, tau: f64, rng: &mut Rng) -> (Pooled, f64
 
 fn host(n_epochs: usize, tau: f64, rng: &mut Rng) -> Effect {
     let truth = MEAN + tau * normal(rng);
-    let epochs: Vec<f64> = (0..n_epochs)
-        .map(|_| truth + EPOCH_SD * normal(rng))
-        .collect();
+    let epochs: Vec<f64> = (0..n_epochs).map(|_| truth + EPOCH_SD * normal(rng)).collect();
     let estimate = hodges_lehmann::estimate(&epochs, 0.05).expect("there are epochs");
     Effect::from_interval(&estimate, 0.05).expect("the interval has ends")
 }

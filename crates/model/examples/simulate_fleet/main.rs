@@ -4,10 +4,7 @@
 //! `cargo run --release -p looptax-model --example simulate_fleet [runs [part]]`, a part being `pooled`, `epochs`,
 //! `sum` or `ranking`. Seeded, so that the same number of runs prints the same tables. Serves
 //! docs/src/results/fleet.md; 1,000 runs of everything take half an hour.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 
 use std::{io, thread};
 
@@ -49,12 +46,9 @@ fn runs<T: Send>(n_runs: u64, run: impl Fn(u64) -> T + Sync) -> Vec<T> {
     let run = &run;
     thread::scope(|scope| {
         let share = |idx: u64| (n_runs * idx / n_threads + 1)..=(n_runs * (idx + 1) / n_threads);
-        let threads: Vec<_> = (0..n_threads)
-            .map(|idx| scope.spawn(move || share(idx).map(run).collect::<Vec<T>>()))
-            .collect();
-        let results = threads
-            .into_iter()
-            .map(|it| it.join().expect("no run panics"));
+        let threads: Vec<_> =
+            (0..n_threads).map(|idx| scope.spawn(move || share(idx).map(run).collect::<Vec<T>>())).collect();
+        let results = threads.into_iter().map(|it| it.join().expect("no run panics"));
         results.flatten().collect()
     })
 }

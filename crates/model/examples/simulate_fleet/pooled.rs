@@ -23,10 +23,7 @@ struct Tally {
 
 /// Prints a row for each fleet of the grid.
 pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
-    writeln!(
-        out,
-        "hosts  tau   own errors  epochs  tails   | mean   fixed  new    tau    host   Q says differ"
-    )?;
+    writeln!(out, "hosts  tau   own errors  epochs  tails   | mean   fixed  new    tau    host   Q says differ")?;
     for n_hosts in [5, 20, 100, 10_000] {
         for tau in [0.0, 0.015, 0.09] {
             for spread in [0.0, 0.7] {
@@ -35,17 +32,8 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
                         if tau == 0.0 && shape != Shape::Normal {
                             continue;
                         }
-                        let errors = Errors {
-                            typical: TYPICAL_ERROR,
-                            spread,
-                            freedom,
-                        };
-                        let kind = Kind {
-                            mean: MEAN,
-                            tau,
-                            shape,
-                            errors,
-                        };
+                        let errors = Errors { typical: TYPICAL_ERROR, spread, freedom };
+                        let kind = Kind { mean: MEAN, tau, shape, errors };
                         row(out, n_hosts, &kind, n_runs)?;
                     }
                 }
@@ -58,16 +46,8 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
 fn row(out: &mut impl Write, n_hosts: usize, kind: &Kind, n_runs: u64) -> io::Result<()> {
     let tally = tally(n_hosts, kind, n_runs);
     let share = |n: u64| 100.0 * n as f64 / n_runs as f64;
-    let errors = if kind.errors.spread > 0.0 {
-        "unequal"
-    } else {
-        "equal"
-    };
-    let tails = if kind.shape == Shape::Normal {
-        "normal"
-    } else {
-        "heavy"
-    };
+    let errors = if kind.errors.spread > 0.0 { "unequal" } else { "equal" };
+    let tails = if kind.shape == Shape::Normal { "normal" } else { "heavy" };
     writeln!(
         out,
         "{n_hosts:6} {:5.3} {errors:11} {:6} {tails:7} | {:5.1}  {:5.1}  {:5.1}  {:5.1}  {:5.1}  {:5.1}",

@@ -26,14 +26,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
         "\nof the true twenty are named, and 17 or more in how many runs (%), by\n\
          error  measured  tails   rates |  measured    shrunken    chance to be there"
     )?;
-    let qualities = [
-        (0.1, 1.0),
-        (0.2, 1.0),
-        (0.6, 1.0),
-        (1.2, 1.0),
-        (0.2, 0.1),
-        (0.2, 0.0),
-    ];
+    let qualities = [(0.1, 1.0), (0.2, 1.0), (0.6, 1.0), (1.2, 1.0), (0.2, 0.1), (0.2, 0.0)];
     for (error, share) in qualities {
         for load_spread in [1.0, 1.5, 2.0] {
             row(out, &kind(error, Shape::Normal), share, load_spread, n_runs)?;
@@ -43,13 +36,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn row(
-    out: &mut impl Write,
-    kind: &Kind,
-    share: f64,
-    load_spread: f64,
-    n_runs: u64,
-) -> io::Result<()> {
+fn row(out: &mut impl Write, kind: &Kind, share: f64, load_spread: f64, n_runs: u64) -> io::Result<()> {
     let mut hits: [Hits; 3] = Default::default();
     let one = |seed| run(kind, share, load_spread, &mut Rng::seed_from_u64(seed));
     for found in runs(n_runs, one) {
@@ -58,16 +45,8 @@ fn row(
             hits.n_enough += u64::from(n >= 17);
         }
     }
-    let tails = if kind.shape == Shape::Normal {
-        "normal"
-    } else {
-        "heavy"
-    };
-    write!(
-        out,
-        "{:5.1}  {share:8.2}  {tails:6}  {load_spread:5.1} |",
-        kind.errors.typical
-    )?;
+    let tails = if kind.shape == Shape::Normal { "normal" } else { "heavy" };
+    write!(out, "{:5.1}  {share:8.2}  {tails:6}  {load_spread:5.1} |", kind.errors.typical)?;
     for hit in &hits {
         let mean = hit.sum as f64 / n_runs as f64;
         let enough = 100.0 * hit.n_enough as f64 / n_runs as f64;
@@ -77,65 +56,35 @@ fn row(
 }
 
 fn kind(typical: f64, shape: Shape) -> Kind {
-    Kind {
-        mean: 3.0,
-        tau: 1.2,
-        shape,
-        errors: Errors {
-            typical,
-            spread: 0.5,
-            freedom: 9.0,
-        },
-    }
+    Kind { mean: 3.0, tau: 1.2, shape, errors: Errors { typical, spread: 0.5, freedom: 9.0 } }
 }
 
 /// How many each ranking names in one fleet: a share of the busiest hosts is measured, the others take what their
 /// kind predicts.
 fn run(kind: &Kind, share: f64, load_spread: f64, rng: &mut Rng) -> [usize; 3] {
-    let loads: Vec<f64> = (0..N_HOSTS)
-        .map(|_| (load_spread * normal(rng)).exp())
-        .collect();
+    let loads: Vec<f64> = (0..N_HOSTS).map(|_| (load_spread * normal(rng)).exp()).collect();
     let truths: Vec<f64> = loads.iter().map(|_| kind.truth(rng)).collect();
     let mut sorted = loads.clone();
     sorted.sort_unstable_by(f64::total_cmp);
     let n_measured = (share * N_HOSTS as f64) as usize;
-    let least = sorted
-        .get(N_HOSTS - n_measured)
-        .copied()
-        .unwrap_or(f64::INFINITY);
-    let mut measure =
-        |(load, truth): (&f64, &f64)| (*load >= least).then(|| kind.measured(*truth, rng));
+    let least = sorted.get(N_HOSTS - n_measured).copied().unwrap_or(f64::INFINITY);
+    let mut measure = |(load, truth): (&f64, &f64)| (*load >= least).then(|| kind.measured(*truth, rng));
     let effects: Vec<Option<Effect>> = loads.iter().zip(&truths).map(&mut measure).collect();
     let known: Vec<Effect> = effects.iter().flatten().copied().collect();
     // Where none was measured, a hundred other hosts say what the kind is like.
-    let known = if known.is_empty() {
-        kind.effects(100, rng)
-    } else {
-        known
-    };
+    let known = if known.is_empty() { kind.effects(100, rng) } else { known };
     let found = pool(&known, Spread::PauleMandel, 0.05).expect("there are hosts");
     let prior = found.prior().expect("there are two hosts");
-    let posteriors: Vec<Posterior> = effects
-        .iter()
-        .map(|effect| prior.posterior(effect.as_ref()))
-        .collect();
+    let posteriors: Vec<Posterior> = effects.iter().map(|effect| prior.posterior(effect.as_ref())).collect();
     let lost = |rate: f64, us: f64| rate * us;
-    let truth: Vec<f64> = loads
-        .iter()
-        .zip(&truths)
-        .map(|(l, t)| lost(*l, *t))
-        .collect();
+    let truth: Vec<f64> = loads.iter().zip(&truths).map(|(l, t)| lost(*l, *t)).collect();
     let measured = loads.iter().zip(&effects).zip(&posteriors);
-    let measured = measured.map(|((load, effect), posterior)| {
-        lost(*load, effect.map_or(posterior.value, |it| it.value()))
-    });
+    let measured =
+        measured.map(|((load, effect), posterior)| lost(*load, effect.map_or(posterior.value, |it| it.value())));
     let shrunken = loads.iter().zip(&posteriors);
     let expected = shrunken.clone().map(|(load, it)| lost(*load, it.value));
-    let candidates = shrunken.map(|(load, it)| Candidate {
-        requests_per_s: *load,
-        value: it.value,
-        variance: it.variance(),
-    });
+    let candidates =
+        shrunken.map(|(load, it)| Candidate { requests_per_s: *load, value: it.value, variance: it.variance() });
     let chances = top_probabilities(&candidates.collect::<Vec<_>>(), N_TOP);
     [measured.collect(), expected.collect(), chances].map(|said| n_hits(&said, &truth))
 }

@@ -21,7 +21,6 @@ enum Choice {
     ByLot(f64),
     /// By lot, this share of them, with chances in proportion to their loads.
     ByLoad(f64),
-    /// The busiest hundredth.
     Busiest,
 }
 
@@ -48,58 +47,16 @@ const PLAIN: Fleet = Fleet {
 };
 
 const FLEETS: [Fleet; 12] = [
-    Fleet {
-        n_runs: 3.0,
-        ..PLAIN
-    },
-    Fleet {
-        name: "0.1 % measured by lot",
-        choice: Choice::ByLot(0.001),
-        ..PLAIN
-    },
-    Fleet {
-        name: "10 % measured by lot",
-        choice: Choice::ByLot(0.1),
-        ..PLAIN
-    },
-    Fleet {
-        name: "all measured",
-        choice: Choice::ByLot(1.0),
-        n_runs: 0.2,
-        ..PLAIN
-    },
-    Fleet {
-        name: "1 % by lot, heavy tails",
-        shape: Shape::HeavyTails,
-        ..PLAIN
-    },
-    Fleet {
-        name: "1 % by lot, two kinds in each",
-        shape: Shape::TwoKinds,
-        ..PLAIN
-    },
-    Fleet {
-        name: "busiest 1 % measured",
-        choice: Choice::Busiest,
-        ..PLAIN
-    },
-    Fleet {
-        name: "1 % by lot, tax grows with load",
-        with_load: 0.8,
-        ..PLAIN
-    },
-    Fleet {
-        name: "1 % by lot, tax grows with load, a condition",
-        with_load: 0.8,
-        by_load: true,
-        ..PLAIN
-    },
-    Fleet {
-        name: "1 % by load, tax grows with load",
-        choice: Choice::ByLoad(0.01),
-        with_load: 0.8,
-        ..PLAIN
-    },
+    Fleet { n_runs: 3.0, ..PLAIN },
+    Fleet { name: "0.1 % measured by lot", choice: Choice::ByLot(0.001), ..PLAIN },
+    Fleet { name: "10 % measured by lot", choice: Choice::ByLot(0.1), ..PLAIN },
+    Fleet { name: "all measured", choice: Choice::ByLot(1.0), n_runs: 0.2, ..PLAIN },
+    Fleet { name: "1 % by lot, heavy tails", shape: Shape::HeavyTails, ..PLAIN },
+    Fleet { name: "1 % by lot, two kinds in each", shape: Shape::TwoKinds, ..PLAIN },
+    Fleet { name: "busiest 1 % measured", choice: Choice::Busiest, ..PLAIN },
+    Fleet { name: "1 % by lot, tax grows with load", with_load: 0.8, ..PLAIN },
+    Fleet { name: "1 % by lot, tax grows with load, a condition", with_load: 0.8, by_load: true, ..PLAIN },
+    Fleet { name: "1 % by load, tax grows with load", choice: Choice::ByLoad(0.01), with_load: 0.8, ..PLAIN },
     Fleet {
         name: "1 % by load, tax grows with load, a condition",
         choice: Choice::ByLoad(0.01),
@@ -107,12 +64,7 @@ const FLEETS: [Fleet; 12] = [
         by_load: true,
         ..PLAIN
     },
-    Fleet {
-        name: "busiest 1 %, tax grows with load",
-        choice: Choice::Busiest,
-        with_load: 0.8,
-        ..PLAIN
-    },
+    Fleet { name: "busiest 1 %, tax grows with load", choice: Choice::Busiest, with_load: 0.8, ..PLAIN },
 ];
 
 /// Upper ends of the classes of load, in standard deviations of its logarithm.
@@ -139,11 +91,7 @@ pub(crate) fn print(out: &mut impl Write, n_runs: u64) -> io::Result<()> {
             n_covered += u64::from(found.cores.covers(truth));
             bias += found.cores.value / truth - 1.0;
             width += found.cores.half_width() / truth;
-            let errors = [
-                found.error_of_measured,
-                found.error_of_predicted,
-                found.error_of_means,
-            ];
+            let errors = [found.error_of_measured, found.error_of_predicted, found.error_of_means];
             for (sum, error) in parts.iter_mut().zip(errors) {
                 *sum += error / truth;
             }
@@ -177,9 +125,7 @@ fn run(fleet: &Fleet, rng: &mut Rng) -> (f64, Total) {
     }
     let slices: Vec<&[Effect]> = measured.iter().map(Vec::as_slice).collect();
     let found = groups(&slices, Spread::PauleMandel, 0.05).expect("some host was measured");
-    let priors: Vec<Prior> = (0..slices.len())
-        .map(|idx| found.prior(idx).expect("a fleet has a prior"))
-        .collect();
+    let priors: Vec<Prior> = (0..slices.len()).map(|idx| found.prior(idx).expect("a fleet has a prior")).collect();
     let all = hosts.iter().map(|host| Host {
         requests_per_s: host.requests_per_s,
         prior_idx: prior_idx(host),
@@ -194,11 +140,7 @@ fn kind(shape: Shape, rng: &mut Rng) -> Kind {
         mean: 3.0 + normal(rng),
         tau: 1.2 * (0.3 * normal(rng)).exp(),
         shape,
-        errors: Errors {
-            typical: 0.6,
-            spread: 0.5,
-            freedom: 9.0,
-        },
+        errors: Errors { typical: 0.6, spread: 0.5, freedom: 9.0 },
     }
 }
 
@@ -233,7 +175,5 @@ fn draw(fleet: &Fleet, kinds: &[Kind], rng: &mut Rng) -> Drawn {
 
 fn uniform(rng: &mut Rng) -> f64 {
     use rand_distr::Distribution;
-    rand_distr::Uniform::new(0.0, 1.0)
-        .expect("it is a range")
-        .sample(rng)
+    rand_distr::Uniform::new(0.0, 1.0).expect("it is a range").sample(rng)
 }

@@ -10,10 +10,7 @@ use crate::analysis::{add_trial_bill, compare_slice_lengths, judge_again, remedi
 ///
 /// Gives a sentence for each verdict of which the record's own summary said something else. A summary of another method
 /// is not held against its counts: its numbers meant something else.
-pub fn judge_record(
-    record: &mut Record,
-    unpack: &mut dyn FnMut(&Samples) -> Vec<u32>,
-) -> Vec<String> {
+pub fn judge_record(record: &mut Record, unpack: &mut dyn FnMut(&Samples) -> Vec<u32>) -> Vec<String> {
     let mut untrue = Vec::new();
     for (idx, comparison) in record.comparisons.iter_mut().enumerate() {
         let said: Vec<Tax> = comparison.tax.clone();
@@ -80,15 +77,8 @@ mod tests {
     fn record() -> Record {
         let mut comparison = made_up::comparison();
         let epochs = (0..12).map(|idx| made_up::epoch(idx, [0, 1], [5_500 + idx % 3, 5_000]));
-        comparison.raw = Raw {
-            epochs: epochs.collect(),
-        };
-        let ending = Ending {
-            invalid: Vec::new(),
-            look: Some(0),
-            alpha: 0.05,
-            stopped_early: false,
-        };
+        comparison.raw = Raw { epochs: epochs.collect() };
+        let ending = Ending { invalid: Vec::new(), look: Some(0), alpha: 0.05, stopped_early: false };
         let arms = ["unix", "tcp"].map(made_up::arm);
         judge(&mut comparison, &arms, &[ending], &mut |_| Vec::new());
         let mut record = Record::begun("1".to_owned(), "2026-01-01T00:00:00Z".to_owned(), "0.1.0");
@@ -116,9 +106,7 @@ mod tests {
             tax.verdict = Verdict::Negligible;
         });
         assert_eq!(found, record());
-        let [sentence] = &untrue[..] else {
-            panic!("{untrue:?}")
-        };
+        let [sentence] = &untrue[..] else { panic!("{untrue:?}") };
         let words = "tcp against unix: the record's summary (negligible, 1.0 %) is not what its counts give (difference, 9.1 %)";
         assert!(sentence.ends_with(words), "{sentence}");
     }

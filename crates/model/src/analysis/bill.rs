@@ -25,18 +25,13 @@ fn parent(arm: Arm) -> Option<Arm> {
 
 /// The bill of the arms of these names, the baseline first; `None` where there is nothing to add up.
 pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64) -> Option<Bill> {
-    let arms: Vec<Arm> = names
-        .iter()
-        .map(|name| name.parse().ok())
-        .collect::<Option<_>>()?;
+    let arms: Vec<Arm> = names.iter().map(|name| name.parse().ok()).collect::<Option<_>>()?;
     let is_twice = |(idx, arm): (usize, &Arm)| arms[..idx].contains(arm);
     if arms.iter().enumerate().any(is_twice) {
         return None;
     }
     let order = in_order(&arms)?;
-    let pairs: Vec<_> = (1..arms.len() as u32)
-        .map(|other| raw.counts([0, other], |_| Vec::new()))
-        .collect();
+    let pairs: Vec<_> = (1..arms.len() as u32).map(|other| raw.counts([0, other], |_| Vec::new())).collect();
     let blocks = Blocks::from_pairs(&pairs, connections)?;
     let idx_of = |arm: Arm| arms.iter().position(|it| *it == arm);
     let root = order[0].0;
@@ -57,12 +52,7 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
             in_all_us: in_all,
         });
     }
-    Some(Bill {
-        root: root.name().to_owned(),
-        root_time_us: time(&alone),
-        root_cpu_us: cpu(&alone),
-        steps,
-    })
+    Some(Bill { root: root.name().to_owned(), root_time_us: time(&alone), root_cpu_us: cpu(&alone), steps })
 }
 
 /// Each arm with the one among them that it adds to, which comes before it; the root adds to itself.
@@ -127,9 +117,7 @@ mod tests {
                 made_up::epoch(block, [0, idx as u32], [drift(counts[0]), drift(*count)])
             })
         });
-        Raw {
-            epochs: epochs.collect(),
-        }
+        Raw { epochs: epochs.collect() }
     }
 
     #[track_caller]
@@ -153,21 +141,13 @@ mod tests {
         check(
             &["unix", "tcp", "proxy", "bridge"],
             &[5_000, 4_000, 2_000, 2_500],
-            &[
-                ("tcp", "unix", 2.5),
-                ("bridge", "tcp", 7.5),
-                ("proxy", "bridge", 5.0),
-            ],
+            &[("tcp", "unix", 2.5), ("bridge", "tcp", 7.5), ("proxy", "bridge", 5.0)],
         );
     }
 
     #[test]
     fn the_baseline_may_be_anywhere_and_arms_may_be_left_out() {
-        check(
-            &["tcp", "unix", "proxy"],
-            &[4_000, 5_000, 2_000],
-            &[("tcp", "unix", 2.5), ("proxy", "tcp", 12.5)],
-        );
+        check(&["tcp", "unix", "proxy"], &[4_000, 5_000, 2_000], &[("tcp", "unix", 2.5), ("proxy", "tcp", 12.5)]);
     }
 
     #[test]

@@ -57,26 +57,14 @@ pub struct Ratios {
 impl Says {
     /// The cost of TCP over that of the socket.
     pub fn ratios(self) -> Ratios {
-        let exact = |value| Ratios {
-            lo: value,
-            value,
-            hi: value,
-        };
+        let exact = |value| Ratios { lo: value, value, hi: value };
         match self {
-            Self::TcpRatePct(pct) | Self::UnixTimePct(pct) => {
-                rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0))
-            }
-            Self::UnixRatePct(pct) | Self::TcpTimePct(pct) => {
-                rounded(pct, 1.0, |pct| 1.0 + pct / 100.0)
-            }
+            Self::TcpRatePct(pct) | Self::UnixTimePct(pct) => rounded(pct, 1.0, |pct| 1.0 / (1.0 + pct / 100.0)),
+            Self::UnixRatePct(pct) | Self::TcpTimePct(pct) => rounded(pct, 1.0, |pct| 1.0 + pct / 100.0),
             Self::TcpTimes { times, digit } => rounded(times, digit, |times| times),
             Self::Rates { unix, tcp } => exact(unix / tcp),
             Self::Times { unix, tcp } => exact(tcp / unix),
-            Self::SharePct { lo, hi } => Ratios {
-                lo,
-                value: f64::midpoint(lo, hi),
-                hi,
-            },
+            Self::SharePct { lo, hi } => Ratios { lo, value: f64::midpoint(lo, hi), hi },
         }
     }
 
@@ -97,11 +85,7 @@ impl Says {
 /// The ratio of a figure that was stated to a digit.
 fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
     let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
-    Ratios {
-        lo: ends[0].min(ends[1]),
-        value: ratio(stated),
-        hi: ends[0].max(ends[1]),
-    }
+    Ratios { lo: ends[0].min(ends[1]), value: ratio(stated), hi: ends[0].max(ends[1]) }
 }
 
 impl Claim {
@@ -140,12 +124,8 @@ impl Claim {
             (true, false) if is_near => Judged::sure(ReplayVerdict::AsPublished),
             (true, false) => Judged::unsure(Some(ReplayReason::HoldsFarEffects)),
             (false, true) => Judged::sure(ReplayVerdict::NotSeen),
-            (false, false) if is_slower != (published.value > 1.0) => {
-                Judged::sure(ReplayVerdict::Opposite)
-            }
-            (false, false) if (least > published.hi) == is_slower => {
-                Judged::sure(ReplayVerdict::Larger)
-            }
+            (false, false) if is_slower != (published.value > 1.0) => Judged::sure(ReplayVerdict::Opposite),
+            (false, false) if (least > published.hi) == is_slower => Judged::sure(ReplayVerdict::Larger),
             (false, false) => Judged::sure(ReplayVerdict::Smaller),
         }
     }
@@ -166,10 +146,7 @@ impl Judged {
     }
 
     fn unsure(why: Option<ReplayReason>) -> Self {
-        Self {
-            verdict: ReplayVerdict::Inconclusive,
-            why,
-        }
+        Self { verdict: ReplayVerdict::Inconclusive, why }
     }
 }
 
@@ -193,10 +170,7 @@ mod tests {
     fn twice() -> Claim {
         Claim {
             name: "twice".to_owned(),
-            says: Says::Times {
-                unix: 10.0,
-                tcp: 20.0,
-            },
+            says: Says::Times { unix: 10.0, tcp: 20.0 },
             words: "10 s against 20 s".to_owned(),
         }
     }
@@ -225,10 +199,7 @@ mod tests {
 
     #[test]
     fn a_share_is_as_published_within_its_range() {
-        let claim = Claim {
-            says: Says::SharePct { lo: 3.0, hi: 6.0 },
-            ..twice()
-        };
+        let claim = Claim { says: Says::SharePct { lo: 3.0, hi: 6.0 }, ..twice() };
         let check = |lo, hi, expected| {
             let ratio = Figure::new(lo, lo, hi, 9);
             assert_eq!(claim.judge(&ratio).verdict, expected);

@@ -30,15 +30,8 @@ pub(crate) fn find_limits(
         if arm.proof.seen.is_some() {
             return Vec::new();
         }
-        let causes = [
-            own_code(raw, pair, side),
-            busy(raw, pair, side),
-            late(raw, pair, side, p99_us[side.idx()]),
-        ];
-        let limit = |cause| ClientLimit {
-            arm: arm.name.clone(),
-            cause,
-        };
+        let causes = [own_code(raw, pair, side), busy(raw, pair, side), late(raw, pair, side, p99_us[side.idx()])];
+        let limit = |cause| ClientLimit { arm: arm.name.clone(), cause };
         causes.into_iter().flatten().map(limit).collect()
     };
     Side::BOTH.into_iter().flat_map(on_side).collect()
@@ -52,8 +45,7 @@ fn own_code(raw: &Raw, pair: [u32; 2], side: Side) -> Option<ClientLimitCause> {
         user += slice.client_user_ns?;
         all += slice.client_cpu_ns? + slice.server_cpu_ns?;
     }
-    above(user as f64 / all as f64, OWN_CODE)
-        .map(|share_pct| ClientLimitCause::OwnCode { share_pct })
+    above(user as f64 / all as f64, OWN_CODE).map(|share_pct| ClientLimitCause::OwnCode { share_pct })
 }
 
 /// The client's CPU time over that of its cores, where the server has others. An open loop may spin
@@ -83,10 +75,7 @@ fn cores_alone(epoch: &Epoch) -> Option<usize> {
 
 /// Requests of an open loop that went out late by our own doing, held against the arm's p99.
 fn late(raw: &Raw, pair: [u32; 2], side: Side, p99_us: Option<f64>) -> Option<ClientLimitCause> {
-    let mut lags: Vec<u32> = raw
-        .of_pair(pair)
-        .filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()])
-        .collect();
+    let mut lags: Vec<u32> = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.lag_p99_ns[side.idx()]).collect();
     lags.sort_unstable();
     let by_us = f64::from(*lags.get(lags.len() / 2)?) / 1e3;
     (by_us > LATE * p99_us?).then_some(ClientLimitCause::Late { by_us })
@@ -111,9 +100,7 @@ mod tests {
             change(&mut epoch);
             epoch
         };
-        let raw = Raw {
-            epochs: (0..3).map(epoch).collect(),
-        };
+        let raw = Raw { epochs: (0..3).map(epoch).collect() };
         let arms = [made_up::arm("unix"), made_up::arm("tcp")];
         let found = find_limits(&raw, PAIR, &arms, [p99_us; 2]);
         let causes: Vec<_> = found.iter().map(|it| it.cause).collect();
@@ -123,11 +110,7 @@ mod tests {
 
     /// Of all slices of the second arm.
     fn of_tcp(epoch: &mut Epoch, change: impl Fn(&mut crate::record::Slice)) {
-        epoch
-            .slices
-            .iter_mut()
-            .filter(|slice| slice.arm_idx == 1)
-            .for_each(change);
+        epoch.slices.iter_mut().filter(|slice| slice.arm_idx == 1).for_each(change);
     }
 
     #[test]
@@ -144,11 +127,7 @@ mod tests {
                 slice.server_cpu_ns = Some(1_000);
             });
         };
-        check(
-            heavy,
-            None,
-            &[ClientLimitCause::OwnCode { share_pct: 75.0 }],
-        );
+        check(heavy, None, &[ClientLimitCause::OwnCode { share_pct: 75.0 }]);
     }
 
     #[test]
@@ -161,11 +140,7 @@ mod tests {
                 slice.client_cpu_ns = Some(whole);
             });
         };
-        check(
-            full,
-            None,
-            &[ClientLimitCause::BusyCores { busy_pct: 100.0 }],
-        );
+        check(full, None, &[ClientLimitCause::BusyCores { busy_pct: 100.0 }]);
         // On a shared core it only shows that the core is shared.
         let shared = |epoch: &mut Epoch| {
             full(epoch);

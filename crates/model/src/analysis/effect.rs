@@ -4,10 +4,7 @@
 //! of the look that the run stopped at. Nothing is computed from other people's numbers here.
 
 use crate::record::{Arm, Comparison, Figure, ReplaySide, Samples, SideUnit, Tax};
-use crate::stats::{
-    Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation,
-    hodges_lehmann,
-};
+use crate::stats::{Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation, hodges_lehmann};
 use serde::Deserialize;
 
 use super::figures::plain;
@@ -60,13 +57,7 @@ pub fn estimate_effect(
             by_epoch(tax, means)
         }
     };
-    Found {
-        ratio,
-        sides: sides.map(|figure| ReplaySide {
-            figure,
-            unit: SideUnit::Us,
-        }),
-    }
+    Found { ratio, sides: sides.map(|figure| ReplaySide { figure, unit: SideUnit::Us }) }
 }
 
 /// The arm's own rate, or how long a whole command takes on it.
@@ -102,10 +93,9 @@ fn by_epoch(tax: &Tax, sides: [Vec<Option<f64>>; 2]) -> (Figure, [Figure; 2]) {
 
 fn by_p99(epochs: &[Epoch], tax: &Tax) -> (Figure, [Figure; 2]) {
     match compare(epochs, Quantile::P99, tax.alpha) {
-        Compared::Known(found) => (
-            map(&plain(Some(found.ln_ratio)), f64::exp),
-            found.sides_us.map(|it| plain(Some(it))),
-        ),
+        Compared::Known(found) => {
+            (map(&plain(Some(found.ln_ratio)), f64::exp), found.sides_us.map(|it| plain(Some(it))))
+        }
         Compared::NotEnough { .. } => missing("too few requests for this percentile"),
         Compared::SliceTooShort { .. } => missing("slices that cut the tail off"),
     }
@@ -147,12 +137,9 @@ fn typical(values: &[f64], alpha: f64) -> Figure {
 /// The figure of a growing function of what another figure is of.
 pub fn map(of: &Figure, f: impl Fn(f64) -> f64) -> Figure {
     match of {
-        Figure::Known(it) => Figure::new(
-            f(it.value),
-            it.lo.map_or(f64::NEG_INFINITY, &f),
-            it.hi.map_or(f64::INFINITY, &f),
-            it.n,
-        ),
+        Figure::Known(it) => {
+            Figure::new(f(it.value), it.lo.map_or(f64::NEG_INFINITY, &f), it.hi.map_or(f64::INFINITY, &f), it.n)
+        }
         Figure::Missing(_) => of.clone(),
     }
 }
@@ -163,11 +150,7 @@ mod tests {
 
     #[test]
     fn a_spread_is_that_of_single_latencies() {
-        let epoch = Epoch {
-            slices: Vec::new(),
-            latencies_ns: [vec![1_000, 3_000, 5_000], vec![7]],
-            noise: None,
-        };
+        let epoch = Epoch { slices: Vec::new(), latencies_ns: [vec![1_000, 3_000, 5_000], vec![7]], noise: None };
         let epochs = [epoch];
         assert_eq!(spreads_us(&epochs, Side::Baseline), [Some(2.0)]);
         assert_eq!(spreads_us(&epochs, Side::Other), [None]);

@@ -38,14 +38,9 @@ impl Pace {
             n_epochs += 1;
             ns += 1000 * (epoch.reconnect_us + epoch.prime_us);
             let slices = epoch.slices.iter();
-            ns += slices
-                .map(|slice| slice.guard_ns + slice.active_ns + slice.drain_ns)
-                .sum::<u64>();
+            ns += slices.map(|slice| slice.guard_ns + slice.active_ns + slice.drain_ns).sum::<u64>();
         }
-        Self {
-            n_epochs,
-            epoch_s: ns as f64 / 1e9 / n_epochs.max(1) as f64,
-        }
+        Self { n_epochs, epoch_s: ns as f64 / 1e9 / n_epochs.max(1) as f64 }
     }
 }
 
@@ -63,8 +58,7 @@ pub(crate) fn latency_tax(judgement: &Judgement, pace: Pace) -> Latency {
 
 /// One arm's latency statistics, µs: quantiles over blocks, so that their intervals can be trusted.
 pub(crate) fn latency(judgement: &Judgement, side: Side, pace: Pace) -> Latency {
-    let quantile =
-        |quantile| of_quantile(judgement, quantile, pace, |tax| tax.sides_us[side.idx()]);
+    let quantile = |quantile| of_quantile(judgement, quantile, pace, |tax| tax.sides_us[side.idx()]);
     Latency {
         mean: plain(judgement.sides[side.idx()].latency_us),
         p50: quantile(Quantile::P50),
@@ -81,9 +75,8 @@ pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
         let found = percentiles.find(|percentile| percentile.quantile == quantile)?;
         found.pooled_us[side.idx()].map(|estimate| plain(Some(estimate)))
     };
-    let or_missing = |figure: Option<Figure>| {
-        figure.unwrap_or_else(|| Figure::missing("too few requests for this percentile"))
-    };
+    let or_missing =
+        |figure: Option<Figure>| figure.unwrap_or_else(|| Figure::missing("too few requests for this percentile"));
     Some(Pooled {
         p50: quantile(Quantile::P50)?,
         p90: or_missing(quantile(Quantile::P90)),
@@ -96,11 +89,7 @@ pub(crate) fn pooled(judgement: &Judgement, side: Side) -> Option<Pooled> {
 pub(crate) fn cpu_tax(judgement: &Judgement) -> CpuTax {
     let cpu = judgement.cpu_us;
     let reason = |reason| judgement.theta.map_or(NO_EPOCH, |_| reason);
-    let neither = if cpu.client.is_none() {
-        NO_CLIENT_CPU
-    } else {
-        NO_SERVER_CPU
-    };
+    let neither = if cpu.client.is_none() { NO_CLIENT_CPU } else { NO_SERVER_CPU };
     CpuTax {
         client: figure(cpu.client, reason(NO_CLIENT_CPU)),
         server: figure(cpu.server, reason(NO_SERVER_CPU)),
@@ -131,11 +120,7 @@ pub(crate) fn syscalls(raw: &Raw, pair: [u32; 2], side: Side) -> Option<Syscalls
     }
     let [send, receive, wait] = calls.map(|n| n as f64 / requests as f64);
     let is_counted = requests > 0 && send + receive + wait > 0.0;
-    is_counted.then_some(Syscalls {
-        send,
-        receive,
-        wait,
-    })
+    is_counted.then_some(Syscalls { send, receive, wait })
 }
 
 fn of_quantile(
@@ -145,16 +130,13 @@ fn of_quantile(
     pick: impl Fn(&QuantileTax) -> Estimate,
 ) -> Figure {
     let mut percentiles = judgement.percentiles.iter();
-    let comparison = percentiles
-        .find(|percentile| percentile.quantile == quantile)
-        .map(|percentile| &percentile.comparison);
+    let comparison =
+        percentiles.find(|percentile| percentile.quantile == quantile).map(|percentile| &percentile.comparison);
     match comparison {
         Some(QuantileComparison::Known(tax)) => plain(Some(pick(tax))),
-        Some(QuantileComparison::NotEnough {
-            have,
-            need,
-            n_epochs_needed: Some(n_epochs),
-        }) => Figure::missing(needs_time(*have, *need, *n_epochs, quantile, pace)),
+        Some(QuantileComparison::NotEnough { have, need, n_epochs_needed: Some(n_epochs) }) => {
+            Figure::missing(needs_time(*have, *need, *n_epochs, quantile, pace))
+        }
         Some(QuantileComparison::NotEnough { .. }) if pace.n_epochs > 0 => {
             Figure::missing("the latencies of the requests were not kept")
         }
@@ -184,11 +166,7 @@ fn needs_longer_slices(slice_us: f64, p99_us: f64) -> String {
 }
 
 fn time(seconds: f64) -> String {
-    if seconds < 120.0 {
-        format!("{:.0} s", seconds.ceil())
-    } else {
-        format!("{:.0} minutes", (seconds / 60.0).ceil())
-    }
+    if seconds < 120.0 { format!("{:.0} s", seconds.ceil()) } else { format!("{:.0} minutes", (seconds / 60.0).ceil()) }
 }
 
 /// As the formulas take it: without an end it goes on for ever.
@@ -207,10 +185,7 @@ mod tests {
 
     #[track_caller]
     fn check(n_epochs_needed: usize, expected: &str) {
-        let pace = Pace {
-            n_epochs: 10,
-            epoch_s: 0.5,
-        };
+        let pace = Pace { n_epochs: 10, epoch_s: 0.5 };
         let found = needs_time(1, 9, n_epochs_needed, Quantile::P999, pace);
         let blocks = "1 of 9 blocks of 10000 requests per arm";
         assert_eq!(found, format!("needs about {expected} more: {blocks}"));

@@ -51,13 +51,7 @@ pub struct Judged {
 }
 
 pub fn judge(question: &Question) -> Judged {
-    let Question {
-        raw,
-        pair,
-        epochs,
-        arms,
-        ..
-    } = question;
+    let Question { raw, pair, epochs, arms, .. } = question;
     let mut invalid = question.invalid.clone();
     for reason in validity::invalid(raw, *pair, arms) {
         // An analysis brings the reasons of the live run along.
@@ -78,22 +72,16 @@ pub fn judge(question: &Question) -> Judged {
     // A wide interval is nobody's concern once it has answered the question.
     let is_open = judgement.verdict == crate::stats::Verdict::Inconclusive;
     let warnings = judgement.warnings.iter();
-    let warnings =
-        warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
+    let warnings = warnings.filter(|it| is_open || !matches!(it, Warning::EnvironmentLimited { .. }));
     let warnings = warnings.filter_map(|warning| words::warning(warning, names));
     let judged_arms = Side::BOTH.map(|side| arm(&judgement, question, side, pace));
-    let p99_us = judged_arms
-        .each_ref()
-        .map(|arm| arm.latency_us.p99.known().map(|it| it.value));
+    let p99_us = judged_arms.each_ref().map(|arm| arm.latency_us.p99.known().map(|it| it.value));
     let mut tax = tax(&judgement, question, pace);
     tax.diagnostics.client_limits = client_limits::find_limits(raw, *pair, arms, p99_us);
     let wait = crate::analysis::waiting::warning(&tax, question.connections);
     Judged {
         tax,
-        warnings: warnings
-            .chain(validity::warnings(raw, *pair, arms))
-            .chain(wait)
-            .collect(),
+        warnings: warnings.chain(validity::warnings(raw, *pair, arms)).chain(wait).collect(),
         arms: judged_arms,
         stalls: stalls(&judgement, question),
     }
@@ -128,9 +116,7 @@ fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
         reason: judgement.reason.clone(),
         uncertain_size: judgement.uncertain_size,
         disturbance: judgement.disturbance.as_ref().map(disturbance),
-        starred: starred
-            .map(|it| words::field(it.metric).to_owned())
-            .collect(),
+        starred: starred.map(|it| words::field(it.metric).to_owned()).collect(),
         n_epochs: judgement.theta.map_or(0, |theta| theta.n as u32),
         look: question.look,
         alpha: question.alpha,
@@ -140,12 +126,7 @@ fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
 }
 
 fn arm(judgement: &Judgement, question: &Question, side: Side, pace: Pace) -> Arm {
-    let ProvedArm {
-        name,
-        endpoint,
-        verified,
-        proof,
-    } = question.arms[side.idx()].clone();
+    let ProvedArm { name, endpoint, verified, proof } = question.arms[side.idx()].clone();
     let summary = &judgement.sides[side.idx()];
     Arm {
         name,
@@ -188,12 +169,8 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
         })
     });
     record::Diagnostics {
-        order_effect: found
-            .order_effect
-            .and_then(|order| tested(order.effect.value, order.p_value)),
-        trend: found
-            .trend
-            .and_then(|trend| tested(trend.rho, trend.p_value)),
+        order_effect: found.order_effect.and_then(|order| tested(order.effect.value, order.p_value)),
+        trend: found.trend.and_then(|trend| tested(trend.rho, trend.p_value)),
         lag1_autocorrelation: found.lag1_autocorrelation.and_then(finite),
         theta_sd: found.theta_sd.and_then(finite),
         dispersion: floor.and_then(|floor| finite(floor.phi)),
@@ -213,11 +190,7 @@ fn diagnostics(judgement: &Judgement, question: &Question) -> record::Diagnostic
 }
 
 fn stalls(judgement: &Judgement, question: &Question) -> Vec<Stall> {
-    let positions: Vec<usize> = question
-        .raw
-        .of_pair(question.pair)
-        .map(|(idx, _)| idx)
-        .collect();
+    let positions: Vec<usize> = question.raw.of_pair(question.pair).map(|(idx, _)| idx).collect();
     let stall = |stall: &crate::stats::Stall| Stall {
         arm: question.arms[stall.side.idx()].name.clone(),
         epoch_idx: positions[stall.epoch_idx] as u32,
@@ -244,11 +217,7 @@ mod tests {
             epoch
         };
         let stranger = made_up::epoch(0, [0, 2], [1, 1]);
-        Raw {
-            epochs: std::iter::once(stranger)
-                .chain((0..n_epochs).map(epoch))
-                .collect(),
-        }
+        Raw { epochs: std::iter::once(stranger).chain((0..n_epochs).map(epoch)).collect() }
     }
 
     fn judged(raw: &Raw, change: impl Fn(&mut Question)) -> Judged {
@@ -272,10 +241,7 @@ mod tests {
     #[track_caller]
     fn check(figure: &Figure, expected: f64, tolerance: f64) {
         let found = figure.known().expect("a figure");
-        assert!(
-            (found.value - expected).abs() <= tolerance,
-            "{found:?}, expected {expected}"
-        );
+        assert!((found.value - expected).abs() <= tolerance, "{found:?}, expected {expected}");
         assert!(found.lo.is_some() && found.hi.is_some());
     }
 
@@ -284,10 +250,7 @@ mod tests {
         let Figure::Missing(missing) = figure else {
             panic!("{figure:?} is there");
         };
-        assert!(
-            missing.na.contains(expected),
-            "{missing:?} has no {expected:?}"
-        );
+        assert!(missing.na.contains(expected), "{missing:?} has no {expected:?}");
     }
 
     #[test]
@@ -297,20 +260,13 @@ mod tests {
         assert_eq!((tax.arm.as_str(), tax.baseline.as_str()), ("tcp", "unix"));
         assert_eq!(tax.verdict, Verdict::Difference);
         assert_eq!(tax.direction, Some(Direction::OtherSlower));
-        assert_eq!(
-            (tax.n_epochs, tax.look, tax.stopped_early),
-            (12, Some(0), true)
-        );
+        assert_eq!((tax.n_epochs, tax.look, tax.stopped_early), (12, Some(0), true));
         check(&tax.throughput_pct, 100.0 / 11.0, 0.05);
         check(&tax.theta, 1.1_f64.ln(), 1e-3);
         check(&tax.latency_us.mean, 10.0 - 50_000.0 / 5_500.0, 0.01);
         check(&tax.latency_us.p50, 1.0, 1e-9);
         check_missing(&tax.latency_us.p999, "needs about");
-        assert!(
-            tax.starred.contains(&"latency_us.p50".to_owned()),
-            "{:?}",
-            tax.starred
-        );
+        assert!(tax.starred.contains(&"latency_us.p50".to_owned()), "{:?}", tax.starred);
         assert_eq!(tax.diagnostics.totals_disagree, Some(false));
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
@@ -326,9 +282,7 @@ mod tests {
             }
             epoch
         };
-        Raw {
-            epochs: (0..16).map(epoch).collect(),
-        }
+        Raw { epochs: (0..16).map(epoch).collect() }
     }
 
     #[test]
@@ -341,10 +295,7 @@ mod tests {
         assert!((5.0..7.0).contains(&size.lo_pct), "{size:?}");
         assert!((16.0..17.0).contains(&size.hi_pct), "{size:?}");
         let disturbance = tax.disturbance.expect("a disturbance");
-        assert_eq!(
-            (disturbance.n_epochs, disturbance.is_throughout),
-            (8, false)
-        );
+        assert_eq!((disturbance.n_epochs, disturbance.is_throughout), (8, false));
         assert!(disturbance.steal_pct > 10.0, "{disturbance:?}");
     }
 
@@ -381,12 +332,7 @@ mod tests {
     fn a_stall_is_counted_over_all_pairs() {
         let mut raw = raw_of(12);
         raw.epochs[2].slices[1].drain_ns = 40_000_000;
-        let expected = Stall {
-            arm: "unix".to_owned(),
-            epoch_idx: 2,
-            slice_idx: 1,
-            drain_ms: 40.0,
-        };
+        let expected = Stall { arm: "unix".to_owned(), epoch_idx: 2, slice_idx: 1, drain_ms: 40.0 };
         assert_eq!(judged(&raw, |_| {}).stalls, [expected]);
     }
 
@@ -397,14 +343,8 @@ mod tests {
             slice.server_cpu_ns = None;
         }
         let found = judged(&raw, |_| {});
-        check_missing(
-            &found.tax.cpu_us.server,
-            "server's CPU time could not be read",
-        );
-        check_missing(
-            &found.tax.cpu_us.both,
-            "server's CPU time could not be read",
-        );
+        check_missing(&found.tax.cpu_us.server, "server's CPU time could not be read");
+        check_missing(&found.tax.cpu_us.both, "server's CPU time could not be read");
         check_missing(&found.arms[0].cpu_us_per_query.server, "could not be read");
         let nothing = judged(&Raw::default(), |_| {});
         assert_eq!(nothing.tax.verdict, Verdict::Inconclusive);
@@ -421,9 +361,6 @@ mod tests {
         })
         .arms;
         let found = arms([(PAIR, first.clone()), ([0, 2], second.clone())]);
-        assert_eq!(
-            found,
-            [first[0].clone(), first[1].clone(), second[1].clone()]
-        );
+        assert_eq!(found, [first[0].clone(), first[1].clone(), second[1].clone()]);
     }
 }

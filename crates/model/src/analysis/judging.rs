@@ -76,10 +76,7 @@ pub fn judge(
         comparison.stalls.extend(judged.stalls);
         judged_arms.push((pair, judged.arms));
     }
-    let miscounted = comparison
-        .server_count
-        .as_ref()
-        .and_then(validity::miscounted);
+    let miscounted = comparison.server_count.as_ref().and_then(validity::miscounted);
     comparison.warnings.extend(miscounted);
     comparison.arms = judged::arms(judged_arms);
     comparison.bill = bill_of(comparison);
@@ -92,9 +89,7 @@ pub fn judge(
 
 /// What each arm adds, at the level of the strictest look that one of the pairs stopped at.
 fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
-    let names: Vec<String> = { comparison.arms.iter() }
-        .map(|arm| arm.name.clone())
-        .collect();
+    let names: Vec<String> = { comparison.arms.iter() }.map(|arm| arm.name.clone()).collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);
     let alpha = alphas.fold(f64::INFINITY, f64::min);
     let is_of_requests = !comparison.is_of_program();
@@ -109,24 +104,16 @@ pub fn compare_slice_lengths(comparisons: &mut [Comparison]) {
     for later in 1..comparisons.len() {
         let (before, rest) = comparisons.split_at_mut(later);
         let second = &mut rest[0];
-        let Some(first) = before
-            .iter()
-            .find(|first| differ_in_slices_alone(first, second))
-        else {
+        let Some(first) = before.iter().find(|first| differ_in_slices_alone(first, second)) else {
             continue;
         };
         for (one, two) in first.tax.iter().zip(&mut second.tax) {
-            let (Some(a), Some(b)) = (estimate(&one.throughput_pct), estimate(&two.throughput_pct))
-            else {
+            let (Some(a), Some(b)) = (estimate(&one.throughput_pct), estimate(&two.throughput_pct)) else {
                 continue;
             };
             let found = selfcheck::slice_length(&a, &b, one.alpha).difference;
-            two.diagnostics.slice_invariance_pct = Some(record::Figure::new(
-                found.value,
-                found.lo,
-                found.hi,
-                found.n as u64,
-            ));
+            two.diagnostics.slice_invariance_pct =
+                Some(record::Figure::new(found.value, found.lo, found.hi, found.n as u64));
         }
     }
 }
@@ -143,10 +130,5 @@ fn differ_in_slices_alone(one: &Comparison, two: &Comparison) -> bool {
 
 fn estimate(figure: &record::Figure) -> Option<Estimate> {
     let known = figure.known()?;
-    Some(Estimate {
-        value: known.value,
-        lo: known.lo?,
-        hi: known.hi?,
-        n: known.n as usize,
-    })
+    Some(Estimate { value: known.value, lo: known.lo?, hi: known.hi?, n: known.n as usize })
 }

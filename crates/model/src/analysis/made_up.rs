@@ -41,10 +41,7 @@ pub(crate) fn epoch(idx: u64, pair: [u32; 2], counts: [u64; 2]) -> Epoch {
 
 /// Latencies of one side, which [`unpacked`] makes 9 or 10 microseconds of each.
 pub(crate) fn samples(side: u32, count: u64) -> Samples {
-    Samples {
-        count,
-        packed: side.to_string(),
-    }
+    Samples { count, packed: side.to_string() }
 }
 
 /// The latencies behind [`samples`].
@@ -62,18 +59,9 @@ pub(crate) fn unmeasured_arm(name: &str) -> record::Arm {
         verified: true,
         proof: record::Proof::default(),
         throughput_per_s: none(),
-        latency_us: record::Latency {
-            mean: none(),
-            p50: none(),
-            p90: none(),
-            p99: none(),
-            p999: none(),
-        },
+        latency_us: record::Latency { mean: none(), p50: none(), p90: none(), p99: none(), p999: none() },
         latency_pooled_us: None,
-        cpu_us_per_query: record::Cpu {
-            client: none(),
-            server: none(),
-        },
+        cpu_us_per_query: record::Cpu { client: none(), server: none() },
         context_switches_per_query: none(),
         syscalls_per_query: None,
     }
@@ -85,10 +73,7 @@ pub(crate) fn arm(name: &str) -> super::proved_arm::ProvedArm {
         name: name.to_owned(),
         endpoint: "somewhere".to_owned(),
         verified: true,
-        proof: record::Proof {
-            server_identity: Some("this one".to_owned()),
-            ..record::Proof::default()
-        },
+        proof: record::Proof { server_identity: Some("this one".to_owned()), ..record::Proof::default() },
     }
 }
 
@@ -101,16 +86,8 @@ pub(crate) fn comparison() -> record::Comparison {
             name: "private:redis".to_owned(),
             ..record::Target::default()
         },
-        record::Workload {
-            name: "get".to_owned(),
-            statements: 1,
-            pipeline: 1,
-            ..record::Workload::default()
-        },
-        record::PlacementUsed {
-            asked: record::Placement::Same,
-            real: String::new(),
-        },
+        record::Workload { name: "get".to_owned(), statements: 1, pipeline: 1, ..record::Workload::default() },
+        record::PlacementUsed { asked: record::Placement::Same, real: String::new() },
         record::Client::Poll,
         record::Schedule {
             slice_ms: 50.0,

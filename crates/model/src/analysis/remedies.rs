@@ -4,9 +4,7 @@
 //! in a comparison of its own. Called after the run and by `analyze`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
-use crate::record::{
-    self as record, Comparison, Estimate, Figure, Remedies, Remedy, RemedyKind, Tax,
-};
+use crate::record::{self as record, Comparison, Estimate, Figure, Remedies, Remedy, RemedyKind, Tax};
 use crate::stats;
 use crate::stats::Blocks;
 
@@ -24,9 +22,7 @@ pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
         let others = comparisons[idx + 1..].iter();
         let others = others.filter(|it| it.connections == base.connections);
         let arms = base.tax.iter().filter_map(|tax| arm_remedy(tax, today));
-        let mut remedies: Vec<Remedy> = arms
-            .chain(others.filter_map(|other| apart(base, other, today)))
-            .collect();
+        let mut remedies: Vec<Remedy> = arms.chain(others.filter_map(|other| apart(base, other, today))).collect();
         remedies.sort_by(|one, other| {
             let [one, other] = [one, other].map(rank);
             let by_class = (other.0, other.1).cmp(&(one.0, one.1));
@@ -77,11 +73,8 @@ fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
 /// An arm that was measured in turns with today's.
 fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     let (kind, is_today_better) = kind(today.parse().ok()?, tax.arm.parse().ok()?)?;
-    let (from, to, sign) = if is_today_better {
-        (tax.arm.as_str(), today, 1.0)
-    } else {
-        (today, tax.arm.as_str(), -1.0)
-    };
+    let (from, to, sign) =
+        if is_today_better { (tax.arm.as_str(), today, 1.0) } else { (today, tax.arm.as_str(), -1.0) };
     // θ = ln(today's rate / the other's).
     let gain = |theta: f64| 100.0 * (sign * theta).exp_m1();
     let saved = |cost: f64| sign * cost;
@@ -104,13 +97,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
     // Today's arm has what is taken away to see what it is worth.
     let is_base_better = matches!(kind, RemedyKind::Persistent | RemedyKind::OneCore);
-    let (before, after) = if is_base_better {
-        (other, base)
-    } else {
-        (base, other)
-    };
-    let gained =
-        Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
+    let (before, after) = if is_base_better { (other, base) } else { (base, other) };
+    let gained = Alone::from_comparison(before, Epochs::All).zip(Alone::from_comparison(after, Epochs::All));
     let gained = gained.map(|(before, after)| after.gained_over(&before));
     let saved = |of: fn(&Gained) -> Option<stats::Estimate>| gained.as_ref().and_then(of);
     Some(Remedy {
@@ -120,9 +108,7 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
         from: today.to_owned(),
         to: today.to_owned(),
         pipeline: (kind == RemedyKind::Pipelining).then_some(other.workload.pipeline),
-        gain_pct: plain(saved(|costs| {
-            Some(costs.theta.map_monotone(|it| 100.0 * it.exp_m1()))
-        })),
+        gain_pct: plain(saved(|costs| Some(costs.theta.map_monotone(|it| 100.0 * it.exp_m1())))),
         saved_us: plain(saved(|it| it.time_us)),
         saved_cpu_us: figure(saved(|it| it.cpu_us), "CPU time could not be read"),
         verdict: verdict(before, after, gained.as_ref()),
@@ -136,8 +122,7 @@ fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> 
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {
         return record::Verdict::Invalid;
     }
-    let quiet = Alone::from_comparison(before, Epochs::Quiet)
-        .zip(Alone::from_comparison(after, Epochs::Quiet));
+    let quiet = Alone::from_comparison(before, Epochs::Quiet).zip(Alone::from_comparison(after, Epochs::Quiet));
     let quiet = quiet.map(|(before, after)| after.gained_over(&before).theta);
     let delta = before.schedule.delta_pct / 100.0;
     let judged = |theta: stats::Estimate| {
@@ -183,18 +168,11 @@ impl Alone {
         }
         let cost = Blocks::from_pairs(&[epochs], comparison.connections)?.alone(0, alpha);
         let of_request = |us: stats::Estimate| us.map_monotone(|us| us / per_batch);
-        Some(Self {
-            time_us: of_request(cost.time_us?),
-            cpu_us: cost.cpu_us.map(of_request),
-        })
+        Some(Self { time_us: of_request(cost.time_us?), cpu_us: cost.cpu_us.map(of_request) })
     }
 
     fn gained_over(&self, before: &Self) -> Gained {
-        let ln = |alone: &Self| {
-            alone
-                .time_us
-                .map_monotone(|us| us.max(f64::MIN_POSITIVE).ln())
-        };
+        let ln = |alone: &Self| alone.time_us.map_monotone(|us| us.max(f64::MIN_POSITIVE).ln());
         let cpu = before.cpu_us.zip(self.cpu_us);
         Gained {
             theta: stats::difference(ln(self), ln(before)),
@@ -240,9 +218,7 @@ mod tests {
                 epoch
             })
         });
-        let raw = Raw {
-            epochs: epochs.collect(),
-        };
+        let raw = Raw { epochs: epochs.collect() };
         let judged = (1..arms.len()).map(|other| {
             let pair = [0, other as u32];
             judge(&Question {
@@ -259,8 +235,7 @@ mod tests {
             })
         });
         let judged: Vec<_> = judged.collect();
-        let pairs =
-            { judged.iter().enumerate() }.map(|(idx, it)| ([0, idx as u32 + 1], it.arms.clone()));
+        let pairs = { judged.iter().enumerate() }.map(|(idx, it)| ([0, idx as u32 + 1], it.arms.clone()));
         Comparison {
             arms: crate::analysis::judged::arms(pairs),
             tax: judged.iter().map(|it| it.tax.clone()).collect(),
@@ -271,21 +246,14 @@ mod tests {
 
     fn found(comparisons: &[Comparison]) -> Vec<(RemedyKind, f64, Verdict)> {
         let all = rank_remedies(comparisons, "tcp");
-        let [remedies] = all.as_slice() else {
-            panic!("{all:?}")
-        };
+        let [remedies] = all.as_slice() else { panic!("{all:?}") };
         let gain = |it: &Remedy| it.gain_pct.known().map_or(f64::NAN, |it| it.value.round());
-        { remedies.remedies.iter() }
-            .map(|it| (it.kind, gain(it), it.verdict))
-            .collect()
+        { remedies.remedies.iter() }.map(|it| (it.kind, gain(it), it.verdict)).collect()
     }
 
     #[test]
     fn ways_are_ranked_by_what_leaving_today_s_or_keeping_it_brings() {
-        let arms = comparison(
-            &["tcp", "unix", "tls", "proxy", "tcp6"],
-            &[4_000, 5_000, 3_200, 2_000, 4_000],
-        );
+        let arms = comparison(&["tcp", "unix", "tls", "proxy", "tcp6"], &[4_000, 5_000, 3_200, 2_000, 4_000]);
         let expected = [
             (RemedyKind::Unix, 25.0, Verdict::Difference),
             (RemedyKind::HostNetwork, 100.0, Verdict::Difference),
@@ -293,17 +261,11 @@ mod tests {
         ];
         assert_eq!(found(std::slice::from_ref(&arms)), expected);
         let remedies = &rank_remedies(&[arms], "tcp")[0].remedies;
-        assert_eq!(
-            (remedies[1].from.as_str(), remedies[1].to.as_str()),
-            ("proxy", "tcp")
-        );
+        assert_eq!((remedies[1].from.as_str(), remedies[1].to.as_str()), ("proxy", "tcp"));
         // 50 ms / 4,000 and / 5,000: 12.5 and 10 µs.
         let saved = remedies[0].saved_us.known().unwrap();
         assert!((saved.value - 2.5).abs() < 0.01, "{saved:?}");
-        assert!(
-            saved.lo.unwrap() > 2.4 && saved.hi.unwrap() < 2.6,
-            "{saved:?}"
-        );
+        assert!(saved.lo.unwrap() > 2.4 && saved.hi.unwrap() < 2.6, "{saved:?}");
     }
 
     #[test]
@@ -332,11 +294,7 @@ mod tests {
                 (RemedyKind::Persistent, 699.0, Verdict::Difference),
             ]
         );
-        assert_eq!(
-            rank_remedies(&[arms, other], "tcp").len(),
-            2,
-            "one for each number of connections"
-        );
+        assert_eq!(rank_remedies(&[arms, other], "tcp").len(), 2, "one for each number of connections");
     }
 
     #[test]
@@ -346,17 +304,10 @@ mod tests {
         batches.workload.pipeline = 16;
         batches.remedy = Some(RemedyKind::Pipelining);
         for epoch in &mut batches.raw.epochs {
-            epoch.cpu_ticks = Some(CpuTicks {
-                steal: 40,
-                idle: 100,
-                ..CpuTicks::default()
-            });
+            epoch.cpu_ticks = Some(CpuTicks { steal: 40, idle: 100, ..CpuTicks::default() });
         }
         let found = found(&[arms, batches]);
-        assert_eq!(
-            found[0],
-            (RemedyKind::Pipelining, 300.0, Verdict::Inconclusive)
-        );
+        assert_eq!(found[0], (RemedyKind::Pipelining, 300.0, Verdict::Inconclusive));
     }
 
     #[test]

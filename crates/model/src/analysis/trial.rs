@@ -5,8 +5,7 @@
 
 use crate::record::{self as record, Comparison, Figure, Raw, Trial};
 use crate::stats::{
-    self as stats, Epoch, Quantile, QuantileComparison, QuantileTax, Side, compare_whole,
-    hodges_lehmann,
+    self as stats, Epoch, Quantile, QuantileComparison, QuantileTax, Side, compare_whole, hodges_lehmann,
 };
 
 use crate::analysis::figures::plain;
@@ -74,11 +73,7 @@ mod tests {
     /// the other's.
     fn epoch(order: &str, knows: bool) -> Epoch {
         let slice = |letter| {
-            let (page_us, supervisor_us) = if letter == 'o' {
-                (2_100, 50)
-            } else {
-                (2_000, 150)
-            };
+            let (page_us, supervisor_us) = if letter == 'o' { (2_100, 50) } else { (2_000, 150) };
             Slice {
                 active_ns: 9_000_000,
                 completions: 3,
@@ -87,34 +82,19 @@ mod tests {
                 ..Slice::default()
             }
         };
-        Epoch {
-            pair: [0, 1],
-            order: order.to_owned(),
-            slices: order.chars().map(slice).collect(),
-            ..Epoch::default()
-        }
+        Epoch { pair: [0, 1], order: order.to_owned(), slices: order.chars().map(slice).collect(), ..Epoch::default() }
     }
 
     #[test]
     fn what_the_supervisor_takes_is_taken_out_of_both_arms() {
         let orders = ["obboboob", "boobobbo", "obbo"];
-        let epochs = |knows: bool| {
-            orders
-                .iter()
-                .cycle()
-                .take(12)
-                .map(move |it| epoch(it, knows))
-        };
-        let raw = Raw {
-            epochs: epochs(true).collect(),
-        };
+        let epochs = |knows: bool| orders.iter().cycle().take(12).map(move |it| epoch(it, knows));
+        let raw = Raw { epochs: epochs(true).collect() };
         let found = without_supervisor(&raw, 0.05);
         let found = found.known().unwrap();
         assert!((found.value - 200.0).abs() < 1e-9, "{found:?}");
         assert_eq!((found.lo, found.hi), (Some(200.0), Some(200.0)));
-        let raw = Raw {
-            epochs: epochs(true).chain([epoch("obbo", false)]).collect(),
-        };
+        let raw = Raw { epochs: epochs(true).chain([epoch("obbo", false)]).collect() };
         assert!(without_supervisor(&raw, 0.05).known().is_none());
     }
 }

@@ -33,17 +33,13 @@ pub fn add_trial_bill(comparisons: &mut [Comparison]) {
 
 fn says_what_tcp_adds(comparison: &Comparison) -> bool {
     comparison.tax.first().is_some_and(|tax| {
-        tax.verdict != Verdict::Invalid
-            && (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
+        tax.verdict != Verdict::Invalid && (tax.arm.as_str(), tax.baseline.as_str()) == ("tcp", "unix")
     })
 }
 
 fn bill_of(whole: &Comparison, comparisons: &[Comparison], alpha: f64) -> Option<TrialBill> {
     let only = |it: &Comparison| it.trial.as_ref().and_then(|it| it.only);
-    let parts: Vec<(u32, &Comparison)> = comparisons
-        .iter()
-        .filter_map(|it| Some((only(it)?, it)))
-        .collect();
+    let parts: Vec<(u32, &Comparison)> = comparisons.iter().filter_map(|it| Some((only(it)?, it))).collect();
     if parts.len() < 2 {
         return None;
     }
@@ -76,21 +72,14 @@ fn bill_of(whole: &Comparison, comparisons: &[Comparison], alpha: f64) -> Option
         parts: parts.iter().enumerate().map(part).collect(),
         in_all_us: time(&|block| block[0][0]),
         in_all_cpu_us: cpu(0),
-        left_over_us: time(&|block| {
-            block[0][0] - block[1..].iter().map(|part| part[0]).sum::<f64>()
-        }),
+        left_over_us: time(&|block| block[0][0] - block[1..].iter().map(|part| part[0]).sum::<f64>()),
     })
 }
 
 /// The epochs with one number, one of each contrast; those that one contrast lacks are left out.
 fn blocks(added: &[Vec<Option<Added>>]) -> Vec<Vec<Added>> {
     let n = added.iter().map(Vec::len).min().unwrap_or(0);
-    let block = |idx: usize| {
-        added
-            .iter()
-            .map(|it| it[idx])
-            .collect::<Option<Vec<Added>>>()
-    };
+    let block = |idx: usize| added.iter().map(|it| it[idx]).collect::<Option<Vec<Added>>>();
     (0..n).filter_map(block).collect()
 }
 
@@ -154,9 +143,7 @@ mod tests {
     fn contrast(only: Option<u32>, added_us: impl Fn(u64) -> u64) -> Comparison {
         let mut it = made_up::comparison();
         it.client = Client::Command;
-        it.raw = Raw {
-            epochs: (0..12).map(|block| epoch(block, added_us(block))).collect(),
-        };
+        it.raw = Raw { epochs: (0..12).map(|block| epoch(block, added_us(block))).collect() };
         it.trial = Some(Trial {
             command: "x".to_owned(),
             design: TrialDesign::Flip,
@@ -206,25 +193,15 @@ mod tests {
 
     /// The bill of three contrasts between these arms, judged, of which the last ended so.
     fn judged(arms: [&str; 2], spoilt: &[&str]) -> Option<TrialBill> {
-        let mut all = [
-            contrast(None, |_| 130),
-            contrast(Some(0), |_| 30),
-            contrast(Some(1), |_| 100),
-        ];
+        let mut all = [contrast(None, |_| 130), contrast(Some(0), |_| 30), contrast(Some(1), |_| 100)];
         for (idx, comparison) in all.iter_mut().enumerate() {
             let ending = Ending {
-                invalid: spoilt
-                    .iter()
-                    .filter(|_| idx == 2)
-                    .map(|it| (*it).to_owned())
-                    .collect(),
+                invalid: spoilt.iter().filter(|_| idx == 2).map(|it| (*it).to_owned()).collect(),
                 look: Some(0),
                 alpha: 0.05,
                 stopped_early: false,
             };
-            judge(comparison, &arms.map(made_up::arm), &[ending], &mut |_| {
-                Vec::new()
-            });
+            judge(comparison, &arms.map(made_up::arm), &[ending], &mut |_| Vec::new());
         }
         add_trial_bill(&mut all);
         all[0].trial.as_ref().unwrap().bill.clone()
@@ -240,11 +217,7 @@ mod tests {
 
     #[test]
     fn what_does_not_add_up_is_left_over() {
-        let all = [
-            contrast(None, |_| 200),
-            contrast(Some(0), |_| 30),
-            contrast(Some(1), |_| 100),
-        ];
+        let all = [contrast(None, |_| 200), contrast(Some(0), |_| 30), contrast(Some(1), |_| 100)];
         let bill = bill_of(&all[0], &all, 0.05).unwrap();
         near(&bill.left_over_us, 70.0);
     }

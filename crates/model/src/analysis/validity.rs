@@ -19,10 +19,7 @@ const BACKLOG_SHARE: f64 = 0.05;
 pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let mut reasons = Vec::new();
     // A command that is too short to be looked at is no proof against its arm: see `warnings`.
-    for arm in arms
-        .iter()
-        .filter(|arm| !arm.verified && arm.proof.seen.is_none())
-    {
+    for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
         reasons.push(format!("`{}` was not proved to be what it says", arm.name));
     }
     let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
@@ -35,14 +32,9 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     if n_errors > 0 {
         reasons.push(format!("{n_errors} requests failed"));
     }
-    let n_disagree = raw
-        .of_pair(pair)
-        .filter(|(_, epoch)| !epoch.answers_agree)
-        .count();
+    let n_disagree = raw.of_pair(pair).filter(|(_, epoch)| !epoch.answers_agree).count();
     if n_disagree > 0 {
-        reasons.push(format!(
-            "the arms gave different answers to the same requests in {n_disagree} epochs"
-        ));
+        reasons.push(format!("the arms gave different answers to the same requests in {n_disagree} epochs"));
     }
     reasons.extend(not_sustained(raw, pair, arms));
     reasons
@@ -52,9 +44,7 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
 fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> {
     let of_side = |side: Side| {
         let slices = || slices(raw, pair).filter(move |(it, _)| *it == side);
-        let n_behind = slices()
-            .filter(|(_, slice)| slice.behind_ns > slice.guard_ns)
-            .count();
+        let n_behind = slices().filter(|(_, slice)| slice.behind_ns > slice.guard_ns).count();
         let n = slices().count();
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
@@ -92,10 +82,7 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
             )
         }));
     }
-    let n_throttled: u64 = raw
-        .of_pair(pair)
-        .filter_map(|(_, epoch)| epoch.n_throttled)
-        .sum();
+    let n_throttled: u64 = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.n_throttled).sum();
     if n_throttled > 0 {
         warnings.push(format!(
             "the control group was throttled {n_throttled} times: its CPU quota is part of every figure; raise the quota (cpu.max), or measure outside the group"
@@ -108,13 +95,8 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
         ));
     }
     let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count > 0);
-    let kept = raw
-        .of_pair(pair)
-        .map(|(_, epoch)| epoch.samples.iter().all(is_kept));
-    let (n_epochs, n_kept) = (
-        kept.clone().count(),
-        kept.filter(|is_kept| *is_kept).count(),
-    );
+    let kept = raw.of_pair(pair).map(|(_, epoch)| epoch.samples.iter().all(is_kept));
+    let (n_epochs, n_kept) = (kept.clone().count(), kept.filter(|is_kept| *is_kept).count());
     if (1..n_epochs).contains(&n_kept) {
         warnings.push(format!(
             "the latencies of {} of {n_epochs} epochs were not kept: the percentiles are without them",
@@ -141,9 +123,7 @@ mod tests {
             change(&mut epoch);
             epoch
         };
-        Raw {
-            epochs: (0..3).map(epoch).collect(),
-        }
+        Raw { epochs: (0..3).map(epoch).collect() }
     }
 
     fn arms() -> [ProvedArm; 2] {
@@ -160,20 +140,11 @@ mod tests {
 
     #[test]
     fn a_count_of_the_server_far_from_ours_is_told() {
-        let warning_of = |sent, counted| {
-            miscounted(&ServerCount {
-                counter: "Com_select".to_owned(),
-                sent,
-                counted,
-            })
-        };
+        let warning_of = |sent, counted| miscounted(&ServerCount { counter: "Com_select".to_owned(), sent, counted });
         assert_eq!(warning_of(100_000, 100_900), None);
         assert_eq!(warning_of(1_000, 1_100), None);
         let warning = warning_of(100_000, 98_000).unwrap();
-        assert!(
-            warning.contains("98000 (Com_select), looptax 100000"),
-            "{warning}"
-        );
+        assert!(warning.contains("98000 (Com_select), looptax 100000"), "{warning}");
     }
 
     #[test]

@@ -2,12 +2,10 @@
 //!
 //! Reads the record's own epochs alone, so that an analysis of it says the same again.
 
-use crate::record::{
-    self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow,
-};
+use crate::record::{self as record, CountedEpoch, Epoch, Figure, Placement, SampledEpoch, SampledPart, Why, WhyRow};
 use crate::stats::{
-    Difference, Estimate, Side, difference, holm, per_request,
-    per_request_difference_of_occurrences, per_request_of_occurrences,
+    Difference, Estimate, Side, difference, holm, per_request, per_request_difference_of_occurrences,
+    per_request_of_occurrences,
 };
 
 use crate::analysis::figures::plain;
@@ -25,12 +23,7 @@ const ALPHA: f64 = 0.05;
 /// Fills in the figures of everything that was sampled beside the comparison's own epochs.
 pub(crate) fn complete(comparison: &mut record::Comparison) {
     for why in &mut comparison.why {
-        let own: Vec<&Epoch> = comparison
-            .raw
-            .epochs
-            .iter()
-            .filter(|it| it.pair == why.pair)
-            .collect();
+        let own: Vec<&Epoch> = comparison.raw.epochs.iter().filter(|it| it.pair == why.pair).collect();
         fill(why, &own, comparison.placement.asked == Placement::Same);
     }
 }
@@ -60,10 +53,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
         layers.map(|ns| *ns as f64 / 1e3).sum()
     };
     let sum = row("sum", &amounts(&why.epochs, all), &requests).0;
-    why.sampled = Some(WhyRow {
-        name: "by samples".to_owned(),
-        ..sum.clone()
-    });
+    why.sampled = Some(WhyRow { name: "by samples".to_owned(), ..sum.clone() });
     why.sum = Some(less_the_sampler(sum, share));
     why.by_clocks = by_clocks("by the kernel's clocks", &sampled);
     why.without_sampler = by_clocks("without the sampler", own);
@@ -74,9 +64,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     }
     let counters = 0..why.counters.len();
     let counts = counters.map(|idx| {
-        let count = |epoch: &SampledEpoch, side: usize| {
-            epoch.counts[side].get(idx).copied().unwrap_or_default() as f64
-        };
+        let count = |epoch: &SampledEpoch, side: usize| epoch.counts[side].get(idx).copied().unwrap_or_default() as f64;
         row(&why.counters[idx], &amounts(&why.epochs, count), &requests)
     });
     let counts: Vec<_> = counts.chain(counts_of_warm_up(why)).collect();
@@ -85,12 +73,7 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
 }
 
 /// Processes, or functions: per request, as layers are.
-fn fill_parts(
-    parts: &mut [SampledPart],
-    requests: &Amounts,
-    unit_us: f64,
-    share: Option<Estimate>,
-) {
+fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share: Option<Estimate>) {
     let rows = parts.iter().map(|part| {
         // A record is not trusted with as many of them as there are epochs.
         let us = |side: usize| {
@@ -118,9 +101,7 @@ fn counts_of_warm_up(why: &Why) -> Vec<(WhyRow, Option<f64>)> {
     let counters = why.counters_of_warm_up.iter().enumerate();
     counters
         .map(|(idx, name)| {
-            let count = |epoch: &CountedEpoch, side: usize| {
-                epoch.counts[side].get(idx).copied().unwrap_or_default()
-            };
+            let count = |epoch: &CountedEpoch, side: usize| epoch.counts[side].get(idx).copied().unwrap_or_default();
             row(name, &of_sides(&count), &requests)
         })
         .collect()
@@ -158,11 +139,7 @@ pub(crate) fn n_samples(why: &Why, name: &str, side: usize) -> Option<f64> {
         return Some(0.0);
     };
     let epochs = why.epochs.iter();
-    Some(
-        epochs
-            .map(|it| ns_to_us(it.layer_ns[side].get(layer)) / us)
-            .sum(),
-    )
+    Some(epochs.map(|it| ns_to_us(it.layer_ns[side].get(layer)) / us).sum())
 }
 
 /// CPU time that a sample stands for, µs.
@@ -178,11 +155,7 @@ fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64
 /// A row whose amounts are made of samples of `unit` each.
 fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
-        if it.n < LEAST_EPOCHS {
-            Estimate::without_interval(it.value, it.n)
-        } else {
-            it
-        }
+        if it.n < LEAST_EPOCHS { Estimate::without_interval(it.value, it.n) } else { it }
     };
     let side = |side: usize| {
         let found = per_request_of_occurrences(&amounts[side], &requests[side], unit, ALPHA);
@@ -191,12 +164,7 @@ fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyR
     let [base, other] = [0, 1].map(|side: usize| (&amounts[side][..], &requests[side][..]));
     let found: Option<Difference> = per_request_difference_of_occurrences(base, other, unit, ALPHA);
     let estimate = found.map(|it| enough(it.estimate));
-    let row = WhyRow {
-        name: name.to_owned(),
-        arms: [side(0), side(1)],
-        difference: plain(estimate),
-        p: None,
-    };
+    let row = WhyRow { name: name.to_owned(), arms: [side(0), side(1)], difference: plain(estimate), p: None };
     let is_known = estimate.is_some_and(|it| it.has_interval());
     (row, found.and_then(|it| it.p).filter(|_| is_known))
 }
@@ -206,11 +174,7 @@ fn adjusted(rows: Vec<(WhyRow, Option<f64>)>) -> Vec<WhyRow> {
     let (rows, ps): (Vec<WhyRow>, Vec<Option<f64>>) = rows.into_iter().unzip();
     let ps: Vec<f64> = ps.into_iter().map(|it| it.unwrap_or(f64::NAN)).collect();
     let with = rows.into_iter().zip(holm(&ps));
-    with.map(|(row, p)| WhyRow {
-        p: p.is_finite().then_some(p),
-        ..row
-    })
-    .collect()
+    with.map(|(row, p)| WhyRow { p: p.is_finite().then_some(p), ..row }).collect()
 }
 
 /// CPU time of client and server as the kernel counts it, µs; `None` where it does not tell.
@@ -219,9 +183,7 @@ fn cpu_us(epochs: &[&Epoch]) -> Option<Amounts> {
         let total = |epoch: &&Epoch| {
             let slices = epoch.slices_of(side);
             let us = |ns: Option<u64>| ns.map(|ns| ns as f64 / 1e3);
-            slices
-                .map(|it| Some(us(it.client_cpu_ns)? + us(it.server_cpu_ns)?))
-                .sum()
+            slices.map(|it| Some(us(it.client_cpu_ns)? + us(it.server_cpu_ns)?)).sum()
         };
         epochs.iter().map(total).collect()
     };
@@ -263,11 +225,7 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     // 1 - added/with: monotone in what was added.
     let share = added.map_monotone(|us| 1.0 - us / with.value);
     let n = sampled.len().min(own.len());
-    Some(if n < LEAST_EPOCHS {
-        Estimate::without_interval(share.value, n)
-    } else {
-        share
-    })
+    Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
 /// What the sampler adds to a request, per cent, where its own share is known; none where nothing of it is left.
@@ -278,11 +236,7 @@ fn added_pct(share: Estimate) -> Option<Estimate> {
         Estimate {
             value,
             lo: added(share.hi),
-            hi: if share.lo > 0.0 {
-                added(share.lo)
-            } else {
-                f64::INFINITY
-            },
+            hi: if share.lo > 0.0 { added(share.lo) } else { f64::INFINITY },
             n: share.n,
         }
     } else {
@@ -307,42 +261,24 @@ fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
         }
         None => figure.clone(),
     };
-    WhyRow {
-        arms: row.arms.each_ref().map(scaled),
-        difference: scaled(&row.difference),
-        ..row
-    }
+    WhyRow { arms: row.arms.each_ref().map(scaled), difference: scaled(&row.difference), ..row }
 }
 
 fn invalid(why: &Why, has_one_core: bool) -> Vec<String> {
     let sampling = &why.sampling;
     let n_all = sampling.n_samples + sampling.n_of_others + sampling.n_lost;
     let share = sampling.n_lost as f64 / (n_all as f64).max(1.0);
-    let lost = (share > MOST_LOST).then(|| {
-        format!(
-            "{:.1} % of the samples found no room in the kernel's buffers",
-            100.0 * share
-        )
-    });
+    let lost = (share > MOST_LOST)
+        .then(|| format!("{:.1} % of the samples found no room in the kernel's buffers", 100.0 * share));
     let unattributed = |side: usize| {
         let sum = why.sum.as_ref()?.arms[side].known()?.value;
         let name = why.layers.last()?;
         let row = why.rows.iter().find(|it| it.name == *name)?;
         let share = row.arms[side].known()?.value / sum;
-        (share > MOST_UNATTRIBUTED).then(|| {
-            format!(
-                "{:.1} % of the CPU time belongs to no known layer",
-                100.0 * share
-            )
-        })
+        (share > MOST_UNATTRIBUTED).then(|| format!("{:.1} % of the CPU time belongs to no known layer", 100.0 * share))
     };
-    let apart = [0, 1]
-        .into_iter()
-        .find_map(|side| apart(why, side, has_one_core));
-    lost.into_iter()
-        .chain(apart)
-        .chain(unattributed(0).or_else(|| unattributed(1)))
-        .collect()
+    let apart = [0, 1].into_iter().find_map(|side| apart(why, side, has_one_core));
+    lost.into_iter().chain(apart).chain(unattributed(0).or_else(|| unattributed(1))).collect()
 }
 
 /// What is said where the samples of an arm are not the CPU time that the kernel's clocks count, by more than few samples
@@ -351,16 +287,11 @@ fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     if !why.sampling.sees_kernel {
         return None;
     }
-    let [sampled, counted] =
-        [&why.sampled, &why.by_clocks].map(|row| row.as_ref()?.arms[side].known().copied());
+    let [sampled, counted] = [&why.sampled, &why.by_clocks].map(|row| row.as_ref()?.arms[side].known().copied());
     let (sampled, counted) = (sampled?, counted?.value);
     let is_less = sampled.hi? < counted * (1.0 - MOST_APART);
     let is_more = sampled.lo? > counted * (1.0 + MOST_APART);
-    let advice = if has_one_core {
-        ""
-    } else {
-        "; on cores that idle the timer loses ticks: --placement same"
-    };
+    let advice = if has_one_core { "" } else { "; on cores that idle the timer loses ticks: --placement same" };
     (is_less || is_more).then(|| {
         format!(
             "samples account for {:.0} % of the CPU time that the kernel's clocks count{advice}",

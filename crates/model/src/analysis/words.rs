@@ -23,16 +23,11 @@ pub(crate) fn field(metric: Metric) -> &'static str {
 pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
-        Warning::IncompleteEpochs { n_epochs } => Some(format!(
-            "{n_epochs} epochs were cut short and do not count for the tax"
-        )),
-        Warning::NoisyEpochs {
-            n_noisy,
-            steal_pct,
-            foreign_pct,
-        } => {
-            let processes =
-                foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
+        Warning::IncompleteEpochs { n_epochs } => {
+            Some(format!("{n_epochs} epochs were cut short and do not count for the tax"))
+        }
+        Warning::NoisyEpochs { n_noisy, steal_pct, foreign_pct } => {
+            let processes = foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
             Some(format!(
                 "others took CPU time in {n_noisy} epochs; over the whole run the hypervisor took \
                  {steal_pct:.1} %{processes}: measure when the machine is quiet"
@@ -91,34 +86,16 @@ mod tests {
 
     #[test]
     fn a_warning_names_its_arm_and_figures() {
-        let little = |ratio| Warning::LittlesLaw {
-            side: Side::Other,
-            ratio,
-        };
-        check(
-            &little(0.931),
-            Some("93.1 % of the connections' time on tcp: the client"),
-        );
-        check(
-            &little(1.05),
-            Some("105.0 % of the connections' time on tcp: counts"),
-        );
-        check(
-            &Warning::OrderEffect { p_value: 0.000_12 },
-            Some("p = 1.2e-4"),
-        );
-        check(
-            &Warning::IncompleteEpochs { n_epochs: 10 },
-            Some("10 epochs were cut short"),
-        );
+        let little = |ratio| Warning::LittlesLaw { side: Side::Other, ratio };
+        check(&little(0.931), Some("93.1 % of the connections' time on tcp: the client"));
+        check(&little(1.05), Some("105.0 % of the connections' time on tcp: counts"));
+        check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
+        check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs were cut short"));
     }
 
     #[test]
     fn what_the_record_holds_as_figures_is_not_said_twice() {
-        let stalls = Warning::Stalls {
-            n_stalls: [1, 0],
-            longest_ms: 40.0,
-        };
+        let stalls = Warning::Stalls { n_stalls: [1, 0], longest_ms: 40.0 };
         check(&stalls, None);
     }
 }

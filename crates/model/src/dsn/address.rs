@@ -14,15 +14,12 @@ use crate::dsn::{Protocol, Query, Secret};
 /// Where a database is, and who we are there.
 #[derive(Debug, Clone)]
 pub struct Address {
-    /// What is spoken there.
     pub protocol: Protocol,
     /// Host as it was written; `None` where there was none.
     pub host: Option<String>,
-    /// Port, written or usual.
     pub port: u16,
     pub user: Option<String>,
     pub password: Option<Secret>,
-    /// Database, or Redis' number.
     pub database: Option<String>,
     /// Socket, where the URL names one: for PostgreSQL its folder.
     pub socket: Option<PathBuf>,
@@ -51,7 +48,6 @@ struct Parts {
     user: String,
     password: Option<String>,
     path: String,
-    /// Parameters, decoded.
     pairs: Vec<(String, String)>,
     /// A scheme that demands TLS, as it was written.
     sealed: Option<String>,
@@ -62,13 +58,7 @@ struct Parts {
 }
 
 /// Parameters that name a socket for all but libpq, which has its folder in `host`.
-const SOCKETS: [&str; 5] = [
-    "socket",
-    "unix_socket",
-    "unixsocket",
-    "localSocket",
-    "socketPath",
-];
+const SOCKETS: [&str; 5] = ["socket", "unix_socket", "unixsocket", "localSocket", "socketPath"];
 /// Parameters that count whatever the protocol.
 const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database", "db"];
 /// `MongoDB`'s parameter for the database that holds the account.
@@ -84,16 +74,10 @@ const WISHES: [&str; 4] = ["allow", "prefer", "preferred", ""];
 #[derive(Debug, thiserror::Error)]
 pub enum AddressError {
     /// It does not begin as a URL does.
-    #[error(
-        "this is no DSN: one begins with what is spoken, as in mysql://, postgres:// or redis://"
-    )]
+    #[error("this is no DSN: one begins with what is spoken, as in mysql://, postgres:// or redis://")]
     NoScheme,
-    /// It is broken otherwise.
     #[error("the URL is broken: {source}")]
-    Broken {
-        /// Why.
-        source: url::ParseError,
-    },
+    Broken { source: url::ParseError },
     /// Its scheme belongs to nothing that is known.
     #[error("`{scheme}://` is no database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
@@ -147,9 +131,9 @@ impl Address {
     pub fn parse_login(text: &str) -> Result<Self, AddressError> {
         let address = Self::parse(text)?;
         match address.protocol {
-            Protocol::Fastcgi | Protocol::Http => Err(AddressError::Scheme {
-                scheme: text.split(':').next().unwrap_or_default().to_owned(),
-            }),
+            Protocol::Fastcgi | Protocol::Http => {
+                Err(AddressError::Scheme { scheme: text.split(':').next().unwrap_or_default().to_owned() })
+            }
             _ => Ok(address),
         }
     }
@@ -158,9 +142,7 @@ impl Address {
     pub fn socket_file(&self) -> Option<PathBuf> {
         let path = self.socket.as_deref()?;
         Some(match self.protocol {
-            Protocol::Postgres if !is_postgres_file(path) => {
-                path.join(format!(".s.PGSQL.{}", self.port))
-            }
+            Protocol::Postgres if !is_postgres_file(path) => path.join(format!(".s.PGSQL.{}", self.port)),
             _ => path.to_owned(),
         })
     }
@@ -195,13 +177,9 @@ impl Parts {
         }
         let (text, is_hostless) = with_host(text);
         let url = Url::parse(&text).map_err(|source| AddressError::Broken { source })?;
-        let unknown = || AddressError::Scheme {
-            scheme: url.scheme().to_owned(),
-        };
+        let unknown = || AddressError::Scheme { scheme: url.scheme().to_owned() };
         let (protocol, is_socket) = protocol_of(url.scheme()).ok_or_else(unknown)?;
-        let written = url
-            .host_str()
-            .filter(|host| !host.is_empty() && !is_hostless);
+        let written = url.host_str().filter(|host| !host.is_empty() && !is_hostless);
         let names_path = matches!(protocol, Protocol::Fastcgi | Protocol::Memcached);
         let is_socket = is_socket || written.is_none() && names_path && url.path().len() > 1;
         // What stands behind the host is the page's own.
@@ -213,18 +191,12 @@ impl Parts {
             host: written.map(|host| decoded("host", host)).transpose()?,
             port: url.port(),
             user: decoded("user", url.username())?,
-            password: url
-                .password()
-                .map(|it| decoded("password", it))
-                .transpose()?,
+            password: url.password().map(|it| decoded("password", it)).transpose()?,
             path: match page {
                 Some(_) => String::new(),
                 None => decoded("path", url.path())?,
             },
-            pairs: query
-                .pairs()
-                .map(|pair| (pair.name(), pair.value()))
-                .collect(),
+            pairs: query.pairs().map(|pair| (pair.name(), pair.value())).collect(),
             sealed: is_sealed(url.scheme()).then(|| format!("{}://", url.scheme())),
             page,
             options: options_of(query).filter(|_| protocol == Protocol::Mongodb),
@@ -247,10 +219,7 @@ impl Parts {
             let host = self.named(&[name]).filter(|_| is_postgres);
             host.filter(|host| !is_path(host) && !host.is_empty())
         });
-        let is_encoded = self
-            .host
-            .as_deref()
-            .is_some_and(|host| host.starts_with('/'));
+        let is_encoded = self.host.as_deref().is_some_and(|host| host.starts_with('/'));
         let named_socket = self.named(if is_postgres { &["host"] } else { &SOCKETS });
         let socket = match named_socket.filter(|path| is_path(path)) {
             Some(path) => Some(path),
@@ -260,9 +229,7 @@ impl Parts {
         let in_path = self.path.strip_prefix('/').unwrap_or(&self.path);
         let database = match (self.is_socket, in_path) {
             (true, _) => own(&["db", "database", "virtual_host"]),
-            (false, "") => own(&["dbname"])
-                .or_else(|| own(&["database"]))
-                .or_else(|| own(&["db"])),
+            (false, "") => own(&["dbname"]).or_else(|| own(&["database"])).or_else(|| own(&["db"])),
             (false, name) => Some(name.to_owned()),
         };
         let port = match self.named(&["port"]).filter(|port| !port.is_empty()) {
@@ -285,9 +252,7 @@ impl Parts {
             password: password.map(Secret::new),
             database,
             socket: socket.map(PathBuf::from),
-            tls: self
-                .tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value))
-                .or(self.sealed.clone()),
+            tls: self.tls(|value| !NO_TLS.contains(&value) && !WISHES.contains(&value)).or(self.sealed.clone()),
             no_tls: self.tls(|value| NO_TLS.contains(&value)),
             page: self.page.clone(),
             accounts: own(&[ACCOUNTS]).filter(|_| is_mongodb),
@@ -312,9 +277,7 @@ impl Parts {
             "virtual_host" => self.is_socket,
             ACCOUNTS | "directConnection" if self.protocol == Protocol::Mongodb => true,
             "authMechanism" if self.protocol == Protocol::Mongodb => value == "SCRAM-SHA-256",
-            name if SOCKETS.contains(&name) => {
-                self.protocol != Protocol::Postgres && is_path(value)
-            }
+            name if SOCKETS.contains(&name) => self.protocol != Protocol::Postgres && is_path(value),
             name => EVERYWHERE.contains(&name) || TLS.contains(&&*name.to_ascii_lowercase()),
         };
         let unread = self.pairs.iter().filter(|pair| !is_read(pair));
@@ -335,7 +298,6 @@ fn options_of(query: Query<'_>) -> Option<Secret> {
     (!texts.is_empty()).then(|| Secret::new(texts.join("&")))
 }
 
-/// Path and query.
 fn page_of(url: &Url) -> String {
     let path = Some(url.path()).filter(|it| !it.is_empty()).unwrap_or("/");
     match url.query() {
@@ -346,8 +308,7 @@ fn page_of(url: &Url) -> String {
 
 fn decoded(part: &'static str, text: &str) -> Result<String, AddressError> {
     let text = percent_decode_str(text).decode_utf8();
-    text.map(Cow::into_owned)
-        .map_err(|_| AddressError::Encoding { part })
+    text.map(Cow::into_owned).map_err(|_| AddressError::Encoding { part })
 }
 
 #[cfg(test)]
@@ -373,70 +334,28 @@ mod tests {
 
     #[test]
     fn addresses_over_tcp_are_read_with_their_awkward_passwords() {
-        check(
-            "mysql://u:p@127.0.0.1:3307/db",
-            "mysql 127.0.0.1 3307 u p db -",
-        );
+        check("mysql://u:p@127.0.0.1:3307/db", "mysql 127.0.0.1 3307 u p db -");
         check("mysql://u@localhost/db", "mysql localhost 3306 u - db -");
-        check(
-            "mysql://u:p%40%2F%3A%25%3F%23@localhost",
-            "mysql localhost 3306 u p@/:%?# - -",
-        );
+        check("mysql://u:p%40%2F%3A%25%3F%23@localhost", "mysql localhost 3306 u p@/:%?# - -");
         check("postgres://u:p@[::1]/d", "postgres [::1] 5432 u p d -");
-        check(
-            "postgresql+psycopg2://ü:%C3%A4@h/d%20b",
-            "postgres h 5432 ü ä d b -",
-        );
-        check(
-            "redis://:pw@127.0.0.1:6380/2",
-            "redis 127.0.0.1 6380 - pw 2 -",
-        );
+        check("postgresql+psycopg2://ü:%C3%A4@h/d%20b", "postgres h 5432 ü ä d b -");
+        check("redis://:pw@127.0.0.1:6380/2", "redis 127.0.0.1 6380 - pw 2 -");
         check("memcached://127.0.0.1", "memcached 127.0.0.1 11211 - - - -");
-        check(
-            "mongodb://u:p%40@127.0.0.1/app?authSource=admin",
-            "mongodb 127.0.0.1 27017 u p@ app -",
-        );
+        check("mongodb://u:p%40@127.0.0.1/app?authSource=admin", "mongodb 127.0.0.1 27017 u p@ app -");
     }
 
     #[test]
     fn addresses_over_a_socket_are_read_in_every_dialect_of_urls() {
-        check(
-            "mysql://u@localhost/d?unix_socket=/run/my%20sql.sock",
-            "mysql localhost 3306 u - d /run/my sql.sock",
-        );
-        check(
-            "mysql://u:p@%2Frun%2Fmysqld%2Fmysqld.sock/d",
-            "mysql - 3306 u p d /run/mysqld/mysqld.sock",
-        );
-        check(
-            "postgresql:///d?host=/run/postgresql&user=u",
-            "postgres - 5432 u - d /run/postgresql",
-        );
-        check(
-            "postgres://u@%2Frun%2Fpostgresql:5433/d",
-            "postgres - 5433 u - d /run/postgresql",
-        );
+        check("mysql://u@localhost/d?unix_socket=/run/my%20sql.sock", "mysql localhost 3306 u - d /run/my sql.sock");
+        check("mysql://u:p@%2Frun%2Fmysqld%2Fmysqld.sock/d", "mysql - 3306 u p d /run/mysqld/mysqld.sock");
+        check("postgresql:///d?host=/run/postgresql&user=u", "postgres - 5432 u - d /run/postgresql");
+        check("postgres://u@%2Frun%2Fpostgresql:5433/d", "postgres - 5433 u - d /run/postgresql");
         check("postgres://u@h/d?host=other", "postgres other 5432 u - d -");
-        check(
-            "postgres:///d?host=/run/pg&port=5433",
-            "postgres - 5433 - - d /run/pg",
-        );
-        check(
-            "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app",
-            "mongodb - 27017 u p app /tmp/mongodb-27017.sock",
-        );
-        check(
-            "unix://u:p@/run/redis.sock?db=3",
-            "redis - 6379 u p 3 /run/redis.sock",
-        );
-        check(
-            "redis+socket:///run/redis.sock?virtual_host=1",
-            "redis - 6379 - - 1 /run/redis.sock",
-        );
-        check(
-            "fastcgi:///run/php/a%20b.sock",
-            "php-fpm - 9000 - - - /run/php/a b.sock",
-        );
+        check("postgres:///d?host=/run/pg&port=5433", "postgres - 5433 - - d /run/pg");
+        check("mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app", "mongodb - 27017 u p app /tmp/mongodb-27017.sock");
+        check("unix://u:p@/run/redis.sock?db=3", "redis - 6379 u p 3 /run/redis.sock");
+        check("redis+socket:///run/redis.sock?virtual_host=1", "redis - 6379 - - 1 /run/redis.sock");
+        check("fastcgi:///run/php/a%20b.sock", "php-fpm - 9000 - - - /run/php/a b.sock");
         check("fastcgi://localhost", "php-fpm localhost 9000 - - - -");
         check("memcached:///m.sock", "memcached - 11211 - - - /m.sock");
         check("http://unix:/a-b.sock:", "http - 80 - - - /a-b.sock");
@@ -449,10 +368,7 @@ mod tests {
             "postgres 127.0.0.1 5433 u a b'c d e -",
         );
         check("host=/run/pg user=u", "postgres - 5432 u - - /run/pg");
-        check(
-            "dbname=d hostaddr=::1 host=h sslmode=require",
-            "postgres ::1 5432 - - d -",
-        );
+        check("dbname=d hostaddr=::1 host=h sslmode=require", "postgres ::1 5432 - - d -");
         for text in ["password='open", "colour=red", "host", "Host=h", "host=h x"] {
             assert!(Address::parse(text).is_err(), "{text}");
         }
@@ -460,10 +376,7 @@ mod tests {
 
     #[test]
     fn parameters_stand_in_for_parts_and_what_means_nothing_is_named() {
-        check(
-            "mysql://localhost?user=u&password=p&port=3307&dbname=d&socket=/s",
-            "mysql localhost 3307 u p d /s",
-        );
+        check("mysql://localhost?user=u&password=p&port=3307&dbname=d&socket=/s", "mysql localhost 3307 u p d /s");
         check("redis://h?db=2", "redis h 6379 - - 2 -");
         let found = Address::parse("mysql://h/d?charset=utf8&host=x&socket=s&ssl=0").unwrap();
         assert_eq!(found.unread, ["charset", "host", "socket"]);
@@ -477,10 +390,7 @@ mod tests {
     #[test]
     fn options_of_mongodb_s_drivers_are_kept_as_they_are_written() {
         for (text, expected) in [
-            (
-                "mongodb://u@h/d?w=1&authSource=%24external",
-                Some("w=1&authSource=%24external"),
-            ),
+            ("mongodb://u@h/d?w=1&authSource=%24external", Some("w=1&authSource=%24external")),
             ("mongodb://h/d?socket=/s.sock&user=u&password=p", None),
             ("mongodb://h/d", None),
             ("mysql://h/d?w=1", None),
@@ -493,10 +403,7 @@ mod tests {
     #[test]
     fn a_page_is_an_address_and_nobody_s_login() {
         let page = Address::parse("http://127.0.0.1:8000/shop?id=1").unwrap();
-        assert_eq!(
-            (page.port, page.page.as_deref()),
-            (8000, Some("/shop?id=1"))
-        );
+        assert_eq!((page.port, page.page.as_deref()), (8000, Some("/shop?id=1")));
         assert!(page.unread.is_empty() && page.database.is_none());
         let over_socket = Address::parse("http://unix:/run/s.sock:/shop").unwrap();
         assert_eq!(over_socket.page.as_deref(), Some("/shop"));
@@ -527,11 +434,7 @@ mod tests {
 
     #[test]
     fn a_url_that_cannot_be_read_is_told_without_its_password() {
-        for url in [
-            "mysql://u:secret@h:port/d",
-            "secret",
-            "oracle://u:secret@h/d",
-        ] {
+        for url in ["mysql://u:secret@h:port/d", "secret", "oracle://u:secret@h/d"] {
             let error = Address::parse(url).unwrap_err().to_string();
             assert!(!error.contains("secret"), "{error}");
         }

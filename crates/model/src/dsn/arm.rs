@@ -37,7 +37,6 @@ pub enum Arm {
 }
 
 impl Arm {
-    /// All arms of this version.
     pub const ALL: [Self; 14] = [
         Self::Unix,
         Self::Abstract,
@@ -80,15 +79,7 @@ impl Arm {
 
     /// Whether its bytes leave the client through a Unix socket.
     pub fn is_unix(self) -> bool {
-        matches!(
-            self,
-            Self::Unix
-                | Self::Abstract
-                | Self::TlsUnix
-                | Self::Redirect
-                | Self::UnixUnix
-                | Self::UnixTcp
-        )
+        matches!(self, Self::Unix | Self::Abstract | Self::TlsUnix | Self::Redirect | Self::UnixUnix | Self::UnixTcp)
     }
 
     /// The way from a pooler to the server; `None` where there is no pooler in between.
@@ -116,13 +107,10 @@ impl FromStr for Arm {
     type Err = String;
 
     fn from_str(word: &str) -> Result<Self, String> {
-        Self::ALL
-            .into_iter()
-            .find(|arm| arm.name() == word)
-            .ok_or_else(|| {
-                let known: Vec<_> = Self::ALL.iter().map(|arm| arm.name()).collect();
-                format!("`{word}` is not an arm; known: {}", known.join(", "))
-            })
+        Self::ALL.into_iter().find(|arm| arm.name() == word).ok_or_else(|| {
+            let known: Vec<_> = Self::ALL.iter().map(|arm| arm.name()).collect();
+            format!("`{word}` is not an arm; known: {}", known.join(", "))
+        })
     }
 }
 

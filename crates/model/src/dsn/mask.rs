@@ -55,9 +55,8 @@ fn in_login(text: &str) -> Option<Range<usize>> {
 /// `[::1]:5432=/run/a@b`.
 fn is_login(text: &str, colon: usize, at: usize) -> bool {
     let behind = &text[at + 1..];
-    let is_word = !text[..colon].contains([' ', '=', '/', '['])
-        && !text[..=at].contains("=@")
-        && !text[..at].contains("=/");
+    let is_word =
+        !text[..colon].contains([' ', '=', '/', '[']) && !text[..=at].contains("=@") && !text[..at].contains("=/");
     is_word || ["tcp(", "unix("].iter().any(|it| behind.starts_with(it))
 }
 
@@ -67,20 +66,12 @@ fn in_values(text: &str) -> Vec<Range<usize>> {
     let equals = text.match_indices('=').map(|(at, _)| at);
     let secret = equals.filter_map(|at| {
         let before = text[..at].trim_end();
-        let name_at = before
-            .rfind(['?', '&', ',', ';', ' ', '\t', '\n', '"', '\'', '='])
-            .map_or(0, |it| it + 1);
+        let name_at = before.rfind(['?', '&', ',', ';', ' ', '\t', '\n', '"', '\'', '=']).map_or(0, |it| it + 1);
         let separator = text[..name_at].trim_end().bytes().next_back();
         let is_listed = matches!(separator, Some(b'?' | b'&' | b',' | b';'));
         let name = &before[name_at..];
         let is_one = is_secret(name) || (is_listed && is_key(name));
-        is_one.then(|| {
-            if is_keywords {
-                keyword_at(text, at + 1)
-            } else {
-                value_at(text, at + 1, separator)
-            }
-        })
+        is_one.then(|| if is_keywords { keyword_at(text, at + 1) } else { value_at(text, at + 1, separator) })
     });
     secret.collect()
 }
@@ -151,36 +142,15 @@ mod tests {
                 "mongodb://u:x@h/d?authSource=admin&authMechanismProperties=AWS_SESSION_TOKEN:y",
                 "mongodb://u:****@h/d?authSource=admin&authMechanismProperties=****",
             ),
-            (
-                "h:6379,password=secret,ssl=False",
-                "h:6379,password=****,ssl=False",
-            ),
-            (
-                "Server=h;Password=\"a;b\";Database=d",
-                "Server=h;Password=****;Database=d",
-            ),
-            (
-                "postgres://u@h/d?password=secret",
-                "postgres://u@h/d?password=****",
-            ),
-            (
-                "postgres://u:x@h/d?p%61ssword=y&a=b",
-                "postgres://u:****@h/d?p%61ssword=****&a=b",
-            ),
+            ("h:6379,password=secret,ssl=False", "h:6379,password=****,ssl=False"),
+            ("Server=h;Password=\"a;b\";Database=d", "Server=h;Password=****;Database=d"),
+            ("postgres://u@h/d?password=secret", "postgres://u@h/d?password=****"),
+            ("postgres://u:x@h/d?p%61ssword=y&a=b", "postgres://u:****@h/d?p%61ssword=****&a=b"),
             ("unix://:secret@/s", "unix://:****@/s"),
-            (
-                "host=h password = 'a b' user=u",
-                "host=h password = **** user=u",
-            ),
-            (
-                "host=h password=a,b;c options=a,b",
-                "host=h password=**** options=a,b",
-            ),
+            ("host=h password = 'a b' user=u", "host=h password = **** user=u"),
+            ("host=h password=a,b;c options=a,b", "host=h password=**** options=a,b"),
             ("psql 'host=h password=x'", "psql 'host=h password=****"),
-            (
-                "--check=postgres://u@h?password=a,b",
-                "--check=postgres://u@h?password=****",
-            ),
+            ("--check=postgres://u@h?password=a,b", "--check=postgres://u@h?password=****"),
             ("env PGPASSWORD=x psql", "env PGPASSWORD=**** psql"),
         ] {
             assert_eq!(masked(text), expected);

@@ -18,12 +18,10 @@ pub struct Pair<'a> {
 }
 
 impl Pair<'_> {
-    /// The name, decoded.
     pub fn name(&self) -> String {
         decoded(self.name)
     }
 
-    /// The value, decoded.
     pub fn value(&self) -> String {
         decoded(self.value)
     }

@@ -35,12 +35,6 @@ pub(crate) fn instead_of(scheme: &str) -> String {
         return String::new();
     };
     let facts = kind.facts();
-    let (written, port) = (
-        facts.protocol.map_or("", Protocol::name),
-        facts.usual.ports[0],
-    );
-    format!(
-        ": {}'s clients write {written}://, with its port ({port})",
-        facts.title
-    )
+    let (written, port) = (facts.protocol.map_or("", Protocol::name), facts.usual.ports[0]);
+    format!(": {}'s clients write {written}://, with its port ({port})", facts.title)
 }

@@ -9,7 +9,6 @@ use crate::dsn::MASK;
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes the password in clear.
     pub fn new(clear: impl Into<String>) -> Self {
         Self(clear.into())
     }

@@ -25,7 +25,6 @@ fn contains_any(name: &str, words: &[&str]) -> bool {
     !name.starts_with('-') && words.iter().any(|word| name.contains(word))
 }
 
-/// Decoded, in small letters.
 fn plain(name: &str) -> String {
     percent_decode_str(name).decode_utf8_lossy().to_lowercase()
 }

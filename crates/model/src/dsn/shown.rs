@@ -17,10 +17,7 @@ pub fn shown(text: &str) -> String {
     let without = |mut url: Url| {
         url.set_password(None).ok()?;
         let query = Query::new(url.query().unwrap_or_default());
-        let kept: Vec<&str> = { query.pairs() }
-            .filter(|pair| !pair.is_secret())
-            .map(|pair| pair.text)
-            .collect();
+        let kept: Vec<&str> = { query.pairs() }.filter(|pair| !pair.is_secret()).map(|pair| pair.text).collect();
         let kept = kept.join("&");
         url.set_query(Some(&*kept).filter(|kept| !kept.is_empty()));
         url.set_fragment(None);
@@ -66,14 +63,8 @@ mod tests {
     #[test]
     fn what_is_shown_is_read_again_and_has_no_password() {
         for (text, expected) in [
-            (
-                "mysql://wp:p%40@localhost/blog",
-                "mysql://wp@localhost/blog",
-            ),
-            (
-                "postgres://u@[::1]:1/d?password=x#y",
-                "postgres://u@[::1]:1/d",
-            ),
+            ("mysql://wp:p%40@localhost/blog", "mysql://wp@localhost/blog"),
+            ("postgres://u@[::1]:1/d?password=x#y", "postgres://u@[::1]:1/d"),
             ("mysql://h/d?password=x&socket=/s", "mysql://h/d?socket=/s"),
             ("redis://h?socket=@s", "redis://h?socket=@s"),
             ("unix://u:p@/s?db=1", "unix://u:****@/s?db=1"),

@@ -13,7 +13,6 @@ pub struct Unspoken {
     pub kind: Kind,
     /// Host as it was written, of several the first; `None` where there was none, or a socket.
     pub host: Option<String>,
-    /// Port, written or usual.
     pub port: u16,
     pub user: Option<String>,
     pub password: Option<Secret>,
@@ -75,11 +74,7 @@ impl Unspoken {
         let (path, options) = behind.split_once('?').unwrap_or((behind, ""));
         let some = |text: String| (!text.is_empty()).then_some(text);
         let is_hostless = kind == Kind::Uwsgi && first.is_empty() && path.len() > 1;
-        let first = if is_hostless {
-            decoded("path", path)?
-        } else {
-            first
-        };
+        let first = if is_hostless { decoded("path", path)? } else { first };
         let path = if is_hostless { "" } else { path };
         let is_socket = first.starts_with('/');
         let (host, port) = match first.rsplit_once(':').filter(|_| !is_socket) {
@@ -97,9 +92,7 @@ impl Unspoken {
             password: some(password).map(Secret::new),
             database: some(decoded("path", path.trim_start_matches('/'))?),
             socket: is_socket.then(|| PathBuf::from(&first)),
-            options: some(options.to_owned())
-                .filter(|_| kind == Kind::Mongodb)
-                .map(Secret::new),
+            options: some(options.to_owned()).filter(|_| kind == Kind::Mongodb).map(Secret::new),
             is_one_of_several,
         })
     }
@@ -150,26 +143,14 @@ mod tests {
 
     #[test]
     fn hosts_sockets_and_sets_are_read() {
-        check(
-            "mongodb://u:p%40@127.0.0.1,127.0.0.1:27018/app?w=1",
-            "mongodb 127.0.0.1 27017 u p@ app - true",
-        );
+        check("mongodb://u:p%40@127.0.0.1,127.0.0.1:27018/app?w=1", "mongodb 127.0.0.1 27017 u p@ app - true");
         check(
             "mongodb://u:p@%2Ftmp%2Fmongodb-27017.sock/app?replicaSet=rs",
             "mongodb - 27017 u p app /tmp/mongodb-27017.sock true",
         );
-        check(
-            "mongodb://[::1]:27018,b:27019/",
-            "mongodb [::1] 27018 - - - - true",
-        );
-        check(
-            "mongodb://h/d?replicaSet=rs",
-            "mongodb h 27017 - - d - true",
-        );
-        check(
-            "uwsgi://127.0.0.1:3031",
-            "uwsgi 127.0.0.1 3031 - - - - false",
-        );
+        check("mongodb://[::1]:27018,b:27019/", "mongodb [::1] 27018 - - - - true");
+        check("mongodb://h/d?replicaSet=rs", "mongodb h 27017 - - d - true");
+        check("uwsgi://127.0.0.1:3031", "uwsgi 127.0.0.1 3031 - - - - false");
         check("uwsgi:///s.sock", "uwsgi - 0 - - - /s.sock false");
         assert!(Unspoken::parse("mysql://h").is_none());
         assert!(Unspoken::parse("mongodb://h:1/d").is_none());
@@ -179,10 +160,7 @@ mod tests {
     #[test]
     fn options_are_kept_as_they_are_written() {
         for (text, expected) in [
-            (
-                "mongodb://u:p@h,i/d?authSource=%24external&w=1",
-                Some("authSource=%24external&w=1"),
-            ),
+            ("mongodb://u:p@h,i/d?authSource=%24external&w=1", Some("authSource=%24external&w=1")),
             ("mongodb://h/?replicaset=rs", Some("replicaset=rs")),
             ("mongodb://h,i", None),
         ] {

@@ -22,7 +22,6 @@ pub trait Explain: Error + Send + Sync + 'static {
 
 impl Explain for io::Error {}
 
-/// What follows from an error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Severity {
     /// Wrong usage, or the environment does not allow it: nothing was concluded.
@@ -45,11 +44,7 @@ impl Failure {
     /// A failure without a cause or a next step.
     pub fn new(message: impl fmt::Display) -> Self {
         let message = message.to_string();
-        Self {
-            error: message.into(),
-            hint: None,
-            severity: Severity::Environment,
-        }
+        Self { error: message.into(), hint: None, severity: Severity::Environment }
     }
 
     /// Wrong usage, with the next step.
@@ -57,7 +52,6 @@ impl Failure {
         Self::new(message).with_hint(hint)
     }
 
-    /// Replaces the next step.
     #[must_use]
     pub fn with_hint(mut self, hint: impl Into<String>) -> Self {
         self.hint = Some(hint.into());
@@ -75,23 +69,17 @@ impl Failure {
     #[must_use]
     pub fn context(self, message: impl fmt::Display) -> Self {
         let (message, source) = (message.to_string(), self.error);
-        Self {
-            error: Box::new(Context { message, source }),
-            ..self
-        }
+        Self { error: Box::new(Context { message, source }), ..self }
     }
 
-    /// The next step.
     pub fn hint(&self) -> Option<&str> {
         self.hint.as_deref()
     }
 
-    /// What follows from it.
     pub fn severity(&self) -> Severity {
         self.severity
     }
 
-    /// What happened, then each cause.
     pub fn chain(&self) -> impl Iterator<Item = &(dyn Error + 'static)> {
         let first: &(dyn Error + 'static) = self.error.as_ref();
         std::iter::successors(Some(first), |error| (*error).source())
@@ -116,11 +104,7 @@ impl Error for Failure {
 
 impl<E: Explain> From<E> for Failure {
     fn from(error: E) -> Self {
-        Self {
-            hint: error.hint(),
-            severity: error.severity(),
-            error: Box::new(error),
-        }
+        Self { hint: error.hint(), severity: error.severity(), error: Box::new(error) }
     }
 }
 

@@ -97,9 +97,7 @@ pub enum Topic {
 }
 
 /// The answer of a point.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// This stands in the way of nothing.
@@ -192,15 +190,7 @@ impl Point {
         what: impl Into<String>,
         how: impl Into<String>,
     ) -> Self {
-        Self {
-            topic,
-            code,
-            outcome,
-            what: what.into(),
-            how: how.into(),
-            next: None,
-            steps: Vec::new(),
-        }
+        Self { topic, code, outcome, what: what.into(), how: how.into(), next: None, steps: Vec::new() }
     }
 
     #[must_use]
@@ -211,15 +201,8 @@ impl Point {
 
     /// Says what to run or to write.
     #[must_use]
-    pub fn with_steps<T: Into<String>>(
-        mut self,
-        place: StepPlace,
-        texts: impl IntoIterator<Item = T>,
-    ) -> Self {
-        let step = |text: T| Step {
-            place,
-            text: text.into(),
-        };
+    pub fn with_steps<T: Into<String>>(mut self, place: StepPlace, texts: impl IntoIterator<Item = T>) -> Self {
+        let step = |text: T| Step { place, text: text.into() };
         self.steps.extend(texts.into_iter().map(step));
         self
     }

@@ -4,15 +4,12 @@
 
 use std::collections::BTreeMap;
 
-use crate::stats::range::{
-    Amount, AtLeastOne, Count, Index, Positive, ProcessId, Real, SmallCount,
-};
+use crate::stats::range::{Amount, AtLeastOne, Count, Index, Positive, ProcessId, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::record::{
-    Arm, Bill, Client, ClientLike, Commands, Direction, Figure, Placement, Raw, RemedyKind,
-    Schedule, Tax, Trial, Why,
+    Arm, Bill, Client, ClientLike, Commands, Direction, Figure, Placement, Raw, RemedyKind, Schedule, Tax, Trial, Why,
 };
 
 /// Some arms of one server, held against each other.

@@ -22,17 +22,13 @@ impl Serialize for Comparison {
 impl<'de> Deserialize<'de> for Comparison {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let comparison = Self::deserialize(deserializer)?;
-        comparison.check().map_err(|why| {
-            de::Error::custom(format_args!("its parts do not fit together: {why}"))
-        })?;
+        comparison.check().map_err(|why| de::Error::custom(format_args!("its parts do not fit together: {why}")))?;
         Ok(comparison)
     }
 }
 
 /// Reads the comparisons of a record.
-pub(crate) fn read<'de, D: Deserializer<'de>>(
-    deserializer: D,
-) -> Result<Vec<Comparison>, D::Error> {
+pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Comparison>, D::Error> {
     let comparisons: Vec<Comparison> = Deserialize::deserialize(deserializer)?;
     let n_samples: u128 = comparisons.iter().map(Comparison::n_samples).sum();
     if n_samples > u128::from(MOST_SAMPLES) {
@@ -68,10 +64,7 @@ impl Comparison {
                 check_idx(&format!("tax[{idx}].look"), look, self.schedule.looks.len())?;
                 let planned = self.schedule.looks[look as usize].alpha;
                 if planned.total_cmp(&tax.alpha).is_ne() {
-                    return Err(format!(
-                        "tax[{idx}].alpha is {}, and {planned} was planned for its look",
-                        tax.alpha
-                    ));
+                    return Err(format!("tax[{idx}].alpha is {}, and {planned} was planned for its look", tax.alpha));
                 }
             }
         }
@@ -90,9 +83,7 @@ impl Comparison {
             sum += check_trial(trial).map_err(|why| format!("trial: {why}"))?;
         }
         if sum > MOST_TOGETHER {
-            return Err(format!(
-                "its counts and times add up to {sum}, more than a run can have"
-            ));
+            return Err(format!("its counts and times add up to {sum}, more than a run can have"));
         }
         Ok(())
     }
@@ -102,9 +93,7 @@ fn check_length(name: &str, length: usize, wanted: usize) -> Result<(), String> 
     if length == wanted {
         return Ok(());
     }
-    Err(format!(
-        "{name} has {length} entries, and {wanted} belong there"
-    ))
+    Err(format!("{name} has {length} entries, and {wanted} belong there"))
 }
 
 fn check_idx(name: &str, idx: u32, length: usize) -> Result<(), String> {
@@ -155,11 +144,7 @@ fn check_why(why: &Why, n_arms: usize) -> Result<u128, String> {
     }
     for (name, parts) in [("processes", &why.processes), ("functions", &why.functions)] {
         for (idx, part) in parts.iter().enumerate() {
-            check_length(
-                &format!("{name}[{idx}].ns"),
-                part.ns.len(),
-                why.epochs.len(),
-            )?;
+            check_length(&format!("{name}[{idx}].ns"), part.ns.len(), why.epochs.len())?;
             sum += total(part.ns.iter().flatten());
         }
     }
@@ -197,16 +182,7 @@ fn total<'a>(numbers: impl IntoIterator<Item = &'a u64>) -> u128 {
 /// All that may be added up of an epoch. Times in microseconds count as the nanoseconds that they are.
 fn sum_of(epoch: &Epoch) -> u128 {
     let ticks = epoch.cpu_ticks.map(|it| {
-        let CpuTicks {
-            user,
-            nice,
-            system,
-            idle,
-            iowait,
-            irq,
-            softirq,
-            steal,
-        } = it;
+        let CpuTicks { user, nice, system, idle, iowait, irq, softirq, steal } = it;
         total(&[user, nice, system, idle, iowait, irq, softirq, steal])
     });
     let rare = epoch.cpu_pressure_us.into_iter().chain(epoch.n_throttled);
@@ -285,8 +261,5 @@ fn sum_of_slice(slice: &Slice) -> u128 {
     let small = drained_ns.iter().chain(completions_per_100ms);
     // A start is a place in time: only its own slice is added to it.
     let start = u128::from(*start_ns) / 1_000_000;
-    start
-        + total(always)
-        + total(rarely.into_iter().flatten())
-        + small.map(|it| u128::from(*it)).sum::<u128>()
+    start + total(always) + total(rarely.into_iter().flatten()) + small.map(|it| u128::from(*it)).sum::<u128>()
 }

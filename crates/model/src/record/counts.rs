@@ -19,17 +19,10 @@ impl Raw {
     ///
     /// `unpack` makes nanoseconds of what the record holds. An epoch whose latencies were not kept has
     /// none.
-    pub fn counts(
-        &self,
-        pair: [u32; 2],
-        mut unpack: impl FnMut(&Samples) -> Vec<u32>,
-    ) -> Vec<stats::Epoch> {
+    pub fn counts(&self, pair: [u32; 2], mut unpack: impl FnMut(&Samples) -> Vec<u32>) -> Vec<stats::Epoch> {
         self.of_pair(pair)
             .map(|(_, epoch)| stats::Epoch {
-                latencies_ns: epoch
-                    .samples
-                    .each_ref()
-                    .map(|side| side.as_ref().map_or_else(Vec::new, &mut unpack)),
+                latencies_ns: epoch.samples.each_ref().map(|side| side.as_ref().map_or_else(Vec::new, &mut unpack)),
                 ..epoch.counts()
             })
             .collect()
@@ -97,12 +90,8 @@ fn slice_counts((side, slice): (Side, &Slice)) -> stats::Slice {
         requests: slice.requests,
         client_cpu_ns: slice.client_cpu_ns,
         server_cpu_ns: slice.server_cpu_ns,
-        client_switches: slice.client_voluntary_switches.unwrap_or(0)
-            + slice.client_involuntary_switches.unwrap_or(0),
-        response: slice.median_ns.map(|median_ns| Response {
-            median_ns,
-            sum_ns: slice.latency_sum_ns,
-        }),
+        client_switches: slice.client_voluntary_switches.unwrap_or(0) + slice.client_involuntary_switches.unwrap_or(0),
+        response: slice.median_ns.map(|median_ns| Response { median_ns, sum_ns: slice.latency_sum_ns }),
     }
 }
 
@@ -144,10 +133,7 @@ mod tests {
     }
 
     fn samples(name: u64) -> Samples {
-        Samples {
-            count: 1,
-            packed: name.to_string(),
-        }
+        Samples { count: 1, packed: name.to_string() }
     }
 
     fn unpacked(samples: &Samples) -> Vec<u32> {
@@ -164,19 +150,14 @@ mod tests {
             samples: [2 * idx, 2 * idx + 1].map(|name| Some(samples(name))),
             ..epoch([0, 1], [110_000 + idx, 100_003])
         });
-        let raw = Raw {
-            epochs: epochs.collect(),
-        };
+        let raw = Raw { epochs: epochs.collect() };
         let text = serde_json::to_string(&raw).unwrap();
         let saved: Raw = serde_json::from_str(&text).unwrap();
         assert_eq!(saved, raw);
         let found = saved.counts([0, 1], unpacked);
         for (idx, (found, epoch)) in found.into_iter().zip(&raw.epochs).enumerate() {
             let idx = idx as u32;
-            let expected = stats::Epoch {
-                latencies_ns: [vec![2 * idx], vec![2 * idx + 1]],
-                ..epoch.counts()
-            };
+            let expected = stats::Epoch { latencies_ns: [vec![2 * idx], vec![2 * idx + 1]], ..epoch.counts() };
             assert_eq!(found, expected);
         }
     }
@@ -200,20 +181,14 @@ mod tests {
         epoch.cpu_ticks = None;
         let counts = epoch.counts();
         assert_eq!((counts.slices[3].client_cpu_ns, counts.noise), (None, None));
-        let raw = Raw {
-            epochs: vec![epoch],
-        };
+        let raw = Raw { epochs: vec![epoch] };
         let nothing: [Vec<u32>; 2] = [Vec::new(), Vec::new()];
         assert_eq!(raw.counts([0, 1], |_| vec![1])[0].latencies_ns, nothing);
     }
 
     #[test]
     fn only_the_epochs_of_the_pair_are_taken() {
-        let raw = Raw {
-            epochs: [[0, 1], [0, 2], [0, 1]]
-                .map(|pair| epoch(pair, [5, 7]))
-                .to_vec(),
-        };
+        let raw = Raw { epochs: [[0, 1], [0, 2], [0, 1]].map(|pair| epoch(pair, [5, 7])).to_vec() };
         assert_eq!(without_latencies(&raw, [0, 1]).len(), 2);
         assert_eq!(without_latencies(&raw, [0, 2]).len(), 1);
         assert_eq!(without_latencies(&raw, [1, 0]), []);

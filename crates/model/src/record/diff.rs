@@ -65,11 +65,7 @@ pub struct DiffLayer {
     pub after_us: Figure,
     pub change_us: Figure,
     /// Probability of such a change or a larger one where there is none, corrected by Holm over all layers of the arm.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Probability::read"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     pub p: Option<f64>,
 }
 

@@ -61,19 +61,11 @@ struct Either {
 
 impl<'de> Deserialize<'de> for Figure {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let Either {
-            value,
-            lo,
-            hi,
-            n,
-            na,
-        } = Either::deserialize(deserializer)?;
+        let Either { value, lo, hi, n, na } = Either::deserialize(deserializer)?;
         match (value, n, na) {
             (Some(value), Some(n), None) => Ok(Self::Known(Estimate { value, lo, hi, n })),
             (None, None, Some(na)) => Ok(Self::Missing(Missing { na })),
-            _ => Err(de::Error::custom(
-                "a figure is either `value`, `lo`, `hi` and `n`, or `na`, why there is none",
-            )),
+            _ => Err(de::Error::custom("a figure is either `value`, `lo`, `hi` and `n`, or `na`, why there is none")),
         }
     }
 }
@@ -87,12 +79,7 @@ impl Figure {
             return Self::missing(format!("the estimate is {value}"));
         }
         let finite = |end: f64| Real::holds(end).then_some(end);
-        Self::Known(Estimate {
-            value,
-            lo: finite(lo),
-            hi: finite(hi),
-            n,
-        })
+        Self::Known(Estimate { value, lo: finite(lo), hi: finite(hi), n })
     }
 
     pub fn missing(reason: impl Into<String>) -> Self {
@@ -121,14 +108,8 @@ mod tests {
     #[test]
     fn an_end_that_does_not_exist_is_null() {
         let infinite = f64::INFINITY;
-        check(
-            &Figure::new(2.0, 1.0, 3.0, 10),
-            r#"{"value":2.0,"lo":1.0,"hi":3.0,"n":10}"#,
-        );
-        check(
-            &Figure::new(2.0, -infinite, 100.0, 1),
-            r#"{"value":2.0,"lo":null,"hi":100.0,"n":1}"#,
-        );
+        check(&Figure::new(2.0, 1.0, 3.0, 10), r#"{"value":2.0,"lo":1.0,"hi":3.0,"n":10}"#);
+        check(&Figure::new(2.0, -infinite, 100.0, 1), r#"{"value":2.0,"lo":null,"hi":100.0,"n":1}"#);
         check(&Figure::missing("no blocks"), r#"{"na":"no blocks"}"#);
     }
 

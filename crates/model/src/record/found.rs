@@ -192,9 +192,7 @@ pub struct FoundPeer {
 }
 
 /// How a listening socket is known to be a server's.
-#[derive(
-    Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum HowKnown {
     /// By its user, who runs no other program whose sockets are not seen: inferred.

@@ -29,14 +29,11 @@ impl<'de> Deserialize<'de> for Hex64 {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = Cow::<'de, str>::deserialize(deserializer)?;
         let is_hex = text.len() == 16 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-        let unexpected =
-            || de::Error::invalid_value(de::Unexpected::Str(&text), &"16 hexadecimal digits");
+        let unexpected = || de::Error::invalid_value(de::Unexpected::Str(&text), &"16 hexadecimal digits");
         if !is_hex {
             return Err(unexpected());
         }
-        u64::from_str_radix(&text, 16)
-            .map(Self)
-            .map_err(|_| unexpected())
+        u64::from_str_radix(&text, 16).map(Self).map_err(|_| unexpected())
     }
 }
 
@@ -76,9 +73,6 @@ mod tests {
 
     #[test]
     fn keeps_the_leading_zeros() {
-        assert_eq!(
-            serde_json::to_string(&Hex64(10)).unwrap(),
-            "\"000000000000000a\""
-        );
+        assert_eq!(serde_json::to_string(&Hex64(10)).unwrap(), "\"000000000000000a\"");
     }
 }

@@ -81,10 +81,6 @@ impl PastRun {
 
 fn workload_of(comparison: &Comparison) -> String {
     let is_trial = comparison.trial.is_some() && !comparison.target.name.is_empty();
-    let named = if is_trial {
-        &comparison.target.name
-    } else {
-        &comparison.workload.name
-    };
+    let named = if is_trial { &comparison.target.name } else { &comparison.workload.name };
     named.clone()
 }

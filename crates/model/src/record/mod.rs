@@ -43,28 +43,23 @@ mod words;
 pub use arm::{Arm, Cpu, Latency, Pooled, Proof, Sightings, Syscalls};
 pub use bill::{Bill, BillStep};
 pub use chain::{FoundChain, FoundHop};
-pub use checked::{
-    Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic,
-};
+pub use checked::{Change, Checked, CheckedConnection, Edit, Outcome, Point, Step, StepPlace, SwitchVerdict, Topic};
 pub use client_like::ClientLike;
 pub use code::{NoteCode, PointCode, StepCode};
 pub use commands::{CommandLine, Commands};
-pub use comparison::{
-    Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
-};
+pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload};
 pub use consistent::MOST_SAMPLES;
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
 pub use diff::{Condition, Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax};
 pub use figure::{Estimate, Figure, Missing};
 pub use fleet::{
-    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding,
-    FleetGroup, FleetHost, FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove,
-    FleetMover, FleetPair, FleetSilent, FleetUnlike,
+    FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
+    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetPair, FleetSilent, FleetUnlike,
 };
 pub use found::{
-    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
-    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found, FoundClient,
+    FoundEndpoint, FoundListener, FoundPeer, FoundServer, HowKnown, Note,
 };
 pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
@@ -73,27 +68,25 @@ pub use look::{Look, LookArm, RateRange};
 pub use raw::{CpuTicks, Epoch, Raw, Samples, Slice, TICK_NS};
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
-    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart,
-    ReplayPoint, ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit,
-    ReplayVerdict, SideUnit, replay_schema,
+    Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof,
+    ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit, replay_schema,
 };
 pub use replay_facts::{PortShare, ReplayFinding, ReplayReason};
 pub use reported::{CollectorTables, Reported};
 pub use run::Record;
 pub use schedule::{PlannedLook, Schedule};
 pub use selfcheck::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer,
-    SelfcheckResult, SliceTaxes, SlicesCheck,
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, PValuesBelow, Selfcheck, SelfcheckAnswer, SelfcheckResult,
+    SliceTaxes, SlicesCheck,
 };
 pub use spelling::{Proved, Spelling, Takes};
 pub use switched::{
-    FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate,
-    SwitchFile, SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
+    FileHolds, FileRemark, FileRemarkCode, ListedFile, ListedSwitch, SwitchConnection, SwitchFate, SwitchFile,
+    SwitchOutcome, SwitchProof, SwitchStanding, SwitchStep, Switched,
 };
 pub use tax::{CpuTax, Disturbance, Tax};
 pub use trial::{
-    Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart,
-    TrialServer,
+    Trial, TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer,
 };
 pub use withheld::Withheld;
 pub use words::{Client, Placement};
@@ -114,12 +107,7 @@ pub fn schema() -> serde_json::Value {
 /// The JSON Schema (draft 2020-12) of a form that is saved or printed.
 pub fn schema_of<T: schemars::JsonSchema>() -> serde_json::Value {
     let settings = schemars::generate::SchemaSettings::draft2020_12();
-    settings
-        .into_generator()
-        .into_root_schema_for::<T>()
-        .to_value()
+    settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 pub use way::Way;
-pub use why::{
-    CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow,
-};
+pub use why::{CountedEpoch, EPOCHS_PER_UNSAMPLED, SampledEpoch, SampledPart, Sampling, Stacks, Why, WhyRow};

@@ -63,11 +63,7 @@ pub struct Epoch {
     #[schemars(with = "Option<Count>")]
     pub n_throttled: Option<u64>,
     /// How late an open loop's requests were sent, 99th percentile, `[baseline, other]`.
-    #[serde(
-        default,
-        skip_serializing_if = "is_closed",
-        deserialize_with = "SmallCount::read"
-    )]
+    #[serde(default, skip_serializing_if = "is_closed", deserialize_with = "SmallCount::read")]
     #[schemars(with = "[Option<SmallCount>; 2]")]
     pub lag_p99_ns: [Option<u32>; 2],
     /// The latencies of the active windows, `[baseline, other]`; `null` = not kept.
@@ -131,36 +127,20 @@ pub struct Slice {
     #[schemars(with = "Count")]
     pub n_unsampled: u64,
     /// Median latency, in an open loop and with pauses between requests: it decides there.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "SmallCount::read"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub median_ns: Option<u32>,
     /// Requests of an open loop that waited for a connection.
-    #[serde(
-        default,
-        skip_serializing_if = "is_zero",
-        deserialize_with = "Count::read"
-    )]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub queued: u64,
     /// Requests of an open loop that were due and not sent when the slice ended; they are among the
     /// samples with the time they had waited.
-    #[serde(
-        default,
-        skip_serializing_if = "is_zero",
-        deserialize_with = "Count::read"
-    )]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub unsent: u64,
     /// How long the oldest of them had waited.
-    #[serde(
-        default,
-        skip_serializing_if = "is_zero",
-        deserialize_with = "Count::read"
-    )]
+    #[serde(default, skip_serializing_if = "is_zero", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub behind_ns: u64,
     /// Requests answered in each 100 ms of the active window; empty for short windows.
@@ -200,11 +180,7 @@ pub struct Slice {
     #[schemars(with = "Option<Count>")]
     pub server_cpu_ns: Option<u64>,
     /// Time that a supervisor spent on the client's connections, within the slice's requests.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Count::read"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub supervisor_ns: Option<u64>,
     /// Context switches of the client's threads because they waited.

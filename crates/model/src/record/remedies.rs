@@ -33,11 +33,7 @@ pub struct Remedy {
     /// The arm with it.
     pub to: String,
     /// Requests that go out at once, where that is the change.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "AtLeastOne::read"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "AtLeastOne::read")]
     #[schemars(with = "Option<AtLeastOne>")]
     pub pipeline: Option<u32>,
     /// Requests gained, percent of those before.

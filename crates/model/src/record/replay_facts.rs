@@ -19,11 +19,7 @@ pub enum ReplayReason {
         /// The sentence, with names of figures in braces: `{rate_per_s}`.
         words: String,
         /// Those figures, by name.
-        #[serde(
-            default,
-            skip_serializing_if = "BTreeMap::is_empty",
-            deserialize_with = "Real::read"
-        )]
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty", deserialize_with = "Real::read")]
         #[schemars(with = "BTreeMap<String, Real>")]
         figures: BTreeMap<String, f64>,
     },

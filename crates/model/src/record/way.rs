@@ -6,9 +6,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// How a client's connections reach a server on the same machine.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 pub enum Way {
     /// A Unix socket.
     #[serde(rename = "unix")]
@@ -51,13 +49,7 @@ mod tests {
 
     #[test]
     fn a_way_is_printed_as_it_is_saved() {
-        for way in [
-            Way::Unix,
-            Way::Loopback,
-            Way::Loopback6,
-            Way::OwnAddress,
-            Way::Bridge,
-        ] {
+        for way in [Way::Unix, Way::Loopback, Way::Loopback6, Way::OwnAddress, Way::Bridge] {
             assert_eq!(serde_json::to_value(way).unwrap(), way.to_string());
         }
     }

@@ -204,11 +204,7 @@ pub struct WhyRow {
     /// The other arm's less the baseline's.
     pub difference: Figure,
     /// Probability of such a difference or a larger one where there is none, corrected by Holm over all rows of its kind.
-    #[serde(
-        default,
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Probability::read"
-    )]
+    #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
 }

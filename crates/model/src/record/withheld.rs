@@ -44,11 +44,7 @@ impl Withheld {
             direction: tax.direction,
             delta_pct: comparison.schedule.delta_pct,
             epoch_ms: epoch_ms(comparison),
-            n_run_per_counted: if comparison.why.is_empty() {
-                1
-            } else {
-                EPOCHS_PER_UNSAMPLED
-            },
+            n_run_per_counted: if comparison.why.is_empty() { 1 } else { EPOCHS_PER_UNSAMPLED },
             same_helps: comparison.placement.asked != Placement::Same && is_private,
         })
     }
@@ -62,10 +58,7 @@ fn one() -> u64 {
 fn epoch_ms(comparison: &Comparison) -> f64 {
     let schedule = &comparison.schedule;
     // An epoch of whole commands or dumps is two runs of each arm.
-    let runs = comparison
-        .arms
-        .iter()
-        .filter_map(|arm| arm.latency_us.mean.known());
+    let runs = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
     let epoch_ms = match schedule.octets_per_epoch {
         // Four starts of an application, of which a third counts; of a load command's runs only their times are known.

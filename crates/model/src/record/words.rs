@@ -9,9 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// Which cores the two ends of a connection run on.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// Both ends on one core.
@@ -25,9 +23,7 @@ pub enum Placement {
 }
 
 /// How the load generator waits for an answer.
-#[derive(
-    Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema,
-)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Client {
     /// A thread per connection that tries to receive, polls and receives.
@@ -80,9 +76,7 @@ impl FromStr for Placement {
         [Self::Same, Self::Split, Self::Free, Self::ClientPinned]
             .into_iter()
             .find(|placement| placement.name() == word)
-            .ok_or_else(|| {
-                format!("`{word}` is not a placement: same, split, free or client-pinned")
-            })
+            .ok_or_else(|| format!("`{word}` is not a placement: same, split, free or client-pinned"))
     }
 }
 
@@ -109,21 +103,10 @@ mod tests {
 
     #[test]
     fn what_is_printed_is_what_is_saved() {
-        for word in [
-            Placement::Same,
-            Placement::Split,
-            Placement::Free,
-            Placement::ClientPinned,
-        ] {
+        for word in [Placement::Same, Placement::Split, Placement::Free, Placement::ClientPinned] {
             check(word);
         }
-        for word in [
-            Client::Poll,
-            Client::PollFirst,
-            Client::Block,
-            Client::Event,
-            Client::Command,
-        ] {
+        for word in [Client::Poll, Client::PollFirst, Client::Block, Client::Event, Client::Command] {
             check(word);
         }
     }

@@ -37,16 +37,11 @@ impl Blocks {
         // NaN stays, and makes CPU time absent as a whole.
         let or_nan = |it: Option<f64>| it.unwrap_or(f64::NAN);
         let difference = |epoch: &Epoch| Some([epoch.contrast(time)?, or_nan(epoch.contrast(cpu))]);
-        let side = |epoch: &Epoch, side| {
-            Some([epoch.typical(side, time)?, or_nan(epoch.typical(side, cpu))])
-        };
+        let side = |epoch: &Epoch, side| Some([epoch.typical(side, time)?, or_nan(epoch.typical(side, cpu))]);
         let sides = |epoch: &Epoch| Some([side(epoch, Side::Baseline)?, side(epoch, Side::Other)?]);
-        let mut differences: Vec<Vec<_>> = { pairs.iter() }
-            .map(|epochs| epochs.iter().filter_map(difference).collect())
-            .collect();
-        let mut sides: Vec<Vec<_>> = { pairs.iter() }
-            .map(|epochs| epochs.iter().filter_map(sides).collect())
-            .collect();
+        let mut differences: Vec<Vec<_>> =
+            { pairs.iter() }.map(|epochs| epochs.iter().filter_map(difference).collect()).collect();
+        let mut sides: Vec<Vec<_>> = { pairs.iter() }.map(|epochs| epochs.iter().filter_map(sides).collect()).collect();
         let n = differences.iter().map(Vec::len).min()?;
         for pair in &mut differences {
             pair.truncate(n);
@@ -82,10 +77,7 @@ impl Blocks {
 
 fn cost(alpha: f64, values: impl Iterator<Item = [f64; 2]>) -> Cost {
     let (times, cpus): (Vec<f64>, Vec<f64>) = values.map(|[time, cpu]| (time, cpu)).unzip();
-    Cost {
-        time_us: hodges_lehmann::estimate(&times, alpha),
-        cpu_us: hodges_lehmann::estimate(&cpus, alpha),
-    }
+    Cost { time_us: hodges_lehmann::estimate(&times, alpha), cpu_us: hodges_lehmann::estimate(&cpus, alpha) }
 }
 
 #[cfg(test)]

@@ -61,9 +61,7 @@ pub(crate) fn chi_squared_tail(x: f64, freedom: f64) -> Option<f64> {
 /// when `x` is not finite.
 pub(crate) fn f_tail(x: f64, above: f64, below: f64) -> Option<f64> {
     let is_usable = x.is_finite() && above.is_finite() && below.is_finite();
-    let distribution = FisherSnedecor::new(above, below)
-        .ok()
-        .filter(|_| is_usable)?;
+    let distribution = FisherSnedecor::new(above, below).ok().filter(|_| is_usable)?;
     Some(distribution.sf(x.max(0.0)))
 }
 

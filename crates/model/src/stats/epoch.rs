@@ -130,9 +130,7 @@ impl Epoch {
 
     /// Whether the other arm ran first.
     pub fn is_other_first(&self) -> bool {
-        self.slices
-            .first()
-            .is_some_and(|slice| slice.side == Side::Other)
+        self.slices.first().is_some_and(|slice| slice.side == Side::Other)
     }
 
     /// The slices of one arm, in the order of time.
@@ -140,11 +138,7 @@ impl Epoch {
         self.slices.iter().filter(move |slice| slice.side == side)
     }
 
-    fn group_medians(
-        &self,
-        side: Side,
-        metric: &impl Fn(&Slice) -> Option<f64>,
-    ) -> Option<Vec<f64>> {
+    fn group_medians(&self, side: Side, metric: &impl Fn(&Slice) -> Option<f64>) -> Option<Vec<f64>> {
         self.groups()?
             .map(|group| {
                 let slices = group.iter().filter(|slice| slice.side == side);
@@ -159,10 +153,7 @@ impl Epoch {
         let size = if self.slices.len() == 4 { 4 } else { 8 };
         let is_whole = !self.slices.is_empty() && self.slices.len().is_multiple_of(size);
         let is_balanced = |group: &[Slice]| {
-            let n_other = group
-                .iter()
-                .filter(|slice| slice.side == Side::Other)
-                .count();
+            let n_other = group.iter().filter(|slice| slice.side == Side::Other).count();
             2 * n_other == size
         };
         (is_whole && self.slices.chunks(size).all(is_balanced)).then(|| self.slices.chunks(size))
@@ -201,17 +192,11 @@ mod tests {
 
     fn epoch(order: &str, counts: [u64; 2]) -> Epoch {
         let side = |letter| {
-            if letter == 'o' {
-                Side::Other
-            } else {
-                Side::Baseline
-            }
+            if letter == 'o' { Side::Other } else { Side::Baseline }
         };
         let slices = order.chars().map(side);
         Epoch {
-            slices: slices
-                .map(|side| plain_slice(side, counts[side.idx()], 50_000_000))
-                .collect(),
+            slices: slices.map(|side| plain_slice(side, counts[side.idx()], 50_000_000)).collect(),
             latencies_ns: [vec![], vec![]],
             noise: None,
         }
@@ -260,20 +245,13 @@ mod tests {
     #[test]
     fn a_missing_figure_is_not_a_zero() {
         let epoch = epoch("obboboob", [110, 100]);
-        assert_eq!(
-            epoch.contrast(|slice| slice.client_cpu_ns.map(|ns| ns as f64)),
-            None
-        );
+        assert_eq!(epoch.contrast(|slice| slice.client_cpu_ns.map(|ns| ns as f64)), None);
     }
 
     #[test]
     fn a_figure_of_one_arm_is_its_own() {
         let epoch = epoch("obboboob", [110, 100]);
-        let rate = |side| {
-            epoch
-                .typical(side, |slice| Some(rate_per_s(slice)))
-                .unwrap()
-        };
+        let rate = |side| epoch.typical(side, |slice| Some(rate_per_s(slice))).unwrap();
         close(rate(Side::Baseline), 2200.0, 1e-9);
         close(rate(Side::Other), 2000.0, 1e-9);
         assert!(epoch.is_other_first());

@@ -21,12 +21,7 @@ pub struct Estimate {
 impl Estimate {
     /// A point without an interval: too few units for one.
     pub fn without_interval(value: f64, n: usize) -> Self {
-        Self {
-            value,
-            lo: f64::NEG_INFINITY,
-            hi: f64::INFINITY,
-            n,
-        }
+        Self { value, lo: f64::NEG_INFINITY, hi: f64::INFINITY, n }
     }
 
     /// The estimate of `f` of the quantity, for a monotone `f`.
@@ -38,12 +33,7 @@ impl Estimate {
     #[must_use]
     pub fn map_monotone(self, f: impl Fn(f64) -> f64) -> Self {
         let (a, b) = (f(self.lo), f(self.hi));
-        Self {
-            value: f(self.value),
-            lo: a.min(b),
-            hi: a.max(b),
-            n: self.n,
-        }
+        Self { value: f(self.value), lo: a.min(b), hi: a.max(b), n: self.n }
     }
 
     /// Half the length of the interval; +∞ without one.
@@ -85,12 +75,7 @@ mod tests {
 
     #[test]
     fn a_decreasing_map_exchanges_the_ends() {
-        let estimate = Estimate {
-            value: 3_f64.ln(),
-            lo: 2_f64.ln(),
-            hi: 4_f64.ln(),
-            n: 9,
-        };
+        let estimate = Estimate { value: 3_f64.ln(), lo: 2_f64.ln(), hi: 4_f64.ln(), n: 9 };
         let mapped = estimate.map_monotone(|x| (-x).exp());
         close(mapped.lo, 0.25, 1e-12);
         close(mapped.value, 1.0 / 3.0, 1e-12);
@@ -115,12 +100,7 @@ mod tests {
 
     #[test]
     fn the_ends_belong_to_the_interval() {
-        let estimate = Estimate {
-            value: 0.0,
-            lo: -1.0,
-            hi: 1.0,
-            n: 6,
-        };
+        let estimate = Estimate { value: 0.0, lo: -1.0, hi: 1.0, n: 6 };
         assert!(estimate.covers(1.0) && estimate.covers(-1.0) && !estimate.covers(1.1));
         assert!(estimate.lies_within(-1.0, 1.0) && !estimate.lies_within(-0.9, 1.0));
     }

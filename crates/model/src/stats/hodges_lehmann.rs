@@ -32,12 +32,7 @@ pub fn estimate(values: &[f64], alpha: f64) -> Option<Estimate> {
     let value = median_of_sorted(&walsh)?;
     let n = values.len();
     Some(match signed_rank::k(n, alpha) {
-        Some(k) => Estimate {
-            value,
-            lo: walsh[k],
-            hi: walsh[walsh.len() - 1 - k],
-            n,
-        },
+        Some(k) => Estimate { value, lo: walsh[k], hi: walsh[walsh.len() - 1 - k], n },
         None => Estimate::without_interval(value, n),
     })
 }
@@ -65,10 +60,7 @@ mod tests {
             close(found.value, expected["hl_log"].as_f64().unwrap(), 1e-5);
             close(found.lo, ends[0], 1e-5);
             close(found.hi, ends[1], 1e-5);
-            assert_eq!(
-                signed_rank::k(12, alpha).unwrap() as u64,
-                expected[k].as_u64().unwrap()
-            );
+            assert_eq!(signed_rank::k(12, alpha).unwrap() as u64, expected[k].as_u64().unwrap());
             let pct = found.map_monotone(|x| 100.0 * x.exp_m1());
             close(pct.value, expected["hl_percent"].as_f64().unwrap(), 1e-3);
             let ends = floats(&expected[&level.replace("log", "percent")]);

@@ -24,12 +24,7 @@ pub fn difference(before: Estimate, after: Estimate) -> Estimate {
     let value = after.value - before.value;
     let below = (after.value - after.lo).hypot(before.hi - before.value);
     let above = (after.hi - after.value).hypot(before.value - before.lo);
-    Estimate {
-        value,
-        lo: value - below,
-        hi: value + above,
-        n: before.n.min(after.n),
-    }
+    Estimate { value, lo: value - below, hi: value + above, n: before.n.min(after.n) }
 }
 
 /// As [`difference`], with how often there is such a one by chance.
@@ -52,10 +47,7 @@ pub fn tested_difference(before: Estimate, after: Estimate, alpha: f64) -> Diffe
         let freedom = both * both / (one * one / of_one + other * other / of_other);
         t_two_sided_p(estimate.value / both.sqrt(), freedom)
     };
-    Difference {
-        estimate,
-        p: p().filter(|it| it.is_finite()),
-    }
+    Difference { estimate, p: p().filter(|it| it.is_finite()) }
 }
 
 #[cfg(test)]
@@ -63,26 +55,15 @@ mod tests {
     use super::*;
 
     fn estimate(value: f64, lo: f64, hi: f64) -> Estimate {
-        Estimate {
-            value,
-            lo,
-            hi,
-            n: 12,
-        }
+        Estimate { value, lo, hi, n: 12 }
     }
 
     #[test]
     fn the_example_comes_out() {
         let found = difference(estimate(10.0, 9.0, 12.0), estimate(20.0, 18.0, 21.0));
         assert!((found.value - 10.0).abs() < 1e-12);
-        assert!(
-            (found.lo - (10.0 - 8.0_f64.sqrt())).abs() < 1e-12,
-            "{found:?}"
-        );
-        assert!(
-            (found.hi - (10.0 + 2.0_f64.sqrt())).abs() < 1e-12,
-            "{found:?}"
-        );
+        assert!((found.lo - (10.0 - 8.0_f64.sqrt())).abs() < 1e-12, "{found:?}");
+        assert!((found.hi - (10.0 + 2.0_f64.sqrt())).abs() < 1e-12, "{found:?}");
     }
 
     #[test]
@@ -106,9 +87,7 @@ mod tests {
         let mut random = SplitMix64::seed_from_u64(5);
         // Sums of twelve uniforms are normal enough; known variance, so ±1.96 σ is the interval.
         let mut normal = || {
-            let sum: f64 = (0..12)
-                .map(|_| random.next_u64() as f64 / u64::MAX as f64)
-                .sum();
+            let sum: f64 = (0..12).map(|_| random.next_u64() as f64 / u64::MAX as f64).sum();
             sum - 6.0
         };
         let n_runs = 2000;
@@ -134,9 +113,7 @@ mod tests {
         let mut random = SplitMix64::seed_from_u64(11);
         let mut run = |n: usize, spread: f64| {
             let mut normal = || {
-                let sum: f64 = (0..12)
-                    .map(|_| random.next_u64() as f64 / u64::MAX as f64)
-                    .sum();
+                let sum: f64 = (0..12).map(|_| random.next_u64() as f64 / u64::MAX as f64).sum();
                 10.0 + spread * (sum - 6.0)
             };
             let amounts: Vec<f64> = (0..n).map(|_| normal()).collect();

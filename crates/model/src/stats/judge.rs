@@ -77,13 +77,7 @@ pub fn judge(input: &Input) -> Judgement {
     let primary = primary(input);
     let thetas: Vec<f64> = input.epochs.iter().filter_map(Epoch::theta).collect();
     let noisy_epochs = disturbed_epochs(input.epochs);
-    let diagnostics = Diagnostics::from_epochs(
-        input.epochs,
-        &thetas,
-        noisy_epochs,
-        input.connections,
-        input.alpha,
-    );
+    let diagnostics = Diagnostics::from_epochs(input.epochs, &thetas, noisy_epochs, input.connections, input.alpha);
     let totals = totals_theta(input);
     let warnings = warnings::collect(input, &primary, totals.as_ref(), &diagnostics);
     let percentiles = secondary::percentiles(input);

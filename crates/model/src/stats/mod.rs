@@ -31,29 +31,25 @@ mod verdict;
 
 pub use bill::{Blocks, Cost};
 pub use diagnostics::{
-    Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor,
-    Stall, Trend, disturbed_epochs, guard_transient, lag1_autocorrelation, littles_law, mad_sd,
-    noise_shares, noisy_epochs, order_effect, rate_modes, sampling_floor, stalls, totals_disagree,
-    trend,
+    Diagnostics, EARLY_NS, GuardTransient, NoiseShares, OrderEffect, RateModes, SamplingFloor, Stall, Trend,
+    disturbed_epochs, guard_transient, lag1_autocorrelation, littles_law, mad_sd, noise_shares, noisy_epochs,
+    order_effect, rate_modes, sampling_floor, stalls, totals_disagree, trend,
 };
 pub use epoch::{Epoch, Noise, Response, Side, Slice, ln_cost, ln_ns_per_request, rate_per_s};
 pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
 pub use independent::{difference, tested_difference};
 pub use judge::{
-    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary,
-    Warning, judge, primary,
+    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
 pub use per_request::{
-    Difference, LEAST_OCCURRENCES, per_request, per_request_difference,
-    per_request_difference_of_occurrences, per_request_of_occurrences,
+    Difference, LEAST_OCCURRENCES, per_request, per_request_difference, per_request_difference_of_occurrences,
+    per_request_of_occurrences,
 };
 pub use quantile::{
-    Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole,
-    nearest_rank, order_statistic_ranks, pooled_us, quantile_of,
+    Comparison as QuantileComparison, Quantile, QuantileTax, blocks, compare, compare_whole, nearest_rank,
+    order_statistic_ranks, pooled_us, quantile_of,
 };
 pub use sequential::{Decision, InterimAnalyses, InterimAnalysis, StopCause, StopRule};
-pub use verdict::{
-    Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction,
-};
+pub use verdict::{Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction};

@@ -58,8 +58,7 @@ pub(crate) fn midranks(series: &[f64]) -> Vec<f64> {
     order.sort_by(|a, b| series[*a].total_cmp(&series[*b]));
     let mut ranks = vec![0.0; series.len()];
     let mut n_before = 0;
-    let is_tie =
-        |a: &usize, b: &usize| series[*a].partial_cmp(&series[*b]) == Some(Ordering::Equal);
+    let is_tie = |a: &usize, b: &usize| series[*a].partial_cmp(&series[*b]) == Some(Ordering::Equal);
     for tied in order.chunk_by(is_tie) {
         let rank = n_before as f64 + f64::midpoint(1.0, tied.len() as f64);
         for idx in tied {
@@ -85,11 +84,7 @@ mod tests {
     #[test]
     fn spread_divides_by_one_less() {
         close(variance(&[1.0, 2.0, 3.0]).unwrap(), 1.0, 1e-12);
-        close(
-            covariance(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]).unwrap(),
-            2.0,
-            1e-12,
-        );
+        close(covariance(&[1.0, 2.0, 3.0], &[2.0, 4.0, 6.0]).unwrap(), 2.0, 1e-12);
         assert_eq!(variance(&[1.0]), None);
         assert_eq!(deviation(&[1.0, 3.0, 5.0]), Some(2.0));
         assert_eq!(deviation(&[7.0]), None);

@@ -37,12 +37,7 @@ pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Esti
 /// some, the epochs' own spread holds that of the count already.
 ///
 /// Example: none in two epochs of 5 requests each, of units of 2, is 0 ± 12.706·0.2.
-pub fn per_request_of_occurrences(
-    amounts: &[f64],
-    requests: &[f64],
-    unit: f64,
-    alpha: f64,
-) -> Option<Estimate> {
+pub fn per_request_of_occurrences(amounts: &[f64], requests: &[f64], unit: f64, alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     let unseen = unseen_variance(amounts, requests, unit);
     Some(with_interval(value, &errors, unseen, alpha).estimate)
@@ -52,11 +47,7 @@ pub fn per_request_of_occurrences(
 ///
 /// As [`per_request`], with the difference of the two arms' errors of an epoch for e: what disturbs both arms of an epoch
 /// alike cancels.
-pub fn per_request_difference(
-    baseline: (&[f64], &[f64]),
-    other: (&[f64], &[f64]),
-    alpha: f64,
-) -> Option<Difference> {
+pub fn per_request_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64]), alpha: f64) -> Option<Difference> {
     let (value, errors) = linearised_difference(baseline, other)?;
     Some(with_interval(value, &errors, 0.0, alpha))
 }
@@ -76,21 +67,14 @@ pub fn per_request_difference_of_occurrences(
     let unseen = arms.map(|(amounts, requests)| unseen_variance(amounts, requests, unit));
     let found = with_interval(value, &errors, unseen.iter().sum(), alpha);
     let total: f64 = arms.iter().flat_map(|(amounts, _)| amounts.iter()).sum();
-    Some(Difference {
-        p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit),
-        ..found
-    })
+    Some(Difference { p: found.p.filter(|_| total >= LEAST_OCCURRENCES * unit), ..found })
 }
 
 /// Variance of what was never seen.
 fn unseen_variance(amounts: &[f64], requests: &[f64], unit: f64) -> f64 {
     let is_unseen = amounts.iter().all(|it| *it == 0.0);
     let per_request = unit / requests.iter().sum::<f64>();
-    if is_unseen {
-        per_request * per_request
-    } else {
-        0.0
-    }
+    if is_unseen { per_request * per_request } else { 0.0 }
 }
 
 /// The ratio of the sums, and the error of each epoch against it.
@@ -107,20 +91,14 @@ fn linearised(amounts: &[f64], requests: &[f64]) -> Option<(f64, Vec<f64>)> {
 }
 
 /// The difference of two ratios of sums, and the error of each epoch against it.
-fn linearised_difference(
-    baseline: (&[f64], &[f64]),
-    other: (&[f64], &[f64]),
-) -> Option<(f64, Vec<f64>)> {
+fn linearised_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64])) -> Option<(f64, Vec<f64>)> {
     let (base, base_errors) = linearised(baseline.0, baseline.1)?;
     let (value, errors) = linearised(other.0, other.1)?;
     if base_errors.len() != errors.len() {
         return None;
     }
     let pairs = errors.iter().zip(base_errors);
-    Some((
-        value - base,
-        pairs.map(|(other, base)| other - base).collect(),
-    ))
+    Some((value - base, pairs.map(|(other, base)| other - base).collect()))
 }
 
 /// `beside` is variance that the errors do not hold.
@@ -128,22 +106,12 @@ fn with_interval(value: f64, errors: &[f64], beside: f64, alpha: f64) -> Differe
     let n = errors.len();
     let freedom = n as f64 - 1.0;
     let Some((variance, t)) = variance(errors).zip(t_critical(alpha, freedom)) else {
-        return Difference {
-            estimate: Estimate::without_interval(value, n),
-            p: None,
-        };
+        return Difference { estimate: Estimate::without_interval(value, n), p: None };
     };
     let error = (variance / n as f64 + beside).sqrt();
     Difference {
-        estimate: Estimate {
-            value,
-            lo: value - t * error,
-            hi: value + t * error,
-            n,
-        },
-        p: (error > 0.0)
-            .then(|| t_two_sided_p(value / error, freedom))
-            .flatten(),
+        estimate: Estimate { value, lo: value - t * error, hi: value + t * error, n },
+        p: (error > 0.0).then(|| t_two_sided_p(value / error, freedom)).flatten(),
     }
 }
 
@@ -167,13 +135,9 @@ mod tests {
         let requests = [900.0, 1_100.0, 1_003.0, 950.0, 1_250.0, 997.0];
         let parts: [Vec<f64>; 3] = [1.7, 0.3, 12.9].map(|cost| {
             let amounts = requests.iter().enumerate();
-            amounts
-                .map(|(idx, n)| n * cost * (1.0 + 0.01 * (idx % 3) as f64))
-                .collect()
+            amounts.map(|(idx, n)| n * cost * (1.0 + 0.01 * (idx % 3) as f64)).collect()
         });
-        let whole: Vec<f64> = (0..requests.len())
-            .map(|idx| parts.iter().map(|it| it[idx]).sum())
-            .collect();
+        let whole: Vec<f64> = (0..requests.len()).map(|idx| parts.iter().map(|it| it[idx]).sum()).collect();
         let of = |it: &[f64]| per_request(it, &requests, 0.05).unwrap().value;
         let sum: f64 = parts.iter().map(|it| of(it)).sum();
         assert!((sum - of(&whole)).abs() < 1e-9);
@@ -187,17 +151,12 @@ mod tests {
         // With some, nothing is added.
         let some = [2.0, 4.0];
         let plain = per_request(&some, &[5.0; 2], 0.05);
-        assert_eq!(
-            per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05),
-            plain
-        );
+        assert_eq!(per_request_of_occurrences(&some, &[5.0; 2], 2.0, 0.05), plain);
     }
 
     /// Occurrences in sixteen epochs, of which each has so many in turn.
     fn occurrences(n: usize) -> Vec<f64> {
-        (0..16)
-            .map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64)
-            .collect()
+        (0..16).map(|idx| (n / 16 + usize::from(idx < n % 16)) as f64).collect()
     }
 
     #[test]
@@ -255,14 +214,8 @@ mod tests {
     #[test]
     fn what_disturbs_both_arms_of_an_epoch_cancels() {
         let requests = [1_000.0; 8];
-        let base: Vec<f64> = (0..8)
-            .map(|idx| 5_000.0 + 900.0 * f64::from(idx % 4))
-            .collect();
-        let other: Vec<f64> = base
-            .iter()
-            .enumerate()
-            .map(|(idx, it)| it + 500.0 + (idx % 2) as f64)
-            .collect();
+        let base: Vec<f64> = (0..8).map(|idx| 5_000.0 + 900.0 * f64::from(idx % 4)).collect();
+        let other: Vec<f64> = base.iter().enumerate().map(|(idx, it)| it + 500.0 + (idx % 2) as f64).collect();
         let found = per_request_difference((&base, &requests), (&other, &requests), 0.05).unwrap();
         let estimate = found.estimate;
         assert!(estimate.lo > 0.499 && estimate.hi < 0.502, "{estimate:?}");

@@ -89,10 +89,7 @@ pub fn pooled_us(epochs: &[Epoch], side: Side, quantile: Quantile) -> Option<Est
 
 /// One arm's samples, epoch by epoch.
 fn samples(epochs: &[Epoch], side: Side) -> Vec<&[u32]> {
-    epochs
-        .iter()
-        .map(|epoch| &epoch.latencies_ns[side.idx()][..])
-        .collect()
+    epochs.iter().map(|epoch| &epoch.latencies_ns[side.idx()][..]).collect()
 }
 
 /// The nearest-rank quantile of several parts taken together, without reordering them; `None` for no
@@ -142,10 +139,7 @@ pub fn order_statistic_ranks(n: u64, q: f64) -> (Option<u64>, Option<u64>) {
     // Both conditions are monotone in the rank, so the boundary is found by bisection.
     let n_lower = first_rank(n, |rank| binomial_cdf(rank - 1, n, q) > TAIL) - 1;
     let upper = first_rank(n, |rank| 1.0 - binomial_cdf(rank - 1, n, q) <= TAIL);
-    (
-        (n_lower >= 1).then_some(n_lower),
-        (upper <= n).then_some(upper),
-    )
+    ((n_lower >= 1).then_some(n_lower), (upper <= n).then_some(upper))
 }
 
 /// The first rank in 1..=n for which `is_past` holds, n + 1 for none; it must stay true once true.
@@ -181,11 +175,7 @@ mod tests {
 
     #[test]
     fn the_nth_smallest_of_several_parts_is_that_of_them_sorted() {
-        let parts: [&[u32]; 3] = [
-            &[5, 70_000, 65_535, u32::MAX],
-            &[],
-            &[65_536, 5, 0, 70_001, u32::MAX],
-        ];
+        let parts: [&[u32]; 3] = [&[5, 70_000, 65_535, u32::MAX], &[], &[65_536, 5, 0, 70_001, u32::MAX]];
         let mut sorted = parts.concat();
         sorted.sort_unstable();
         for (idx, expected) in sorted.iter().enumerate() {
@@ -202,9 +192,7 @@ mod tests {
             let (lower, upper) = order_statistic_ranks(n, q);
             assert_eq!(lower, case["l_rank_1based"].as_u64(), "n {n} q {q}");
             assert_eq!(upper, case["u_rank_1based"].as_u64(), "n {n} q {q}");
-            if let (Some(lower), Some(upper), Some(coverage)) =
-                (lower, upper, case["coverage"].as_f64())
-            {
+            if let (Some(lower), Some(upper), Some(coverage)) = (lower, upper, case["coverage"].as_f64()) {
                 let found = binomial_cdf(upper - 1, n, q) - binomial_cdf(lower - 1, n, q);
                 close(found, coverage, 1e-5);
             }

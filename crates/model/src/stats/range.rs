@@ -28,23 +28,12 @@ struct Span {
 
 impl Span {
     fn holds(&self, number: f64) -> bool {
-        let is_above = if self.is_open.0 {
-            number > self.lo
-        } else {
-            number >= self.lo
-        };
-        let is_below = if self.is_open.1 {
-            number < self.hi
-        } else {
-            number <= self.hi
-        };
+        let is_above = if self.is_open.0 { number > self.lo } else { number >= self.lo };
+        let is_below = if self.is_open.1 { number < self.hi } else { number <= self.hi };
         is_above && is_below
     }
 
-    fn read<'de, T: Deserialize<'de> + Numbers, D: Deserializer<'de>>(
-        &self,
-        deserializer: D,
-    ) -> Result<T, D::Error> {
+    fn read<'de, T: Deserialize<'de> + Numbers, D: Deserializer<'de>>(&self, deserializer: D) -> Result<T, D::Error> {
         let read = T::deserialize(deserializer)?;
         match read.find(&|number| !self.holds(number)) {
             Some(found) => Err(de::Error::custom(format_args!("it is {found}; {self}"))),
@@ -204,16 +193,8 @@ ranges! {
 }
 
 fn schema(kind: &str, span: Span) -> Schema {
-    let lo = if span.is_open.0 {
-        "exclusiveMinimum"
-    } else {
-        "minimum"
-    };
-    let hi = if span.is_open.1 {
-        "exclusiveMaximum"
-    } else {
-        "maximum"
-    };
+    let lo = if span.is_open.0 { "exclusiveMinimum" } else { "minimum" };
+    let hi = if span.is_open.1 { "exclusiveMaximum" } else { "maximum" };
     if kind == "integer" {
         let (least, most) = (span.lo as i64, span.hi as i64);
         json_schema!({ "type": kind, (lo): least, (hi): most })
@@ -249,20 +230,10 @@ mod tests {
         check("{\"alpha\": 1e400}", "number out of range");
         check("{\"alpha\": null}", "invalid type: null");
         check("{\"alpha\": \"0.05\"}", "invalid type: string");
-        let counts =
-            |number: &str| format!("{{\"alpha\": 0.05, \"counts\": [[1, null], [{number}, 2]]}}");
-        check(
-            &counts("9007199254740992"),
-            "it is 9007199254740992; a count",
-        );
-        check(
-            &counts("9007199254740993"),
-            "it is 9007199254740993; a count",
-        );
-        check(
-            &counts("18446744073709551615"),
-            "it is 18446744073709551615; a count",
-        );
+        let counts = |number: &str| format!("{{\"alpha\": 0.05, \"counts\": [[1, null], [{number}, 2]]}}");
+        check(&counts("9007199254740992"), "it is 9007199254740992; a count");
+        check(&counts("9007199254740993"), "it is 9007199254740993; a count");
+        check(&counts("18446744073709551615"), "it is 18446744073709551615; a count");
         let whole: Form = serde_json::from_str(&counts("9007199254740991")).unwrap();
         assert_eq!(whole.counts[1], [Some(9_007_199_254_740_991), Some(2)]);
         assert_eq!(whole.alpha.to_bits(), 0.05_f64.to_bits());

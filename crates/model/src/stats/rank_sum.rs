@@ -21,21 +21,13 @@ const EXACT_MAX: usize = 40;
 /// # Source
 /// Hollander and Wolfe, Nonparametric Statistical Methods, chapter 4.
 pub fn p_value(left: &[f64], right: &[f64]) -> Option<f64> {
-    let (few, many) = if left.len() <= right.len() {
-        (left, right)
-    } else {
-        (right, left)
-    };
+    let (few, many) = if left.len() <= right.len() { (left, right) } else { (right, left) };
     let all: Vec<f64> = few.iter().chain(many).copied().collect();
     if few.is_empty() || all.iter().any(|value| value.is_nan()) {
         return None;
     }
     let ranks = midranks(&all);
-    Some(if all.len() <= EXACT_MAX {
-        counted(&ranks, few.len())
-    } else {
-        approximated(&ranks, few.len())
-    })
+    Some(if all.len() <= EXACT_MAX { counted(&ranks, few.len()) } else { approximated(&ranks, few.len()) })
 }
 
 /// By how much `left` lies above `right`: the median of all differences, one from each.
@@ -106,11 +98,7 @@ mod tests {
         check(&[1.0, 4.0, 6.0], &[2.0, 3.0, 5.0, 7.0], 30.0 / 35.0);
         check(&[1.0, 2.0, 4.0], &[3.0, 5.0, 6.0, 7.0], 4.0 / 35.0);
         check(&[2.0], &[1.0, 1.0, 1.0], 0.5);
-        check(
-            &[1.0, 2.0, 2.0, 3.0],
-            &[2.0, 3.0, 3.0, 4.0, 5.0],
-            20.0 / 126.0,
-        );
+        check(&[1.0, 2.0, 2.0, 3.0], &[2.0, 3.0, 3.0, 4.0, 5.0], 20.0 / 126.0);
         check(&[3.0; 6], &[3.0; 9], 1.0);
     }
 

@@ -29,9 +29,7 @@ const WIDEST_POINTS: f64 = 2.0;
 ///
 /// Example: 100 runs accept 11, P(X > 11) = 0.0043.
 pub fn largest_accepted(n_runs: u64) -> u64 {
-    (0..n_runs)
-        .find(|x| upper_tail(*x, n_runs) <= GATE_LEVEL)
-        .unwrap_or(0)
+    (0..n_runs).find(|x| upper_tail(*x, n_runs) <= GATE_LEVEL).unwrap_or(0)
 }
 
 /// P(X > x) for X ~ Binomial(n, 0.05).
@@ -71,10 +69,7 @@ pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
     let se = (variance(thetas)? / thetas.len() as f64).sqrt();
     let centre = mean(thetas);
     let z = if centre == 0.0 { 0.0 } else { centre / se };
-    Some(MeanTheta {
-        z,
-        p_value: 2.0 * normal_cdf(-z.abs()),
-    })
+    Some(MeanTheta { z, p_value: 2.0 * normal_cdf(-z.abs()) })
 }
 
 /// How many of `n_runs` intervals must cover the injected effect: 17 of 20, in proportion, at least
@@ -106,14 +101,8 @@ pub fn slice_length(first: &Estimate, second: &Estimate, alpha: f64) -> SliceLen
     let se = |run: &Estimate| run.half_width() / z;
     let half_width = z * se(first).hypot(se(second));
     let value = first.value - second.value;
-    let difference = Estimate {
-        value,
-        lo: value - half_width,
-        hi: value + half_width,
-        n: first.n.min(second.n),
-    };
-    let is_outside =
-        difference.lo > SLICE_LENGTH_TOLERANCE || difference.hi < -SLICE_LENGTH_TOLERANCE;
+    let difference = Estimate { value, lo: value - half_width, hi: value + half_width, n: first.n.min(second.n) };
+    let is_outside = difference.lo > SLICE_LENGTH_TOLERANCE || difference.hi < -SLICE_LENGTH_TOLERANCE;
     let agrees = if difference.lies_within(-SLICE_LENGTH_TOLERANCE, SLICE_LENGTH_TOLERANCE) {
         Some(true)
     } else if is_outside {
@@ -130,20 +119,13 @@ mod tests {
     use crate::stats::vectors::{close, load};
 
     fn interval(value: f64, half_width: f64) -> Estimate {
-        Estimate {
-            value,
-            lo: value - half_width,
-            hi: value + half_width,
-            n: 20,
-        }
+        Estimate { value, lo: value - half_width, hi: value + half_width, n: 20 }
     }
 
     #[test]
     fn the_gate_agrees_with_the_reference() {
         let vectors = load();
-        let cases = vectors["V7_selfcheck_and_diagnostics"]["aa_accept"]
-            .as_object()
-            .unwrap();
+        let cases = vectors["V7_selfcheck_and_diagnostics"]["aa_accept"].as_object().unwrap();
         for (n_runs, expected) in cases {
             let n_runs = n_runs.parse().unwrap();
             let accepted = largest_accepted(n_runs);

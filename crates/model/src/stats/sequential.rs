@@ -8,13 +8,7 @@ use crate::stats::verdict::Verdict;
 
 /// Every interim analysis of the default run. Linear spending of 5 % over 120 epochs; the total was checked by
 /// simulation to be 5.02 %.
-const FULL: [(usize, f64); 5] = [
-    (10, 0.00417),
-    (20, 0.00507),
-    (40, 0.01008),
-    (80, 0.02074),
-    (120, 0.02725),
-];
+const FULL: [(usize, f64); 5] = [(10, 0.00417), (20, 0.00507), (40, 0.01008), (80, 0.02074), (120, 0.02725)];
 /// Levels for interim analyses at a quarter, a half and all of the epochs, linear spending of 5 %.
 const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];
 /// The interval has to be at least this narrow for `--precise`, in θ.
@@ -83,12 +77,8 @@ impl InterimAnalyses {
     }
 
     fn new(pairs: &[(usize, f64)]) -> Self {
-        let analysis = |(idx, &(n_epochs, alpha))| InterimAnalysis {
-            idx,
-            n_epochs,
-            alpha,
-            is_last: idx + 1 == pairs.len(),
-        };
+        let analysis =
+            |(idx, &(n_epochs, alpha))| InterimAnalysis { idx, n_epochs, alpha, is_last: idx + 1 == pairs.len() };
         Self(pairs.iter().enumerate().map(analysis).collect())
     }
 }
@@ -135,9 +125,7 @@ impl StopRule {
         match verdict {
             Verdict::Invalid => Decision::Stop(StopCause::Invalid),
             Verdict::Equivalent => Decision::Stop(StopCause::InsideDelta),
-            Verdict::Difference | Verdict::Negligible if may_stop => {
-                Decision::Stop(StopCause::ExcludesZero)
-            }
+            Verdict::Difference | Verdict::Negligible if may_stop => Decision::Stop(StopCause::ExcludesZero),
             _ if analysis.is_last => Decision::Stop(StopCause::Last),
             _ => Decision::Continue,
         }
@@ -173,30 +161,11 @@ mod tests {
     #[test]
     fn an_interim_analysis_is_due_at_its_epoch_only() {
         let analyses = InterimAnalyses::full();
-        assert_eq!(
-            analyses
-                .due(20)
-                .map(|analysis| (analysis.idx, analysis.is_last)),
-            Some((1, false))
-        );
-        assert_eq!(
-            analyses.due(120).map(|analysis| analysis.is_last),
-            Some(true)
-        );
+        assert_eq!(analyses.due(20).map(|analysis| (analysis.idx, analysis.is_last)), Some((1, false)));
+        assert_eq!(analyses.due(120).map(|analysis| analysis.is_last), Some(true));
         assert_eq!(analyses.due(21), None);
-        assert_eq!(
-            (
-                InterimAnalyses::quick().n_max(),
-                InterimAnalyses::free().n_max()
-            ),
-            (40, 24)
-        );
-        assert_eq!(
-            InterimAnalyses::fixed(7)
-                .due(7)
-                .map(|analysis| analysis.is_last),
-            Some(true)
-        );
+        assert_eq!((InterimAnalyses::quick().n_max(), InterimAnalyses::free().n_max()), (40, 24));
+        assert_eq!(InterimAnalyses::fixed(7).due(7).map(|analysis| analysis.is_last), Some(true));
     }
 
     /// Walks the interim analyses over `theta` as an experiment would, checking each against the reference.
@@ -206,19 +175,12 @@ mod tests {
         let (theta, expected) = (floats(&case["theta"]), &case["expected"]);
         let rule = StopRule { is_precise: false };
         for analysis in InterimAnalyses::full().iter() {
-            let found =
-                hodges_lehmann::estimate(&theta[..analysis.n_epochs], analysis.alpha).unwrap();
+            let found = hodges_lehmann::estimate(&theta[..analysis.n_epochs], analysis.alpha).unwrap();
             check_analysis(&found, &expected["looks"][analysis.idx]);
             let verdict = classify(&found, 0.01);
             if rule.decide(analysis, &found, verdict) != Decision::Continue {
-                assert_eq!(
-                    analysis.idx as u64 + 1,
-                    expected["stop_look"].as_u64().unwrap()
-                );
-                assert_eq!(
-                    reference_name(verdict),
-                    expected["verdict"].as_str().unwrap()
-                );
+                assert_eq!(analysis.idx as u64 + 1, expected["stop_look"].as_u64().unwrap());
+                assert_eq!(reference_name(verdict), expected["verdict"].as_str().unwrap());
                 return;
             }
         }
@@ -231,10 +193,7 @@ mod tests {
         close(found.value, expected["hl_log"].as_f64().unwrap(), 1e-5);
         close(found.lo, ends[0], 1e-5);
         close(found.hi, ends[1], 1e-5);
-        assert_eq!(
-            !found.covers(0.0),
-            expected["excludes_zero"].as_bool().unwrap()
-        );
+        assert_eq!(!found.covers(0.0), expected["excludes_zero"].as_bool().unwrap());
         let is_inside = found.lies_within((-0.01_f64).ln_1p(), 0.01_f64.ln_1p());
         assert_eq!(is_inside, expected["inside_margin"].as_bool().unwrap());
     }
@@ -259,16 +218,10 @@ mod tests {
 
     #[test]
     fn precise_runs_on_until_the_interval_is_narrow() {
-        let theta = |lo, hi| Estimate {
-            value: 0.03,
-            lo,
-            hi,
-            n: 10,
-        };
+        let theta = |lo, hi| Estimate { value: 0.03, lo, hi, n: 10 };
         let analysis = InterimAnalyses::full().due(10).unwrap();
-        let decide = |is_precise, theta: Estimate| {
-            StopRule { is_precise }.decide(analysis, &theta, Verdict::Difference)
-        };
+        let decide =
+            |is_precise, theta: Estimate| StopRule { is_precise }.decide(analysis, &theta, Verdict::Difference);
         let stop = Decision::Stop(StopCause::ExcludesZero);
         assert_eq!(decide(false, theta(0.01, 0.05)), stop);
         assert_eq!(decide(true, theta(0.01, 0.05)), Decision::Continue);
@@ -279,8 +232,7 @@ mod tests {
     fn an_interim_analysis_without_interval_runs_on() {
         let analysis = InterimAnalyses::free().due(6).unwrap();
         let theta = hodges_lehmann::estimate(&[0.1; 6], analysis.alpha).unwrap();
-        let decision =
-            StopRule { is_precise: false }.decide(analysis, &theta, classify(&theta, 0.01));
+        let decision = StopRule { is_precise: false }.decide(analysis, &theta, classify(&theta, 0.01));
         assert_eq!(decision, Decision::Continue);
     }
 }

@@ -94,9 +94,7 @@ fn null_probabilities(n: usize) -> Vec<f64> {
 
 fn k_normal(n: usize, alpha: f64) -> usize {
     let (centre, sd) = normal_moments(n);
-    (centre - 0.5 - normal_critical(alpha) * sd)
-        .floor()
-        .max(0.0) as usize
+    (centre - 0.5 - normal_critical(alpha) * sd).floor().max(0.0) as usize
 }
 
 /// Mean and standard deviation of W.
@@ -116,9 +114,7 @@ mod tests {
     /// Calls `check` with each (alpha, n or none, expected) of a table of vector V3.
     fn each_entry(table: &str, check: impl Fn(f64, &Value)) {
         let vectors = load();
-        let table = vectors["V3_signed_rank_k_table"][table]
-            .as_object()
-            .unwrap();
+        let table = vectors["V3_signed_rank_k_table"][table].as_object().unwrap();
         assert_eq!(table.len(), 7);
         for (alpha, expected) in table {
             check(alpha.parse().unwrap(), expected);
@@ -130,11 +126,7 @@ mod tests {
         each_entry("expected", |alpha, row| {
             for (n, expected) in row.as_object().unwrap() {
                 let expected = usize::try_from(expected.as_i64().unwrap()).ok();
-                assert_eq!(
-                    k(n.parse().unwrap(), alpha),
-                    expected,
-                    "n {n} alpha {alpha}"
-                );
+                assert_eq!(k(n.parse().unwrap(), alpha), expected, "n {n} alpha {alpha}");
             }
         });
     }
@@ -160,11 +152,7 @@ mod tests {
     #[test]
     fn p_values_are_exact() {
         close(p_value(&v1_thetas()).unwrap(), 0.034_179_687_5, 1e-12);
-        close(
-            p_value(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap(),
-            2.0 / 64.0,
-            1e-12,
-        );
+        close(p_value(&[1.0, 2.0, 3.0, 4.0, 5.0, 6.0]).unwrap(), 2.0 / 64.0, 1e-12);
         assert_eq!(p_value(&[0.0; 8]), Some(1.0));
         assert_eq!(p_value(&[]), None);
         assert_eq!(p_value(&[1.0, f64::NAN]), None);

@@ -21,15 +21,9 @@ impl ArmTotal {
     /// The sums of one arm of an epoch.
     pub fn from_epoch(epoch: &Epoch, side: Side) -> Self {
         let sums = epoch.slices_of(side).fold((0, 0), |(requests, ns), slice| {
-            (
-                requests + slice.completions + slice.drained,
-                ns + slice.active_ns + slice.drain_ns,
-            )
+            (requests + slice.completions + slice.drained, ns + slice.active_ns + slice.drain_ns)
         });
-        Self {
-            requests: sums.0 as f64,
-            seconds: sums.1 as f64 / 1e9,
-        }
+        Self { requests: sums.0 as f64, seconds: sums.1 as f64 / 1e9 }
     }
 }
 
@@ -51,12 +45,7 @@ pub fn log_ratio(numerator: &[ArmTotal], denominator: &[ArmTotal], alpha: f64) -
     let (bottom_rate, bottom_errors) = linearised(denominator)?;
     let pairs = top_errors.iter().zip(bottom_errors);
     let errors: Vec<f64> = pairs.map(|(top, bottom)| top - bottom).collect();
-    Some(with_t_interval(
-        (top_rate / bottom_rate).ln(),
-        1.0,
-        &errors,
-        alpha,
-    ))
+    Some(with_t_interval((top_rate / bottom_rate).ln(), 1.0, &errors, alpha))
 }
 
 /// Total throughput of one arm with a t interval over epochs.
@@ -95,10 +84,7 @@ pub fn fieller(numerators: &[f64], denominators: &[f64], alpha: f64) -> Option<F
     let n = numerators.len();
     let covariance = covariance(numerators, denominators)? / n as f64;
     let (top, bottom) = (mean(numerators), mean(denominators));
-    let (top_var, bottom_var) = (
-        variance(numerators)? / n as f64,
-        variance(denominators)? / n as f64,
-    );
+    let (top_var, bottom_var) = (variance(numerators)? / n as f64, variance(denominators)? / n as f64);
     if bottom == 0.0 {
         return None;
     }
@@ -126,9 +112,7 @@ fn linearised(totals: &[ArmTotal]) -> Option<(f64, Vec<f64>)> {
     }
     let rate = requests / seconds;
     let mean_requests = requests / totals.len() as f64;
-    let errors = totals
-        .iter()
-        .map(|total| (total.requests - rate * total.seconds) / mean_requests);
+    let errors = totals.iter().map(|total| (total.requests - rate * total.seconds) / mean_requests);
     Some((rate, errors.collect()))
 }
 
@@ -140,12 +124,7 @@ fn with_t_interval(value: f64, scale: f64, errors: &[f64], alpha: f64) -> Estima
         None => Estimate::without_interval(value, n),
         Some((variance, t)) => {
             let half_width = t * scale * (variance / n as f64).sqrt();
-            Estimate {
-                value,
-                lo: value - half_width,
-                hi: value + half_width,
-                n,
-            }
+            Estimate { value, lo: value - half_width, hi: value + half_width, n }
         }
     }
 }
@@ -157,10 +136,7 @@ mod tests {
 
     fn v1_totals(side: Side) -> Vec<ArmTotal> {
         let epochs = v1_epochs();
-        epochs
-            .iter()
-            .map(|epoch| ArmTotal::from_epoch(epoch, side))
-            .collect()
+        epochs.iter().map(|epoch| ArmTotal::from_epoch(epoch, side)).collect()
     }
 
     #[test]
@@ -198,10 +174,7 @@ mod tests {
         let expected = &load()["V2_totals_ratio_linearised_and_fieller"]["expected"]["fieller"];
         let rates = |side| -> Vec<f64> {
             let totals = v1_totals(side);
-            totals
-                .iter()
-                .map(|total| total.requests / total.seconds)
-                .collect()
+            totals.iter().map(|total| total.requests / total.seconds).collect()
         };
         let found = fieller(&rates(Side::Baseline), &rates(Side::Other), 0.05).unwrap();
         close(found.ratio.value, expected["ratio"].as_f64().unwrap(), 1e-5);
@@ -221,10 +194,7 @@ mod tests {
 
     #[test]
     fn one_epoch_has_no_interval_and_none_has_no_value() {
-        let total = ArmTotal {
-            requests: 100.0,
-            seconds: 1.0,
-        };
+        let total = ArmTotal { requests: 100.0, seconds: 1.0 };
         assert!(!log_ratio(&[total], &[total], 0.05).unwrap().has_interval());
         assert!(log_ratio(&[], &[], 0.05).is_none());
         assert!(log_ratio(&[total], &[], 0.05).is_none());

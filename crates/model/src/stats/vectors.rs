@@ -10,10 +10,7 @@ use crate::stats::{Epoch, Side, Slice};
 /// Fails unless `found` is within `tolerance` of `expected`.
 #[track_caller]
 pub(crate) fn close(found: f64, expected: f64, tolerance: f64) {
-    assert!(
-        (found - expected).abs() <= tolerance,
-        "found {found}, expected {expected} within {tolerance}"
-    );
+    assert!((found - expected).abs() <= tolerance, "found {found}, expected {expected} within {tolerance}");
 }
 
 pub(crate) fn load() -> Value {
@@ -63,24 +60,13 @@ fn v1_epoch(epoch: &Value) -> Epoch {
     let times_us = counts(&epoch["active_us"]);
     let slices = order.zip(counts(&epoch["counts"])).zip(times_us);
     let slices = slices.map(|((letter, n), time_us)| {
-        let side = if letter == 'U' {
-            Side::Baseline
-        } else {
-            Side::Other
-        };
+        let side = if letter == 'U' { Side::Baseline } else { Side::Other };
         plain_slice(side, n, time_us * 1000)
     });
-    Epoch {
-        slices: slices.collect(),
-        latencies_ns: [vec![], vec![]],
-        noise: None,
-    }
+    Epoch { slices: slices.collect(), latencies_ns: [vec![], vec![]], noise: None }
 }
 
 /// The θ of the epochs of vector V1.
 pub(crate) fn v1_thetas() -> Vec<f64> {
-    v1_epochs()
-        .iter()
-        .map(|epoch| epoch.theta().unwrap())
-        .collect()
+    v1_epochs().iter().map(|epoch| epoch.theta().unwrap()).collect()
 }

@@ -64,11 +64,7 @@ pub struct UncertainSize {
 
 impl UncertainSize {
     pub(crate) fn new(cause: SizeCause, [lo_pct, hi_pct]: [f64; 2]) -> Self {
-        Self {
-            cause,
-            lo_pct,
-            hi_pct,
-        }
+        Self { cause, lo_pct, hi_pct }
     }
 }
 
@@ -210,10 +206,7 @@ pub(crate) fn plain_reason(theta: &Estimate, verdict: Verdict, delta: f64, need:
     match verdict {
         Verdict::Difference | Verdict::Negligible => Reason::ExcludesZero,
         Verdict::Equivalent => Reason::InsideDelta,
-        _ if !theta.has_interval() => Reason::TooFewEpochs {
-            have: theta.n as u64,
-            need,
-        },
+        _ if !theta.has_interval() => Reason::TooFewEpochs { have: theta.n as u64, need },
         _ => {
             let tax = theta.map_monotone(tax_pct);
             let widths = theta.half_width() / delta;
@@ -233,12 +226,7 @@ mod tests {
     use crate::stats::vectors::close;
 
     fn theta(lo: f64, hi: f64) -> Estimate {
-        Estimate {
-            value: f64::midpoint(lo, hi),
-            lo,
-            hi,
-            n: 10,
-        }
+        Estimate { value: f64::midpoint(lo, hi), lo, hi, n: 10 }
     }
 
     #[track_caller]
@@ -259,23 +247,14 @@ mod tests {
         check(-0.005, 0.005, Verdict::Equivalent, None);
         check(0.0, 0.005, Verdict::Equivalent, None);
         check(-0.02, 0.04, Verdict::Inconclusive, None);
-        check(
-            f64::NEG_INFINITY,
-            f64::INFINITY,
-            Verdict::Inconclusive,
-            None,
-        );
+        check(f64::NEG_INFINITY, f64::INFINITY, Verdict::Inconclusive, None);
     }
 
     #[test]
     fn a_verdict_is_printed_as_it_is_saved() {
-        for verdict in [
-            Verdict::Difference,
-            Verdict::Negligible,
-            Verdict::Equivalent,
-            Verdict::Inconclusive,
-            Verdict::Invalid,
-        ] {
+        for verdict in
+            [Verdict::Difference, Verdict::Negligible, Verdict::Equivalent, Verdict::Inconclusive, Verdict::Invalid]
+        {
             let saved = serde_json::to_value(verdict).unwrap();
             assert_eq!(saved, verdict.to_string());
         }
@@ -291,13 +270,7 @@ mod tests {
     #[test]
     fn an_open_answer_says_what_it_takes() {
         let reason = plain_reason(&theta(-0.02, 0.04), Verdict::Inconclusive, 0.01, 9);
-        let Reason::TooWide {
-            half_width_pct,
-            lo_pct,
-            hi_pct,
-            n_epochs_needed,
-        } = reason
-        else {
+        let Reason::TooWide { half_width_pct, lo_pct, hi_pct, n_epochs_needed } = reason else {
             panic!("{reason:?}");
         };
         close(lo_pct, -2.020_134, 1e-5);
@@ -305,9 +278,6 @@ mod tests {
         close(half_width_pct, 2.970_595, 1e-5);
         assert!((90..=91).contains(&n_epochs_needed), "{n_epochs_needed}");
         let none = Estimate::without_interval(0.1, 4);
-        assert_eq!(
-            plain_reason(&none, Verdict::Inconclusive, 0.01, 9),
-            Reason::TooFewEpochs { have: 4, need: 9 }
-        );
+        assert_eq!(plain_reason(&none, Verdict::Inconclusive, 0.01, 9), Reason::TooFewEpochs { have: 4, need: 9 });
     }
 }

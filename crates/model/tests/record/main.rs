@@ -1,10 +1,7 @@
 //! What is saved fits the published schema, and comes back as it was.
 //!
 //! One record with everything in it and one with as little as possible go through all checks.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod ranges;
@@ -17,10 +14,7 @@ use serde_json::{Value, json};
 
 fn problems_with(value: &Value) -> Vec<String> {
     let validator = jsonschema::draft202012::new(&schema()).unwrap();
-    validator
-        .iter_errors(value)
-        .map(|error| error.to_string())
-        .collect()
+    validator.iter_errors(value).map(|error| error.to_string()).collect()
 }
 
 #[track_caller]
@@ -34,10 +28,7 @@ fn check_fits(record: &Record) {
 #[test]
 fn the_schema_is_a_schema_of_draft_2020_12() {
     let schema = schema();
-    assert_eq!(
-        schema["$schema"],
-        "https://json-schema.org/draft/2020-12/schema"
-    );
+    assert_eq!(schema["$schema"], "https://json-schema.org/draft/2020-12/schema");
     assert!(jsonschema::meta::is_valid(&schema));
 }
 
@@ -50,15 +41,8 @@ fn records_fit_the_schema_and_come_back() {
 #[test]
 fn a_null_may_also_be_missing() {
     let mut value = serde_json::to_value(maximal()).unwrap();
-    for path in [
-        "/host",
-        "/comparisons/0/arms/0/proof",
-        "/comparisons/0/raw/epochs/0",
-    ] {
-        let object = value
-            .pointer_mut(path)
-            .and_then(Value::as_object_mut)
-            .unwrap();
+    for path in ["/host", "/comparisons/0/arms/0/proof", "/comparisons/0/raw/epochs/0"] {
+        let object = value.pointer_mut(path).and_then(Value::as_object_mut).unwrap();
         object.retain(|_, field| !field.is_null());
     }
     assert_eq!(problems_with(&value), Vec::<String>::new());
@@ -80,10 +64,7 @@ fn the_schema_refuses_what_is_wrong() {
     check_refused("/comparisons/0/tax/0/verdict", json!("maybe"));
     check_refused("/comparisons/0/tax/0/throughput_pct", json!(16.0));
     check_refused("/comparisons/0/tax/0/throughput_pct/value", json!(null));
-    check_refused(
-        "/comparisons/0/raw/epochs/0/slices/0/completions",
-        json!(-1),
-    );
+    check_refused("/comparisons/0/raw/epochs/0/slices/0/completions", json!(-1));
     check_refused("/comparisons", json!(null));
 }
 
@@ -96,10 +77,7 @@ fn the_words_are_those_of_the_issue() {
     assert_eq!(comparison["tax"][0]["verdict"], "difference");
     assert_eq!(comparison["tax"][0]["direction"], "other_slower");
     assert_eq!(comparison["tax"][0]["throughput_pct"]["lo"], 15.4);
-    assert_eq!(
-        comparison["tax"][0]["latency_us"]["p999"]["na"],
-        "needs about 40 s"
-    );
+    assert_eq!(comparison["tax"][0]["latency_us"]["p999"]["na"], "needs about 40 s");
     assert_eq!(comparison["raw"]["epochs"][0]["samples"][1], Value::Null);
     assert_eq!(value["seed"], "fedcba9876543210");
     assert_eq!(value["method_version"], METHOD_VERSION);
@@ -122,13 +100,7 @@ fn floats_come_back_bit_for_bit() {
     for value in awkward {
         let figure = Figure::new(value, -value, value, 7);
         let text = serde_json::to_string(&figure).unwrap();
-        let Figure::Known(Estimate {
-            value: found,
-            lo,
-            hi,
-            ..
-        }) = serde_json::from_str(&text).unwrap()
-        else {
+        let Figure::Known(Estimate { value: found, lo, hi, .. }) = serde_json::from_str(&text).unwrap() else {
             panic!("{text} came back without a value");
         };
         assert_eq!(found.to_bits(), value.to_bits(), "{text}");

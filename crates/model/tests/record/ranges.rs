@@ -1,8 +1,8 @@
 //! Every number of a saved form has a range in the schema, and is refused beyond it; lists that belong together fit.
 
 use looptax_model::record::{
-    Checked, CollectorTables, Fleet, Found, ListedSwitch, Record, Replay, Reported, Selfcheck,
-    Slice, Spelling, Switched, schema, schema_of,
+    Checked, CollectorTables, Fleet, Found, ListedSwitch, Record, Replay, Reported, Selfcheck, Slice, Spelling,
+    Switched, schema, schema_of,
 };
 use serde_json::{Value, json};
 
@@ -15,8 +15,7 @@ fn without_ends(schema: &Value, place: &str, found: &mut Vec<String>) {
             let kinds = all.get("type").map(Value::to_string).unwrap_or_default();
             let is_number = kinds.contains("\"integer\"") || kinds.contains("\"number\"");
             let has = |names: [&str; 2]| names.iter().any(|it| all.contains_key(*it));
-            let has_ends =
-                has(["minimum", "exclusiveMinimum"]) && has(["maximum", "exclusiveMaximum"]);
+            let has_ends = has(["minimum", "exclusiveMinimum"]) && has(["maximum", "exclusiveMaximum"]);
             if is_number && !has_ends && !all.contains_key("const") {
                 found.push(place.to_owned());
             }
@@ -86,10 +85,7 @@ fn no_number_of_a_record_is_read_that_its_schema_refuses() {
             let read = serde_json::from_value::<Record>(value);
             assert!(is_valid || read.is_err(), "{pointer} is read as {wrong}");
             // Each is refused at one end at least.
-            assert!(
-                wrong != json!(1e300) || read.is_err(),
-                "{pointer} is read as {wrong}"
-            );
+            assert!(wrong != json!(1e300) || read.is_err(), "{pointer} is read as {wrong}");
         }
     }
 }
@@ -106,66 +102,18 @@ fn check(pointer: &str, wrong: Value, words: &str) {
 fn what_does_not_fit_together_is_refused() {
     let comparison = "/comparisons/0";
     let at = |rest: &str| format!("{comparison}{rest}");
-    check(
-        &at("/tax"),
-        json!([]),
-        "tax has 0 entries, and 1 belong there",
-    );
-    check(
-        &at("/arms/1/name"),
-        json!("tls"),
-        "which arms[0] and arms[1] are not",
-    );
-    check(
-        &at("/tax/0/look"),
-        json!(1),
-        "tax[0].look is 1, in a list of 1",
-    );
-    check(
-        &at("/tax/0/alpha"),
-        json!(0.5),
-        "0.00417 was planned for its look",
-    );
-    check(
-        &at("/raw/epochs/0/pair"),
-        json!([0, 2]),
-        "raw.epochs[0]: pair is 2, in a list of 2",
-    );
-    check(
-        &at("/raw/epochs/0/order"),
-        json!(""),
-        "raw.epochs[0]: slices has",
-    );
-    check(
-        &at("/raw/epochs/0/slices/0/arm_idx"),
-        json!(7),
-        "slices[0].arm_idx is 7",
-    );
-    check(
-        &at("/why/0/layers"),
-        json!([]),
-        "why[0]: epochs[0]: layer_ns has 2 entries",
-    );
-    check(
-        &at("/why/0/functions/0/ns"),
-        json!([]),
-        "functions[0].ns has 0 entries",
-    );
-    check(
-        &at("/trial/servers"),
-        json!([]),
-        "trial: arms[0].connections has 1 entries",
-    );
-    check(
-        &at("/trial/counted/0/server"),
-        json!(1),
-        "trial: counted is 1",
-    );
-    check(
-        &at("/commands/lines"),
-        json!([]),
-        "commands.lines has 0 entries",
-    );
+    check(&at("/tax"), json!([]), "tax has 0 entries, and 1 belong there");
+    check(&at("/arms/1/name"), json!("tls"), "which arms[0] and arms[1] are not");
+    check(&at("/tax/0/look"), json!(1), "tax[0].look is 1, in a list of 1");
+    check(&at("/tax/0/alpha"), json!(0.5), "0.00417 was planned for its look");
+    check(&at("/raw/epochs/0/pair"), json!([0, 2]), "raw.epochs[0]: pair is 2, in a list of 2");
+    check(&at("/raw/epochs/0/order"), json!(""), "raw.epochs[0]: slices has");
+    check(&at("/raw/epochs/0/slices/0/arm_idx"), json!(7), "slices[0].arm_idx is 7");
+    check(&at("/why/0/layers"), json!([]), "why[0]: epochs[0]: layer_ns has 2 entries");
+    check(&at("/why/0/functions/0/ns"), json!([]), "functions[0].ns has 0 entries");
+    check(&at("/trial/servers"), json!([]), "trial: arms[0].connections has 1 entries");
+    check(&at("/trial/counted/0/server"), json!(1), "trial: counted is 1");
+    check(&at("/commands/lines"), json!([]), "commands.lines has 0 entries");
     let slice = serde_json::to_value(Slice {
         active_ns: 1 << 52,
         latency_sum_ns: 1 << 52,
@@ -188,10 +136,6 @@ fn r44_a_level_that_is_no_probability_is_refused_by_its_name() {
     for wrong in ["2", "-1", "0", "1e300", "4611686018427387904"] {
         let words = format!("it is {wrong}; a probability lies between 0 and 1");
         let number = serde_json::from_str(wrong).unwrap();
-        check(
-            "/comparisons/0/tax/0/alpha",
-            number,
-            &words.replace("4611686018427387904", "4.611686018427388e18"),
-        );
+        check("/comparisons/0/tax/0/alpha", number, &words.replace("4611686018427387904", "4.611686018427388e18"));
     }
 }

@@ -2,21 +2,15 @@
 
 use std::fmt::Debug;
 
-use looptax_model::record::{
-    Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, Takes, Topic, Way, schema_of,
-};
+use looptax_model::record::{Checked, Found, NoteCode, PointCode, Selfcheck, Spelling, Takes, Topic, Way, schema_of};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 
 #[test]
 fn each_form_has_a_schema_of_draft_2020_12() {
-    let schemas = [
-        schema_of::<Found>(),
-        schema_of::<Checked>(),
-        schema_of::<Vec<Spelling>>(),
-        schema_of::<Selfcheck>(),
-    ];
+    let schemas =
+        [schema_of::<Found>(), schema_of::<Checked>(), schema_of::<Vec<Spelling>>(), schema_of::<Selfcheck>()];
     for schema in schemas {
         assert!(jsonschema::meta::is_valid(&schema));
     }
@@ -33,8 +27,8 @@ fn check<T: Serialize + DeserializeOwned + PartialEq + Debug>(word: &T, shown: &
 fn what_is_shown_is_what_is_saved() {
     use Takes::{Nothing, Probe, Tcp, TcpThenUnix, Unix as Socket};
     use Topic::{
-        Account, Backlog, Configuration, Confinement, Hba, Login, Losses, Path, Plugin, SameServer,
-        Server, Socket as Listens, Tls,
+        Account, Backlog, Configuration, Confinement, Hba, Login, Losses, Path, Plugin, SameServer, Server,
+        Socket as Listens, Tls,
     };
     use Way::{Bridge, Loopback, Loopback6, OwnAddress, Unix};
     for way in [Unix, Loopback, Loopback6, OwnAddress, Bridge] {
@@ -71,10 +65,7 @@ fn codes_are_kebab_case_and_have_a_sentence() {
             let code = code.as_str().unwrap();
             let is_fine = |byte: u8| byte.is_ascii_lowercase() || byte == b'-';
             assert!(code.bytes().all(is_fine), "{code}");
-            assert!(
-                sentence.ends_with('.') && sentence.len() > 20,
-                "{code}: {sentence}"
-            );
+            assert!(sentence.ends_with('.') && sentence.len() > 20, "{code}: {sentence}");
         }
     }
     check_codes(PointCode::ALL);

@@ -5,23 +5,18 @@
 use std::collections::BTreeMap;
 
 use looptax_model::record::{
-    Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, CountedEpoch,
-    Cpu, CpuTax, CpuTicks, Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host,
-    Latency, Look, LookArm, Placement, PlacementUsed, PlannedLook, Proof, RateModes, RateRange,
-    Raw, Reason, Record, SampledEpoch, SampledPart, Samples, Sampling, Schedule, Sightings,
-    SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial,
-    TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart,
-    TrialServer, UncertainSize, Verdict, Why, WhyRow, Workload,
+    Arm, Client, ClientLimit, ClientLimitCause, CommandLine, Commands, Comparison, CountedEpoch, Cpu, CpuTax, CpuTicks,
+    Diagnostics, Direction, Disturbance, Epoch, Figure, Hex64, Host, Latency, Look, LookArm, Placement, PlacementUsed,
+    PlannedLook, Proof, RateModes, RateRange, Raw, Reason, Record, SampledEpoch, SampledPart, Samples, Sampling,
+    Schedule, Sightings, SizeCause, Slice, Stacks, Stall, Stream, Syscalls, Target, Tax, Tested, TimeWait, Trial,
+    TrialArm, TrialBill, TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, UncertainSize,
+    Verdict, Why, WhyRow, Workload,
 };
 
 /// A record of a run that was broken off before anything was measured.
 pub(crate) fn minimal() -> Record {
     Record {
-        host: Host {
-            kernel: "6.1".to_owned(),
-            cpus: 1,
-            ..Host::default()
-        },
+        host: Host { kernel: "6.1".to_owned(), cpus: 1, ..Host::default() },
         interrupted: true,
         ..Record::begun("1".to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
     }
@@ -95,27 +90,16 @@ fn workload() -> Workload {
         rows: Some(100_000),
         request_bytes: Some(30),
         response_bytes: Some(200),
-        stream: Some(Stream {
-            bytes: 4_194_304,
-            write_bytes: Some(131_072),
-        }),
+        stream: Some(Stream { bytes: 4_194_304, write_bytes: Some(131_072) }),
     }
 }
 
 fn placement() -> PlacementUsed {
-    PlacementUsed {
-        asked: Placement::ClientPinned,
-        real: "client on core 1".to_owned(),
-    }
+    PlacementUsed { asked: Placement::ClientPinned, real: "client on core 1".to_owned() }
 }
 
 fn trial() -> Trial {
-    let connections = TrialConnections {
-        n_moved: 400,
-        n_left: 0,
-        n_not_moved: 1,
-        n_slices: 400,
-    };
+    let connections = TrialConnections { n_moved: 400, n_left: 0, n_not_moved: 1, n_slices: 400 };
     let arm = TrialArm {
         n_slices: 400,
         n_pages: 400,
@@ -126,11 +110,7 @@ fn trial() -> Trial {
     Trial {
         command: "php -S 127.0.0.1:8080".to_owned(),
         design: TrialDesign::Flip,
-        pages: vec![TrialPage {
-            url: "http://127.0.0.1:8080/".to_owned(),
-            status: 200,
-            body_bytes: [61_000, 61_012],
-        }],
+        pages: vec![TrialPage { url: "http://127.0.0.1:8080/".to_owned(), status: 200, body_bytes: [61_000, 61_012] }],
         n_pages: 1,
         load_command: Some("k6 run load.js".to_owned()),
         servers: vec![TrialServer {
@@ -141,10 +121,7 @@ fn trial() -> Trial {
         }],
         only: Some(0),
         arms: [arm.clone(), arm],
-        p95_us: [
-            Figure::new(45e3, 44e3, 46e3, 9),
-            Figure::new(46e3, 45e3, 47e3, 9),
-        ],
+        p95_us: [Figure::new(45e3, 44e3, 46e3, 9), Figure::new(46e3, 45e3, 47e3, 9)],
         p95_added_us: Figure::new(1_210.0, 310.0, 2_400.0, 9),
         added_by_configuration_us: Figure::new(1_350.0, 540.0, 2_150.0, 20),
         counted: vec![TrialCount {
@@ -155,11 +132,7 @@ fn trial() -> Trial {
         }],
         bill: Some(TrialBill {
             without_supervisor: true,
-            parts: vec![TrialPart {
-                server: 0,
-                time_us: Figure::missing("x"),
-                cpu_us: Figure::missing("x"),
-            }],
+            parts: vec![TrialPart { server: 0, time_us: Figure::missing("x"), cpu_us: Figure::missing("x") }],
             in_all_us: Figure::missing("x"),
             in_all_cpu_us: Figure::missing("x"),
             left_over_us: Figure::missing("x"),
@@ -170,10 +143,7 @@ fn trial() -> Trial {
 fn why() -> Why {
     let row = |name: &str| WhyRow {
         name: name.to_owned(),
-        arms: [
-            Figure::new(1.1, 1.0, 1.2, 40),
-            Figure::missing("nothing seen"),
-        ],
+        arms: [Figure::new(1.1, 1.0, 1.2, 40), Figure::missing("nothing seen")],
         difference: Figure::new(0.4, 0.3, 0.5, 40),
         p: Some(0.01),
     };
@@ -204,17 +174,10 @@ fn why() -> Why {
         }],
         counters: vec!["client sends".to_owned()],
         counters_of_warm_up: vec!["wake-ups".to_owned()],
-        counted: vec![CountedEpoch {
-            requests: [900, 1_000],
-            counts: [vec![1_700], vec![2_300]],
-        }],
+        counted: vec![CountedEpoch { requests: [900, 1_000], counts: [vec![1_700], vec![2_300]] }],
         processes: vec![part(None)],
         functions: vec![part(Some("_raw_spin_unlock"))],
-        stacks: Stacks {
-            packed: "eJwDAAAAAAE".to_owned(),
-            requests: [1_000, 900],
-            left_out_ns: [0, 3],
-        },
+        stacks: Stacks { packed: "eJwDAAAAAAE".to_owned(), requests: [1_000, 900], left_out_ns: [0, 3] },
         rows: vec![row("TCP, IP")],
         sum: Some(row("sum")),
         sampled: Some(row("by samples")),
@@ -255,10 +218,7 @@ fn comparison() -> Comparison {
             slice_ms: 50.0,
             guard_ms: 10.0,
             octets_per_epoch: 1,
-            looks: vec![PlannedLook {
-                epochs: 10,
-                alpha: 0.00417,
-            }],
+            looks: vec![PlannedLook { epochs: 10, alpha: 0.00417 }],
             fixed: false,
             precise: false,
             delta_pct: 1.0,
@@ -270,22 +230,10 @@ fn comparison() -> Comparison {
         bill: None,
         warnings: words(&["steal 1.2 %"]),
         server_count: None,
-        time_wait: Some(TimeWait {
-            before: 3,
-            after: 9_000,
-            local_ports: 28_232,
-            reuse: 2,
-        }),
+        time_wait: Some(TimeWait { before: 3, after: 9_000, local_ports: 28_232, reuse: 2 }),
         load: looptax_model::record::Load::default(),
-        stalls: vec![Stall {
-            arm: "tcp".to_owned(),
-            epoch_idx: 0,
-            slice_idx: 3,
-            drain_ms: 31.5,
-        }],
-        raw: Raw {
-            epochs: vec![epoch()],
-        },
+        stalls: vec![Stall { arm: "tcp".to_owned(), epoch_idx: 0, slice_idx: 3, drain_ms: 31.5 }],
+        raw: Raw { epochs: vec![epoch()] },
     }
 }
 
@@ -304,25 +252,14 @@ fn arm(name: &str, endpoint: &str) -> Arm {
             sndbuf_bytes: Some(212_992),
             rcvbuf_bytes: Some(131_072),
             netns: Some("net:[4026531840]".to_owned()),
-            seen: Some(Sightings {
-                n_runs: 40,
-                n_unix: 0,
-                n_tcp: 38,
-            }),
+            seen: Some(Sightings { n_runs: 40, n_unix: 0, n_tcp: 38 }),
         },
         throughput_per_s: figure(79_800.0),
         latency_us: latency(12.5),
         latency_pooled_us: None,
-        cpu_us_per_query: Cpu {
-            client: figure(4.0),
-            server: Figure::missing("not readable"),
-        },
+        cpu_us_per_query: Cpu { client: figure(4.0), server: Figure::missing("not readable") },
         context_switches_per_query: figure(1.0),
-        syscalls_per_query: Some(Syscalls {
-            send: 1.0,
-            receive: 2.0,
-            wait: 1.0,
-        }),
+        syscalls_per_query: Some(Syscalls { send: 1.0, receive: 2.0, wait: 1.0 }),
     }
 }
 
@@ -348,25 +285,12 @@ fn tax() -> Tax {
         theta: Figure::new(0.174, 0.167, 0.179, 10),
         total_throughput_pct: Figure::new(15.9, f64::NEG_INFINITY, 100.0, 10),
         latency_us: latency(2.0),
-        cpu_us: CpuTax {
-            client: figure(0.5),
-            server: figure(1.0),
-            both: figure(1.5),
-        },
+        cpu_us: CpuTax { client: figure(0.5), server: figure(1.0), both: figure(1.5) },
         verdict: Verdict::Difference,
         direction: Some(Direction::OtherSlower),
         reason: Reason::ExcludesZero,
-        uncertain_size: Some(UncertainSize {
-            cause: SizeCause::Disturbed,
-            lo_pct: 4.9,
-            hi_pct: 13.9,
-        }),
-        disturbance: Some(Disturbance {
-            n_epochs: 8,
-            is_throughout: false,
-            steal_pct: 2.5,
-            foreign_pct: 0.5,
-        }),
+        uncertain_size: Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 4.9, hi_pct: 13.9 }),
+        disturbance: Some(Disturbance { n_epochs: 8, is_throughout: false, steal_pct: 2.5, foreign_pct: 0.5 }),
         starred: words(&["latency_us.p50"]),
         n_epochs: 10,
         look: Some(0),
@@ -377,10 +301,7 @@ fn tax() -> Tax {
 }
 
 fn diagnostics() -> Diagnostics {
-    let tested = Some(Tested {
-        value: 0.001,
-        p_value: 0.5,
-    });
+    let tested = Some(Tested { value: 0.001, p_value: 0.5 });
     Diagnostics {
         order_effect: tested,
         trend: tested,
@@ -393,11 +314,7 @@ fn diagnostics() -> Diagnostics {
         foreign_pct: Some(0.4),
         littles_law_ratio: Some([0.99, 1.0]),
         guard_transient_ratio: Some([1.0, 0.98]),
-        modes: vec![RateModes {
-            arm: "unix".to_owned(),
-            low_per_s: 5e4,
-            high_per_s: 1e5,
-        }],
+        modes: vec![RateModes { arm: "unix".to_owned(), low_per_s: 5e4, high_per_s: 1e5 }],
         slice_invariance_pct: Some(figure(0.1)),
         client_limits: vec![ClientLimit {
             arm: "unix".to_owned(),
@@ -431,32 +348,18 @@ fn epoch() -> Epoch {
         server_cores: vec![Some(1), None],
         slices: vec![slice; 8],
         answers_agree: true,
-        cpu_ticks: Some(CpuTicks {
-            user: 10,
-            idle: 80,
-            ..CpuTicks::default()
-        }),
+        cpu_ticks: Some(CpuTicks { user: 10, idle: 80, ..CpuTicks::default() }),
         own_ticks: Some(20.5),
         server_ticks: Some(30.0),
         cpu_pressure_us: Some(1_000),
         n_throttled: Some(0),
         lag_p99_ns: [None, None],
-        samples: [
-            Some(Samples {
-                count: 2,
-                packed: "AAAA".to_owned(),
-            }),
-            None,
-        ],
+        samples: [Some(Samples { count: 2, packed: "AAAA".to_owned() }), None],
     }
 }
 
 fn look() -> Look {
-    let range = RateRange {
-        min: 50_000.0,
-        median: 70_000.0,
-        max: 105_000.0,
-    };
+    let range = RateRange { min: 50_000.0, median: 70_000.0, max: 105_000.0 };
     Look {
         target: target(),
         workload: workload(),

@@ -3,25 +3,15 @@
 //! Fixed seeds, so that a failure is a change in the code. The limits are the binomial's at one in a thousand; the
 //! long version is `examples/simulate_fleet`.
 
-use looptax_model::stats::meta::{
-    Effect, Host, Prior, Spread, benjamini_hochberg, groups, pool, total,
-};
+use looptax_model::stats::meta::{Effect, Host, Prior, Spread, benjamini_hochberg, groups, pool, total};
 use looptax_model::stats::{per_request, tested_difference};
 use rand_xoshiro::rand_core::SeedableRng;
 
 use crate::fleet_model::{Errors, Kind, Rng, Shape, normal};
 
 /// Hosts that were measured for ten epochs each.
-const KIND: Kind = Kind {
-    mean: 0.15,
-    tau: 0.06,
-    shape: Shape::Normal,
-    errors: Errors {
-        typical: 0.03,
-        spread: 0.5,
-        freedom: 9.0,
-    },
-};
+const KIND: Kind =
+    Kind { mean: 0.15, tau: 0.06, shape: Shape::Normal, errors: Errors { typical: 0.03, spread: 0.5, freedom: 9.0 } };
 
 /// Hosts that do not differ at all.
 const SAME: Kind = Kind { tau: 0.0, ..KIND };
@@ -79,17 +69,11 @@ fn sum_covers(seed: u64) -> bool {
         truth += requests_per_s * true_effect / 1e6;
         let effect = (idx % 10 == 0).then(|| kind.measured(true_effect, rng));
         measured[idx % 3].extend(effect);
-        hosts.push(Host {
-            requests_per_s,
-            prior_idx: idx % 3,
-            effect,
-        });
+        hosts.push(Host { requests_per_s, prior_idx: idx % 3, effect });
     }
     let slices: Vec<&[Effect]> = measured.iter().map(Vec::as_slice).collect();
     let found = groups(&slices, Spread::PauleMandel, 0.05).expect("some hosts were measured");
-    let priors: Vec<Prior> = (0..3)
-        .map(|idx| found.prior(idx).expect("some hosts were measured"))
-        .collect();
+    let priors: Vec<Prior> = (0..3).map(|idx| found.prior(idx).expect("some hosts were measured")).collect();
     let found = total(&priors, hosts, 0.05).expect("some hosts were measured");
     assert_eq!((found.n_measured, found.n_predicted), (200, 1800));
     found.cores.covers(truth)
@@ -98,34 +82,16 @@ fn sum_covers(seed: u64) -> bool {
 #[test]
 fn the_top_twenty_of_a_large_fleet_hold_seventeen_of_the_true_ones() {
     let rng = &mut Rng::seed_from_u64(1);
-    let kind = Kind {
-        errors: Errors {
-            typical: 0.01,
-            ..KIND.errors
-        },
-        ..KIND
-    };
+    let kind = Kind { errors: Errors { typical: 0.01, ..KIND.errors }, ..KIND };
     let rates: Vec<f64> = (0..100_000).map(|_| (1.5 * normal(rng)).exp()).collect();
     let truths: Vec<f64> = rates.iter().map(|_| kind.truth(rng)).collect();
     let measured = truths.iter().map(|truth| kind.measured(*truth, rng));
     let effects: Vec<Effect> = measured.collect();
     // What they are like, a part of them says well enough.
-    let prior = pool(&effects[..2000], Spread::PauleMandel, 0.05)
-        .unwrap()
-        .prior()
-        .unwrap();
-    let said = rates
-        .iter()
-        .zip(&effects)
-        .map(|(rate, effect)| rate * prior.posterior(Some(effect)).value);
-    let truth = rates
-        .iter()
-        .zip(&truths)
-        .map(|(rate, effect)| rate * effect);
-    let (said, truth) = (
-        top(&said.collect::<Vec<_>>()),
-        top(&truth.collect::<Vec<_>>()),
-    );
+    let prior = pool(&effects[..2000], Spread::PauleMandel, 0.05).unwrap().prior().unwrap();
+    let said = rates.iter().zip(&effects).map(|(rate, effect)| rate * prior.posterior(Some(effect)).value);
+    let truth = rates.iter().zip(&truths).map(|(rate, effect)| rate * effect);
+    let (said, truth) = (top(&said.collect::<Vec<_>>()), top(&truth.collect::<Vec<_>>()));
     let n_hits = said.iter().filter(|it| truth.contains(it)).count();
     assert!(n_hits >= 17, "{n_hits} of 20");
 }
@@ -144,19 +110,13 @@ fn shrinking_takes_noise_out() {
     let truths: Vec<f64> = (0..300).map(|_| KIND.truth(rng)).collect();
     let measured = truths.iter().map(|truth| KIND.measured(*truth, rng));
     let effects: Vec<Effect> = measured.collect();
-    let prior = pool(&effects, Spread::PauleMandel, 0.05)
-        .unwrap()
-        .prior()
-        .unwrap();
+    let prior = pool(&effects, Spread::PauleMandel, 0.05).unwrap().prior().unwrap();
     let far = |values: Vec<f64>| -> f64 {
         let pairs = values.iter().zip(&truths);
         pairs.map(|(value, truth)| (value - truth).powi(2)).sum()
     };
     let raw = far(effects.iter().map(Effect::value).collect());
-    let shrunken = far(effects
-        .iter()
-        .map(|it| prior.posterior(Some(it)).value)
-        .collect());
+    let shrunken = far(effects.iter().map(|it| prior.posterior(Some(it)).value).collect());
     assert!(shrunken < 0.9 * raw, "{shrunken} and {raw}");
 }
 
@@ -167,9 +127,7 @@ fn p_of_two_weeks(dearer: f64, rng: &mut Rng) -> f64 {
         per_request(&epochs, &[1.0; 12], 0.05).expect("there are epochs")
     };
     let (last, this) = (week(0.0), week(dearer));
-    tested_difference(last, this, 0.05)
-        .p
-        .expect("both have an interval")
+    tested_difference(last, this, 0.05).p.expect("both have an interval")
 }
 
 // A hundred of 1,000 hosts became dearer: the list at 10 % holds most of these, and at most a tenth others.
@@ -179,9 +137,8 @@ fn the_list_of_those_that_fell_back_is_mostly_right() {
     for seed in 1..=10 {
         let rng = &mut Rng::seed_from_u64(seed);
         let fell_back = |idx: usize| idx < 100;
-        let p_values: Vec<f64> = (0..1000)
-            .map(|idx| p_of_two_weeks(if fell_back(idx) { 2.0 } else { 0.0 }, rng))
-            .collect();
+        let p_values: Vec<f64> =
+            (0..1000).map(|idx| p_of_two_weeks(if fell_back(idx) { 2.0 } else { 0.0 }, rng)).collect();
         let adjusted = benjamini_hochberg(&p_values);
         let listed = (0..1000).filter(|idx| adjusted[*idx] <= 0.1);
         let listed: Vec<usize> = listed.collect();

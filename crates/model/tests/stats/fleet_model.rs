@@ -60,18 +60,11 @@ impl Kind {
 
     /// What is measured at a host of that true effect.
     pub(crate) fn measured(&self, truth: f64, rng: &mut Rng) -> Effect {
-        let Errors {
-            typical,
-            spread,
-            freedom,
-        } = self.errors;
+        let Errors { typical, spread, freedom } = self.errors;
         let error = typical * (spread * normal(rng)).exp();
         let value = truth + error * normal(rng);
         let scale = if freedom.is_finite() {
-            ChiSquared::new(freedom)
-                .expect("a distribution")
-                .sample(rng)
-                / freedom
+            ChiSquared::new(freedom).expect("a distribution").sample(rng) / freedom
         } else {
             1.0
         };

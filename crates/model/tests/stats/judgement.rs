@@ -1,8 +1,8 @@
 //! Whole judgements of small runs whose figures can be worked out by hand.
 
 use looptax_model::stats::{
-    Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile,
-    QuantileComparison as Comparison, Reason, Side, Slice, Verdict, Warning, judge,
+    Direction, Epoch, Estimate, Input, Judgement, Metric, Quantile, QuantileComparison as Comparison, Reason, Side,
+    Slice, Verdict, Warning, judge,
 };
 
 use crate::noise_model::{CLOUD, Rng};
@@ -29,31 +29,17 @@ fn slice(side: Side) -> Slice {
 
 fn epoch() -> Epoch {
     let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx: usize| Side::BOTH[idx]);
-    Epoch {
-        slices: order.map(slice).to_vec(),
-        latencies_ns: [vec![9_000; 100], vec![10_000; 100]],
-        noise: None,
-    }
+    Epoch { slices: order.map(slice).to_vec(), latencies_ns: [vec![9_000; 100], vec![10_000; 100]], noise: None }
 }
 
 fn judged(epochs: &[Epoch]) -> Judgement {
-    judge(&Input {
-        epochs,
-        connections: 1,
-        alpha: 0.05,
-        delta: 0.01,
-        invalid: vec![],
-        stopped_early: false,
-    })
+    judge(&Input { epochs, connections: 1, alpha: 0.05, delta: 0.01, invalid: vec![], stopped_early: false })
 }
 
 #[track_caller]
 fn check(found: Option<Estimate>, expected: f64) {
     let found = found.expect("an estimate");
-    assert!(
-        (found.value - expected).abs() < 1e-9,
-        "{found:?}, expected {expected}"
-    );
+    assert!((found.value - expected).abs() < 1e-9, "{found:?}, expected {expected}");
     assert!(found.has_interval() && found.lo <= found.value && found.value <= found.hi);
 }
 
@@ -83,66 +69,33 @@ fn every_figure_of_a_run_without_noise_is_exact() {
 #[test]
 fn percentiles_come_with_intervals_or_with_what_is_missing() {
     let found = judged(&vec![epoch(); 10]);
-    let names: Vec<Quantile> = found
-        .percentiles
-        .iter()
-        .map(|percentile| percentile.quantile)
-        .collect();
+    let names: Vec<Quantile> = found.percentiles.iter().map(|percentile| percentile.quantile).collect();
     assert_eq!(names, Quantile::ALL);
     let Comparison::Known(tax) = &found.percentiles[0].comparison else {
         panic!("{:?}", found.percentiles[0]);
     };
     check(Some(tax.difference_us), 1.0);
     check(Some(tax.ln_ratio), (10.0_f64 / 9.0).ln());
-    let expected = Comparison::NotEnough {
-        have: 1,
-        need: 6,
-        n_epochs_needed: Some(60),
-    };
+    let expected = Comparison::NotEnough { have: 1, need: 6, n_epochs_needed: Some(60) };
     assert_eq!(found.percentiles[2].comparison, expected);
 }
 
 #[test]
 fn a_slice_shorter_than_ten_tails_has_no_p99() {
-    let slow = Epoch {
-        latencies_ns: [vec![9_000_000; 1000], vec![10_000_000; 1000]],
-        ..epoch()
-    };
+    let slow = Epoch { latencies_ns: [vec![9_000_000; 1000], vec![10_000_000; 1000]], ..epoch() };
     let found = judged(&vec![slow; 10]);
-    let expected = Comparison::SliceTooShort {
-        slice_us: 50_000.0,
-        p99_us: 10_000.0,
-    };
+    let expected = Comparison::SliceTooShort { slice_us: 50_000.0, p99_us: 10_000.0 };
     assert_eq!(found.percentiles[2].comparison, expected);
     assert_eq!(found.percentiles[3].comparison, expected);
-    assert!(matches!(
-        found.percentiles[1].comparison,
-        Comparison::Known(_)
-    ));
+    assert!(matches!(found.percentiles[1].comparison, Comparison::Known(_)));
 }
 
 #[test]
 fn secondary_metrics_are_starred_after_holm_only() {
     let found = judged(&vec![epoch(); 10]);
-    let metrics: Vec<Metric> = found
-        .secondary
-        .iter()
-        .map(|secondary| secondary.metric)
-        .collect();
-    let (p50, p90) = (
-        Metric::Latency(Quantile::P50),
-        Metric::Latency(Quantile::P90),
-    );
-    assert_eq!(
-        metrics,
-        [
-            Metric::ClientCpu,
-            Metric::ServerCpu,
-            Metric::BothCpu,
-            p50,
-            p90
-        ]
-    );
+    let metrics: Vec<Metric> = found.secondary.iter().map(|secondary| secondary.metric).collect();
+    let (p50, p90) = (Metric::Latency(Quantile::P50), Metric::Latency(Quantile::P90));
+    assert_eq!(metrics, [Metric::ClientCpu, Metric::ServerCpu, Metric::BothCpu, p50, p90]);
     let server = &found.secondary[1];
     assert!((server.p_value - 2.0 / 1024.0).abs() < 1e-12);
     assert!((server.p_holm - 10.0 / 1024.0).abs() < 1e-12 && server.is_starred);
@@ -155,15 +108,8 @@ fn what_went_wrong_is_named() {
     epochs[3].slices[1].drain_ns = 40_000_000;
     epochs[4].slices.truncate(5);
     let found = judged(&epochs);
-    assert!(
-        found
-            .warnings
-            .contains(&Warning::IncompleteEpochs { n_epochs: 1 })
-    );
-    let stall = Warning::Stalls {
-        n_stalls: [1, 0],
-        longest_ms: 40.0,
-    };
+    assert!(found.warnings.contains(&Warning::IncompleteEpochs { n_epochs: 1 }));
+    let stall = Warning::Stalls { n_stalls: [1, 0], longest_ms: 40.0 };
     assert!(found.warnings.contains(&stall));
     assert_eq!(found.theta.map(|theta| theta.n), Some(9));
     assert_eq!(found.diagnostics.stalls[0].epoch_idx, 3);
@@ -187,10 +133,7 @@ fn stalls_on_one_arm_set_the_totals_apart() {
 fn nothing_measured_gives_no_figures() {
     let found = judged(&[]);
     assert_eq!(found.verdict, Verdict::Inconclusive);
-    assert_eq!(
-        (found.theta, found.tax_pct, found.totals),
-        (None, None, None)
-    );
+    assert_eq!((found.theta, found.tax_pct, found.totals), (None, None, None));
     assert_eq!(found.sides[0].throughput_per_s, None);
     assert_eq!(found.secondary, []);
 }

@@ -61,9 +61,7 @@ impl Model {
         let theta = self.theta + self.between_sd * rng.normal();
         let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx: usize| Side::BOTH[idx ^ flip]);
         Epoch {
-            slices: order
-                .map(|side| self.slice(side, theta, level, rng))
-                .to_vec(),
+            slices: order.map(|side| self.slice(side, theta, level, rng)).to_vec(),
             latencies_ns: [vec![], vec![]],
             noise: None,
         }
@@ -72,8 +70,7 @@ impl Model {
     fn slice(&self, side: Side, theta: f64, level: &mut f64, rng: &mut Rng) -> Slice {
         *level = 0.99 * *level + self.drift_sd * rng.normal();
         let effect = if side == Side::Other { -theta } else { 0.0 };
-        let mut requests =
-            REQUESTS_PER_SLICE * (*level + effect + self.jitter_sd * rng.normal()).exp();
+        let mut requests = REQUESTS_PER_SLICE * (*level + effect + self.jitter_sd * rng.normal()).exp();
         if rng.uniform() < self.burst_chance {
             requests *= 0.5;
         }
@@ -94,10 +91,5 @@ impl Model {
     }
 }
 
-pub(crate) const CLOUD: Model = Model {
-    theta: 0.0,
-    drift_sd: 0.006,
-    jitter_sd: 0.02,
-    burst_chance: 0.03,
-    between_sd: 0.0,
-};
+pub(crate) const CLOUD: Model =
+    Model { theta: 0.0, drift_sd: 0.006, jitter_sd: 0.02, burst_chance: 0.03, between_sd: 0.0 };

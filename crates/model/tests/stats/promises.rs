@@ -4,21 +4,13 @@
 //! the promised rates fails one of them once in a thousand seeds.
 
 use looptax_model::stats::{
-    Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, StopRule, Verdict, primary,
-    selfcheck,
+    Decision, Epoch, Estimate, Input, InterimAnalyses, Primary, StopRule, Verdict, primary, selfcheck,
 };
 
 use crate::noise_model::{CLOUD, Model, Rng};
 
 fn judged(epochs: &[Epoch], alpha: f64) -> Primary {
-    primary(&Input {
-        epochs,
-        connections: 1,
-        alpha,
-        delta: 0.01,
-        invalid: vec![],
-        stopped_early: false,
-    })
+    primary(&Input { epochs, connections: 1, alpha, delta: 0.01, invalid: vec![], stopped_early: false })
 }
 
 /// Runs `n_runs` simulations under `analyses` and returns θ and the verdict of each.
@@ -45,10 +37,7 @@ fn is_alarm(verdict: Verdict) -> bool {
 #[track_caller]
 fn check_false_alarms(analyses: &InterimAnalyses, n_runs: u64, most: usize) {
     let found = run(CLOUD, analyses, n_runs);
-    let n_alarms = found
-        .iter()
-        .filter(|(_, verdict)| is_alarm(*verdict))
-        .count();
+    let n_alarms = found.iter().filter(|(_, verdict)| is_alarm(*verdict)).count();
     assert!(n_alarms <= most, "{n_alarms} false alarms in {n_runs} runs");
     assert!(n_alarms > 0, "no alarm at all: the test sees nothing");
     let thetas: Vec<f64> = found.iter().map(|(theta, _)| theta.value).collect();
@@ -69,11 +58,7 @@ fn looking_again_does_not_raise_more() {
 
 #[test]
 fn intervals_cover_the_truth() {
-    let model = Model {
-        theta: 0.03,
-        between_sd: 0.005,
-        ..CLOUD
-    };
+    let model = Model { theta: 0.03, between_sd: 0.005, ..CLOUD };
     let found = run(model, &InterimAnalyses::fixed(20), 200);
     let n_covered = found.iter().filter(|(theta, _)| theta.covers(0.03)).count();
     // Binomial(200, 0.95): P(X < 180) = 0.002; above 199 the interval would be too wide.
@@ -82,14 +67,8 @@ fn intervals_cover_the_truth() {
 
 #[test]
 fn a_large_effect_is_found_in_few_epochs() {
-    let model = Model {
-        theta: 0.1,
-        ..CLOUD
-    };
+    let model = Model { theta: 0.1, ..CLOUD };
     let found = run(model, &InterimAnalyses::quick(), 50);
-    let n_found = found
-        .iter()
-        .filter(|(theta, verdict)| *verdict == Verdict::Difference && theta.value > 0.0)
-        .count();
+    let n_found = found.iter().filter(|(theta, verdict)| *verdict == Verdict::Difference && theta.value > 0.0).count();
     assert!(n_found >= 48, "{n_found} of 50 found");
 }

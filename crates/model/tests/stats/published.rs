@@ -9,18 +9,8 @@ use looptax_model::stats::meta::{
 };
 use serde_json::Value;
 
-const STUDIES: [&str; 6] = [
-    "bcg",
-    "normand",
-    "hackshaw",
-    "bangert_drowns",
-    "raudenbush",
-    "yusuf",
-];
-const SPREADS: [(&str, Spread); 2] = [
-    ("PM", Spread::PauleMandel),
-    ("REML", Spread::RestrictedLikelihood),
-];
+const STUDIES: [&str; 6] = ["bcg", "normand", "hackshaw", "bangert_drowns", "raudenbush", "yusuf"];
+const SPREADS: [(&str, Spread); 2] = [("PM", Spread::PauleMandel), ("REML", Spread::RestrictedLikelihood)];
 
 fn load() -> Value {
     serde_json::from_str(include_str!("../meta_vectors.json")).expect("the file is JSON")
@@ -29,20 +19,13 @@ fn load() -> Value {
 #[track_caller]
 fn floats(value: &Value) -> Vec<f64> {
     let items = value.as_array().expect("an array of numbers");
-    items
-        .iter()
-        .map(|item| item.as_f64().expect("an array of numbers"))
-        .collect()
+    items.iter().map(|item| item.as_f64().expect("an array of numbers")).collect()
 }
 
 fn effects(study: &Value) -> Vec<Effect> {
     let pairs = floats(&study["values"]).into_iter();
     let pairs = pairs.zip(floats(&study["variances"]));
-    pairs
-        .map(|(value, variance)| {
-            Effect::new(value, variance, f64::INFINITY).expect("a usable effect")
-        })
-        .collect()
+    pairs.map(|(value, variance)| Effect::new(value, variance, f64::INFINITY).expect("a usable effect")).collect()
 }
 
 /// Within a millionth of the size, or of one.
@@ -50,10 +33,7 @@ fn effects(study: &Value) -> Vec<Effect> {
 fn check(what: &str, found: f64, expected: &Value) {
     let expected = expected.as_f64().expect("a number");
     let far = (found - expected).abs();
-    assert!(
-        far <= 1e-6 * expected.abs().max(1.0),
-        "{what}: found {found}, expected {expected}"
-    );
+    assert!(far <= 1e-6 * expected.abs().max(1.0), "{what}: found {found}, expected {expected}");
 }
 
 #[track_caller]
@@ -125,10 +105,7 @@ fn the_fixed_mean_and_cochrans_q_agree() {
 fn each_study_shrinks_as_it_should() {
     each_fit(|name, fit, effects, found| {
         // metafor takes τ² as known.
-        let prior = Prior {
-            tau_squared_variance: 0.0,
-            ..found.prior().unwrap()
-        };
+        let prior = Prior { tau_squared_variance: 0.0, ..found.prior().unwrap() };
         for (idx, effect) in effects.iter().enumerate() {
             let posterior = prior.posterior(Some(effect));
             check(name, posterior.value, &fit["blup"][idx]);
@@ -174,10 +151,7 @@ fn the_list_at_five_percent_is_the_published_one() {
     let vectors = load();
     let expected = &vectors["false_discovery"];
     let p_values = floats(&expected["p"]);
-    let found = [
-        benjamini_hochberg(&p_values),
-        benjamini_yekutieli(&p_values),
-    ];
+    let found = [benjamini_hochberg(&p_values), benjamini_yekutieli(&p_values)];
     for (found, word) in found.iter().zip(["bh", "by"]) {
         for (idx, found) in found.iter().enumerate() {
             check(word, *found, &expected[word][idx]);

@@ -1,8 +1,6 @@
 //! Epochs of four whole runs, ABBA or BAAB: figures that can be worked out by hand.
 
-use looptax_model::stats::{
-    Epoch, Estimate, Input, Judgement, Reason, Side, Slice, Verdict, judge,
-};
+use looptax_model::stats::{Epoch, Estimate, Input, Judgement, Reason, Side, Slice, Verdict, judge};
 
 /// One run of a command that takes so long.
 fn run(side: Side, seconds: f64) -> Slice {
@@ -25,39 +23,21 @@ fn run(side: Side, seconds: f64) -> Slice {
 fn epoch(order: &str, baseline_s: [f64; 2], other_s: [f64; 2]) -> Epoch {
     let mut left = [baseline_s.to_vec(), other_s.to_vec()];
     let slices = order.chars().map(|letter| {
-        let side = if letter == 'o' {
-            Side::Other
-        } else {
-            Side::Baseline
-        };
+        let side = if letter == 'o' { Side::Other } else { Side::Baseline };
         run(side, left[side.idx()].remove(0))
     });
-    Epoch {
-        slices: slices.collect(),
-        latencies_ns: [vec![], vec![]],
-        noise: None,
-    }
+    Epoch { slices: slices.collect(), latencies_ns: [vec![], vec![]], noise: None }
 }
 
 fn judged(epochs: &[Epoch]) -> Judgement {
-    judge(&Input {
-        epochs,
-        connections: 1,
-        alpha: 0.05,
-        delta: 0.01,
-        invalid: vec![],
-        stopped_early: false,
-    })
+    judge(&Input { epochs, connections: 1, alpha: 0.05, delta: 0.01, invalid: vec![], stopped_early: false })
 }
 
 #[track_caller]
 fn check(found: Option<Estimate>, expected: [f64; 3]) {
     let found = found.expect("an estimate");
     for (found, expected) in [found.lo, found.value, found.hi].into_iter().zip(expected) {
-        assert!(
-            (found - expected).abs() < 1e-6,
-            "found {found}, expected {expected}"
-        );
+        assert!((found - expected).abs() < 1e-6, "found {found}, expected {expected}");
     }
 }
 

@@ -36,19 +36,11 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
 ///
 /// In one call, right after it was asked whether the program still waits: before Linux 5.19 a signal may end
 /// its call in between, and the places mean something else by the time they are written.
-fn write_answer(
-    call: &Call,
-    value: (u64, &[u8]),
-    room: usize,
-    length: (u64, usize),
-) -> io::Result<()> {
+fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usize)) -> io::Result<()> {
     let (place, value) = value;
     let (length_place, n_bytes) = length;
     let told = (n_bytes as u32).to_ne_bytes();
-    let writes = [
-        (place, &value[..value.len().min(room)]),
-        (length_place, &told),
-    ];
+    let writes = [(place, &value[..value.len().min(room)]), (length_place, &told)];
     process::write_memory(call.tid, writes)
 }
 

@@ -11,11 +11,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     let Some((_, tag)) = moved(call, supervisor.features) else {
         return Answer::GoOn;
     };
-    let address = if i64::from(call.number) == libc::SYS_getpeername {
-        tag.peer
-    } else {
-        tag.own()
-    };
+    let address = if i64::from(call.number) == libc::SYS_getpeername { tag.peer } else { tag.own() };
     let value = tag::raw(address);
     let room = match read_length(call, call.args[2]) {
         Ok(room) => room,

@@ -26,13 +26,8 @@ const STATE_ESTABLISHED: u8 = 1;
 
 /// What changes how bytes travel cannot be pretended: encryption in the kernel, signatures, repair,
 /// receiving without copies. Source: linux/tcp.h.
-const REFUSED: [i32; 5] = [
-    libc::TCP_ULP,
-    libc::TCP_REPAIR,
-    libc::TCP_MD5SIG,
-    libc::TCP_MD5SIG_EXT,
-    libc::TCP_ZEROCOPY_RECEIVE,
-];
+const REFUSED: [i32; 5] =
+    [libc::TCP_ULP, libc::TCP_REPAIR, libc::TCP_MD5SIG, libc::TCP_MD5SIG_EXT, libc::TCP_ZEROCOPY_RECEIVE];
 /// Set before `connect`, asked for after. Source: linux/tcp.h, linux/in.h, linux/in6.h.
 const CARRIED: [(i32, i32); 24] = [
     (libc::SOL_SOCKET, libc::SO_REUSEPORT),
@@ -92,17 +87,11 @@ impl Options {
             let value = |option| value_of(fresh.as_ref()?, option);
             CARRIED.map(value).to_vec()
         };
-        Self {
-            generations: Mutex::default(),
-            usual: FAMILIES.map(usual),
-        }
+        Self { generations: Mutex::default(), usual: FAMILIES.map(usual) }
     }
 
     fn remember(&self, key: Key, value: &[u8]) {
-        let mut generations = self
-            .generations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         if generations[0].len() >= MAX_REMEMBERED {
             let [young, old] = &mut *generations;
             *old = std::mem::take(young);
@@ -111,10 +100,7 @@ impl Options {
     }
 
     fn recall(&self, key: Key) -> Option<Vec<u8>> {
-        let generations = self
-            .generations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let generations = self.generations.lock().unwrap_or_else(PoisonError::into_inner);
         generations.iter().find_map(|it| it.get(&key).cloned())
     }
 
@@ -165,9 +151,7 @@ fn are_inherited() -> io::Result<bool> {
     let numbers = names.filter_map(|it| it.to_str()?.parse().ok());
     let is_tcp = |fd| {
         let copy = process::pidfd_getfd(own.as_fd(), fd);
-        copy.is_ok_and(|it| {
-            socket::number(it.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY).is_ok()
-        })
+        copy.is_ok_and(|it| socket::number(it.as_fd(), libc::IPPROTO_TCP, libc::TCP_NODELAY).is_ok())
     };
     Ok({ numbers }.any(is_tcp))
 }

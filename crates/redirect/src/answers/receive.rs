@@ -36,11 +36,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Answer::Fail(libc::EAGAIN);
     }
-    let n_wanted = if is_message {
-        bytes_of_parts(call)
-    } else {
-        Ok(call.args[2] as usize)
-    };
+    let n_wanted = if is_message { bytes_of_parts(call) } else { Ok(call.args[2] as usize) };
     let discarded = n_wanted.and_then(|n| discard(supervisor, call, &file, n, flags));
     match discarded {
         Ok(n) if tell(call, is_message) => Answer::Value(n.cast_signed() as i64),
@@ -54,11 +50,7 @@ fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     let fault = || io::Error::from_raw_os_error(libc::EFAULT);
     let read = |place: u64, into: &mut [u8]| {
         let n = process::read_memory(call.tid, place, into).map_err(|_| fault())?;
-        if n == into.len() {
-            Ok(())
-        } else {
-            Err(fault())
-        }
+        if n == into.len() { Ok(()) } else { Err(fault()) }
     };
     let number = |bytes: &[u8], at: usize| {
         let bytes = bytes[at..at + 8].try_into();
@@ -88,15 +80,8 @@ fn tell(call: &Call, is_message: bool) -> bool {
 }
 
 /// Throws away what a TCP socket would, as one call of the program's would; how much it was.
-fn discard(
-    supervisor: &Supervisor,
-    call: &Call,
-    file: &OwnedFd,
-    n_wanted: usize,
-    flags: i32,
-) -> io::Result<usize> {
-    let is_patient = flags & libc::MSG_DONTWAIT == 0
-        && socket::status_flags(file.as_fd())? & libc::O_NONBLOCK == 0;
+fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize, flags: i32) -> io::Result<usize> {
+    let is_patient = flags & libc::MSG_DONTWAIT == 0 && socket::status_flags(file.as_fd())? & libc::O_NONBLOCK == 0;
     let limit_ms = socket::receive_timeout_ms(file.as_fd())?;
     let since_ms = wait::monotonic_ns() / 1_000_000;
     let native = flags & !UNKNOWN_FLAGS & !libc::MSG_WAITALL | libc::MSG_DONTWAIT;

@@ -33,11 +33,7 @@ impl Changes {
 
     /// A thread is about to put a filter of system calls over itself, or to enter a Landlock domain.
     pub(crate) fn note_confinement(&self, is_landlock: bool) {
-        let what = if is_landlock {
-            &self.has_fenced
-        } else {
-            &self.has_filtered
-        };
+        let what = if is_landlock { &self.has_fenced } else { &self.has_filtered };
         what.store(true, Ordering::SeqCst);
     }
 

@@ -109,20 +109,11 @@ impl Caller {
     ///
     /// # Errors
     /// When it is gone or may not be looked into.
-    pub(crate) fn look(
-        &self,
-        own: &Own,
-        changes: &Changes,
-        features: Features,
-    ) -> io::Result<Person> {
+    pub(crate) fn look(&self, own: &Own, changes: &Changes, features: Features) -> io::Result<Person> {
         if !features.has_pidfd_info {
             let Status { pid, identity, .. } = status(self.tid)?;
             let world = own.compare(self.tid);
-            return Ok(Person {
-                pid,
-                identity,
-                world,
-            });
+            return Ok(Person { pid, identity, world });
         }
         let memory = self.memory(own, changes)?;
         let info = process::pidfd_info(self.pidfd())?;
@@ -152,13 +143,8 @@ impl Caller {
         {
             return Ok(Rc::clone(memory));
         }
-        let memory = Rc::new(Memory {
-            groups: status(self.tid)?.identity.groups,
-            world: own.compare(self.tid),
-        });
-        self.known
-            .memory
-            .replace(now.map(|now| (now, Rc::clone(&memory))));
+        let memory = Rc::new(Memory { groups: status(self.tid)?.identity.groups, world: own.compare(self.tid) });
+        self.known.memory.replace(now.map(|now| (now, Rc::clone(&memory))));
         Ok(memory)
     }
 

@@ -47,11 +47,7 @@ impl World {
 impl Own {
     pub(crate) fn look() -> io::Result<Self> {
         let pid = own_pid();
-        let Status {
-            identity,
-            n_filters,
-            ..
-        } = status(pid)?;
+        let Status { identity, n_filters, .. } = status(pid)?;
         let probe = socket::stream(libc::AF_INET).ok();
         let cookie = |it: OwnedFd| socket::cookie(it.as_fd(), libc::SO_NETNS_COOKIE).ok();
         Ok(Self {
@@ -82,8 +78,7 @@ impl Own {
         }
         // The one above ours is that of this run.
         let is_ours = |n: u32| self.n_filters.is_some_and(|own| n == own + 1);
-        changes.has_filtered()
-            && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
+        changes.has_filtered() && !status(tid).is_ok_and(|status| status.n_filters.is_some_and(is_ours))
     }
 
     /// How a thread's world relates to ours.
@@ -113,10 +108,7 @@ impl Own {
 }
 
 fn is_same_account(one: &Identity, other: &Identity) -> bool {
-    let plain = |it: &Identity| Identity {
-        capabilities: 0,
-        ..it.clone()
-    };
+    let plain = |it: &Identity| Identity { capabilities: 0, ..it.clone() };
     plain(one) == plain(other)
 }
 
@@ -139,11 +131,7 @@ mod tests {
         assert_eq!(pid, own_pid());
         let world = own.compare(pid);
         assert!(world.has_our_users && world.has_our_root);
-        let person = Person {
-            pid,
-            identity,
-            world,
-        };
+        let person = Person { pid, identity, world };
         assert_eq!(own.objection(pid, &person), None);
     }
 }

@@ -29,11 +29,7 @@ pub(crate) fn status(tid: i32) -> io::Result<Status> {
         file.read_to_end(&mut rest)?;
         rest.splice(..0, start);
     }
-    let text = if rest.is_empty() {
-        &start[..n_bytes]
-    } else {
-        &rest
-    };
+    let text = if rest.is_empty() { &start[..n_bytes] } else { &rest };
     parse(text).ok_or_else(|| io::Error::from_raw_os_error(libc::EIO))
 }
 
@@ -42,10 +38,7 @@ pub(crate) fn status(tid: i32) -> io::Result<Status> {
 fn parse(text: &[u8]) -> Option<Status> {
     // A thread may have given itself a name that is not text.
     let text = String::from_utf8_lossy(text);
-    let field = |name: &str| {
-        text.lines()
-            .find_map(|line| line.strip_prefix(name)?.strip_prefix(':'))
-    };
+    let field = |name: &str| text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':'));
     let ids = |name: &str| -> Option<Vec<u32>> {
         let words = field(name)?.split_ascii_whitespace();
         words.map(|it| it.parse().ok()).collect()
@@ -79,9 +72,7 @@ mod tests {
                     Groups:\t9 3 \nCapEff:\t000001ffffffffff\n";
         let found = parse(text.as_bytes()).unwrap();
         assert_eq!(found.pid, 17);
-        let Identity {
-            euid, egid, groups, ..
-        } = found.identity.clone();
+        let Identity { euid, egid, groups, .. } = found.identity.clone();
         assert_eq!((euid, egid, &*groups), (2, 6, &[3, 9][..]));
         assert_eq!((found.identity.fsuid, found.identity.fsgid), (4, 8));
         assert_eq!(found.identity.capabilities, 0x1ff_ffff_ffff);

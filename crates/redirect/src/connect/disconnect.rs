@@ -15,12 +15,7 @@ use looptax_host::seccomp::{Answer, Call};
 /// Answers for a moved socket; what is none goes on untouched.
 ///
 /// Copies that other processes hold keep the old connection.
-pub(super) fn answer(
-    supervisor: &Supervisor,
-    call: &Call,
-    slot: &Slot,
-    done_with: &mut Vec<OwnedFd>,
-) -> Answer {
+pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, done_with: &mut Vec<OwnedFd>) -> Answer {
     let fd = call.args[0] as i32;
     let Ok((caller, old)) = Caller::with_file(call.tid, fd, supervisor.features) else {
         return Answer::GoOn;

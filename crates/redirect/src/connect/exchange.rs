@@ -91,8 +91,7 @@ impl Exchange<'_> {
     /// Has the new socket watched already, while there is a way back: where it is not put in its place after all,
     /// its watches end with it.
     fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
-        watches::renew(self.asked.caller, self.new.as_fd(), watches)
-            .map_err(failed(FallbackReason::Watched))
+        watches::renew(self.asked.caller, self.new.as_fd(), watches).map_err(failed(FallbackReason::Watched))
     }
 
     /// False when the call is gone or `is_still` says no.
@@ -101,10 +100,8 @@ impl Exchange<'_> {
     /// close the number and open something else in another thread; no kernel offers to do both at once.
     fn replace(&self, numbers: &[i32], is_still: impl Fn() -> bool) -> Result<bool, Left> {
         let (asked, listener) = (self.asked, &self.supervisor.listener);
-        let numbers: Vec<(i32, bool)> = numbers
-            .iter()
-            .map(|it| (*it, asked.caller.is_cloexec(*it).unwrap_or(true)))
-            .collect();
+        let numbers: Vec<(i32, bool)> =
+            numbers.iter().map(|it| (*it, asked.caller.is_cloexec(*it).unwrap_or(true))).collect();
         self.slot.begin_replacing();
         let replaced = if is_still() {
             numbers.iter().try_for_each(|(number, is_cloexec)| {
@@ -117,11 +114,7 @@ impl Exchange<'_> {
             Ok(()) => Ok(true),
             Err(error) => {
                 self.slot.end_replacing();
-                if errno(&error) == libc::ENOENT {
-                    Ok(false)
-                } else {
-                    Err(failed(FallbackReason::Failed)(error))
-                }
+                if errno(&error) == libc::ENOENT { Ok(false) } else { Err(failed(FallbackReason::Failed)(error)) }
             }
         }
     }
@@ -129,31 +122,16 @@ impl Exchange<'_> {
 
 impl Asked<'_> {
     /// Who watches the old file under these numbers.
-    pub(super) fn watches(
-        &self,
-        supervisor: &Supervisor,
-        numbers: &[i32],
-        inode: u64,
-    ) -> Result<Vec<Watch>, Left> {
+    pub(super) fn watches(&self, supervisor: &Supervisor, numbers: &[i32], inode: u64) -> Result<Vec<Watch>, Left> {
         let features = supervisor.features;
         let pid = self.person.pid;
         let known = supervisor.processes.descriptors(self.caller, pid, features);
-        if known
-            .rings
-            .iter()
-            .any(|ring| holds_files(self.call.tid, *ring))
-        {
+        if known.rings.iter().any(|ring| holds_files(self.call.tid, *ring)) {
             return Err(FallbackReason::Ring.into());
         }
         let mut found = Vec::new();
         for number in numbers {
-            let watches = watches::find(
-                self.call.tid,
-                &known.queues,
-                *number,
-                inode,
-                features.has_kcmp,
-            );
+            let watches = watches::find(self.call.tid, &known.queues, *number, inode, features.has_kcmp);
             found.extend(watches);
         }
         Ok(found)

@@ -30,9 +30,7 @@ impl Asked<'_> {
             named.map_err(failed(FallbackReason::Failed))?;
             let Route { to, owner, .. } = &supervisor.mapping.routes[self.route_idx];
             let mut connected = socket::connect(new.as_fd(), to);
-            if connected
-                .as_ref()
-                .is_err_and(|it| errno(it) == libc::EAGAIN)
+            if connected.as_ref().is_err_and(|it| errno(it) == libc::EAGAIN)
                 && let Some(patience_ms) = patience_ms(old)
                 && supervisor.may_wait()
             {
@@ -50,16 +48,10 @@ impl Asked<'_> {
             Ok(new)
         };
         let identity = &self.person.identity;
-        run_as(&supervisor.own.identity, identity, connect)
-            .map_err(failed(FallbackReason::Credentials))?
+        run_as(&supervisor.own.identity, identity, connect).map_err(failed(FallbackReason::Credentials))?
     }
 
-    fn name(
-        &self,
-        supervisor: &Supervisor,
-        new: &OwnedFd,
-        own_port: Option<u16>,
-    ) -> io::Result<()> {
+    fn name(&self, supervisor: &Supervisor, new: &OwnedFd, own_port: Option<u16>) -> io::Result<()> {
         let mut result = Ok(());
         for _ in 0..NAME_TRIES {
             let serial = supervisor.page.serial.fetch_add(1, Ordering::Relaxed);
@@ -67,10 +59,7 @@ impl Asked<'_> {
             tag.own_port = own_port.unwrap_or(tag.own_port);
             let name = tag.name(supervisor.maker, serial);
             result = socket::bind_abstract(new.as_fd(), &name);
-            if !result
-                .as_ref()
-                .is_err_and(|it| errno(it) == libc::EADDRINUSE)
-            {
+            if !result.as_ref().is_err_and(|it| errno(it) == libc::EADDRINUSE) {
                 break;
             }
         }

@@ -93,9 +93,7 @@ fn in_process(tid: i32, inode: u64) -> Vec<Holder> {
     let names = kernel::names(format!("/proc/{tid}/fd"));
     let names = names.into_iter().flatten();
     let numbers = names.filter_map(|it| it.to_str()?.parse().ok());
-    let is_it = |fd: &i32| {
-        process::link(&format!("/proc/{tid}/fd/{fd}")).is_ok_and(|target| target == wanted)
-    };
+    let is_it = |fd: &i32| process::link(&format!("/proc/{tid}/fd/{fd}")).is_ok_and(|target| target == wanted);
     let holder = |fd| Holder { tid, fd, inode };
     numbers.filter(is_it).map(holder).collect()
 }
@@ -104,8 +102,7 @@ impl Holder {
     /// The file; `None` when it is gone.
     pub(super) fn take(&self) -> Option<OwnedFd> {
         let pid = status(self.tid).ok()?.pid;
-        let pidfd = process::pidfd_open(self.tid, libc::PIDFD_THREAD)
-            .or_else(|_| process::pidfd_open(pid, 0));
+        let pidfd = process::pidfd_open(self.tid, libc::PIDFD_THREAD).or_else(|_| process::pidfd_open(pid, 0));
         let file = process::pidfd_getfd(pidfd.ok()?.as_fd(), self.fd).ok()?;
         let is_it = process::inode(file.as_fd()).is_ok_and(|it| it == self.inode);
         is_it.then_some(file)

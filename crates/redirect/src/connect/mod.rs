@@ -59,10 +59,7 @@ impl From<FallbackReason> for Left {
 }
 
 fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
-    move |error| Left {
-        reason,
-        errno: errno(&error),
-    }
+    move |error| Left { reason, errno: errno(&error) }
 }
 
 /// A call's address, and what is to be done about it.
@@ -93,8 +90,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &m
         return disconnect::answer(supervisor, call, slot, &mut rest.done_with);
     }
     let peer = parse_raw(&bytes);
-    let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?)))
-    else {
+    let Some((peer, route_idx)) = peer.and_then(|it| Some((it, supervisor.mapping.find(it)?))) else {
         return elsewhere(supervisor, call, &bytes);
     };
     let decision = supervisor.steering.map(|it| it.decide(route_idx));
@@ -104,11 +100,7 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, rest: &m
             steering.count(decision.slice, route_idx, fate);
         }
     };
-    let mapped = Mapped {
-        peer,
-        route_idx,
-        is_left: decision.is_some_and(|it| !it.is_moved),
-    };
+    let mapped = Mapped { peer, route_idx, is_left: decision.is_some_and(|it| !it.is_moved) };
     match handle(supervisor, call, slot, mapped, &mut rest.done_with) {
         Ok((Outcome::Foreign, _)) => Answer::GoOn,
         Ok((Outcome::Steered, _)) => {
@@ -147,11 +139,7 @@ fn elsewhere(supervisor: &Supervisor, call: &Call, address: &[u8]) -> Answer {
 /// What TCP says of a connection that will come about: over loopback a socket that does not block is on its
 /// way, whatever comes of it, and programs wait for the event that says so.
 fn success(is_non_blocking: bool) -> Answer {
-    if is_non_blocking {
-        Answer::Fail(libc::EINPROGRESS)
-    } else {
-        Answer::Done
-    }
+    if is_non_blocking { Answer::Fail(libc::EINPROGRESS) } else { Answer::Done }
 }
 
 /// The address that a call names, as bytes; `None` when it is none that could be mapped.
@@ -183,22 +171,13 @@ fn handle(
         Err(_) if mapped.is_left => return Ok((Outcome::Steered, 0)),
         Err(error) => return Err(unknown(hidden(error))),
     };
-    let Mapped {
-        peer, route_idx, ..
-    } = mapped;
+    let Mapped { peer, route_idx, .. } = mapped;
     if mapped.is_left && matches!(kind(peer, &old), Kind::Idle { .. } | Kind::Bound) {
         return Ok((Outcome::Steered, 0));
     }
     let person = caller.look(&supervisor.own, &supervisor.page.changes, features);
     let person = person.map_err(|it| unknown(hidden(it)))?;
-    let asked = Asked {
-        call,
-        fd,
-        peer,
-        route_idx,
-        caller: &caller,
-        person: &person,
-    };
+    let asked = Asked { call, fd, peer, route_idx, caller: &caller, person: &person };
     let pid = person.pid as u32;
     match kind(peer, &old) {
         Kind::Foreign => Ok((Outcome::Foreign, pid)),
@@ -218,9 +197,7 @@ fn handle(
 /// A socket that was moved, as its program asked.
 fn moved(socket: &OwnedFd) -> Outcome {
     let flags = socket::status_flags(socket.as_fd()).unwrap_or_default();
-    Outcome::Moved {
-        is_non_blocking: flags & libc::O_NONBLOCK != 0,
-    }
+    Outcome::Moved { is_non_blocking: flags & libc::O_NONBLOCK != 0 }
 }
 
 /// What the program wants to connect.
@@ -269,11 +246,7 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
 }
 
 fn family(address: SocketAddr) -> i32 {
-    if address.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
-    }
+    if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
 
 impl Asked<'_> {
@@ -309,13 +282,7 @@ impl Asked<'_> {
         if is_non_blocking {
             supervisor.on_their_way.remember(&new);
         }
-        let exchange = Exchange {
-            asked: self,
-            supervisor,
-            slot,
-            inode,
-            new,
-        };
+        let exchange = Exchange { asked: self, supervisor, slot, inode, new };
         let Some(new) = exchange.run(old, &watches)? else {
             return Ok(Outcome::Foreign);
         };

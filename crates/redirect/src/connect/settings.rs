@@ -6,21 +6,10 @@ use std::os::fd::{AsFd, OwnedFd};
 use crate::sys::socket;
 
 /// Options that both kinds of sockets have and that programs set.
-const COMMON: [i32; 5] = [
-    libc::SO_RCVTIMEO,
-    libc::SO_SNDTIMEO,
-    libc::SO_LINGER,
-    libc::SO_KEEPALIVE,
-    libc::SO_REUSEADDR,
-];
+const COMMON: [i32; 5] =
+    [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO, libc::SO_LINGER, libc::SO_KEEPALIVE, libc::SO_REUSEADDR];
 /// Those that hardly any program sets: the filter sees it when one does.
-const RARE: [i32; 5] = [
-    libc::SO_OOBINLINE,
-    libc::SO_RCVLOWAT,
-    libc::SO_PRIORITY,
-    libc::SO_MARK,
-    libc::SO_DONTROUTE,
-];
+const RARE: [i32; 5] = [libc::SO_OOBINLINE, libc::SO_RCVLOWAT, libc::SO_PRIORITY, libc::SO_MARK, libc::SO_DONTROUTE];
 const MAX_COPIED_BYTES: usize = 16;
 /// Which buffer sizes the program has set itself. Source: linux/socket.h, `SOCK_SNDBUF_LOCK` and
 /// `SOCK_RCVBUF_LOCK`.
@@ -28,31 +17,19 @@ const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 
 /// Options that a Unix socket cannot have, or whose effect it does not show: completions of sending without a
 /// copy, times with what is received.
-const OF_TCP_ALONE: [i32; 4] = [
-    libc::SO_ZEROCOPY,
-    libc::SO_TIMESTAMP,
-    libc::SO_TIMESTAMPNS,
-    libc::SO_TIMESTAMPING,
-];
+const OF_TCP_ALONE: [i32; 4] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMP, libc::SO_TIMESTAMPNS, libc::SO_TIMESTAMPING];
 
 /// Whether all that the program has told its socket can be told to a Unix socket as well; `has_rare` where it may
 /// have set an option that the filter sees.
 ///
 /// Signals cannot: they say which descriptor they are for, which is the supervisor's where it sets them.
 pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool) -> bool {
-    let is_off = |name: &i32| {
-        socket::number(old.as_fd(), libc::SOL_SOCKET, *name).is_ok_and(|value| value == 0)
-    };
+    let is_off = |name: &i32| socket::number(old.as_fd(), libc::SOL_SOCKET, *name).is_ok_and(|value| value == 0);
     status_flags & libc::O_ASYNC == 0 && (!has_rare || OF_TCP_ALONE.iter().all(is_off))
 }
 
 /// Makes the new socket behave as the old one was told to.
-pub(super) fn copy(
-    old: &OwnedFd,
-    new: &OwnedFd,
-    status_flags: i32,
-    has_rare: bool,
-) -> io::Result<()> {
+pub(super) fn copy(old: &OwnedFd, new: &OwnedFd, status_flags: i32, has_rare: bool) -> io::Result<()> {
     let (old, new) = (old.as_fd(), new.as_fd());
     // Those of TCP alone are set after `connect`, and go back with the socket.
     let rare = RARE.iter().chain(&OF_TCP_ALONE).filter(|_| has_rare);

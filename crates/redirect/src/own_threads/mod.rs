@@ -22,15 +22,8 @@ use crate::{Features, Mapping, RedirectError, Stats, Switches};
 use looptax_host::seccomp::Listener;
 
 /// Signals that are meant for the process that measures: the supervisor ends when that one has.
-const NOT_OURS: [i32; 7] = [
-    libc::SIGHUP,
-    libc::SIGINT,
-    libc::SIGQUIT,
-    libc::SIGTERM,
-    libc::SIGTSTP,
-    libc::SIGTTIN,
-    libc::SIGTTOU,
-];
+const NOT_OURS: [i32; 7] =
+    [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
 /// How long the threads of an earlier filter may take to be gone: they have been waited for already.
 const DESERTION_MS: i32 = 5_000;
 
@@ -64,12 +57,7 @@ impl OwnThreads {
         });
         let pid = pid.map_err(RedirectError::failed("fork"))?;
         process::let_look(pid);
-        Ok(Self {
-            socket,
-            pid,
-            page,
-            features,
-        })
+        Ok(Self { socket, pid, page, features })
     }
 
     /// Puts the filter over the calling thread, and so over all threads that it starts; their connections
@@ -81,27 +69,24 @@ impl OwnThreads {
     /// thread is of no use then, and has to end.
     pub fn cover(&self, mapping: &Mapping) -> Result<(), RedirectError> {
         mapping.check()?;
-        let socket = self.socket.as_ref().ok_or_else(|| {
-            RedirectError::failed("reach the supervisor")(io::ErrorKind::NotConnected.into())
-        })?;
-        let installed = install(self.features.has_wait_killable)
-            .map_err(RedirectError::failed("put the filter over a thread"))?;
+        let socket = self
+            .socket
+            .as_ref()
+            .ok_or_else(|| RedirectError::failed("reach the supervisor")(io::ErrorKind::NotConnected.into()))?;
+        let installed =
+            install(self.features.has_wait_killable).map_err(RedirectError::failed("put the filter over a thread"))?;
         let message = routes::written(mapping);
         pass::send(socket.as_fd(), &message, Some(installed.listener.as_fd()))
             .map_err(RedirectError::failed("hand the filter to the supervisor"))?;
         // Only the supervisor may hold it: calls then fail, instead of waiting, where it dies.
         drop(installed);
         let mut answer = [0; 4];
-        let (n_bytes, _) = pass::receive(socket.as_fd(), &mut answer)
-            .map_err(RedirectError::failed("hear from the supervisor"))?;
+        let (n_bytes, _) =
+            pass::receive(socket.as_fd(), &mut answer).map_err(RedirectError::failed("hear from the supervisor"))?;
         match (n_bytes, i32::from_ne_bytes(answer)) {
             (4, 0) => Ok(()),
-            (4, errno) => Err(RedirectError::failed("start the supervisor")(
-                io::Error::from_raw_os_error(errno),
-            )),
-            _ => Err(RedirectError::failed("hear from the supervisor")(
-                io::ErrorKind::UnexpectedEof.into(),
-            )),
+            (4, errno) => Err(RedirectError::failed("start the supervisor")(io::Error::from_raw_os_error(errno))),
+            _ => Err(RedirectError::failed("hear from the supervisor")(io::ErrorKind::UnexpectedEof.into())),
         }
     }
 
@@ -136,8 +121,7 @@ fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
             Ok((n_bytes, Some(listener))) => {
                 let listener = Arc::new(Listener::new(listener));
                 let started = after(last.take()).and_then(|()| {
-                    let mapping =
-                        routes::read(&message[..n_bytes]).ok_or(io::ErrorKind::InvalidData)?;
+                    let mapping = routes::read(&message[..n_bytes]).ok_or(io::ErrorKind::InvalidData)?;
                     start(Arc::clone(&listener), page, mapping, features)
                 });
                 let answer = started.as_ref().map_or_else(errno, |()| 0);
@@ -154,19 +138,12 @@ fn serve(socket: &OwnedFd, page: &'static Page, features: Features) -> Never {
 /// Nobody may be under an earlier filter any more: its supervisor uses the same page.
 fn after(last: Option<Arc<Listener>>) -> io::Result<()> {
     match last {
-        Some(last) if !last.is_deserted(DESERTION_MS) => {
-            Err(io::Error::from_raw_os_error(libc::EBUSY))
-        }
+        Some(last) if !last.is_deserted(DESERTION_MS) => Err(io::Error::from_raw_os_error(libc::EBUSY)),
         _ => Ok(()),
     }
 }
 
-fn start(
-    listener: Arc<Listener>,
-    page: &'static Page,
-    mapping: Mapping,
-    features: Features,
-) -> io::Result<()> {
+fn start(listener: Arc<Listener>, page: &'static Page, mapping: Mapping, features: Features) -> io::Result<()> {
     let supervisor = Supervisor::new(Parts {
         listener,
         page,

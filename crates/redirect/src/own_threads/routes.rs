@@ -48,12 +48,7 @@ pub(super) fn read(mut bytes: &[u8]) -> Option<Mapping> {
             ABSTRACT => SocketName::Abstract(name.to_vec()),
             _ => return None,
         };
-        routes.push(Route {
-            from,
-            to,
-            owner: None,
-            demands: Vec::new(),
-        });
+        routes.push(Route { from, to, owner: None, demands: Vec::new() });
     }
     Some(Mapping { routes })
 }
@@ -71,12 +66,7 @@ mod tests {
     use super::*;
 
     fn route(from: &str, to: SocketName) -> Route {
-        Route {
-            from: from.parse().unwrap(),
-            to,
-            owner: None,
-            demands: Vec::new(),
-        }
+        Route { from: from.parse().unwrap(), to, owner: None, demands: Vec::new() }
     }
 
     #[test]

@@ -47,12 +47,7 @@ pub(super) struct Launcher<'a> {
 }
 
 /// The launcher, until the process that measures is gone or lets it go.
-pub(super) fn run(
-    page: &'static Page,
-    config: &ProgramsConfig,
-    socket: &OwnedFd,
-    owner: &OwnedFd,
-) -> Never {
+pub(super) fn run(page: &'static Page, config: &ProgramsConfig, socket: &OwnedFd, owner: &OwnedFd) -> Never {
     fork::set_name("looptax-launch");
     fork::put_nothing_under(0..3);
     let output = config.output.as_ref().map(AsFd::as_fd);
@@ -157,24 +152,19 @@ impl Launcher<'_> {
         let left = loop {
             self.take_away();
             let left = self.processes();
-            let is_over = wait::has_happened(self.owner.as_fd(), libc::POLLIN)
-                || wait::monotonic_ns() >= until_ns;
+            let is_over = wait::has_happened(self.owner.as_fd(), libc::POLLIN) || wait::monotonic_ns() >= until_ns;
             if left.is_empty() || is_over {
                 break left;
             }
             let _ = wait::poll(&[], PAUSE_MS);
         };
         self.kill_all();
-        Answer::Ended {
-            n_killed: left.len() as u32,
-        }
+        Answer::Ended { n_killed: left.len() as u32 }
     }
 
     fn start(&mut self) -> Result<Answer, RedirectError> {
         self.kill_all();
-        self.page
-            .clear()
-            .map_err(RedirectError::failed("share memory"))?;
+        self.page.clear().map_err(RedirectError::failed("share memory"))?;
         let (ours, its) = pass::pair().map_err(RedirectError::failed("make a socket pair"))?;
         let watchdog = fork::fork(|| self.watch(&its));
         self.watchdog = watchdog.map_err(RedirectError::failed("fork"))?;
@@ -218,22 +208,16 @@ impl Launcher<'_> {
         fork::set_disposition(libc::SIGCHLD, self.child_signal);
         let say = |answer: &Answer| pass::send(tell.as_fd(), &answer.written(), None);
         let prepared = fork::begin_session().and_then(|()| self.signals.restore());
-        let ended = prepared
-            .map_err(RedirectError::failed("begin a session"))
-            .and_then(|_| {
-                let on_start = &mut || {
-                    let _ = say(&Answer::Started {
-                        program_pid: self.page.program_pid.load(Ordering::Acquire),
-                        supervisor_pid: self.page.supervisor_pid(),
-                    });
-                };
-                let place = Place {
-                    page: self.page,
-                    owner: Some(&self.own),
-                    on_start,
-                };
-                run_at(place, config, &mut |_| {})
-            });
+        let ended = prepared.map_err(RedirectError::failed("begin a session")).and_then(|_| {
+            let on_start = &mut || {
+                let _ = say(&Answer::Started {
+                    program_pid: self.page.program_pid.load(Ordering::Acquire),
+                    supervisor_pid: self.page.supervisor_pid(),
+                });
+            };
+            let place = Place { page: self.page, owner: Some(&self.own), on_start };
+            run_at(place, config, &mut |_| {})
+        });
         if let Err(error) = ended {
             let _ = say(&Answer::Failed(error));
         }

@@ -29,13 +29,8 @@ pub(super) enum Wish {
 
 #[derive(Debug)]
 pub(super) enum Answer {
-    Started {
-        program_pid: i32,
-        supervisor_pid: i32,
-    },
-    Ended {
-        n_killed: u32,
-    },
+    Started { program_pid: i32, supervisor_pid: i32 },
+    Ended { n_killed: u32 },
     Failed(RedirectError),
 }
 
@@ -67,14 +62,9 @@ impl Wish {
 impl Answer {
     pub(super) fn written(&self) -> Vec<u8> {
         let (kind, first, second, text) = match self {
-            Self::Started {
-                program_pid,
-                supervisor_pid,
-            } => (STARTED, *program_pid, *supervisor_pid, OsString::new()),
+            Self::Started { program_pid, supervisor_pid } => (STARTED, *program_pid, *supervisor_pid, OsString::new()),
             Self::Ended { n_killed } => (ENDED, n_killed.cast_signed(), 0, OsString::new()),
-            Self::Failed(RedirectError::Exec { program, source }) => {
-                (NOT_EXECUTED, errno(source), 0, program.clone())
-            }
+            Self::Failed(RedirectError::Exec { program, source }) => (NOT_EXECUTED, errno(source), 0, program.clone()),
             Self::Failed(RedirectError::Start { action, source }) => {
                 (NOT_STARTED, errno(source), 0, action.as_ref().into())
             }
@@ -97,22 +87,13 @@ impl Answer {
         let (first, second) = (i32::from_ne_bytes(*first), i32::from_ne_bytes(*second));
         let source = || io::Error::from_raw_os_error(first);
         match *kind {
-            STARTED => Some(Self::Started {
-                program_pid: first,
-                supervisor_pid: second,
-            }),
-            ENDED => Some(Self::Ended {
-                n_killed: first.cast_unsigned(),
-            }),
-            NOT_EXECUTED => Some(Self::Failed(RedirectError::Exec {
-                program: OsString::from_vec(text.to_vec()),
-                source: source(),
-            })),
+            STARTED => Some(Self::Started { program_pid: first, supervisor_pid: second }),
+            ENDED => Some(Self::Ended { n_killed: first.cast_unsigned() }),
+            NOT_EXECUTED => {
+                Some(Self::Failed(RedirectError::Exec { program: OsString::from_vec(text.to_vec()), source: source() }))
+            }
             NOT_STARTED => Some(Self::Failed(RedirectError::Start {
-                action: OsStr::from_bytes(text)
-                    .to_string_lossy()
-                    .into_owned()
-                    .into(),
+                action: OsStr::from_bytes(text).to_string_lossy().into_owned().into(),
                 source: source(),
             })),
             _ => None,
@@ -133,15 +114,9 @@ mod tests {
         assert_eq!(Wish::read(&[9; 9]), None);
         let source = || io::Error::from_raw_os_error(libc::EPERM);
         let answers = [
-            Answer::Started {
-                program_pid: 7,
-                supervisor_pid: -1,
-            },
+            Answer::Started { program_pid: 7, supervisor_pid: -1 },
             Answer::Ended { n_killed: 3 },
-            Answer::Failed(RedirectError::Exec {
-                program: OsString::from_vec(b"/a\xff".to_vec()),
-                source: source(),
-            }),
+            Answer::Failed(RedirectError::Exec { program: OsString::from_vec(b"/a\xff".to_vec()), source: source() }),
             Answer::Failed(RedirectError::failed("do it")(source())),
         ];
         for answer in answers {

@@ -64,12 +64,7 @@ impl Programs {
         let owner = owner.map_err(RedirectError::failed("open a process"))?;
         let n_routes = config.config.mapping.routes.len();
         let launcher_pid = fork::fork(|| launcher::run(page, &config, &its, &owner));
-        Ok(Self {
-            socket: ours,
-            launcher_pid: launcher_pid.map_err(RedirectError::failed("fork"))?,
-            page,
-            n_routes,
-        })
+        Ok(Self { socket: ours, launcher_pid: launcher_pid.map_err(RedirectError::failed("fork"))?, page, n_routes })
     }
 
     /// Starts the program; what is left of an earlier start is killed before. Comes back when it executes.
@@ -78,13 +73,9 @@ impl Programs {
     /// [`RedirectError::Exec`] for a program that cannot be executed; [`RedirectError::Start`] for everything else.
     pub fn start(&mut self) -> Result<Running, RedirectError> {
         match self.ask(&Wish::Start)? {
-            Answer::Started {
-                program_pid,
-                supervisor_pid,
-            } => Ok(Running {
-                program_pid: program_pid.cast_unsigned(),
-                supervisor_pid: supervisor_pid.cast_unsigned(),
-            }),
+            Answer::Started { program_pid, supervisor_pid } => {
+                Ok(Running { program_pid: program_pid.cast_unsigned(), supervisor_pid: supervisor_pid.cast_unsigned() })
+            }
             Answer::Failed(error) => Err(error),
             Answer::Ended { .. } => Err(lost(io::ErrorKind::InvalidData.into())),
         }
@@ -115,9 +106,7 @@ impl Programs {
         let grace_ms = u64::try_from(grace.as_millis()).unwrap_or(u64::MAX);
         match self.ask(&Wish::End { grace_ms })? {
             Answer::Ended { n_killed } => Ok(n_killed as usize),
-            Answer::Started { .. } | Answer::Failed(_) => {
-                Err(lost(io::ErrorKind::InvalidData.into()))
-            }
+            Answer::Started { .. } | Answer::Failed(_) => Err(lost(io::ErrorKind::InvalidData.into())),
         }
     }
 

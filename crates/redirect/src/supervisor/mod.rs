@@ -121,9 +121,7 @@ impl Supervisor {
             self.die_at(DieAt::Received);
             let answer = self.answer_to(&call, slot, &mut rest);
             // Before the answer: with it the kernel may let the program go first on this core.
-            if let (Some(steering), Some(begun_ns), Some(slice)) =
-                (self.steering, begun_ns, rest.slice)
-            {
+            if let (Some(steering), Some(begun_ns), Some(slice)) = (self.steering, begun_ns, rest.slice) {
                 steering.add_busy(slice, wait::monotonic_ns() - begun_ns);
             }
             self.give(&call, answer);
@@ -187,12 +185,7 @@ impl Supervisor {
 
     pub(crate) fn note_left(&self, route_idx: usize, pid: u32, reason: FallbackReason, errno: i32) {
         self.page.count_left(route_idx, reason);
-        self.tell(Event::Left {
-            route_idx,
-            pid,
-            reason,
-            errno,
-        });
+        self.tell(Event::Left { route_idx, pid, reason, errno });
     }
 
     fn tell(&self, event: Event) {
@@ -203,9 +196,7 @@ impl Supervisor {
     }
 
     fn unanswered(&self) -> MutexGuard<'_, HashMap<u64, u64>> {
-        self.unanswered
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.unanswered.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Notes the socket that a call is about to get. On a kernel that lets signals end calls that were

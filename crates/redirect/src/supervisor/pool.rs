@@ -52,20 +52,14 @@ impl Pool {
 /// Starts the first threads.
 pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     let own = Arc::downgrade(supervisor);
-    let mut place = supervisor
-        .pool
-        .supervisor
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut place = supervisor.pool.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
     *place = own;
     drop(place);
     for _ in 0..N_WAITING {
         spawn(supervisor)?;
     }
     let watched = Arc::downgrade(supervisor);
-    let monitor = thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || monitor(&watched))?;
+    let monitor = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || monitor(&watched))?;
     let _ = supervisor.pool.monitor.set(monitor.thread().clone());
     Ok(())
 }
@@ -98,11 +92,7 @@ pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
     if supervisor.pool.n_waiting.load(Ordering::SeqCst) >= N_WAITING {
         return true;
     }
-    let place = supervisor
-        .pool
-        .supervisor
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let place = supervisor.pool.supervisor.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(supervisor) = place.upgrade() else {
         return false;
     };
@@ -112,18 +102,13 @@ pub(super) fn stand_in(supervisor: &Supervisor) -> bool {
 
 fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     let pool = &supervisor.pool;
-    let mut free = pool
-        .free_slots
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut free = pool.free_slots.lock().unwrap_or_else(PoisonError::into_inner);
     let Some(slot_idx) = free.pop() else {
         return Err(io::Error::from_raw_os_error(libc::EAGAIN));
     };
     let worker = Arc::clone(supervisor);
     pool.n_waiting.fetch_add(1, Ordering::SeqCst);
-    let started = thread::Builder::new()
-        .stack_size(STACK_BYTES)
-        .spawn(move || work(&worker, slot_idx));
+    let started = thread::Builder::new().stack_size(STACK_BYTES).spawn(move || work(&worker, slot_idx));
     if started.is_err() {
         pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
         free.push(slot_idx);
@@ -160,9 +145,6 @@ fn work(supervisor: &Supervisor, slot_idx: usize) {
         }
     }
     pool.n_waiting.fetch_sub(1, Ordering::SeqCst);
-    let mut free = pool
-        .free_slots
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner);
+    let mut free = pool.free_slots.lock().unwrap_or_else(PoisonError::into_inner);
     free.push(slot_idx);
 }

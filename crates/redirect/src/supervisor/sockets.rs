@@ -38,9 +38,7 @@ impl Sockets {
     }
 
     fn generations(&self) -> MutexGuard<'_, [HashSet<u64>; 2]> {
-        self.generations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
+        self.generations.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -15,8 +15,7 @@ pub(crate) fn new() -> io::Result<OwnedFd> {
 pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
     let mut event = libc::epoll_event { events, u64: data };
     // SAFETY: the structure is live.
-    let result =
-        unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
+    let result = unsafe { libc::epoll_ctl(queue.as_raw_fd(), libc::EPOLL_CTL_ADD, fd, &raw mut event) };
     checked(result.into()).map(drop)
 }
 

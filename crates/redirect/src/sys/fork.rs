@@ -62,10 +62,7 @@ pub(crate) fn withdraw(name: &str) {
     close_inherited();
     let _ = std::env::set_current_dir("/");
     set_name(name);
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is live.
     unsafe {
         if libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) == 0 {
@@ -155,10 +152,7 @@ pub(crate) fn set_name(name: &str) {
 
 /// Keeps this process from leaving a memory dump.
 pub(crate) fn forbid_dump() {
-    let limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: the structure is live.
     unsafe { libc::setrlimit(libc::RLIMIT_CORE, &raw const limit) };
 }

@@ -32,10 +32,7 @@ pub(crate) struct Identity {
 impl Identity {
     /// Whether acting for another takes more than being ourselves.
     pub(crate) fn has_to_become(&self, other: &Self) -> bool {
-        let is_same = Self {
-            capabilities: self.capabilities,
-            ..other.clone()
-        } == *self;
+        let is_same = Self { capabilities: self.capabilities, ..other.clone() } == *self;
         !is_same || self.capabilities & !other.capabilities != 0
     }
 }
@@ -63,11 +60,7 @@ type Capabilities = [CapabilityWord; 2];
 ///
 /// # Panics
 /// Never: where the way back is closed the process ends, since it must not go on as somebody else.
-pub(crate) fn run_as<T>(
-    own: &Identity,
-    other: &Identity,
-    work: impl FnOnce() -> T,
-) -> io::Result<T> {
+pub(crate) fn run_as<T>(own: &Identity, other: &Identity, work: impl FnOnce() -> T) -> io::Result<T> {
     if !own.has_to_become(other) {
         return Ok(work());
     }
@@ -119,10 +112,7 @@ pub(crate) fn become_user(uid: u32) -> io::Result<()> {
 
 /// The kernel does not say whether it obeyed: it is asked again.
 fn set_file_ids(wanted: &Identity) -> io::Result<()> {
-    for (number, id) in [
-        (libc::SYS_setfsgid, wanted.fsgid),
-        (libc::SYS_setfsuid, wanted.fsuid),
-    ] {
+    for (number, id) in [(libc::SYS_setfsgid, wanted.fsgid), (libc::SYS_setfsuid, wanted.fsuid)] {
         call(number, id.into(), 0, 0)?;
         if call(number, KEEP, 0, 0)? as u32 != id {
             return Err(io::Error::from_raw_os_error(libc::EPERM));
@@ -150,10 +140,7 @@ pub(crate) fn effective_capabilities(tid: i32) -> io::Result<u64> {
 
 /// Those of a thread; 0 is this one.
 fn capabilities(tid: i32) -> io::Result<Capabilities> {
-    let mut header = CapabilityHeader {
-        version: CAPABILITY_VERSION,
-        pid: tid,
-    };
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: tid };
     let mut words = Capabilities::default();
     // SAFETY: both point to live structures of this version's layout.
     let result = unsafe { libc::syscall(libc::SYS_capget, &raw mut header, words.as_mut_ptr()) };
@@ -161,10 +148,7 @@ fn capabilities(tid: i32) -> io::Result<Capabilities> {
 }
 
 fn set_capabilities(words: Capabilities) -> io::Result<()> {
-    let mut header = CapabilityHeader {
-        version: CAPABILITY_VERSION,
-        pid: 0,
-    };
+    let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
     // SAFETY: both point to live structures of this version's layout.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, words.as_ptr()) };
     checked(result).map(drop)

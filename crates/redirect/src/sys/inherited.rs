@@ -24,9 +24,5 @@ static AT_START: extern "C" fn() = {
 
 /// What writing into a closed pipe did to this process when it was started.
 pub(crate) fn broken_pipe() -> libc::sighandler_t {
-    if IGNORED_BROKEN_PIPE.load(Ordering::Relaxed) {
-        libc::SIG_IGN
-    } else {
-        libc::SIG_DFL
-    }
+    if IGNORED_BROKEN_PIPE.load(Ordering::Relaxed) { libc::SIG_IGN } else { libc::SIG_DFL }
 }

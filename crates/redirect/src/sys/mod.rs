@@ -22,11 +22,7 @@ use std::os::fd::{FromRawFd, OwnedFd, RawFd};
 
 /// The result of a system call, or the error that it left.
 pub(crate) fn checked(result: c_long) -> io::Result<c_long> {
-    if result < 0 {
-        Err(io::Error::last_os_error())
-    } else {
-        Ok(result)
-    }
+    if result < 0 { Err(io::Error::last_os_error()) } else { Ok(result) }
 }
 
 /// The new descriptor that a system call gave.

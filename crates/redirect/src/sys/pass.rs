@@ -34,15 +34,8 @@ pub(crate) fn pipe() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Sends a message, with a descriptor or without.
-pub(crate) fn send(
-    socket: BorrowedFd<'_>,
-    message: &[u8],
-    fd: Option<BorrowedFd<'_>>,
-) -> io::Result<()> {
-    let mut part = libc::iovec {
-        iov_base: message.as_ptr().cast_mut().cast(),
-        iov_len: message.len(),
-    };
+pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8], fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
+    let mut part = libc::iovec { iov_base: message.as_ptr().cast_mut().cast(), iov_len: message.len() };
     let mut ancillary = Ancillary { bytes: [0; 64] };
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut head: libc::msghdr = unsafe { zeroed() };
@@ -58,9 +51,7 @@ pub(crate) fn send(
             (*first).cmsg_level = libc::SOL_SOCKET;
             (*first).cmsg_type = libc::SCM_RIGHTS;
             (*first).cmsg_len = libc::CMSG_LEN(size_of::<RawFd>() as u32) as _;
-            libc::CMSG_DATA(first)
-                .cast::<RawFd>()
-                .write_unaligned(fd.as_raw_fd());
+            libc::CMSG_DATA(first).cast::<RawFd>().write_unaligned(fd.as_raw_fd());
         }
     }
     // SAFETY: all that the head points to lives.
@@ -69,14 +60,8 @@ pub(crate) fn send(
 }
 
 /// Receives a message into `message`: its length, which is 0 at the end, and its descriptor.
-pub(crate) fn receive(
-    socket: BorrowedFd<'_>,
-    message: &mut [u8],
-) -> io::Result<(usize, Option<OwnedFd>)> {
-    let mut part = libc::iovec {
-        iov_base: message.as_mut_ptr().cast(),
-        iov_len: message.len(),
-    };
+pub(crate) fn receive(socket: BorrowedFd<'_>, message: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
+    let mut part = libc::iovec { iov_base: message.as_mut_ptr().cast(), iov_len: message.len() };
     let mut ancillary = Ancillary { bytes: [0; 64] };
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut head: libc::msghdr = unsafe { zeroed() };

@@ -77,9 +77,7 @@ pub(crate) fn is_stopped(pid: i32) -> bool {
 pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
     let text = kernel::text(format!("/proc/{pid}/status")).unwrap_or_default();
     let masks = text.lines().filter_map(|line| {
-        let mask = line
-            .strip_prefix("SigPnd:")
-            .or(line.strip_prefix("ShdPnd:"));
+        let mask = line.strip_prefix("SigPnd:").or(line.strip_prefix("ShdPnd:"));
         u64::from_str_radix(mask?.trim(), 16).ok()
     });
     masks.fold(0, |all, mask| all | mask) >> (signal - 1) & 1 == 1
@@ -88,28 +86,14 @@ pub(crate) fn has_pending(pid: i32, signal: i32) -> bool {
 pub(crate) fn pidfd_signal(pidfd: BorrowedFd<'_>, signal: i32) -> io::Result<()> {
     let no_info = std::ptr::null::<libc::siginfo_t>();
     // SAFETY: without details the pointer may be null.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_pidfd_send_signal,
-            pidfd.as_raw_fd(),
-            signal,
-            no_info,
-            0,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_pidfd_send_signal, pidfd.as_raw_fd(), signal, no_info, 0) };
     checked(result).map(drop)
 }
 
 /// Reads the other's memory; what was read, which is less than asked for where the memory ends.
 pub(crate) fn read_memory(tid: i32, address: u64, into: &mut [u8]) -> io::Result<usize> {
-    let local = libc::iovec {
-        iov_base: into.as_mut_ptr().cast(),
-        iov_len: into.len(),
-    };
-    let remote = libc::iovec {
-        iov_base: address as *mut _,
-        iov_len: into.len(),
-    };
+    let local = libc::iovec { iov_base: into.as_mut_ptr().cast(), iov_len: into.len() };
+    let remote = libc::iovec { iov_base: address as *mut _, iov_len: into.len() };
     // SAFETY: the local area is a live slice; the remote address is only ever used by the kernel.
     let n = unsafe { libc::process_vm_readv(tid, &raw const local, 1, &raw const remote, 1, 0) };
     checked(n as c_long).map(|n| n as usize)
@@ -117,23 +101,14 @@ pub(crate) fn read_memory(tid: i32, address: u64, into: &mut [u8]) -> io::Result
 
 /// Writes to two places of the other's memory in one call; all of it, or an error.
 pub(crate) fn write_memory(tid: i32, writes: [(u64, &[u8]); 2]) -> io::Result<()> {
-    let local = writes.map(|(_, bytes)| libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    });
-    let remote = writes.map(|(address, bytes)| libc::iovec {
-        iov_base: address as *mut _,
-        iov_len: bytes.len(),
-    });
+    let local =
+        writes.map(|(_, bytes)| libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() });
+    let remote = writes.map(|(address, bytes)| libc::iovec { iov_base: address as *mut _, iov_len: bytes.len() });
     // SAFETY: the local areas are live slices, which the kernel only reads; the remote addresses are only
     // ever used by the kernel, which respects what the other may write to.
     let n = unsafe { libc::process_vm_writev(tid, local.as_ptr(), 2, remote.as_ptr(), 2, 0) };
     let n_wanted: usize = writes.iter().map(|(_, bytes)| bytes.len()).sum();
-    if checked(n as c_long)? as usize == n_wanted {
-        Ok(())
-    } else {
-        Err(io::Error::from_raw_os_error(libc::EFAULT))
-    }
+    if checked(n as c_long)? as usize == n_wanted { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EFAULT)) }
 }
 
 /// Whether a descriptor of another thread is the same open file as one of ours.
@@ -141,36 +116,16 @@ pub(crate) fn is_same_file(tid: i32, fd: i32, ours: BorrowedFd<'_>) -> io::Resul
     let own_pid = std::process::id();
     // SAFETY: numbers alone.
     let result = unsafe {
-        libc::syscall(
-            libc::SYS_kcmp,
-            tid,
-            own_pid,
-            KCMP_FILE,
-            c_long::from(fd),
-            c_long::from(ours.as_raw_fd()),
-        )
+        libc::syscall(libc::SYS_kcmp, tid, own_pid, KCMP_FILE, c_long::from(fd), c_long::from(ours.as_raw_fd()))
     };
     checked(result).map(|order| order == 0)
 }
 
 /// Whether another thread's event queue watches its descriptor.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32) -> io::Result<bool> {
-    let slot = EpollSlot {
-        queue: queue as u32,
-        file: fd as u32,
-        offset: 0,
-    };
+    let slot = EpollSlot { queue: queue as u32, file: fd as u32, offset: 0 };
     // SAFETY: the last argument points to a live structure of the kind that KCMP_EPOLL_TFD reads.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_kcmp,
-            tid,
-            tid,
-            KCMP_EPOLL_TFD,
-            c_long::from(fd),
-            &raw const slot,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_kcmp, tid, tid, KCMP_EPOLL_TFD, c_long::from(fd), &raw const slot) };
     match checked(result) {
         Ok(order) => Ok(order == 0),
         Err(error) if error.raw_os_error() == Some(libc::ENOENT) => Ok(false),
@@ -227,9 +182,7 @@ impl Descriptor {
         let mut start = [0; 256];
         let n_bytes = self.file.read_at(&mut start, 0)?;
         let text = String::from_utf8_lossy(&start[..n_bytes]);
-        let flags = text
-            .lines()
-            .find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
+        let flags = text.lines().find_map(|line| i32::from_str_radix(line.strip_prefix("flags:")?.trim(), 8).ok());
         let flags = flags.ok_or_else(|| io::Error::from_raw_os_error(libc::EIO))?;
         Ok(flags & libc::O_CLOEXEC != 0)
     }

@@ -18,15 +18,7 @@ pub(crate) fn ask_for_short_turns() -> io::Result<()> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut attributes: libc::sched_attr = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live and has at least so many bytes; thread 0 is this one.
-    let result = unsafe {
-        libc::syscall(
-            libc::SYS_sched_getattr,
-            0,
-            &raw mut attributes,
-            ATTRIBUTE_BYTES,
-            0,
-        )
-    };
+    let result = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attributes, ATTRIBUTE_BYTES, 0) };
     checked(result)?;
     // Whoever runs us in another class has reasons for that.
     if attributes.sched_policy != libc::SCHED_OTHER as u32 {

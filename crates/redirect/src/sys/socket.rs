@@ -49,13 +49,7 @@ fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_u
 pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     let (bytes, n_bytes) = unix_name(name, true);
     // SAFETY: the address is a live array, and its length within it.
-    let result = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            n_bytes as libc::socklen_t,
-        )
-    };
+    let result = unsafe { libc::bind(socket.as_raw_fd(), bytes.as_ptr().cast(), n_bytes as libc::socklen_t) };
     checked(result.into()).map(drop)
 }
 
@@ -65,13 +59,7 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
         SocketName::Abstract(name) => unix_name(name, true),
     };
     // SAFETY: the address is a live array, and its length within it.
-    let result = unsafe {
-        libc::connect(
-            socket.as_raw_fd(),
-            bytes.as_ptr().cast(),
-            n_bytes as libc::socklen_t,
-        )
-    };
+    let result = unsafe { libc::connect(socket.as_raw_fd(), bytes.as_ptr().cast(), n_bytes as libc::socklen_t) };
     checked(result.into()).map(drop)
 }
 
@@ -105,38 +93,17 @@ fn name_by(socket: BorrowedFd<'_>, ask: AskName) -> io::Result<RawName> {
     let mut bytes = [0; size_of::<libc::sockaddr_storage>()];
     let mut n_bytes = bytes.len() as libc::socklen_t;
     // SAFETY: the array is as long as its length says.
-    let result = unsafe {
-        ask(
-            socket.as_raw_fd(),
-            bytes.as_mut_ptr().cast(),
-            &raw mut n_bytes,
-        )
-    };
+    let result = unsafe { ask(socket.as_raw_fd(), bytes.as_mut_ptr().cast(), &raw mut n_bytes) };
     checked(result.into())?;
-    Ok(RawName {
-        bytes,
-        n_bytes: n_bytes as usize,
-    })
+    Ok(RawName { bytes, n_bytes: n_bytes as usize })
 }
 
 /// Reads an option into `value`; the bytes that it has.
-pub(crate) fn option(
-    socket: BorrowedFd<'_>,
-    level: c_int,
-    name: c_int,
-    value: &mut [u8],
-) -> io::Result<usize> {
+pub(crate) fn option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &mut [u8]) -> io::Result<usize> {
     let mut n_bytes = value.len() as libc::socklen_t;
     // SAFETY: the buffer is a live slice of the given length.
-    let result = unsafe {
-        libc::getsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            value.as_mut_ptr().cast(),
-            &raw mut n_bytes,
-        )
-    };
+    let result =
+        unsafe { libc::getsockopt(socket.as_raw_fd(), level, name, value.as_mut_ptr().cast(), &raw mut n_bytes) };
     checked(result.into())?;
     Ok(n_bytes as usize)
 }
@@ -155,21 +122,10 @@ pub(crate) fn cookie(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
     Ok(u64::from_ne_bytes(bytes))
 }
 
-pub(crate) fn set_option(
-    socket: BorrowedFd<'_>,
-    level: c_int,
-    name: c_int,
-    value: &[u8],
-) -> io::Result<()> {
+pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, value: &[u8]) -> io::Result<()> {
     // SAFETY: the value is a live slice of the given length.
     let result = unsafe {
-        libc::setsockopt(
-            socket.as_raw_fd(),
-            level,
-            name,
-            value.as_ptr().cast(),
-            value.len() as libc::socklen_t,
-        )
+        libc::setsockopt(socket.as_raw_fd(), level, name, value.as_ptr().cast(), value.len() as libc::socklen_t)
     };
     checked(result.into()).map(drop)
 }
@@ -191,14 +147,7 @@ pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
 /// Receives into `room`; how much came, 0 at the end.
 pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> io::Result<usize> {
     // SAFETY: the buffer is a live slice of the given length.
-    let n = unsafe {
-        libc::recv(
-            socket.as_raw_fd(),
-            room.as_mut_ptr().cast(),
-            room.len(),
-            flags,
-        )
-    };
+    let n = unsafe { libc::recv(socket.as_raw_fd(), room.as_mut_ptr().cast(), room.len(), flags) };
     checked(n as c_long).map(|n| n as usize)
 }
 
@@ -230,13 +179,7 @@ fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
     let mut address = [0; size_of::<libc::sockaddr_in6>()];
     address[..2].copy_from_slice(&(family as u16).to_ne_bytes());
     // SAFETY: the address is a live array as long as the longest of both families.
-    let result = unsafe {
-        libc::bind(
-            socket.as_raw_fd(),
-            address.as_ptr().cast(),
-            address.len() as libc::socklen_t,
-        )
-    };
+    let result = unsafe { libc::bind(socket.as_raw_fd(), address.as_ptr().cast(), address.len() as libc::socklen_t) };
     let bound = checked(result.into()).map(drop);
     set_option(socket, level, name, &before.to_ne_bytes())?;
     bound
@@ -282,11 +225,7 @@ fn timeout_ms(socket: BorrowedFd<'_>, name: c_int) -> io::Result<u64> {
 }
 
 /// Connects, waiting for a place in the other's queue; the socket does not block before and after.
-pub(crate) fn connect_patiently(
-    socket: BorrowedFd<'_>,
-    to: &SocketName,
-    patience_ms: u64,
-) -> io::Result<()> {
+pub(crate) fn connect_patiently(socket: BorrowedFd<'_>, to: &SocketName, patience_ms: u64) -> io::Result<()> {
     let limit = |ms: u64| {
         let mut bytes = [0; size_of::<libc::timeval>()];
         let (seconds, micros) = bytes.split_at_mut(size_of::<libc::time_t>());

@@ -16,14 +16,8 @@ pub(crate) struct Timers([libc::itimerval; 3]);
 /// # Errors
 /// When the kernel refuses.
 pub(crate) fn take() -> io::Result<Timers> {
-    let none = libc::timeval {
-        tv_sec: 0,
-        tv_usec: 0,
-    };
-    let off = libc::itimerval {
-        it_interval: none,
-        it_value: none,
-    };
+    let none = libc::timeval { tv_sec: 0, tv_usec: 0 };
+    let off = libc::itimerval { it_interval: none, it_value: none };
     let mut taken = Timers([off; 3]);
     for (kind, place) in KINDS.into_iter().zip(&mut taken.0) {
         // SAFETY: both point to live structures.

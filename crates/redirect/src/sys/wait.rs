@@ -36,11 +36,7 @@ impl SignalSet {
         let mut before = Self::of(&[]);
         // SAFETY: both sets are live.
         let result = unsafe { libc::pthread_sigmask(how, &raw const self.0, &raw mut before.0) };
-        if result == 0 {
-            Ok(before)
-        } else {
-            Err(io::Error::from_raw_os_error(result))
-        }
+        if result == 0 { Ok(before) } else { Err(io::Error::from_raw_os_error(result)) }
     }
 
     /// A descriptor at which they arrive.
@@ -66,10 +62,7 @@ pub(crate) fn next_signal(arrivals: BorrowedFd<'_>) -> Option<Arrival> {
     // SAFETY: the buffer is live and of the given size.
     let n = unsafe { libc::read(arrivals.as_raw_fd(), (&raw mut info).cast(), size) };
     // Codes of zero and less are those of kill and its like: sigaction(2).
-    (n == size.cast_signed()).then_some(Arrival {
-        signal: info.ssi_signo.cast_signed(),
-        is_sent: info.ssi_code <= 0,
-    })
+    (n == size.cast_signed()).then_some(Arrival { signal: info.ssi_signo.cast_signed(), is_sent: info.ssi_code <= 0 })
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -103,14 +96,7 @@ fn next_stop() -> Option<(i32, Change)> {
     // SAFETY: all zeroes is a valid value of this plain structure.
     let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
     // SAFETY: the structure is live.
-    let result = unsafe {
-        libc::waitid(
-            libc::P_ALL,
-            0,
-            &raw mut info,
-            libc::WSTOPPED | libc::WNOHANG,
-        )
-    };
+    let result = unsafe { libc::waitid(libc::P_ALL, 0, &raw mut info, libc::WSTOPPED | libc::WNOHANG) };
     // SAFETY: after waitid this field is the child's, or zero.
     let pid = unsafe { info.si_pid() };
     (result == 0 && pid != 0).then_some((pid, Change::Stopped))
@@ -130,22 +116,10 @@ pub(crate) fn take_away(pid: i32) {
 /// Waits until something that is asked for happens at one of the descriptors, or its other end is closed;
 /// -1 waits for ever.
 pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], patience_ms: i32) -> io::Result<Vec<bool>> {
-    let mut polled: Vec<libc::pollfd> = fds
-        .iter()
-        .map(|(fd, events)| libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events: *events,
-            revents: 0,
-        })
-        .collect();
+    let mut polled: Vec<libc::pollfd> =
+        fds.iter().map(|(fd, events)| libc::pollfd { fd: fd.as_raw_fd(), events: *events, revents: 0 }).collect();
     // SAFETY: a live array of the given length.
-    let n = unsafe {
-        libc::poll(
-            polled.as_mut_ptr(),
-            polled.len() as libc::nfds_t,
-            patience_ms,
-        )
-    };
+    let n = unsafe { libc::poll(polled.as_mut_ptr(), polled.len() as libc::nfds_t, patience_ms) };
     match checked(n.into()) {
         Err(error) if error.raw_os_error() == Some(libc::EINTR) => Ok(vec![false; fds.len()]),
         Err(error) => Err(error),
@@ -174,10 +148,7 @@ pub(crate) fn adopt_orphans() -> io::Result<()> {
 /// Nanoseconds of the monotonic clock, which is the same in all processes: for putting two signals next
 /// to each other, never for measuring.
 pub(crate) fn monotonic_ns() -> u64 {
-    let mut time = libc::timespec {
-        tv_sec: 0,
-        tv_nsec: 0,
-    };
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: the structure is live.
     unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &raw mut time) };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64

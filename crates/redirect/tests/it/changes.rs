@@ -12,39 +12,29 @@ use crate::trial;
 
 pub(crate) fn trials() -> Vec<Trial> {
     vec![
-        trial(
-            "groups_that_change_are_those_of_the_next_connection",
-            || {
-                check(
-                    "other-groups",
-                    &[
-                        "uid=0 gid=0 groups=[5]",
-                        "uid=0 gid=0 groups=[4, 7]",
-                        "uid=0 gid=0 groups=[4, 7]",
-                        "uid=0 gid=0 groups=[]",
-                        "uid=0 gid=0 groups=[4, 7]",
-                    ],
-                    "",
-                );
-            },
-        ),
-        trial("a_user_that_changes_is_that_of_the_next_connection", || {
+        trial("groups_that_change_are_those_of_the_next_connection", || {
             check(
-                "other-user",
+                "other-groups",
                 &[
                     "uid=0 gid=0 groups=[5]",
-                    "uid=65534 gid=0 groups=[5]",
-                    "uid=0 gid=0 groups=[5]",
+                    "uid=0 gid=0 groups=[4, 7]",
+                    "uid=0 gid=0 groups=[4, 7]",
+                    "uid=0 gid=0 groups=[]",
+                    "uid=0 gid=0 groups=[4, 7]",
                 ],
                 "",
             );
         }),
-        trial(
-            "rights_that_are_given_up_are_gone_at_the_next_connection",
-            || {
-                check("fewer-rights", &["own", "tcp"], "Denied:1");
-            },
-        ),
+        trial("a_user_that_changes_is_that_of_the_next_connection", || {
+            check(
+                "other-user",
+                &["uid=0 gid=0 groups=[5]", "uid=65534 gid=0 groups=[5]", "uid=0 gid=0 groups=[5]"],
+                "",
+            );
+        }),
+        trial("rights_that_are_given_up_are_gone_at_the_next_connection", || {
+            check("fewer-rights", &["own", "tcp"], "Denied:1");
+        }),
         trial("a_root_that_changes_is_that_of_the_next_connection", || {
             check("other-root", &["own", "tcp"], "OtherRoot:1");
         }),

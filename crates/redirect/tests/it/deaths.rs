@@ -12,14 +12,8 @@ use crate::trial;
 pub(crate) fn trials() -> Vec<Trial> {
     let mut trials = Vec::new();
     for stage in ["received", "replaced", "answered"] {
-        trials.push(trial(
-            &format!("a_supervisor_that_dies_when_it_has_{stage}_harms_nobody"),
-            move || dies_at(stage),
-        ));
-        trials.push(trial(
-            &format!("event_queues_survive_a_death_when_it_has_{stage}"),
-            move || queue_at(stage),
-        ));
+        trials.push(trial(&format!("a_supervisor_that_dies_when_it_has_{stage}_harms_nobody"), move || dies_at(stage)));
+        trials.push(trial(&format!("event_queues_survive_a_death_when_it_has_{stage}"), move || queue_at(stage)));
     }
     trials.push(trial("a_killed_supervisor_is_replaced", || {
         killed(Victim::Supervisor);
@@ -28,10 +22,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         killed(Victim::Watchdog);
     }));
     trials.push(trial("a_storm_survives_its_supervisor", storm));
-    trials.push(trial(
-        "a_supervisor_may_die_after_the_program",
-        after_the_program,
-    ));
+    trials.push(trial("a_supervisor_may_die_after_the_program", after_the_program));
     trials
 }
 
@@ -56,10 +47,7 @@ fn queue_at(stage: &str) {
     let done = run.without(&format!("life-after-{stage}")).run().good();
     // Who has its answer may have ended before the death is seen.
     let may_end_first = stage == "answered";
-    assert!(
-        may_end_first || done.stderr.contains("SupervisorDied"),
-        "{done:#?}"
-    );
+    assert!(may_end_first || done.stderr.contains("SupervisorDied"), "{done:#?}");
     let rest = |text: &str| -> Vec<String> {
         let lines = text.lines().filter(|line| !line.starts_with("way"));
         lines.map(str::to_owned).collect()

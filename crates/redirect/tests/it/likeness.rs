@@ -51,15 +51,8 @@ const CASES: [(&str, u64); 40] = [
 ];
 
 /// What a kernel may lack.
-const FEATURES: [&str; 7] = [
-    "sync-wake-up",
-    "wait-killable",
-    "thread-pidfd",
-    "pidfs",
-    "pidfd-info",
-    "netns-cookie",
-    "kcmp",
-];
+const FEATURES: [&str; 7] =
+    ["sync-wake-up", "wait-killable", "thread-pidfd", "pidfs", "pidfd-info", "netns-cookie", "kcmp"];
 
 const EXCEPTIONS: [(&str, &str); 1] = [("thread-pidfd", "own-table")];
 
@@ -74,18 +67,12 @@ pub(crate) fn trials() -> Vec<Trial> {
         .collect();
     trials.push(trial("moved_is_like_plain_lengths", lengths));
     for (name, n_moved) in [("blocking", 1), ("names", 1), ("options", 2)] {
-        trials.push(trial(
-            &format!("moved_is_like_plain_over_ipv6_{name}"),
-            move || {
-                check(name, n_moved, &[], "[::1]:0");
-            },
-        ));
-        trials.push(trial(
-            &format!("moved_is_like_plain_over_mapped_{name}"),
-            move || {
-                mapped(name, n_moved);
-            },
-        ));
+        trials.push(trial(&format!("moved_is_like_plain_over_ipv6_{name}"), move || {
+            check(name, n_moved, &[], "[::1]:0");
+        }));
+        trials.push(trial(&format!("moved_is_like_plain_over_mapped_{name}"), move || {
+            mapped(name, n_moved);
+        }));
     }
     for feature in FEATURES {
         trials.push(trial(&format!("works_without_{feature}"), move || {
@@ -103,26 +90,15 @@ pub(crate) fn trials() -> Vec<Trial> {
             check(name, n_moved, &FEATURES, "127.0.0.1:0");
         }
     }));
-    trials.push(trial(
-        "a_thread_with_its_own_table_is_in_doubt_without_thread_pidfd",
-        || {
-            let server = Server::start();
-            let run = Run::client(&["own-table", &server.tcp.to_string()]);
-            let run = run
-                .route(server.tcp, &server.socket)
-                .without("thread-pidfd");
-            run.run().good().expect_counts(1, "");
-            assert_eq!(server.counts(), (1, 1));
-        },
-    ));
-    trials.push(trial(
-        "what_cannot_be_pretended_is_refused",
-        refused_options,
-    ));
-    trials.push(trial(
-        "an_unsupervised_receiver_has_a_working_socket",
-        abstract_name,
-    ));
+    trials.push(trial("a_thread_with_its_own_table_is_in_doubt_without_thread_pidfd", || {
+        let server = Server::start();
+        let run = Run::client(&["own-table", &server.tcp.to_string()]);
+        let run = run.route(server.tcp, &server.socket).without("thread-pidfd");
+        run.run().good().expect_counts(1, "");
+        assert_eq!(server.counts(), (1, 1));
+    }));
+    trials.push(trial("what_cannot_be_pretended_is_refused", refused_options));
+    trials.push(trial("an_unsupervised_receiver_has_a_working_socket", abstract_name));
     trials
 }
 
@@ -142,17 +118,12 @@ fn compare(name: &str, plain: &Done, moved: &Done, n_moved: u64, server: &Server
     moved.expect_counts(n_moved, "");
     let ways: Vec<&str> = ways(moved).collect();
     assert!(ways.iter().all(|way| way.starts_with("unix")), "{ways:?}");
-    assert!(
-        self::ways(plain).all(|way| way.starts_with("tcp")),
-        "{plain:#?}"
-    );
+    assert!(self::ways(plain).all(|way| way.starts_with("tcp")), "{plain:#?}");
     assert_eq!(server.counts().1 as u64, n_moved);
 }
 
 fn ways(done: &Done) -> impl Iterator<Item = &str> {
-    done.stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix("way "))
+    done.stdout.lines().filter_map(|line| line.strip_prefix("way "))
 }
 
 /// All that must not differ.
@@ -190,8 +161,7 @@ fn abstract_name() {
     use std::os::linux::net::SocketAddrExt;
     use std::os::unix::net::{SocketAddr, UnixListener};
     let name = format!("looptax-test-{}", std::process::id());
-    let listener =
-        UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
+    let listener = UnixListener::bind_addr(&SocketAddr::from_abstract_name(&name).unwrap()).unwrap();
     let thread = std::thread::spawn(move || {
         let (mut stream, _) = listener.accept().unwrap();
         stream.write_all(b"unix\n").unwrap();
@@ -201,10 +171,7 @@ fn abstract_name() {
     });
     let server = Server::start();
     let run = Run::client(&["blocking", &server.tcp.to_string()]);
-    let moved = run
-        .route(server.tcp, format!("@{name}").as_ref())
-        .run()
-        .good();
+    let moved = run.route(server.tcp, format!("@{name}").as_ref()).run().good();
     moved.expect_counts(1, "");
     thread.join().unwrap();
 }

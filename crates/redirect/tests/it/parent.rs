@@ -16,10 +16,7 @@ pub(crate) fn trials() -> Vec<Trial> {
         trial("r18_a_program_inherits_what_it_would", inherited),
         trial("r18_what_a_program_closes_is_closed", closed),
         trial("r18_who_kills_the_watchdog_kills_the_program", || killed(1)),
-        trial(
-            "r18_who_kills_watchdog_and_supervisor_kills_the_program",
-            || killed(2),
-        ),
+        trial("r18_who_kills_watchdog_and_supervisor_kills_the_program", || killed(2)),
     ]
 }
 
@@ -28,11 +25,8 @@ fn inherited() {
     let server = Server::start();
     // Rust's own start changes one of the signals, so that a shell says what they are.
     let exe = std::env::current_exe().unwrap();
-    let script = format!(
-        "grep -E 'Sig(Ign|Blk)' /proc/self/status; exec {} client inheritance {}",
-        exe.display(),
-        server.tcp
-    );
+    let script =
+        format!("grep -E 'Sig(Ign|Blk)' /proc/self/status; exec {} client inheritance {}", exe.display(), server.tcp);
     let run = Run::command(&["sh", "-c", &script]);
     let run = run.route(server.tcp, &server.socket);
     let seen = |run: &Run, ignored: &'static [i32]| {
@@ -41,11 +35,7 @@ fn inherited() {
             unsafe {
                 for signal in [libc::SIGPIPE, libc::SIGUSR2, libc::SIGCHLD, libc::SIGALRM] {
                     let is_ignored = ignored.contains(&signal);
-                    let disposition = if is_ignored {
-                        libc::SIG_IGN
-                    } else {
-                        libc::SIG_DFL
-                    };
+                    let disposition = if is_ignored { libc::SIG_IGN } else { libc::SIG_DFL };
                     libc::signal(signal, disposition);
                 }
                 libc::alarm(5_050);
@@ -75,22 +65,13 @@ fn closed() {
     let number = ours.as_raw_fd();
     let hand_over = move || {
         let handed = unsafe { libc::dup2(number, 9) };
-        if handed == 9 {
-            Ok(())
-        } else {
-            Err(std::io::Error::last_os_error())
-        }
+        if handed == 9 { Ok(()) } else { Err(std::io::Error::last_os_error()) }
     };
     unsafe { command.pre_exec(hand_over) };
     let mut child = command.stdin(Stdio::piped()).spawn().unwrap();
     drop(ours);
     let mut text = String::new();
-    child
-        .stdout
-        .take()
-        .unwrap()
-        .read_to_string(&mut text)
-        .unwrap();
+    child.stdout.take().unwrap().read_to_string(&mut text).unwrap();
     assert!(text.contains("echo hello"), "{text}");
     assert_eq!(theirs.read(&mut [0]).unwrap(), 0);
     assert!(child.try_wait().unwrap().is_none());

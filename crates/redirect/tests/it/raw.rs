@@ -6,11 +6,7 @@ use std::os::fd::RawFd;
 
 /// The result, or the negative error.
 pub(crate) fn number(result: i64) -> i64 {
-    if result < 0 {
-        -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap())
-    } else {
-        result
-    }
+    if result < 0 { -i64::from(std::io::Error::last_os_error().raw_os_error().unwrap()) } else { result }
 }
 
 pub(crate) fn socket(family: i32, kind: i32) -> RawFd {
@@ -23,11 +19,7 @@ pub(crate) fn tcp(address: SocketAddr) -> RawFd {
 }
 
 pub(crate) fn family(address: SocketAddr) -> i32 {
-    if address.is_ipv4() {
-        libc::AF_INET
-    } else {
-        libc::AF_INET6
-    }
+    if address.is_ipv4() { libc::AF_INET } else { libc::AF_INET6 }
 }
 
 /// The address as the kernel wants it, in `room` bytes.
@@ -56,11 +48,7 @@ pub(crate) fn connect(fd: RawFd, address: SocketAddr) -> i64 {
 pub(crate) fn read(fd: RawFd) -> String {
     let mut bytes = [0; 256];
     let n = number(unsafe { libc::read(fd, bytes.as_mut_ptr().cast(), bytes.len()) } as i64);
-    if n < 0 {
-        format!("error {n}")
-    } else {
-        String::from_utf8_lossy(&bytes[..n as usize]).into_owned()
-    }
+    if n < 0 { format!("error {n}") } else { String::from_utf8_lossy(&bytes[..n as usize]).into_owned() }
 }
 
 pub(crate) fn write(fd: RawFd, text: &str) -> i64 {
@@ -101,35 +89,20 @@ pub(crate) fn name(is_peer: bool, fd: RawFd, room: usize) -> (i64, Vec<u8>, u32)
     let mut n = room as u32;
     let place = bytes.as_mut_ptr().cast();
     let result = unsafe {
-        if is_peer {
-            libc::getpeername(fd, place, &raw mut n)
-        } else {
-            libc::getsockname(fd, place, &raw mut n)
-        }
+        if is_peer { libc::getpeername(fd, place, &raw mut n) } else { libc::getsockname(fd, place, &raw mut n) }
     };
-    let n_written = bytes
-        .iter()
-        .rposition(|byte| *byte != 0xee)
-        .map_or(0, |at| at + 1);
+    let n_written = bytes.iter().rposition(|byte| *byte != 0xee).map_or(0, |at| at + 1);
     bytes.truncate(n_written);
     (number(result.into()), bytes, n)
 }
 
 /// User, group and groups of the other end.
 pub(crate) fn peer_account(fd: RawFd) -> String {
-    let (_, bytes) = get(
-        fd,
-        libc::SOL_SOCKET,
-        libc::SO_PEERCRED,
-        size_of::<libc::ucred>(),
-    );
+    let (_, bytes) = get(fd, libc::SOL_SOCKET, libc::SO_PEERCRED, size_of::<libc::ucred>());
     let word = |at: usize| u32::from_ne_bytes(bytes[at..at + 4].try_into().unwrap());
     let (result, groups) = get(fd, libc::SOL_SOCKET, libc::SO_PEERGROUPS, 1024);
     assert_eq!(result, 0);
-    let mut groups: Vec<u32> = groups
-        .chunks_exact(4)
-        .map(|it| u32::from_ne_bytes(it.try_into().unwrap()))
-        .collect();
+    let mut groups: Vec<u32> = groups.chunks_exact(4).map(|it| u32::from_ne_bytes(it.try_into().unwrap())).collect();
     groups.sort_unstable();
     format!("uid={} gid={} groups={groups:?}", word(4), word(8))
 }
@@ -139,10 +112,7 @@ pub(crate) fn epoll() -> RawFd {
 }
 
 pub(crate) fn epoll_ctl(queue: RawFd, what: i32, fd: RawFd, events: i32, data: u64) -> i64 {
-    let mut event = libc::epoll_event {
-        events: events as u32,
-        u64: data,
-    };
+    let mut event = libc::epoll_event { events: events as u32, u64: data };
     number(unsafe { libc::epoll_ctl(queue, what, fd, &raw mut event) }.into())
 }
 
@@ -150,19 +120,11 @@ pub(crate) fn epoll_ctl(queue: RawFd, what: i32, fd: RawFd, events: i32, data: u
 pub(crate) fn epoll_wait(queue: RawFd, patience_ms: i32) -> (u32, u64) {
     let mut event = libc::epoll_event { events: 0, u64: 0 };
     let n = unsafe { libc::epoll_wait(queue, &raw mut event, 1, patience_ms) };
-    if n == 1 {
-        (event.events, event.u64)
-    } else {
-        (0, 0)
-    }
+    if n == 1 { (event.events, event.u64) } else { (0, 0) }
 }
 
 pub(crate) fn poll(fd: RawFd, events: i16, patience_ms: i32) -> i16 {
-    let mut it = libc::pollfd {
-        fd,
-        events,
-        revents: 0,
-    };
+    let mut it = libc::pollfd { fd, events, revents: 0 };
     unsafe { libc::poll(&raw mut it, 1, patience_ms) };
     it.revents
 }

@@ -20,22 +20,16 @@ pub(crate) fn trials() -> Vec<Trial> {
     vec![
         trial("a_missing_socket_leaves_it_on_tcp", missing),
         trial("a_socket_that_nobody_listens_on_leaves_it_on_tcp", stale),
-        trial(
-            "a_socket_of_another_user_than_the_server_s_leaves_it_on_tcp",
-            stranger,
-        ),
+        trial("a_socket_of_another_user_than_the_server_s_leaves_it_on_tcp", stranger),
         trial("a_port_of_its_own_choice_leaves_it_on_tcp", bound),
         trial("r18_an_address_of_its_own_choice_leaves_it_on_tcp", || {
             like_plain("bound-later", "Bound:1");
         }),
         trial("words_that_demand_it_leave_it_on_tcp", demanded),
-        trial(
-            "r18_a_socket_that_another_process_holds_stays_on_tcp",
-            || {
-                like_plain("shared-before", "Shared:1");
-                like_plain("vfork", "Shared:1");
-            },
-        ),
+        trial("r18_a_socket_that_another_process_holds_stays_on_tcp", || {
+            like_plain("shared-before", "Shared:1");
+            like_plain("vfork", "Shared:1");
+        }),
         trial("r18_what_a_program_forbids_itself_it_does_not_get", || {
             like_plain_but("fenced", 1, "Confined:1");
             like_plain_but("filtered", 1, "");
@@ -45,41 +39,26 @@ pub(crate) fn trials() -> Vec<Trial> {
             done.expect_counts(1, "Confined:1");
             assert!(done.stdout.contains("way unix"), "{done:#?}");
         }),
-        trial(
-            "r18_options_that_a_unix_socket_cannot_have_leave_it_on_tcp",
-            || {
-                like_plain("own-signals", "Option:1");
-                like_plain("without-copy", "Option:1");
-            },
-        ),
+        trial("r18_options_that_a_unix_socket_cannot_have_leave_it_on_tcp", || {
+            like_plain("own-signals", "Option:1");
+            like_plain("without-copy", "Option:1");
+        }),
         trial("r18_a_port_on_no_address_leaves_it_on_tcp", || {
             like_plain("port-alone", "Bound:1");
         }),
         trial("r18_a_file_that_a_ring_holds_leaves_it_on_tcp", || {
             like_plain("ring", "Ring:1");
         }),
-        trial(
-            "r18_a_watch_that_cannot_be_renewed_leaves_it_on_tcp",
-            watched,
-        ),
+        trial("r18_a_watch_that_cannot_be_renewed_leaves_it_on_tcp", watched),
         trial("another_network_namespace_is_left_alone", other_network),
         trial("another_user_namespace_stays_on_tcp", other_users),
-        trial(
-            "other_mounts_show_the_program_its_own_socket_or_none",
-            other_mounts,
-        ),
+        trial("other_mounts_show_the_program_its_own_socket_or_none", other_mounts),
         trial("a_full_queue_is_waited_for_and_then_left", full),
         trial("a_socket_it_may_not_use_leaves_it_on_tcp", denied),
         trial("a_user_is_who_it_is_under_a_supervisor_of_root", account),
-        trial(
-            "a_program_that_gives_up_its_rights_has_given_them_up",
-            dropped,
-        ),
+        trial("a_program_that_gives_up_its_rights_has_given_them_up", dropped),
         trial("groups_are_those_of_the_program", groups),
-        trial(
-            "root_without_its_rights_gets_no_more_than_it_has",
-            fewer_rights,
-        ),
+        trial("root_without_its_rights_gets_no_more_than_it_has", fewer_rights),
         trial("an_unprivileged_supervisor_moves_its_own", unprivileged),
     ]
 }
@@ -127,10 +106,7 @@ fn stranger() {
     if !is_root() {
         return stays(&run(own + 1, &server.socket), "Stranger:1");
     }
-    run(NOBODY, &server.socket)
-        .run()
-        .good()
-        .expect_counts(1, "");
+    run(NOBODY, &server.socket).run().good().expect_counts(1, "");
     let theirs = server.folder.path().join("theirs");
     let listening = theirs.clone();
     let listen = move || {
@@ -141,10 +117,7 @@ fn stranger() {
     };
     fs::set_permissions(server.folder.path(), fs::Permissions::from_mode(0o777)).unwrap();
     let _theirs = thread::spawn(listen).join().unwrap();
-    stays(
-        &blocking(&server).route_of(0, &theirs, server.tcp, &theirs),
-        "Stranger:1",
-    );
+    stays(&blocking(&server).route_of(0, &theirs, server.tcp, &theirs), "Stranger:1");
 }
 
 fn bound() {
@@ -194,10 +167,7 @@ fn demanded() {
         Run::client(&words).route_unless(server.tcp, &server.socket, "sslmode=require")
     };
     stays(&run("jdbc:x?SSLMode=Require&y"), "Demanded:1");
-    run("jdbc:x?sslmode=prefer")
-        .run()
-        .good()
-        .expect_counts(1, "");
+    run("jdbc:x?sslmode=prefer").run().good().expect_counts(1, "");
 }
 
 /// The client in a namespace of its own, of the kind that the option names.
@@ -261,10 +231,7 @@ fn full() {
     let address = tcp.local_addr().unwrap();
     let run = Run::client(&["fill-queue", &address.to_string(), "3"]);
     let done = run.route(address, &path).run().good();
-    assert_eq!(
-        done.stdout,
-        "blocking 0\nblocking 0\nblocking 0\nnot blocking true\n"
-    );
+    assert_eq!(done.stdout, "blocking 0\nblocking 0\nblocking 0\nnot blocking true\n");
     done.expect_counts(2, "Full:2");
 }
 
@@ -288,18 +255,9 @@ fn denied() {
     fs::set_permissions(&server.socket, only_root).unwrap();
     let exe = client_for_everybody(&server);
     let told = server.tcp.to_string();
-    let words = [
-        "setpriv", "--reuid", "65534", &exe, "client", "blocking", &told,
-    ];
-    stays(
-        &Run::command(&words).route(server.tcp, &server.socket),
-        "Denied:1",
-    );
-    blocking(&server)
-        .route(server.tcp, &server.socket)
-        .run()
-        .good()
-        .expect_counts(1, "");
+    let words = ["setpriv", "--reuid", "65534", &exe, "client", "blocking", &told];
+    stays(&Run::command(&words).route(server.tcp, &server.socket), "Denied:1");
+    blocking(&server).route(server.tcp, &server.socket).run().good().expect_counts(1, "");
 }
 
 /// A copy that other users may execute, wherever this program lies.
@@ -318,31 +276,14 @@ fn is_seen_as(words: &[&str], seen: &str) {
     let server = Server::start();
     let exe = client_for_everybody(&server);
     let told = server.tcp.to_string();
-    let words: Vec<&str> = words
-        .iter()
-        .copied()
-        .chain([&*exe, "client", "account", &told])
-        .collect();
-    let done = Run::command(&words)
-        .route(server.tcp, &server.socket)
-        .run()
-        .good();
+    let words: Vec<&str> = words.iter().copied().chain([&*exe, "client", "account", &told]).collect();
+    let done = Run::command(&words).route(server.tcp, &server.socket).run().good();
     done.expect_counts(1, "");
     assert_eq!(done.stdout, format!("way unix {seen}\n"), "{done:#?}");
 }
 
 fn account() {
-    is_seen_as(
-        &[
-            "setpriv",
-            "--reuid",
-            "65534",
-            "--regid",
-            "65534",
-            "--clear-groups",
-        ],
-        "uid=65534 gid=65534 groups=[]",
-    );
+    is_seen_as(&["setpriv", "--reuid", "65534", "--regid", "65534", "--clear-groups"], "uid=65534 gid=65534 groups=[]");
 }
 
 fn dropped() {
@@ -361,12 +302,7 @@ fn own_groups() -> Vec<u32> {
 }
 
 fn groups() {
-    is_seen_as(
-        &[
-            "setpriv", "--reuid", "33", "--regid", "12", "--groups", "7,4,99",
-        ],
-        "uid=33 gid=12 groups=[4, 7, 99]",
-    );
+    is_seen_as(&["setpriv", "--reuid", "33", "--regid", "12", "--groups", "7,4,99"], "uid=33 gid=12 groups=[4, 7, 99]");
 }
 
 /// Root that may not overrule permissions is refused where a native client of its kind is.
@@ -390,10 +326,7 @@ fn fewer_rights() {
         "blocking",
         &told,
     ];
-    stays(
-        &Run::command(&words).route(server.tcp, &server.socket),
-        "Denied:1",
-    );
+    stays(&Run::command(&words).route(server.tcp, &server.socket), "Denied:1");
 }
 
 fn unprivileged() {
@@ -406,13 +339,8 @@ fn unprivileged() {
     let run = run.route(server.tcp, &server.socket).uid(NOBODY);
     let mut command = std::process::Command::new(&exe);
     let template = run.to_command();
-    command.args(template.get_args().map(|it| {
-        if *it == *std::env::current_exe().unwrap() {
-            exe.as_ref()
-        } else {
-            it
-        }
-    }));
+    command
+        .args(template.get_args().map(|it| if *it == *std::env::current_exe().unwrap() { exe.as_ref() } else { it }));
     std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
     std::os::unix::process::CommandExt::gid(&mut command, NOBODY);
     command.current_dir("/");

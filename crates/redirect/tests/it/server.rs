@@ -38,10 +38,7 @@ impl Server {
     pub(crate) fn counts(&self) -> (usize, usize) {
         // Whoever came before us in a queue has been counted when we are answered.
         let mut byte = [0];
-        TcpStream::connect(self.tcp)
-            .unwrap()
-            .read_exact(&mut byte)
-            .unwrap();
+        TcpStream::connect(self.tcp).unwrap().read_exact(&mut byte).unwrap();
         let mut socket = UnixStream::connect(&self.socket).unwrap();
         socket.read_exact(&mut byte).unwrap();
         let n_own = self.n_looks.fetch_add(1, Ordering::SeqCst) + 1;
@@ -79,13 +76,7 @@ impl Bound {
         let unix_listener = UnixListener::bind(&socket).unwrap();
         let all = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(&socket, all).unwrap();
-        Self {
-            tcp: tcp_listener.local_addr().unwrap(),
-            tcp_listener,
-            unix_listener,
-            socket,
-            folder,
-        }
+        Self { tcp: tcp_listener.local_addr().unwrap(), tcp_listener, unix_listener, socket, folder }
     }
 
     pub(crate) fn serve(self) -> Server {
@@ -108,23 +99,13 @@ impl Bound {
                 thread::spawn(move || serve(stream, &format!("unix {who}")));
             }
         });
-        Server {
-            tcp: self.tcp,
-            socket: self.socket,
-            folder: self.folder,
-            n_tcp,
-            n_unix,
-            n_looks: AtomicUsize::new(0),
-        }
+        Server { tcp: self.tcp, socket: self.socket, folder: self.folder, n_tcp, n_unix, n_looks: AtomicUsize::new(0) }
     }
 }
 
 /// Greets in one line, then echoes.
 fn serve(mut stream: impl Read + Write, greeting: &str) {
-    if stream
-        .write_all(format!("{greeting}\n").as_bytes())
-        .is_err()
-    {
+    if stream.write_all(format!("{greeting}\n").as_bytes()).is_err() {
         return;
     }
     let mut part = [0; 4096];

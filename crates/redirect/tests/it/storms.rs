@@ -17,16 +17,10 @@ pub(crate) fn trials() -> Vec<Trial> {
         }),
         trial("a_thousand_threads_dial_at_once", threads),
         trial("a_signal_storm_gives_no_wrong_result", || signals(&[])),
-        trial(
-            "a_signal_storm_without_killable_waits_still_connects",
-            || {
-                signals(&["wait-killable"]);
-            },
-        ),
-        trial(
-            "a_number_that_is_opened_again_is_hardly_ever_clobbered",
-            reopened,
-        ),
+        trial("a_signal_storm_without_killable_waits_still_connects", || {
+            signals(&["wait-killable"]);
+        }),
+        trial("a_number_that_is_opened_again_is_hardly_ever_clobbered", reopened),
         trial("many_descriptors_do_not_matter", descriptors),
         trial("many_watches_do_not_matter", watches),
         trial("nothing_piles_up_in_the_supervisor", piling),
@@ -36,11 +30,7 @@ pub(crate) fn trials() -> Vec<Trial> {
 fn run(words: &[&str], without: &[&str]) -> (Done, Server) {
     let server = Server::start();
     let address = server.tcp.to_string();
-    let words: Vec<&str> = [words[0], &address]
-        .iter()
-        .chain(&words[1..])
-        .copied()
-        .collect();
+    let words: Vec<&str> = [words[0], &address].iter().chain(&words[1..]).copied().collect();
     let run = Run::client(&words).route(server.tcp, &server.socket);
     let run = without.iter().fold(run, |run, it| run.without(it));
     (run.run().good(), server)
@@ -55,49 +45,27 @@ fn threads() {
 
 fn signals(without: &[&str]) {
     // On such a kernel names are asked for in peace: an answer may come when its call has ended.
-    let in_peace: &[&str] = if without.is_empty() {
-        &[]
-    } else {
-        &["in-peace"]
-    };
+    let in_peace: &[&str] = if without.is_empty() { &[] } else { &["in-peace"] };
     let storm = |kind: &str| run(&[&["signals", kind, "300"], in_peace].concat(), without);
     let (restarted, _) = storm("restart");
     assert!(restarted.stdout.contains("interrupted 0"), "{restarted:#?}");
     if without.is_empty() {
-        assert!(
-            restarted.stdout.contains("good 300 wrong 0"),
-            "{restarted:#?}"
-        );
+        assert!(restarted.stdout.contains("good 300 wrong 0"), "{restarted:#?}");
     } else {
         // Such a kernel may lose an answer that it has taken: the repeated call then hears that it is
         // connected, which is true.
-        let wrong = restarted
-            .stdout
-            .lines()
-            .filter(|line| line.starts_with("wrong"));
+        let wrong = restarted.stdout.lines().filter(|line| line.starts_with("wrong"));
         let wrong: Vec<&str> = wrong.collect();
         let is_connected = |line: &&str| **line == *"wrong (-106, 0)";
-        assert!(
-            wrong.len() < 60 && wrong.iter().all(is_connected),
-            "{wrong:?}"
-        );
+        assert!(wrong.len() < 60 && wrong.iter().all(is_connected), "{wrong:?}");
     }
     let (interrupted, _) = storm("interrupt");
-    assert!(
-        interrupted.stdout.contains("good 300 wrong 0"),
-        "{interrupted:#?}"
-    );
+    assert!(interrupted.stdout.contains("good 300 wrong 0"), "{interrupted:#?}");
 }
 
 fn reopened() {
     let (done, _) = run(&["reopened", "2000"], &[]);
-    let n: u32 = done
-        .stdout
-        .trim()
-        .strip_prefix("clobbered ")
-        .unwrap()
-        .parse()
-        .unwrap();
+    let n: u32 = done.stdout.trim().strip_prefix("clobbered ").unwrap().parse().unwrap();
     // Not quite never: see `connect`. On an idle machine none or one; a supervisor that loses its core just
     // then adds one each time.
     assert!(n <= 20, "{n} of 2000");
@@ -105,10 +73,7 @@ fn reopened() {
 
 /// As many as a process may have, but for a few.
 fn most_descriptors() -> u64 {
-    let mut limit = libc::rlimit {
-        rlim_cur: 0,
-        rlim_max: 0,
-    };
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &raw mut limit) };
     limit.rlim_cur.min(20_000) - 100
 }
@@ -131,11 +96,8 @@ fn watches() {
 /// A leak of one shows between the first tenth and the end.
 fn piling() {
     let (done, _) = run(&["repeat", "100000"], &[]);
-    let counts: Vec<&str> = done
-        .stdout
-        .lines()
-        .filter_map(|line| line.strip_prefix("supervisor has ")?.split(' ').next())
-        .collect();
+    let counts: Vec<&str> =
+        done.stdout.lines().filter_map(|line| line.strip_prefix("supervisor has ")?.split(' ').next()).collect();
     assert_eq!(counts.len(), 2, "{done:#?}");
     assert_eq!(counts[0], counts[1], "{done:#?}");
 }

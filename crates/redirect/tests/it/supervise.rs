@@ -7,8 +7,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 use std::time::Duration;
 
 use looptax_redirect::{
-    Config, Demand, Event, Exit, Mapping, Owner, Program, Route, SocketName, Stats, Surroundings,
-    Switches,
+    Config, Demand, Event, Exit, Mapping, Owner, Program, Route, SocketName, Stats, Surroundings, Switches,
 };
 
 /// Set for a supervisor that begins while another thread of it is about to end.
@@ -37,10 +36,7 @@ impl Run {
     }
 
     pub(crate) fn command(words: &[&str]) -> Self {
-        Self {
-            args: words.iter().map(|it| (*it).to_owned()).collect(),
-            ..Self::default()
-        }
+        Self { args: words.iter().map(|it| (*it).to_owned()).collect(), ..Self::default() }
     }
 
     pub(crate) fn route(mut self, from: SocketAddr, to: &Path) -> Self {
@@ -106,10 +102,7 @@ impl Run {
         if let Some(uid) = self.uid {
             command.uid(uid).gid(uid);
         }
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
@@ -146,10 +139,7 @@ impl Done {
     #[track_caller]
     pub(crate) fn expect_counts(&self, n_moved: u64, left: &str) -> &Self {
         let wanted = format!("moved {n_moved} left {left}");
-        let has = self
-            .stderr
-            .lines()
-            .any(|line| line.trim_end() == wanted.trim_end());
+        let has = self.stderr.lines().any(|line| line.trim_end() == wanted.trim_end());
         assert!(has, "{wanted}: {self:#?}");
         self
     }
@@ -173,9 +163,7 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
             _ => break,
         }
     }
-    let program = Program {
-        args: words.map(Into::into).collect(),
-    };
+    let program = Program { args: words.map(Into::into).collect() };
     let features = match looptax_redirect::probe(switches) {
         Ok(features) => features,
         Err(obstacle) => {
@@ -216,30 +204,17 @@ pub(crate) fn main(words: &[String]) -> ExitCode {
 }
 
 fn counts(stats: &Stats) -> String {
-    let left: Vec<String> = stats
-        .left
-        .iter()
-        .flatten()
-        .map(|(reason, n)| format!("{reason:?}:{n}"))
-        .collect();
+    let left: Vec<String> = stats.left.iter().flatten().map(|(reason, n)| format!("{reason:?}:{n}")).collect();
     format!("moved {} left {}", stats.n_moved(), left.join(" "))
 }
 
 fn route(text: &str) -> Route {
     let mut parts = text.splitn(3, '=');
     let from = parts.next().unwrap();
-    let (uid, from) = from
-        .split_once('@')
-        .map_or((None, from), |(uid, from)| (Some(uid), from));
+    let (uid, from) = from.split_once('@').map_or((None, from), |(uid, from)| (Some(uid), from));
     let path = parts.next().unwrap();
-    let owner = uid.map(|it| Owner {
-        uid: it.parse().unwrap(),
-        bound: SocketName::Path(parts.next().unwrap().into()),
-    });
-    let demands = parts.map(|words| Demand {
-        words: words.to_owned(),
-        harmless: Vec::new(),
-    });
+    let owner = uid.map(|it| Owner { uid: it.parse().unwrap(), bound: SocketName::Path(parts.next().unwrap().into()) });
+    let demands = parts.map(|words| Demand { words: words.to_owned(), harmless: Vec::new() });
     Route {
         from: from.parse().unwrap(),
         to: match path.strip_prefix('@') {

@@ -55,10 +55,7 @@ fn deadly_signals() {
 
 fn no_program() {
     let done = Run::command(&["/no/such/program"]).run();
-    assert!(
-        done.stderr.contains("cannot run `/no/such/program`"),
-        "{done:#?}"
-    );
+    assert!(done.stderr.contains("cannot run `/no/such/program`"), "{done:#?}");
     assert!(done.stderr.contains("code: 2"), "{done:#?}");
     let done = Run::command(&["/etc/passwd"]).run();
     assert!(done.stderr.contains("code: 13"), "{done:#?}");
@@ -77,11 +74,7 @@ fn started(run: &Run) -> (Child, BufReader<std::process::ChildStdout>) {
     };
     unsafe { command.pre_exec(listen) };
     // A group of its own, so that a signal to it does not reach the tests.
-    let mut child = command
-        .process_group(0)
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = command.process_group(0).stdin(Stdio::piped()).spawn().unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap());
     let mut line = String::new();
     lines.read_line(&mut line).unwrap();
@@ -100,11 +93,7 @@ const LISTENING: &str = "trap 'echo usr1' USR1; trap 'echo hup' HUP; trap 'echo 
 fn forwarded() {
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", LISTENING]));
     let mut line = String::new();
-    for (signal, wanted) in [
-        (libc::SIGUSR1, "usr1\n"),
-        (libc::SIGHUP, "hup\n"),
-        (libc::SIGTERM, "term\n"),
-    ] {
+    for (signal, wanted) in [(libc::SIGUSR1, "usr1\n"), (libc::SIGHUP, "hup\n"), (libc::SIGTERM, "term\n")] {
         kill(child.id().cast_signed(), signal);
         line.clear();
         lines.read_line(&mut line).unwrap();
@@ -119,10 +108,7 @@ fn group_signal() {
     let (mut child, mut lines) = started(&Run::command(&["bash", "-c", &script]));
     let pid = child.id().cast_signed();
     let mut line = String::new();
-    for (pid, signal, wanted) in [
-        (-pid, libc::SIGUSR1, "usr1\n"),
-        (pid, libc::SIGUSR2, "usr2\n"),
-    ] {
+    for (pid, signal, wanted) in [(-pid, libc::SIGUSR1, "usr1\n"), (pid, libc::SIGUSR2, "usr2\n")] {
         kill(pid, signal);
         line.clear();
         lines.read_line(&mut line).unwrap();
@@ -179,11 +165,7 @@ fn group() {
 }
 
 fn streams() {
-    let mut child = shell("cat; echo end")
-        .to_command()
-        .stdin(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = shell("cat; echo end").to_command().stdin(Stdio::piped()).spawn().unwrap();
     child.stdin.take().unwrap().write_all(b"words").unwrap();
     // Ends only when nobody holds the other end any more.
     let text = std::io::read_to_string(child.stdout.take().unwrap()).unwrap();
@@ -205,29 +187,17 @@ fn nested() {
     let server = Server::start();
     let inner = Run::client(&["blocking", &server.tcp.to_string()]);
     let inner = inner.route(server.tcp, &server.socket).to_command();
-    let words: Vec<&str> = std::iter::once(inner.get_program())
-        .chain(inner.get_args())
-        .map(|it| it.to_str().unwrap())
-        .collect();
-    let done = Run::command(&words)
-        .route(server.tcp, &server.socket)
-        .run()
-        .good();
-    assert!(
-        done.stderr.contains("obstacle: somebody answers"),
-        "{done:#?}"
-    );
+    let words: Vec<&str> =
+        std::iter::once(inner.get_program()).chain(inner.get_args()).map(|it| it.to_str().unwrap()).collect();
+    let done = Run::command(&words).route(server.tcp, &server.socket).run().good();
+    assert!(done.stderr.contains("obstacle: somebody answers"), "{done:#?}");
     done.expect_counts(1, "");
 }
 
 fn no_listener() {
     let server = Server::start();
     let run = Run::client(&["blocking", &server.tcp.to_string()]);
-    let done = run
-        .route(server.tcp, &server.socket)
-        .without("listener")
-        .run()
-        .good();
+    let done = run.route(server.tcp, &server.socket).without("listener").run().good();
     assert!(done.stdout.contains("way tcp"), "{done:#?}");
     assert!(done.stderr.contains("obstacle: the kernel"), "{done:#?}");
 }
@@ -245,10 +215,7 @@ fn daemon() {
         server.tcp,
         said.display(),
     );
-    shell(&script)
-        .route(server.tcp, &server.socket)
-        .run()
-        .good();
+    shell(&script).route(server.tcp, &server.socket).run().good();
     std::fs::write(server.folder.path().join("go"), "go\n").unwrap();
     while !said.exists() {
         std::thread::yield_now();

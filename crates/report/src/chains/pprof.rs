@@ -49,10 +49,7 @@ pub fn pprof(chains: &[Chain]) -> io::Result<Vec<u8>> {
 }
 
 fn encoded(chains: &[Chain]) -> Vec<u8> {
-    let mut strings = Strings {
-        ids: HashMap::from([("", 0)]),
-        all: vec![""],
-    };
+    let mut strings = Strings { ids: HashMap::from([("", 0)]), all: vec![""] };
     let [value, unit] = VALUE.map(|it| strings.id(it));
     let value_type = Message::default().number(1, value).number(2, unit);
     let mut whole = Message::default().message(profile::SAMPLE_TYPE, &value_type);
@@ -74,9 +71,7 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
         let location = Message::default().number(1, id).message(4, &line);
         let name = strings.id(name);
         let function = Message::default().number(1, id).number(2, name);
-        whole = whole
-            .message(profile::LOCATION, &location)
-            .message(profile::FUNCTION, &function.number(3, name));
+        whole = whole.message(profile::LOCATION, &location).message(profile::FUNCTION, &function.number(3, name));
     }
     for text in strings.all {
         whole = whole.text(profile::STRING_TABLE, text);
@@ -86,14 +81,8 @@ fn encoded(chains: &[Chain]) -> Vec<u8> {
 
 /// The leaf first.
 fn sample<'a>(chain: &'a Chain, frames: &[u64], strings: &mut Strings<'a>) -> Message {
-    let mut sample = Message::default()
-        .numbers(1, frames)
-        .numbers(2, &[chain.ns.round().max(0.0) as u64]);
-    let words = [
-        ("arm", &chain.arm),
-        ("target", &chain.target),
-        ("workload", &chain.workload),
-    ];
+    let mut sample = Message::default().numbers(1, frames).numbers(2, &[chain.ns.round().max(0.0) as u64]);
+    let words = [("arm", &chain.arm), ("target", &chain.target), ("workload", &chain.workload)];
     for (key, value) in words {
         let label = Message::default().number(1, strings.id(key));
         sample = sample.message(3, &label.number(2, strings.id(value)));
@@ -162,37 +151,26 @@ mod tests {
             folded: folded.to_owned(),
             ns,
         };
-        let chains = [
-            chain("unix", "server;main;read", 1_234.6),
-            chain("tcp", "server;main;read;tcp_recvmsg", 300.0),
-        ];
+        let chains = [chain("unix", "server;main;read", 1_234.6), chain("tcp", "server;main;read;tcp_recvmsg", 300.0)];
         let mut bytes = Vec::new();
         let packed_profile = pprof(&chains).unwrap();
-        GzDecoder::new(&packed_profile[..])
-            .read_to_end(&mut bytes)
-            .unwrap();
+        GzDecoder::new(&packed_profile[..]).read_to_end(&mut bytes).unwrap();
         let whole = fields(&bytes);
-        let strings: Vec<String> = { all_of(profile::STRING_TABLE, &whole).into_iter() }
-            .map(|it| String::from_utf8(it).unwrap())
-            .collect();
+        let strings: Vec<String> =
+            { all_of(profile::STRING_TABLE, &whole).into_iter() }.map(|it| String::from_utf8(it).unwrap()).collect();
         assert_eq!(strings[0], "");
         let functions = all_of(profile::FUNCTION, &whole);
         let functions: HashMap<u64, &str> = { functions.iter() }
             .map(|it| {
                 let of_function = fields(it);
-                (
-                    of_function[0].1,
-                    strings[of_function[1].1 as usize].as_str(),
-                )
+                (of_function[0].1, strings[of_function[1].1 as usize].as_str())
             })
             .collect();
         assert_eq!(all_of(profile::LOCATION, &whole).len(), functions.len());
         let samples = all_of(profile::SAMPLE, &whole);
         for (sample, chain) in samples.iter().zip(&chains) {
             let of_sample = fields(sample);
-            let mut frames: Vec<&str> = { packed(&of_sample[0].2).into_iter() }
-                .map(|it| functions[&it])
-                .collect();
+            let mut frames: Vec<&str> = { packed(&of_sample[0].2).into_iter() }.map(|it| functions[&it]).collect();
             frames.reverse();
             assert_eq!(frames.join(";"), chain.folded);
             assert_eq!(packed(&of_sample[1].2), [chain.ns.round() as u64]);

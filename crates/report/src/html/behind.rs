@@ -34,9 +34,9 @@ pub(super) fn series(title: &str, axis: &'static str, series: &Series, out: &mut
             out.head(&head).open("tbody", &[]);
             for at in axis_points {
                 let mut cells = vec![at.to_string()];
-                cells.extend(arms.iter().map(|arm| {
-                    find(at, arm).map_or_else(|| "n/a".to_owned(), |it| it.text.clone())
-                }));
+                cells.extend(
+                    arms.iter().map(|arm| find(at, arm).map_or_else(|| "n/a".to_owned(), |it| it.text.clone())),
+                );
                 out.row(true, &cells);
             }
             out.close("tbody");
@@ -56,9 +56,7 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
                 if points.iter().any(Option::is_some) {
                     let shown = points.into_iter();
                     let mut cells = vec![format!("p{pct}")];
-                    cells.extend(
-                        shown.map(|it| it.map_or_else(|| "n/a".to_owned(), micros_interval)),
-                    );
+                    cells.extend(shown.map(|it| it.map_or_else(|| "n/a".to_owned(), micros_interval)));
                     out.row(true, &cells);
                 }
             }
@@ -67,10 +65,7 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
         let n = detail.distributions.iter().flatten();
         let n: Vec<String> = n.map(|it| it.n.to_string()).collect();
         let words = if !n.is_empty() {
-            format!(
-                "Of {} requests; intervals as if requests were independent.",
-                n.join(" and ")
-            )
+            format!("Of {} requests; intervals as if requests were independent.", n.join(" and "))
         } else if tails.iter().all(|it| it.is_pooled) {
             "Of all requests; intervals as if requests were independent.".to_owned()
         } else {
@@ -81,12 +76,7 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
 }
 
 fn micros_interval(point: &PercentileShown) -> String {
-    TEXT.micros_interval(&Estimate {
-        value: point.us,
-        lo: point.lo_us,
-        hi: point.hi_us,
-        n: 0,
-    })
+    TEXT.micros_interval(&Estimate { value: point.us, lo: point.lo_us, hi: point.hi_us, n: 0 })
 }
 
 /// What the other arms add at each percentile.
@@ -95,28 +85,15 @@ pub(super) fn added(added: &[Added], out: &mut Markup) {
         for it in added {
             let title = format!("What {} adds over {}", it.arm, it.baseline);
             out.table(&title, |out| {
-                out.head(&[
-                    "percentile",
-                    "all requests together",
-                    "judged epoch by epoch",
-                ])
-                .open("tbody", &[]);
+                out.head(&["percentile", "all requests together", "judged epoch by epoch"]).open("tbody", &[]);
                 for pct in IN_TABLE {
-                    let pooled = it
-                        .pooled
-                        .iter()
-                        .find(|(found, _)| found.total_cmp(&pct).is_eq());
-                    let judged = it
-                        .judged
-                        .iter()
-                        .find(|(found, _)| found.total_cmp(&pct).is_eq());
+                    let pooled = it.pooled.iter().find(|(found, _)| found.total_cmp(&pct).is_eq());
+                    let judged = it.judged.iter().find(|(found, _)| found.total_cmp(&pct).is_eq());
                     if pooled.is_none() && judged.is_none() {
                         continue;
                     }
-                    let pooled =
-                        pooled.map_or_else(|| "n/a".to_owned(), |(_, us)| TEXT.signed_micros(*us));
-                    let judged =
-                        judged.map_or_else(String::new, |(_, us)| TEXT.signed_micros_interval(us));
+                    let pooled = pooled.map_or_else(|| "n/a".to_owned(), |(_, us)| TEXT.signed_micros(*us));
+                    let judged = judged.map_or_else(String::new, |(_, us)| TEXT.signed_micros_interval(us));
                     out.row(true, &[format!("p{pct}"), pooled, judged]);
                 }
                 out.close("tbody");
@@ -130,10 +107,7 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
     let taxes = || comparison.tax.iter();
     out.folded("Table", |out| {
         out.table(title, |out| {
-            let names = bills
-                .arms
-                .iter()
-                .map(|it| TEXT.clean(&comparison.arms[it.arm_idx].name));
+            let names = bills.arms.iter().map(|it| TEXT.clean(&comparison.arms[it.arm_idx].name));
             let mut head = vec!["per request".to_owned()];
             head.extend(names.chain(taxes().map(|tax| pair(tax, TEXT))));
             out.head(&head).open("tbody", &[]);
@@ -148,8 +122,7 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
             cells.extend(taxes().map(|tax| known(tax, &tax.latency_us.mean)));
             out.row(true, &cells).close("tbody");
         });
-        let words =
-            "Differences are estimated epoch by epoch, so they need not be those of the columns.";
+        let words = "Differences are estimated epoch by epoch, so they need not be those of the columns.";
         out.element("p", &[("class", "note")], words);
     });
 }
@@ -172,41 +145,16 @@ fn known(tax: &Tax, figure: &Figure) -> String {
 pub(super) fn epochs(epochs: &[&EpochShown], comparison: &Comparison, tax: &Tax, out: &mut Markup) {
     let unit = Unit::for_comparison(comparison);
     let [arm, baseline] = [&tax.arm, &tax.baseline].map(|name| TEXT.clean(name));
-    let head = [
-        "epoch",
-        &baseline,
-        &arm,
-        "tax",
-        "stolen CPU",
-        "foreign CPU",
-        "",
-    ];
+    let head = ["epoch", &baseline, &arm, "tax", "stolen CPU", "foreign CPU", ""];
     out.head(&head).open("tbody", &[]);
-    let share = |pct: Option<f64>| {
-        pct.map_or_else(|| "not read".to_owned(), |pct| format!("{pct:.1}\u{a0}%"))
-    };
+    let share = |pct: Option<f64>| pct.map_or_else(|| "not read".to_owned(), |pct| format!("{pct:.1}\u{a0}%"));
     for it in epochs {
-        let [base, other] = it
-            .cost_ns
-            .map(|ns| ns.map_or_else(|| "n/a".to_owned(), |ns| unit.shown(ns)));
-        let effect = it
-            .effect_pct
-            .map_or_else(|| "n/a".to_owned(), |pct| format!("{pct:.1}\u{a0}%"));
+        let [base, other] = it.cost_ns.map(|ns| ns.map_or_else(|| "n/a".to_owned(), |ns| unit.shown(ns)));
+        let effect = it.effect_pct.map_or_else(|| "n/a".to_owned(), |pct| format!("{pct:.1}\u{a0}%"));
         let noisy = if it.is_noisy { "disturbed" } else { "" };
         let number = (it.epoch_idx + 1).to_string();
         let (steal, foreign) = (share(it.steal_pct), share(it.foreign_pct));
-        out.row(
-            true,
-            &[
-                number.as_str(),
-                &base,
-                &other,
-                &effect,
-                &steal,
-                &foreign,
-                noisy,
-            ],
-        );
+        out.row(true, &[number.as_str(), &base, &other, &effect, &steal, &foreign, noisy]);
     }
     out.close("tbody");
 }

@@ -8,11 +8,8 @@ use looptax_model::record::{Arm, Comparison};
 use crate::format::{MS_FROM_US, Text};
 
 /// What the parts are, in their order.
-pub(super) const PARTS: [&str; 3] = [
-    "client's CPU time",
-    "server's CPU time",
-    "the rest: waiting for a core or for the other end",
-];
+pub(super) const PARTS: [&str; 3] =
+    ["client's CPU time", "server's CPU time", "the rest: waiting for a core or for the other end"];
 
 /// CPU times are those of whole slices and the latency is that of their active part, so that they differ a little;
 /// by more than this share of it, both ends worked at once.
@@ -47,10 +44,7 @@ pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, St
     if comparison.is_of_program() {
         return Err("a program of its own: its CPU time stands in the table above".to_owned());
     }
-    let means = comparison
-        .arms
-        .iter()
-        .map(|arm| arm.latency_us.mean.known());
+    let means = comparison.arms.iter().map(|arm| arm.latency_us.mean.known());
     let longest_us = means.flatten().map(|us| us.value).fold(0.0, f64::max);
     // As times are shown elsewhere: three digits, or whole numbers.
     let (unit, us_per_unit, decimals) = match longest_us {
@@ -61,26 +55,13 @@ pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, St
     let arms = comparison.arms.iter().enumerate();
     let per_us = 10_f64.powi(decimals) / us_per_unit;
     let arms = arms.map(|(idx, arm)| arm_bill(idx, arm, [per_us, 10_f64.powi(decimals)], text));
-    Ok(Bills {
-        unit,
-        arms: arms.collect::<Result<_, _>>()?,
-        decimals: decimals as usize,
-    })
+    Ok(Bills { unit, arms: arms.collect::<Result<_, _>>()?, decimals: decimals as usize })
 }
 
 /// `per_us` steps of the last shown digit make a µs, `per_unit` of them the shown unit.
-fn arm_bill(
-    arm_idx: usize,
-    arm: &Arm,
-    [per_us, per_unit]: [f64; 2],
-    text: Text,
-) -> Result<ArmBill, String> {
+fn arm_bill(arm_idx: usize, arm: &Arm, [per_us, per_unit]: [f64; 2], text: Text) -> Result<ArmBill, String> {
     let name = text.clean(&arm.name);
-    let figures = [
-        &arm.cpu_us_per_query.client,
-        &arm.cpu_us_per_query.server,
-        &arm.latency_us.mean,
-    ];
+    let figures = [&arm.cpu_us_per_query.client, &arm.cpu_us_per_query.server, &arm.latency_us.mean];
     let [Some(client), Some(server), Some(total)] = figures.map(|figure| figure.known()) else {
         return Err(format!("the CPU time of both ends is not known for {name}"));
     };
@@ -91,9 +72,5 @@ fn arm_bill(
             "both ends of {name} worked at the same time: their CPU times add up to more than the latency"
         ));
     }
-    Ok(ArmBill {
-        arm_idx,
-        parts: [client, server, rest].map(|it| it / per_unit),
-        total: total / per_unit,
-    })
+    Ok(ArmBill { arm_idx, parts: [client, server, rest].map(|it| it / per_unit), total: total / per_unit })
 }

@@ -32,23 +32,13 @@ const MOST_OPEN: usize = 3;
 
 /// The sweep of a group, if it is one.
 pub(super) fn sweep(record: &Record, group: &GroupStory) -> Option<Sweep> {
-    let comparisons = group
-        .comparisons
-        .iter()
-        .map(|idx| &record.comparisons[*idx]);
+    let comparisons = group.comparisons.iter().map(|idx| &record.comparisons[*idx]);
     series::sweep_for(&comparisons.collect::<Vec<_>>())
 }
 
 impl<'a> Charts<'a> {
     pub(super) fn new(shown: &'a Shown<'a>, record_idx: usize) -> Self {
-        Self {
-            shown,
-            n_overviews: 0,
-            n_sweeps: 0,
-            n_opened: 0,
-            every: every_nth_epoch(shown.record),
-            record_idx,
-        }
+        Self { shown, n_overviews: 0, n_sweeps: 0, n_opened: 0, every: every_nth_epoch(shown.record), record_idx }
     }
 
     /// The charts of a group as a whole: a sweep, or all verdicts beside each other.
@@ -59,9 +49,7 @@ impl<'a> Charts<'a> {
             return self.sweep(&sweep, out);
         }
         let comparisons = group.comparisons.iter();
-        let n: usize = comparisons
-            .map(|idx| self.shown.record.comparisons[*idx].tax.len())
-            .sum();
+        let n: usize = comparisons.map(|idx| self.shown.record.comparisons[*idx].tax.len()).sum();
         if n > 1 {
             let about = Figure {
                 kind: "overview",
@@ -100,8 +88,7 @@ impl<'a> Charts<'a> {
         let comparison = &self.shown.record.comparisons[idx];
         let none = Detail::default();
         let detail = self.shown.details.get(idx).unwrap_or(&none);
-        let is_open = self.shown.record.comparisons.len() <= MOST_OPEN
-            || (is_first && self.n_opened < MOST_OPEN);
+        let is_open = self.shown.record.comparisons.len() <= MOST_OPEN || (is_first && self.n_opened < MOST_OPEN);
         self.n_opened += usize::from(is_open);
         let id = format!("record-{}-comparison-{idx}", self.record_idx);
         let mut attributes = vec![("class", "comparison"), ("id", id.as_str())];
@@ -131,43 +118,23 @@ impl<'a> Charts<'a> {
     fn latency(&self, idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
         let tails = tail::arms(comparison, detail);
         if tails.is_empty() {
-            return absent(
-                "Latency by percentile",
-                "there are no percentiles of single requests here",
-                out,
-            );
+            return absent("Latency by percentile", "there are no percentiles of single requests here", out);
         }
         let title = "Latency by percentile";
         let says = "A line for each arm from the fastest requests to the slowest one in ten thousand, \
                     on logarithmic axes. The figures stand in the table below.";
-        figure(
-            &Figure {
-                kind: "percentiles",
-                idx,
-                part: 0,
-                title,
-                says,
-            },
-            out,
-            |out| {
-                behind::tails(&tails, detail, out);
-                let mut kept = comparison
-                    .raw
-                    .epochs
-                    .iter()
-                    .flat_map(|epoch| &epoch.samples);
-                if self.shown.no_samples.is_none() && kept.any(Option::is_none) {
-                    let words =
-                        "The latencies of some epochs were not kept: they are missing here.";
-                    out.element("p", &[("class", "note")], words);
-                }
-                if let Some(reason) = &self.shown.no_samples {
-                    let words =
-                        format!("Only the percentiles of the record: {}", TEXT.clean(reason));
-                    out.element("p", &[("class", "note")], &words);
-                }
-            },
-        );
+        figure(&Figure { kind: "percentiles", idx, part: 0, title, says }, out, |out| {
+            behind::tails(&tails, detail, out);
+            let mut kept = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.samples);
+            if self.shown.no_samples.is_none() && kept.any(Option::is_none) {
+                let words = "The latencies of some epochs were not kept: they are missing here.";
+                out.element("p", &[("class", "note")], words);
+            }
+            if let Some(reason) = &self.shown.no_samples {
+                let words = format!("Only the percentiles of the record: {}", TEXT.clean(reason));
+                out.element("p", &[("class", "note")], &words);
+            }
+        });
         let added = tail::added(comparison, &tails);
         if added.is_empty() {
             return;
@@ -175,55 +142,31 @@ impl<'a> Charts<'a> {
         let title = "Added latency by percentile";
         let says = "What the other arm adds: the line is of all requests together, the diamonds with bars were judged \
                     epoch by epoch. The figures stand in the table below.";
-        figure(
-            &Figure {
-                kind: "difference",
-                idx,
-                part: 0,
-                title,
-                says,
-            },
-            out,
-            |out| behind::added(&added, out),
-        );
+        figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }
 
     fn slices(&self, idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
         if comparison.raw.epochs.is_empty() {
             return absent("Every slice", "the record holds no slices", out);
         }
-        let title = if comparison.commands.is_some() {
-            "Every run"
-        } else {
-            "Every slice"
-        };
+        let title = if comparison.commands.is_some() { "Every run" } else { "Every slice" };
         let says = "The pace of each slice over time, arm by arm; shaded where the hypervisor or other programs took \
                     CPU time. The table of epochs stands beside it.";
-        figure(
-            &Figure {
-                kind: "slices",
-                idx,
-                part: 0,
-                title,
-                says,
-            },
-            out,
-            |out| {
-                let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
-                let noise = match n_noisy {
+        figure(&Figure { kind: "slices", idx, part: 0, title, says }, out, |out| {
+            let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
+            let noise = match n_noisy {
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
                 n => format!("{n} of {} epochs stand in windows with more than 1 % of stolen or 5 % of foreign CPU time.", detail.epochs.len()),
             };
-                out.element("p", &[("class", "note")], &noise);
-                if self.every > 1 {
-                    let words = format!(
-                        "Too many slices to draw: those of one epoch in {} are drawn and are in the CSV.",
-                        self.every
-                    );
-                    out.element("p", &[("class", "note")], &words);
-                }
-            },
-        );
+            out.element("p", &[("class", "note")], &noise);
+            if self.every > 1 {
+                let words = format!(
+                    "Too many slices to draw: those of one epoch in {} are drawn and are in the CSV.",
+                    self.every
+                );
+                out.element("p", &[("class", "note")], &words);
+            }
+        });
     }
 }
 
@@ -247,13 +190,7 @@ fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
     });
 }
 
-fn epochs_figure(
-    [idx, part]: [usize; 2],
-    tax: &Tax,
-    comparison: &Comparison,
-    detail: &Detail,
-    out: &mut Markup,
-) {
+fn epochs_figure([idx, part]: [usize; 2], tax: &Tax, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     let epochs = epochs_of(detail, part);
     let title = format!("The tax of every epoch, {}", pair(tax, TEXT));
     if epochs.iter().all(|it| it.effect_pct.is_none()) {

@@ -12,9 +12,9 @@ use looptax_model::record::{Comparison, Estimate, Record, WhyRow};
 
 use super::bill::{self, PARTS};
 use super::form::{
-    AddedDrawn, BillDrawn, BillPart, ChainsDrawn, ComparisonDrawn, Disturbed, Drawn, EpochsDrawn,
-    FigureDrawn, LayerDrawn, Overview, PercentileDrawn, PointDrawn, SeriesDrawn, SlicesDrawn,
-    SweepDrawn, TailDrawn, VerdictDrawn, WhyDrawn,
+    AddedDrawn, BillDrawn, BillPart, ChainsDrawn, ComparisonDrawn, Disturbed, Drawn, EpochsDrawn, FigureDrawn,
+    LayerDrawn, Overview, PercentileDrawn, PointDrawn, SeriesDrawn, SlicesDrawn, SweepDrawn, TailDrawn, VerdictDrawn,
+    WhyDrawn,
 };
 use super::markup::TEXT;
 use super::series::{Series, Sweep};
@@ -64,10 +64,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
             epoch.samples = [None, None];
         }
     }
-    let limit = Limited {
-        out: EncoderStringWriter::new(&STANDARD),
-        n_left: MOST_PACKED_BYTES,
-    };
+    let limit = Limited { out: EncoderStringWriter::new(&STANDARD), n_left: MOST_PACKED_BYTES };
     // The encoder takes long over each of the thousands of small writes that JSON is made of.
     let gzip = GzEncoder::new(limit, Compression::new(6));
     let mut buffered = BufWriter::with_capacity(1 << 16, gzip);
@@ -96,12 +93,7 @@ impl Write for Limited<'_> {
 }
 
 fn overview(record: &Record, group: &GroupStory) -> Overview {
-    let comparisons = || {
-        group
-            .comparisons
-            .iter()
-            .map(|idx| &record.comparisons[*idx])
-    };
+    let comparisons = || group.comparisons.iter().map(|idx| &record.comparisons[*idx]);
     let is_alone = comparisons().all(|it| it.tax.len() < 2);
     let verdicts = comparisons().flat_map(|comparison| {
         comparison.tax.iter().map(move |tax| {
@@ -109,11 +101,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
             let place = sentence::place(comparison, TEXT);
             let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
             VerdictDrawn {
-                label: if is_alone {
-                    place
-                } else {
-                    format!("{place}: {}", pair(tax, TEXT))
-                },
+                label: if is_alone { place } else { format!("{place}: {}", pair(tax, TEXT)) },
                 tax: known.map(|pct| figure(pct, TEXT.percent(pct))),
                 micros: words.micros,
                 verdict: words.verdict,
@@ -122,10 +110,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
         })
     });
     let deltas = comparisons().map(|it| it.schedule.delta_pct);
-    Overview {
-        delta_pct: deltas.fold(0.0, f64::max),
-        verdicts: verdicts.collect(),
-    }
+    Overview { delta_pct: deltas.fold(0.0, f64::max), verdicts: verdicts.collect() }
 }
 
 /// How the style and the script call a tone.
@@ -138,12 +123,7 @@ pub(super) fn tone_word(tone: Tone) -> &'static str {
 }
 
 fn figure(estimate: &Estimate, text: String) -> FigureDrawn {
-    FigureDrawn {
-        v: estimate.value,
-        lo: estimate.lo,
-        hi: estimate.hi,
-        text,
-    }
+    FigureDrawn { v: estimate.value, lo: estimate.lo, hi: estimate.hi, text }
 }
 
 fn sweep(sweep: Sweep) -> SweepDrawn {
@@ -154,33 +134,18 @@ fn sweep(sweep: Sweep) -> SweepDrawn {
         points: it
             .points
             .into_iter()
-            .map(|point| PointDrawn {
-                x: point.at,
-                arm: point.arm,
-                figure: figure(&point.figure, point.text),
-            })
+            .map(|point| PointDrawn { x: point.at, arm: point.arm, figure: figure(&point.figure, point.text) })
             .collect(),
     };
-    SweepDrawn {
-        axis: sweep.axis,
-        arms: sweep.arms,
-        series: sweep.series.into_iter().map(series).collect(),
-    }
+    SweepDrawn { axis: sweep.axis, arms: sweep.arms, series: sweep.series.into_iter().map(series).collect() }
 }
 
 fn comparison(comparison: &Comparison, detail: &Detail, every: usize) -> ComparisonDrawn {
     let tails = tail::arms(comparison, detail);
-    let arms: Vec<String> = comparison
-        .arms
-        .iter()
-        .map(|arm| TEXT.clean(&arm.name))
-        .collect();
+    let arms: Vec<String> = comparison.arms.iter().map(|arm| TEXT.clean(&arm.name)).collect();
     ComparisonDrawn {
         place: sentence::place(comparison, TEXT),
-        differences: tail::added(comparison, &tails)
-            .into_iter()
-            .map(added)
-            .collect(),
+        differences: tail::added(comparison, &tails).into_iter().map(added).collect(),
         percentiles: tails.into_iter().map(tail_drawn).collect(),
         bill: bill_parts(comparison, &arms),
         epochs: pairs(comparison, detail),
@@ -192,32 +157,18 @@ fn comparison(comparison: &Comparison, detail: &Detail, every: usize) -> Compari
 
 fn tail_drawn(tail: tail::ArmTail) -> TailDrawn {
     let points = tail.points.iter().map(|point| {
-        let estimate = Estimate {
-            value: point.us,
-            lo: point.lo_us,
-            hi: point.hi_us,
-            n: 0,
-        };
+        let estimate = Estimate { value: point.us, lo: point.lo_us, hi: point.hi_us, n: 0 };
         percentile(point.pct, &estimate, TEXT.micros_interval(&estimate))
     });
-    TailDrawn {
-        points: points.collect(),
-        arm: tail.arm,
-    }
+    TailDrawn { points: points.collect(), arm: tail.arm }
 }
 
 fn added(added: tail::Added) -> AddedDrawn {
     let exact = |(pct, us): &(f64, f64)| {
-        let estimate = Estimate {
-            value: *us,
-            lo: None,
-            hi: None,
-            n: 0,
-        };
+        let estimate = Estimate { value: *us, lo: None, hi: None, n: 0 };
         percentile(*pct, &estimate, TEXT.signed_micros(*us))
     };
-    let judged =
-        |(pct, us): &(f64, Estimate)| percentile(*pct, us, TEXT.signed_micros_interval(us));
+    let judged = |(pct, us): &(f64, Estimate)| percentile(*pct, us, TEXT.signed_micros_interval(us));
     AddedDrawn {
         pooled: added.pooled.iter().map(exact).collect(),
         judged: added.judged.iter().map(judged).collect(),
@@ -227,27 +178,16 @@ fn added(added: tail::Added) -> AddedDrawn {
 }
 
 fn percentile(pct: f64, us: &Estimate, text: String) -> PercentileDrawn {
-    PercentileDrawn {
-        pct,
-        figure: figure(us, text),
-    }
+    PercentileDrawn { pct, figure: figure(us, text) }
 }
 
 fn bill_parts(comparison: &Comparison, arms: &[String]) -> Option<BillDrawn> {
     let bills = bill::bills_for(comparison, TEXT).ok()?;
     let parts = bills.arms.iter().flat_map(|bill| {
         let parts = PARTS.iter().zip(bill.parts);
-        parts.map(|(part, value)| BillPart {
-            arm: arms[bill.arm_idx].clone(),
-            part,
-            value,
-            text: bills.shown(value),
-        })
+        parts.map(|(part, value)| BillPart { arm: arms[bill.arm_idx].clone(), part, value, text: bills.shown(value) })
     });
-    Some(BillDrawn {
-        unit: bills.unit,
-        parts: parts.collect(),
-    })
+    Some(BillDrawn { unit: bills.unit, parts: parts.collect() })
 }
 
 /// The epochs of each verdict, in the order of the verdicts.
@@ -271,19 +211,14 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
 /// The epochs that the verdict `tax_idx` rests on: the arm of that place, or itself in an A/A run.
 pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
     let other = tax_idx as u32 + 1;
-    detail
-        .epochs
-        .iter()
-        .filter(|it| it.pair[1] == other)
-        .collect()
+    detail.epochs.iter().filter(|it| it.pair[1] == other).collect()
 }
 
 fn whys(comparison: &Comparison, detail: &Detail) -> Vec<WhyDrawn> {
     let drawn = comparison.why.iter().enumerate().map(|(idx, of_pair)| {
         let layer = |row: &WhyRow| LayerDrawn {
             name: TEXT.clean(&row.name),
-            us: { row.arms.each_ref() }
-                .map(|us| us.known().map(|known| figure(known, why::micros_of(us)))),
+            us: { row.arms.each_ref() }.map(|us| us.known().map(|known| figure(known, why::micros_of(us)))),
             difference: why::signed_micros(&row.difference),
         };
         let chains = detail.chains.get(idx).and_then(|it| it.as_ref().ok());
@@ -335,9 +270,7 @@ fn disturbed(comparison: &Comparison, shown: &EpochShown) -> Option<Disturbed> {
     let (first, last) = (epoch.slices.first()?, epoch.slices.last()?);
     let end_ns = last.start_ns + last.guard_ns + last.active_ns + last.drain_ns;
     let steal = shown.steal_pct.unwrap_or(0.0);
-    let foreign = shown
-        .foreign_pct
-        .map(|it| format!(", {it:.1}\u{a0}% foreign"));
+    let foreign = shown.foreign_pct.map(|it| format!(", {it:.1}\u{a0}% foreign"));
     Some(Disturbed {
         epoch: shown.epoch_idx + 1,
         from_s: short(first.start_ns as f64 / 1e9),

@@ -14,10 +14,7 @@ pub(super) struct Figure<'a> {
 /// A box for the script, named and described, with `below` under it.
 pub(super) fn figure(about: &Figure, out: &mut Markup, below: impl FnOnce(&mut Markup)) {
     let (idx, part) = (about.idx.to_string(), about.part.to_string());
-    let label = format!(
-        "{}. {} Arrow keys go from figure to figure.",
-        about.title, about.says
-    );
+    let label = format!("{}. {} Arrow keys go from figure to figure.", about.title, about.says);
     out.open("figure", &[("class", about.kind)]);
     out.element("figcaption", &[], about.title);
     let attributes = [

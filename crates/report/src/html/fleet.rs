@@ -10,16 +10,14 @@ use crate::words::fleet::{Section, sections, summary};
 /// The page; it needs nothing outside itself, and grows with its lists alone, not with the fleet.
 pub fn fleet_page(fleet: &Fleet) -> String {
     let mut out = Markup::default();
-    out.verbatim("<!doctype html>\n")
-        .open("html", &[("lang", "en")]);
+    out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
     head("looptax fleet", &mut out);
     out.open("body", &[]).open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax fleet");
     out.element("h1", &[], "What local TCP costs these machines");
     let at = format!("As reported by {}", host::moment(&fleet.at));
     out.element("p", &[("class", "about")], &at);
-    out.close("header")
-        .open("main", &[("id", "main"), ("class", "record")]);
+    out.close("header").open("main", &[("id", "main"), ("class", "record")]);
     for line in summary(fleet, TEXT) {
         out.open("p", &[]);
         with_commands(&sentence(&line), &mut out);
@@ -101,24 +99,14 @@ mod tests {
 
     use super::*;
 
-    const HOSTILE: &str =
-        "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`$(reboot)`";
+    const HOSTILE: &str = "</script><script>alert(1)</script><img src=x onerror=alert(1)>\"'`$(reboot)`";
 
     fn nothing<T>() -> FleetList<T> {
-        FleetList {
-            rows: Vec::new(),
-            n: 0,
-            has_more_than_n: false,
-        }
+        FleetList { rows: Vec::new(), n: 0, has_more_than_n: false }
     }
 
     fn estimate(value: f64) -> Estimate {
-        Estimate {
-            value,
-            lo: Some(value - 1.0),
-            hi: Some(value + 1.0),
-            n: 3,
-        }
+        Estimate { value, lo: Some(value - 1.0), hi: Some(value + 1.0), n: 3 }
     }
 
     fn fleet() -> Fleet {
@@ -177,10 +165,7 @@ mod tests {
     #[test]
     fn no_name_becomes_markup_or_a_command() {
         let page = fleet_page(&fleet());
-        assert!(
-            !page.contains("<img") && !page.contains("<script"),
-            "{page}"
-        );
+        assert!(!page.contains("<img") && !page.contains("<script"), "{page}");
         assert!(page.contains("&lt;script&gt;alert(1)"));
         // A command is made of a machine's name, and this is none.
         assert!(!page.contains("ssh"));

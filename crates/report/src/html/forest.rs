@@ -26,8 +26,7 @@ pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     };
     let height = ROW * effects.groups.len() as f64 + AXIS;
     let axis = Axis::of(&effects.groups);
-    let said =
-        "What TCP adds to a request by group, with intervals; the table below has the figures";
+    let said = "What TCP adds to a request by group, with intervals; the table below has the figures";
     open_picture((WIDTH, height), said, out);
     axis.write(height, out);
     for (idx, group) in effects.groups.iter().enumerate() {
@@ -62,13 +61,8 @@ impl Axis {
     fn of(groups: &[FleetGroup]) -> Self {
         let estimates = groups.iter().flat_map(|it| [&it.cpu_us, &it.one_more]);
         let ends = estimates.flat_map(|it| [Some(it.value), it.lo, it.hi]);
-        let (lo, hi) = ends
-            .flatten()
-            .fold((0.0_f64, 0.0_f64), |(lo, hi), it| (lo.min(it), hi.max(it)));
-        Self {
-            lo,
-            hi: if hi > lo { hi } else { lo + 1.0 },
-        }
+        let (lo, hi) = ends.flatten().fold((0.0_f64, 0.0_f64), |(lo, hi), it| (lo.min(it), hi.max(it)));
+        Self { lo, hi: if hi > lo { hi } else { lo + 1.0 } }
     }
 
     fn x(&self, us: f64) -> f64 {
@@ -86,12 +80,7 @@ impl Axis {
         let zero = self.x(0.0);
         line([(zero, 0.0), (zero, bottom)], "var(--muted)", out);
         let middle = f64::midpoint(LEFT, RIGHT);
-        words(
-            (middle, height - 6.0),
-            "middle",
-            "µs of CPU time per request",
-            out,
-        );
+        words((middle, height - 6.0), "middle", "µs of CPU time per request", out);
     }
 
     fn interval(&self, estimate: &Estimate, y: f64, width: f64, colour: &str, out: &mut Markup) {
@@ -99,11 +88,7 @@ impl Axis {
             return;
         };
         let top = y - width / 2.0;
-        rectangle(
-            [self.x(lo), top, self.x(hi) - self.x(lo), width],
-            colour,
-            out,
-        );
+        rectangle([self.x(lo), top, self.x(hi) - self.x(lo), width], colour, out);
     }
 
     fn mark(&self, us: f64, y: f64, out: &mut Markup) {

@@ -21,11 +21,7 @@ pub(super) fn moment(stated: &str) -> String {
 /// "Linux 6.18, AMD EPYC, 2 CPUs, virtual machine; looptax 0.1.0, run 20261124-202701-25003, record run.json".
 pub(super) fn in_short(record: &Record, name: &str) -> String {
     let host = &record.host;
-    let release = host
-        .kernel
-        .split_whitespace()
-        .next()
-        .unwrap_or("of an unknown release");
+    let release = host.kernel.split_whitespace().next().unwrap_or("of an unknown release");
     let mut parts = vec![format!("Linux {}", TEXT.clean(release))];
     parts.extend(host.cpu_model.as_deref().map(|model| TEXT.clean(model)));
     parts.push(match host.cpus {
@@ -56,8 +52,7 @@ pub(super) fn write(shown: &Shown, out: &mut Markup) {
     out.open("section", &[]).element("h3", &[], "The machine");
     out.open("dl", &[("class", "facts")]);
     for (name, value) in facts(&record.host) {
-        out.element("dt", &[], name)
-            .element("dd", &[], &TEXT.clean(&value));
+        out.element("dt", &[], name).element("dd", &[], &TEXT.clean(&value));
     }
     out.close("dl");
     settings("Kernel settings for loopback", &record.host.sysctls, out);
@@ -85,18 +80,13 @@ fn facts(host: &Host) -> Vec<(&'static str, String)> {
         ("threads share cores", is(host.smt)),
         ("clock source", host.clocksource.clone()),
         ("frequency governor", host.governor.clone()),
-        (
-            "CPU limit of the control group",
-            host.cgroup_cpu_max.clone(),
-        ),
+        ("CPU limit of the control group", host.cgroup_cpu_max.clone()),
         ("allowed CPUs", host.cpuset.clone()),
         ("MTU of loopback", host.lo_mtu.map(|mtu| mtu.to_string())),
         ("transparent huge pages", host.thp.clone()),
         ("interrupt time booked apart", is(host.irq_time_accounting)),
     ];
-    let known = optional
-        .into_iter()
-        .filter_map(|(name, value)| Some((name, value?)));
+    let known = optional.into_iter().filter_map(|(name, value)| Some((name, value?)));
     facts.extend(known);
     facts
 }
@@ -136,15 +126,7 @@ fn commands(shown: &Shown, out: &mut Markup) {
 }
 
 /// Options that name a file to write.
-const OUTPUTS: [&str; 7] = [
-    "-o",
-    "--output",
-    "--html",
-    "--md",
-    "--csv",
-    "--openmetrics",
-    "--benchmark-json",
-];
+const OUTPUTS: [&str; 7] = ["-o", "--output", "--html", "--md", "--csv", "--openmetrics", "--benchmark-json"];
 
 /// The words without those that name files to write: typed again, they would replace the record that they
 /// made.
@@ -180,10 +162,7 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     let mut repeat = vec!["looptax".to_owned()];
     repeat.extend(without_outputs(words));
     let mut lines = vec!["# measures again".to_owned(), shell_words::join(&repeat)];
-    if !words
-        .iter()
-        .any(|word| word == "--seed" || word.starts_with("--seed="))
-    {
+    if !words.iter().any(|word| word == "--seed" || word.starts_with("--seed=")) {
         repeat.extend(["--seed".to_owned(), record.seed.to_string()]);
         lines.push("# measures again, with the arms in the same order".to_owned());
         lines.push(shell_words::join(&repeat));
@@ -193,20 +172,11 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
 
 /// The buttons; they need the script, which is said where there is none.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
-    out.open("section", &[("class", "downloads")])
-        .element("h3", &[], "Raw data");
-    out.element(
-        "p",
-        &[("class", "without")],
-        "The files are made by the page's script, which does not run here.",
-    );
+    out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
+    out.element("p", &[("class", "without")], "The files are made by the page's script, which does not run here.");
     out.open("p", &[("class", "buttons")]);
     let button = |kind: &'static str, words: &str, out: &mut Markup| {
-        out.element(
-            "button",
-            &[("type", "button"), ("data-download", kind)],
-            words,
-        );
+        out.element("button", &[("type", "button"), ("data-download", kind)], words);
     };
     if has_record {
         button("json", "Record (JSON)", out);
@@ -217,10 +187,7 @@ pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     }
     out.close("p");
     if !has_record {
-        let words = format!(
-            "The record is too large to travel inside this page; it is {}.",
-            TEXT.clean(shown.name)
-        );
+        let words = format!("The record is too large to travel inside this page; it is {}.", TEXT.clean(shown.name));
         out.element("p", &[("class", "note")], &words);
     }
     if let Some(reason) = &shown.no_samples {
@@ -238,13 +205,8 @@ mod tests {
     fn a_command_that_is_typed_again_replaces_no_file() {
         let typed = "compare echo -o r.json --live --csv=r.csv --md - -c 4 -ox.json --json r.json";
         let words: Vec<String> = typed.split(' ').map(str::to_owned).collect();
-        assert_eq!(
-            without_outputs(&words).join(" "),
-            "compare echo --live -c 4"
-        );
-        let now: Vec<String> = ["compare", "--json", "echo", "--json=r.json"]
-            .map(str::to_owned)
-            .into();
+        assert_eq!(without_outputs(&words).join(" "), "compare echo --live -c 4");
+        let now: Vec<String> = ["compare", "--json", "echo", "--json=r.json"].map(str::to_owned).into();
         assert_eq!(without_outputs(&now).join(" "), "compare echo");
     }
 }

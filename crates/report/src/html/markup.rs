@@ -47,12 +47,7 @@ impl Markup {
     }
 
     /// A whole element with nothing but clean text in it.
-    pub(super) fn element(
-        &mut self,
-        name: &'static str,
-        attributes: &[Attribute],
-        words: &str,
-    ) -> &mut Self {
+    pub(super) fn element(&mut self, name: &'static str, attributes: &[Attribute], words: &str) -> &mut Self {
         self.open(name, attributes).text(words).close(name)
     }
 
@@ -83,30 +78,17 @@ impl Markup {
     }
 
     /// The same; on a narrow screen each row is a block, whose cells say their `data-label` themselves.
-    pub(super) fn stacked_table(
-        &mut self,
-        caption: &str,
-        body: impl FnOnce(&mut Self),
-    ) -> &mut Self {
+    pub(super) fn stacked_table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide stacked", caption, body)
     }
 
     /// A stacked table with a verdict, whose cells need more room.
-    pub(super) fn judged_table(
-        &mut self,
-        caption: &str,
-        body: impl FnOnce(&mut Self),
-    ) -> &mut Self {
+    pub(super) fn judged_table(&mut self, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
         self.table_of("wide judged", caption, body)
     }
 
     fn table_of(&mut self, class: &str, caption: &str, body: impl FnOnce(&mut Self)) -> &mut Self {
-        let region = [
-            ("class", class),
-            ("role", "region"),
-            ("tabindex", "0"),
-            ("aria-label", caption),
-        ];
+        let region = [("class", class), ("role", "region"), ("tabindex", "0"), ("aria-label", caption)];
         self.open("div", &region).open("table", &[]);
         self.element("caption", &[("class", "unseen")], caption);
         body(self);
@@ -168,19 +150,13 @@ mod tests {
     fn text_and_values_never_become_markup() {
         let mut markup = Markup::default();
         markup.element("p", &[("title", "a\"b'>")], "<b>&</b>");
-        assert_eq!(
-            markup.finish(),
-            "<p title=\"a&quot;b&#39;&gt;\">&lt;b&gt;&amp;&lt;/b&gt;</p>\n"
-        );
+        assert_eq!(markup.finish(), "<p title=\"a&quot;b&#39;&gt;\">&lt;b&gt;&amp;&lt;/b&gt;</p>\n");
     }
 
     #[test]
     fn json_cannot_end_its_element() {
         let mut markup = Markup::default();
         markup.json("\"</script><!--&\u{2028}\"");
-        assert_eq!(
-            markup.finish(),
-            "\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\""
-        );
+        assert_eq!(markup.finish(), "\"\\u003c/script\\u003e\\u003c!--\\u0026\\u2028\"");
     }
 }

@@ -46,16 +46,7 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
 
 fn schedule(record: &Record, out: &mut Markup) {
     out.table("Schedule of every comparison", |out| {
-        let head = [
-            "comparison",
-            "epochs",
-            "warm-up",
-            "slice",
-            "guard",
-            "planned looks",
-            "level",
-            "placement",
-        ];
+        let head = ["comparison", "epochs", "warm-up", "slice", "guard", "planned looks", "level", "placement"];
         out.head(&head).open("tbody", &[]);
         for it in &record.comparisons {
             out.row(true, &schedule_row(it));
@@ -66,27 +57,16 @@ fn schedule(record: &Record, out: &mut Markup) {
 
 fn schedule_row(comparison: &Comparison) -> [String; 8] {
     let plan = &comparison.schedule;
-    let epochs: Vec<String> = comparison
-        .tax
-        .iter()
-        .map(|tax| tax.n_epochs.to_string())
-        .collect();
+    let epochs: Vec<String> = comparison.tax.iter().map(|tax| tax.n_epochs.to_string()).collect();
     let slice = match plan.octets_per_epoch {
         0 if comparison.trial.is_some() => "4 starts".to_owned(),
         0 => "4 whole runs".to_owned(),
         octets if comparison.trial.is_some() => (8 * octets).to_string(),
         octets => format!("{} of {:.0}\u{a0}ms", 8 * octets, plan.slice_ms),
     };
-    let looks: Vec<String> = plan
-        .looks
-        .iter()
-        .map(|look| look.epochs.to_string())
-        .collect();
-    let levels: Vec<String> = comparison
-        .tax
-        .iter()
-        .map(|tax| format!("{:.2}\u{a0}%", 100.0 * (1.0 - tax.alpha)))
-        .collect();
+    let looks: Vec<String> = plan.looks.iter().map(|look| look.epochs.to_string()).collect();
+    let levels: Vec<String> =
+        comparison.tax.iter().map(|tax| format!("{:.2}\u{a0}%", 100.0 * (1.0 - tax.alpha))).collect();
     [
         name(comparison),
         epochs.join(", "),
@@ -112,17 +92,8 @@ fn name(comparison: &Comparison) -> String {
 
 fn proofs(record: &Record, out: &mut Markup) {
     out.table("Where each arm led", |out| {
-        let head = [
-            "comparison",
-            "arm",
-            "address",
-            "proved",
-            "family",
-            "server's view",
-            "TLS",
-            "TCP_NODELAY",
-            "buffers",
-        ];
+        let head =
+            ["comparison", "arm", "address", "proved", "family", "server's view", "TLS", "TCP_NODELAY", "buffers"];
         out.head(&head).open("tbody", &[]);
         for comparison in &record.comparisons {
             for arm in &comparison.arms {
@@ -140,8 +111,7 @@ fn proof_row(comparison: &Comparison, arm: &Arm) -> [String; 9] {
         Some(false) => "off",
         None => "",
     };
-    let bytes =
-        |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
+    let bytes = |bytes: Option<u64>| bytes.map_or_else(|| "?".to_owned(), |bytes| bytes.to_string());
     [
         name(comparison),
         TEXT.clean(&arm.name),
@@ -151,11 +121,7 @@ fn proof_row(comparison: &Comparison, arm: &Arm) -> [String; 9] {
         TEXT.clean(proof.server_view.as_deref().unwrap_or("")),
         TEXT.clean(proof.tls.as_deref().unwrap_or("none")),
         nodelay.to_owned(),
-        format!(
-            "{} / {}",
-            bytes(proof.sndbuf_bytes),
-            bytes(proof.rcvbuf_bytes)
-        ),
+        format!("{} / {}", bytes(proof.sndbuf_bytes), bytes(proof.rcvbuf_bytes)),
     ]
 }
 
@@ -192,26 +158,14 @@ fn diagnostics(record: &Record, out: &mut Markup) {
 
 fn diagnostics_row(comparison: &Comparison, tax: &Tax) -> [String; 11] {
     let found = &tax.diagnostics;
-    let number = |value: Option<f64>, decimals: usize| {
-        value.map_or_else(|| "n/a".to_owned(), |it| format!("{it:.decimals$}"))
-    };
-    let share = |value: Option<f64>| {
-        value.map_or_else(|| "not read".to_owned(), |it| format!("{it:.2}\u{a0}%"))
-    };
+    let number =
+        |value: Option<f64>, decimals: usize| value.map_or_else(|| "n/a".to_owned(), |it| format!("{it:.decimals$}"));
+    let share = |value: Option<f64>| value.map_or_else(|| "not read".to_owned(), |it| format!("{it:.2}\u{a0}%"));
     let p = |it: Option<Tested>| number(it.map(|it| it.p_value), 2);
-    let both = |it: Option<[f64; 2]>| {
-        it.map_or_else(
-            || "n/a".to_owned(),
-            |[one, two]| format!("{one:.2} / {two:.2}"),
-        )
-    };
+    let both = |it: Option<[f64; 2]>| it.map_or_else(|| "n/a".to_owned(), |[one, two]| format!("{one:.2} / {two:.2}"));
     let is_alone = comparison.tax.len() < 2;
     [
-        if is_alone {
-            name(comparison)
-        } else {
-            format!("{}, {}", name(comparison), pair(tax, TEXT))
-        },
+        if is_alone { name(comparison) } else { format!("{}, {}", name(comparison), pair(tax, TEXT)) },
         share(found.steal_pct),
         share(found.foreign_pct),
         p(found.order_effect),

@@ -28,9 +28,7 @@ mod why;
 
 pub use fleet::fleet_page;
 pub use replay::replay_page;
-pub use shown::{
-    ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown,
-};
+pub use shown::{ChainsShown, Detail, Distribution, EpochShown, FrameShown, PercentileShown, Shown};
 
 use looptax_model::record::{Comparison, Record};
 
@@ -41,8 +39,7 @@ use markup::{Markup, TEXT};
 /// One page of these records: a section each, with a list of them where there are several.
 pub fn page(records: &[Shown]) -> String {
     let mut out = Markup::default();
-    out.verbatim("<!doctype html>\n")
-        .open("html", &[("lang", "en")]);
+    out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
     head(&format!("{} - looptax", heading(records)), &mut out);
     out.open("body", &[]);
     top(records, &mut out);
@@ -52,9 +49,7 @@ pub fn page(records: &[Shown]) -> String {
     }
     out.close("main");
     foot(&mut out);
-    out.open("script", &[])
-        .verbatim(&assets::SCRIPT)
-        .close("script");
+    out.open("script", &[]).verbatim(&assets::SCRIPT).close("script");
     out.close("body").close("html");
     out.finish()
 }
@@ -62,53 +57,28 @@ pub fn page(records: &[Shown]) -> String {
 fn head(title: &str, out: &mut Markup) {
     let policy = assets::policy();
     out.open("head", &[]).open("meta", &[("charset", "utf-8")]);
-    let csp = [
-        ("http-equiv", "Content-Security-Policy"),
-        ("content", policy.as_str()),
-    ];
+    let csp = [("http-equiv", "Content-Security-Policy"), ("content", policy.as_str())];
     out.open("meta", &csp);
-    out.open(
-        "meta",
-        &[
-            ("name", "viewport"),
-            ("content", "width=device-width, initial-scale=1"),
-        ],
-    );
-    out.open(
-        "meta",
-        &[("name", "color-scheme"), ("content", "light dark")],
-    );
+    out.open("meta", &[("name", "viewport"), ("content", "width=device-width, initial-scale=1")]);
+    out.open("meta", &[("name", "color-scheme"), ("content", "light dark")]);
     out.open("meta", &[("name", "referrer"), ("content", "no-referrer")]);
     out.element("title", &[], title);
-    out.open("style", &[])
-        .verbatim(assets::STYLE)
-        .close("style");
+    out.open("style", &[]).verbatim(assets::STYLE).close("style");
     out.close("head");
 }
 
 fn top(records: &[Shown], out: &mut Markup) {
-    out.element(
-        "a",
-        &[("class", "skip"), ("href", "#main")],
-        "Skip to the results",
-    );
+    out.element("a", &[("class", "skip"), ("href", "#main")], "Skip to the results");
     out.open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax report");
     out.element("h1", &[], &heading(records));
     out.close("header");
     if records.len() > 1 {
-        out.open("nav", &[("aria-label", "Records")])
-            .open("ol", &[]);
+        out.open("nav", &[("aria-label", "Records")]).open("ol", &[]);
         for (idx, shown) in records.iter().enumerate() {
             let to = format!("#record-{idx}");
-            let words = format!(
-                "{}, {}",
-                title(shown.record),
-                host::moment(&shown.record.started_at)
-            );
-            out.open("li", &[])
-                .element("a", &[("href", &to)], &words)
-                .close("li");
+            let words = format!("{}, {}", title(shown.record), host::moment(&shown.record.started_at));
+            out.open("li", &[]).element("a", &[("href", &to)], &words).close("li");
         }
         out.close("ol").close("nav");
     }
@@ -143,11 +113,7 @@ fn title(record: &Record) -> String {
             servers.push(name);
         }
     }
-    if servers.is_empty() {
-        "nothing was measured".to_owned()
-    } else {
-        servers.join(", ")
-    }
+    if servers.is_empty() { "nothing was measured".to_owned() } else { servers.join(", ") }
 }
 
 fn section(idx: usize, shown: &Shown, out: &mut Markup) {
@@ -155,23 +121,10 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     let story = words::story_for(record, TEXT);
     let (id, data_id) = (format!("record-{idx}"), format!("data-{idx}"));
     let heading_id = format!("title-{idx}");
-    let named = [
-        ("id", id.as_str()),
-        ("class", "record"),
-        ("data-record", &data_id),
-        ("aria-labelledby", &heading_id),
-    ];
+    let named = [("id", id.as_str()), ("class", "record"), ("data-record", &data_id), ("aria-labelledby", &heading_id)];
     out.open("section", &named);
-    out.element(
-        "h2",
-        &[("id", &heading_id)],
-        &format!("Measured {}", host::moment(&record.started_at)),
-    );
-    out.element(
-        "p",
-        &[("class", "machine")],
-        &host::in_short(record, shown.name),
-    );
+    out.element("h2", &[("id", &heading_id)], &format!("Measured {}", host::moment(&record.started_at)));
+    out.element("p", &[("class", "machine")], &host::in_short(record, shown.name));
     verdicts::alarms(&story.run, out);
     verdicts::answers(&answer::answers(record, TEXT), out);
     out.element(
@@ -203,9 +156,7 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
 
 fn drawn(shown: &Shown, story: &Story) -> String {
     let groups: Vec<&GroupStory> = story.servers.iter().flat_map(|it| &it.groups).collect();
-    let sweeps = groups
-        .iter()
-        .filter_map(|group| charts::sweep(shown.record, group));
+    let sweeps = groups.iter().filter_map(|group| charts::sweep(shown.record, group));
     let drawn = data::drawn_for(shown, &groups, sweeps.collect());
     serde_json::to_string(&drawn).expect("numbers and strings can be written")
 }
@@ -213,21 +164,8 @@ fn drawn(shown: &Shown, story: &Story) -> String {
 fn foot(out: &mut Markup) {
     out.open("footer", &[]);
     out.open("details", &[("class", "screen")]);
-    out.element(
-        "summary",
-        &[],
-        "Notices of the software that draws the charts",
-    );
+    out.element("summary", &[], "Notices of the software that draws the charts");
     out.element("pre", &[("tabindex", "0")], assets::NOTICES);
     out.close("details").close("footer");
-    out.element(
-        "p",
-        &[
-            ("id", "told"),
-            ("class", "unseen"),
-            ("role", "status"),
-            ("aria-live", "polite"),
-        ],
-        "",
-    );
+    out.element("p", &[("id", "told"), ("class", "unseen"), ("role", "status"), ("aria-live", "polite")], "");
 }

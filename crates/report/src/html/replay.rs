@@ -11,8 +11,7 @@ use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head as machine, p
 /// One page with all parts of a replay; it needs nothing outside itself.
 pub fn replay_page(replay: &Replay) -> String {
     let mut out = Markup::default();
-    out.verbatim("<!doctype html>\n")
-        .open("html", &[("lang", "en")]);
+    out.verbatim("<!doctype html>\n").open("html", &[("lang", "en")]);
     head("looptax report", &mut out);
     out.open("body", &[]).open("header", &[]);
     out.element("p", &[("class", "brand")], "looptax replay");
@@ -23,8 +22,7 @@ pub fn replay_page(replay: &Replay) -> String {
         "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. \
          Brackets hold the 95 % interval, n is the number of epochs it rests on.",
     );
-    out.close("header")
-        .open("main", &[("id", "main"), ("class", "record")]);
+    out.close("header").open("main", &[("id", "main"), ("class", "record")]);
     for line in machine(replay, TEXT) {
         out.element("p", &[("class", "machine")], &line);
     }
@@ -82,14 +80,11 @@ fn section(measured: &ReplayPart, part: &PartStory, out: &mut Markup) {
         table(caption, head, rows, out);
     }
     list(part.notes.iter().map(String::as_str), out);
-    out.folded(
-        "Each claim: rates and times, reasons, proof of the work",
-        |out| {
-            for (claim, sentences) in part.claims_without_repeats() {
-                details(claim, &sentences, out);
-            }
-        },
-    );
+    out.folded("Each claim: rates and times, reasons, proof of the work", |out| {
+        for (claim, sentences) in part.claims_without_repeats() {
+            details(claim, &sentences, out);
+        }
+    });
     out.folded("Commands that repeat it", |out| {
         for command in &part.commands {
             out.element("p", &[], &format!("{} (run {})", command.what, command.run));

@@ -46,9 +46,7 @@ enum Axis {
 /// The sweep of these comparisons, if they are one.
 pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     let placement = comparisons.first()?.placement.asked;
-    let alike = comparisons
-        .iter()
-        .filter(|it| it.placement.asked == placement && !it.is_of_program());
+    let alike = comparisons.iter().filter(|it| it.placement.asked == placement && !it.is_of_program());
     let alike: Vec<&Comparison> = alike.copied().collect();
     let axis = [Axis::Connections, Axis::Share, Axis::Rate]
         .into_iter()
@@ -68,11 +66,7 @@ pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
     };
     series.push(taxes(&alike, axis));
     series.retain(|it| !it.points.is_empty());
-    Some(Sweep {
-        axis: axis.name(),
-        arms,
-        series,
-    })
+    Some(Sweep { axis: axis.name(), arms, series })
 }
 
 impl Axis {
@@ -86,9 +80,7 @@ impl Axis {
 
     fn at(self, comparison: &Comparison) -> Option<f64> {
         match self {
-            Self::Connections => {
-                (comparison.load.rate_per_s.is_none()).then(|| f64::from(comparison.connections))
-            }
+            Self::Connections => (comparison.load.rate_per_s.is_none()).then(|| f64::from(comparison.connections)),
             Self::Share => comparison.load.share_pct,
             Self::Rate => comparison.load.rate_per_s,
         }
@@ -108,18 +100,11 @@ fn throughput(comparisons: &[&Comparison], axis: Axis) -> Series {
     let shown = |comparison: &Comparison, arm: &Arm| {
         let per_s = arm.throughput_per_s.known()?;
         Some(match bytes(comparison) {
-            Some(bytes) => (
-                scaled(per_s, bytes as f64),
-                TEXT.byte_rate_interval(per_s, bytes),
-            ),
+            Some(bytes) => (scaled(per_s, bytes as f64), TEXT.byte_rate_interval(per_s, bytes)),
             None => (*per_s, TEXT.rate_interval(per_s)),
         })
     };
-    let unit = if is_stream {
-        "bytes per second"
-    } else {
-        "requests per second"
-    };
+    let unit = if is_stream { "bytes per second" } else { "requests per second" };
     of_arms(["Throughput", unit], false, comparisons, axis, shown)
 }
 
@@ -130,13 +115,7 @@ fn mean_latency(comparisons: &[&Comparison], axis: Axis) -> Series {
 
 fn median(comparisons: &[&Comparison], axis: Axis) -> Series {
     let shown = |_: &Comparison, arm: &Arm| micros(&arm.latency_us.p50);
-    of_arms(
-        ["Median response time", "µs"],
-        true,
-        comparisons,
-        axis,
-        shown,
-    )
+    of_arms(["Median response time", "µs"], true, comparisons, axis, shown)
 }
 
 fn p99(comparisons: &[&Comparison], axis: Axis) -> Series {
@@ -165,21 +144,11 @@ fn of_arms(
         let points = comparison.arms.iter().filter_map(|arm| {
             let (figure, text) = shown(comparison, arm)?;
             let arm = TEXT.clean(&arm.name);
-            Some(Point {
-                at: at?,
-                arm,
-                figure,
-                text,
-            })
+            Some(Point { at: at?, arm, figure, text })
         });
         points.collect::<Vec<_>>()
     };
-    Series {
-        name,
-        unit,
-        is_log,
-        points: comparisons.iter().flat_map(of_comparison).collect(),
-    }
+    Series { name, unit, is_log, points: comparisons.iter().flat_map(of_comparison).collect() }
 }
 
 fn taxes(comparisons: &[&Comparison], axis: Axis) -> Series {
@@ -188,21 +157,11 @@ fn taxes(comparisons: &[&Comparison], axis: Axis) -> Series {
         let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
         let points = taxes.filter_map(|tax: &Tax| {
             let pct = tax.throughput_pct.known()?;
-            Some(Point {
-                at: at?,
-                arm: TEXT.clean(&tax.arm),
-                figure: *pct,
-                text: TEXT.percent(pct),
-            })
+            Some(Point { at: at?, arm: TEXT.clean(&tax.arm), figure: *pct, text: TEXT.percent(pct) })
         });
         points.collect::<Vec<_>>()
     };
-    Series {
-        name: "Tax",
-        unit: "tax, %",
-        is_log: false,
-        points: comparisons.iter().flat_map(of_comparison).collect(),
-    }
+    Series { name: "Tax", unit: "tax, %", is_log: false, points: comparisons.iter().flat_map(of_comparison).collect() }
 }
 
 fn scaled(estimate: &Estimate, by: f64) -> Estimate {

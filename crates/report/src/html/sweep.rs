@@ -18,17 +18,13 @@ const BOTTOM: f64 = HEIGHT - 50.0;
 /// Parts that the upright axis is cut in.
 const N_TICKS: u32 = 4;
 /// Arms, baseline first: name, colour, dashes.
-const WAYS: [(&str, &str, &str); 2] = [
-    ("unix", "var(--arm-0)", "none"),
-    ("tcp", "var(--arm-1)", "6 3"),
-];
+const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp", "var(--arm-1)", "6 3")];
 
 /// Draws the points, the fewest connections first; one alone is no line.
 pub(super) fn sweep(points: &[ReplayPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
-    let said =
-        "Throughput over connections on the socket and over TCP; the table below has the figures";
+    let said = "Throughput over connections on the socket and over TCP; the table below has the figures";
     open_picture((WIDTH, HEIGHT), said, out);
     plot.axes(points, out);
     for side in 0..WAYS.len() {
@@ -48,13 +44,8 @@ impl Plot {
     fn for_points(points: &[ReplayPoint]) -> Self {
         let ends = points.iter().flat_map(|point| &point.per_s);
         let ends = ends.filter_map(|figure| figure.known());
-        let most = ends
-            .map(|it| it.hi.unwrap_or(it.value).max(it.value))
-            .fold(1.0, f64::max);
-        Self {
-            step: (RIGHT - LEFT) / (points.len() - 1) as f64,
-            most_per_s: rounded_up(most),
-        }
+        let most = ends.map(|it| it.hi.unwrap_or(it.value).max(it.value)).fold(1.0, f64::max);
+        Self { step: (RIGHT - LEFT) / (points.len() - 1) as f64, most_per_s: rounded_up(most) }
     }
 
     fn x(&self, idx: usize) -> f64 {
@@ -70,11 +61,7 @@ impl Plot {
             let per_s = self.most_per_s * f64::from(tick) / f64::from(N_TICKS);
             let y = self.y(per_s);
             line([(LEFT, y), (RIGHT, y)], "var(--grid)", out);
-            let named = if tick == 0 {
-                "0".to_owned()
-            } else {
-                rate(per_s)
-            };
+            let named = if tick == 0 { "0".to_owned() } else { rate(per_s) };
             words((LEFT - 8.0, y + 4.0), "end", &named, out);
         }
         for (idx, point) in points.iter().enumerate() {
@@ -88,12 +75,9 @@ impl Plot {
     fn arm(&self, points: &[ReplayPoint], side: usize, out: &mut Markup) {
         let (name, colour, dashes) = WAYS[side];
         let known = points.iter().enumerate();
-        let known: Vec<(f64, &Estimate)> = known
-            .filter_map(|(idx, point)| Some((self.x(idx), point.per_s[side].known()?)))
-            .collect();
-        let path: Vec<String> = { known.iter() }
-            .map(|(x, it)| format!("{x:.1},{:.1}", self.y(it.value)))
-            .collect();
+        let known: Vec<(f64, &Estimate)> =
+            known.filter_map(|(idx, point)| Some((self.x(idx), point.per_s[side].known()?))).collect();
+        let path: Vec<String> = { known.iter() }.map(|(x, it)| format!("{x:.1},{:.1}", self.y(it.value))).collect();
         let path = path.join(" ");
         let drawn = [
             ("points", path.as_str()),
@@ -128,12 +112,7 @@ fn mark((x, y): (f64, f64), side: usize, out: &mut Markup) {
     let colour = WAYS[side].1;
     if side == 0 {
         let [x, y, r] = [x, y, HALF].map(|at| format!("{at:.1}"));
-        let drawn = [
-            ("cx", x.as_str()),
-            ("cy", y.as_str()),
-            ("r", r.as_str()),
-            ("fill", colour),
-        ];
+        let drawn = [("cx", x.as_str()), ("cy", y.as_str()), ("r", r.as_str()), ("fill", colour)];
         out.open("circle", &drawn).close("circle");
     } else {
         let [x, y, size] = [x - HALF, y - HALF, 2.0 * HALF].map(|at| format!("{at:.1}"));
@@ -167,17 +146,11 @@ mod tests {
     #[test]
     fn each_way_has_a_line_through_its_points() {
         let mut out = Markup::default();
-        sweep(
-            &[point(1, 70e3, 50e3), point(2, 35e3, f64::from(25_000))],
-            &mut out,
-        );
+        sweep(&[point(1, 70e3, 50e3), point(2, 35e3, f64::from(25_000))], &mut out);
         let drawn = out.finish();
         // The top is 80K/s, as 77K/s is the highest end.
         assert!(drawn.contains("80.0K/s"), "{drawn}");
-        assert!(
-            drawn.contains(r#"points="70.0,68.8 700.0,169.4""#),
-            "{drawn}"
-        );
+        assert!(drawn.contains(r#"points="70.0,68.8 700.0,169.4""#), "{drawn}");
         assert_eq!(drawn.matches("<polyline").count(), 2);
         assert_eq!(drawn.matches("<circle").count(), 3);
     }

@@ -44,11 +44,7 @@ pub(super) fn arms(comparison: &Comparison, detail: &Detail) -> Vec<ArmTail> {
                 put(&mut points, pct, known);
             }
         }
-        ArmTail {
-            arm: TEXT.clean(&arm.name),
-            is_pooled,
-            points,
-        }
+        ArmTail { arm: TEXT.clean(&arm.name), is_pooled, points }
     });
     tails.filter(|it| !it.points.is_empty()).collect()
 }
@@ -65,12 +61,7 @@ fn recorded(arm: &Arm, is_pooled: bool) -> Vec<(f64, &Figure)> {
 
 /// Puts a figure of the record in its place, over the one that was made from the samples.
 fn put(points: &mut Vec<PercentileShown>, pct: f64, us: &Estimate) {
-    let own = PercentileShown {
-        pct,
-        us: us.value,
-        lo_us: us.lo,
-        hi_us: us.hi,
-    };
+    let own = PercentileShown { pct, us: us.value, lo_us: us.lo, hi_us: us.hi };
     match points.iter().position(|it| it.pct >= pct - 1e-6) {
         Some(at) if is_same(points[at].pct, pct) => points[at] = own,
         Some(at) => points.insert(at, own),
@@ -83,16 +74,9 @@ pub(super) fn added(comparison: &Comparison, tails: &[ArmTail]) -> Vec<Added> {
     let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
     let added = taxes.map(|tax| {
         let [arm, baseline] = [&tax.arm, &tax.baseline].map(|it| TEXT.clean(it));
-        Added {
-            pooled: pooled(tails, &arm, &baseline),
-            judged: judged(tax),
-            arm,
-            baseline,
-        }
+        Added { pooled: pooled(tails, &arm, &baseline), judged: judged(tax), arm, baseline }
     });
-    added
-        .filter(|it| !it.pooled.is_empty() || !it.judged.is_empty())
-        .collect()
+    added.filter(|it| !it.pooled.is_empty() || !it.judged.is_empty()).collect()
 }
 
 fn pooled(tails: &[ArmTail], arm: &str, baseline: &str) -> Vec<(f64, f64)> {
@@ -110,10 +94,7 @@ fn pooled(tails: &[ArmTail], arm: &str, baseline: &str) -> Vec<(f64, f64)> {
 fn judged(tax: &Tax) -> Vec<(f64, Estimate)> {
     let figures = &tax.latency_us;
     let all = [&figures.p50, &figures.p90, &figures.p99, &figures.p999];
-    let known = RECORDED
-        .into_iter()
-        .zip(all)
-        .filter_map(|(pct, figure)| Some((pct, *figure.known()?)));
+    let known = RECORDED.into_iter().zip(all).filter_map(|(pct, figure)| Some((pct, *figure.known()?)));
     known.collect()
 }
 

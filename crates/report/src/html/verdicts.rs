@@ -29,11 +29,7 @@ pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
         let server = format!("{}:", answer.server);
         out.open("li", &[]).element("strong", &[], &server);
         for (idx, part) in answer.parts.iter().enumerate() {
-            let end = if idx + 1 < answer.parts.len() {
-                ";"
-            } else {
-                ""
-            };
+            let end = if idx + 1 < answer.parts.len() { ";" } else { "" };
             let words = format!("{}{end}", part.words);
             out.element("span", &[("class", tone_word(part.tone))], &words);
         }
@@ -44,12 +40,7 @@ pub(super) fn answers(answers: &[Answer], out: &mut Markup) {
 
 /// What went wrong in the whole run.
 pub(super) fn alarms(run: &RunWords, out: &mut Markup) {
-    let alarms: Vec<&str> = run
-        .problems
-        .iter()
-        .map(String::as_str)
-        .chain(run.interrupted)
-        .collect();
+    let alarms: Vec<&str> = run.problems.iter().map(String::as_str).chain(run.interrupted).collect();
     if !alarms.is_empty() {
         out.open("div", &[("class", "alarm"), ("role", "note")]);
         list(&alarms, out);
@@ -84,11 +75,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
         }
         charts.group(group, out);
         match &group.body {
-            Body::Requests {
-                client,
-                table,
-                placement,
-            } => {
+            Body::Requests { client, table, placement } => {
                 requests_table(client, table, out);
                 if let Some(line) = placement {
                     out.element("p", &[("class", "note")], line);
@@ -96,9 +83,7 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
             }
             Body::Commands(commands) => {
                 for it in commands {
-                    out.open("pre", &[("tabindex", "0")])
-                        .text(&it.lines.join("\n"))
-                        .close("pre");
+                    out.open("pre", &[("tabindex", "0")]).text(&it.lines.join("\n")).close("pre");
                     for table in &it.tables {
                         command_table(table, out);
                     }
@@ -145,10 +130,7 @@ fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
         out.close("div");
         return;
     }
-    let comparisons = group
-        .comparisons
-        .iter()
-        .map(|idx| &record.comparisons[*idx]);
+    let comparisons = group.comparisons.iter().map(|idx| &record.comparisons[*idx]);
     let taxes = comparisons.flat_map(|it| it.tax.iter().map(move |tax| (it, tax)));
     let sentences = group.sentences.iter().zip(taxes);
     out.open("div", &[("class", "cards")]);
@@ -158,20 +140,11 @@ fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
     out.close("div");
 }
 
-fn card(
-    sentence: &str,
-    comparison: &Comparison,
-    tax: &looptax_model::record::Tax,
-    out: &mut Markup,
-) {
+fn card(sentence: &str, comparison: &Comparison, tax: &looptax_model::record::Tax, out: &mut Markup) {
     let words = judged(tax, comparison, TEXT);
     let class = format!("card {}", tone_word(words.tone));
     out.open("article", &[("class", &class)]);
-    let place = format!(
-        "{} · {}",
-        sentence::place(comparison, TEXT),
-        pair(tax, TEXT)
-    );
+    let place = format!("{} · {}", sentence::place(comparison, TEXT), pair(tax, TEXT));
     out.element("p", &[("class", "place")], &place);
     out.open("p", &[("class", "figure")]);
     // The interval is part of the figure and stands beside it, smaller.
@@ -184,9 +157,7 @@ fn card(
             out.element("strong", &[], &words.tax);
         }
     }
-    out.text(" ")
-        .element("span", &[("class", "verdict")], &words.verdict)
-        .close("p");
+    out.text(" ").element("span", &[("class", "verdict")], &words.verdict).close("p");
     out.element("p", &[], sentence).close("article");
 }
 
@@ -212,8 +183,7 @@ fn requests_table(client: &str, table: &Table, out: &mut Markup) {
 fn small_table(table: &SmallTable, out: &mut Markup) {
     out.element("h4", &[("class", "client")], &table.title);
     out.table(&table.title, |out| {
-        out.head(&table.header.each_ref().map(String::as_str))
-            .open("tbody", &[]);
+        out.head(&table.header.each_ref().map(String::as_str)).open("tbody", &[]);
         for row in &table.rows {
             out.open("tr", &[]);
             for cell in row {
@@ -257,12 +227,7 @@ fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
         out.element("td", &[("class", "number"), label()], cell);
     }
     match &row.tail {
-        Tail::Judged {
-            tax,
-            micros,
-            verdict,
-            tone,
-        } => {
+        Tail::Judged { tax, micros, verdict, tone } => {
             out.element("td", &[("class", "number"), label()], tax);
             out.element("td", &[("class", "number"), label()], micros);
             out.element("td", &[("class", tone_word(*tone)), label()], verdict);
@@ -290,8 +255,7 @@ fn command_table(table: &CommandTable, out: &mut Markup) {
 }
 
 fn command_row(row: &CommandRow, head: &[&str], out: &mut Markup) {
-    out.open("tr", &[])
-        .element("th", &[("scope", "row")], row.label);
+    out.open("tr", &[]).element("th", &[("scope", "row")], row.label);
     let cells = row.arms.iter().chain([&row.tax, &row.difference]);
     for (cell, label) in cells.zip(&head[1..]) {
         out.element("td", &[("class", "number"), ("data-label", label)], cell);

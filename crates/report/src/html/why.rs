@@ -21,13 +21,7 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
         table([title.as_str(), "layer"], &arms, rows, micros, out);
         if words::shown_counts(why).next().is_some() {
             let title = format!("Counted per request, {other} over {base}");
-            table(
-                [title.as_str(), "per request"],
-                &arms,
-                words::shown_counts(why),
-                count,
-                out,
-            );
+            table([title.as_str(), "per request"], &arms, words::shown_counts(why), count, out);
         }
         layers(idx, part, &arms, why, out);
         chains(idx, part, &arms, (why, detail.chains.get(part)), out);
@@ -57,13 +51,7 @@ pub(super) fn signed_micros(figure: &Number) -> String {
 
 /// An arm's own µs as a cell says them.
 pub(super) fn micros_of(figure: &Number) -> String {
-    shown(figure, |us| {
-        Text::as_known(
-            us,
-            |value| TEXT.micros(value),
-            |it| TEXT.micros_interval(it),
-        )
-    })
+    shown(figure, |us| Text::as_known(us, |value| TEXT.micros(value), |it| TEXT.micros_interval(it)))
 }
 
 /// The cells of a row: each arm's own, and the difference.
@@ -154,19 +142,9 @@ fn chains(
     let without = "The flame graph needs the page's script; the table of layers stands without it.";
     out.element("p", &[("class", "note without")], without);
     let (idx, part) = (idx.to_string(), part.to_string());
-    let attributes = [
-        ("class", "flame"),
-        ("data-flame", ""),
-        ("data-idx", idx.as_str()),
-        ("data-part", &part),
-    ];
+    let attributes = [("class", "flame"), ("data-flame", ""), ("data-idx", idx.as_str()), ("data-part", &part)];
     out.open("div", &attributes).close("div");
-    if why.sampling.sees_kernel
-        && why
-            .sampled
-            .as_ref()
-            .is_some_and(|it| is_other(it, why.sum.as_ref()))
-    {
+    if why.sampling.sees_kernel && why.sampled.as_ref().is_some_and(|it| is_other(it, why.sum.as_ref())) {
         let words = "Frames hold the sampler's own part, which the layers above are without: that is why all \
                      processes do not come to the sum there.";
         out.element("p", &[("class", "note")], words);
@@ -184,8 +162,7 @@ fn is_other(sampled: &WhyRow, sum: Option<&WhyRow>) -> bool {
 
 fn left_out(arms: [&String; 2], why: &Why) -> Option<String> {
     let stacks = &why.stacks;
-    let us =
-        [0, 1].map(|side| stacks.left_out_ns[side] as f64 / stacks.requests[side] as f64 / 1e3);
+    let us = [0, 1].map(|side| stacks.left_out_ns[side] as f64 / stacks.requests[side] as f64 / 1e3);
     (stacks.left_out_ns != [0, 0]).then(|| {
         format!(
             "Rare chains are left out for want of room: {} per request on {}, {} on {}. They are the gap below all \

@@ -23,12 +23,7 @@ pub(super) fn draw(pair: &Pair, unit: Unit, rows: &mut Rows<'_>) {
         let taken = name.chars().count() + numbers.chars().count() + 4;
         let columns = rows.width().saturating_sub(taken);
         let history = history(pair, idx, columns, rows.style.unicode);
-        rows.parts(&[
-            (&name, Some(COLORS[idx])),
-            (&numbers, None),
-            ("  ", None),
-            (&history, Some(COLORS[idx])),
-        ]);
+        rows.parts(&[(&name, Some(COLORS[idx])), (&numbers, None), ("  ", None), (&history, Some(COLORS[idx]))]);
     }
     if let Some(tax) = tax(pair, text) {
         rows.strong(&format!("  {:widest$}  {tax} so far", "tax"));
@@ -80,18 +75,11 @@ fn progress(pair: &Pair) -> String {
         Some(look) => format!(", looked at after {look}"),
         None => ", ended".to_owned(),
     };
-    format!(
-        "epoch {} of at most {}{look}",
-        pair.n_epochs, pair.n_epochs_at_most
-    )
+    format!("epoch {} of at most {}{look}", pair.n_epochs, pair.n_epochs_at_most)
 }
 
 fn tax(pair: &Pair, text: Text) -> Option<String> {
     let pct = pair.tax_pct.as_ref()?;
     let has_interval = pct.lo.is_some() && pct.hi.is_some();
-    Some(if has_interval {
-        text.percent(pct)
-    } else {
-        format!("{:.1} %", pct.value)
-    })
+    Some(if has_interval { text.percent(pct) } else { format!("{:.1} %", pct.value) })
 }

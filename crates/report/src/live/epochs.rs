@@ -24,11 +24,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
         return;
     }
     let text = rows.style.text();
-    let [zero_marker, marker] = if rows.style.unicode {
-        [Marker::Braille; 2]
-    } else {
-        ['-', 'o'].map(Marker::Custom)
-    };
+    let [zero_marker, marker] = if rows.style.unicode { [Marker::Braille; 2] } else { ['-', 'o'].map(Marker::Custom) };
     let is_colored = rows.style.color;
     rows.blank();
     rows.words(&format!(
@@ -36,35 +32,18 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
         text.clean(&pair.name),
         text.clean(&pair.arms[1].name)
     ));
-    let dots: Vec<(f64, f64)> = pair
-        .taxes_pct
-        .iter()
-        .enumerate()
-        .map(|(idx, pct)| ((idx + 1) as f64, *pct))
-        .collect();
+    let dots: Vec<(f64, f64)> = pair.taxes_pct.iter().enumerate().map(|(idx, pct)| ((idx + 1) as f64, *pct)).collect();
     let bounds = bounds(&pair.taxes_pct);
     let last = dots.len().max(10) as f64;
     let zero = [(0.0, 0.0), (last, 0.0)];
     let faint = Look::new().add_modifier(Modifier::DIM);
-    let dot = if is_colored {
-        Look::new().fg(Color::Green)
-    } else {
-        Look::new()
-    };
+    let dot = if is_colored { Look::new().fg(Color::Green) } else { Look::new() };
     let Some((area, buffer)) = rows.chart(height) else {
         return;
     };
     Chart::new(vec![
-        Dataset::default()
-            .marker(zero_marker)
-            .graph_type(GraphType::Line)
-            .style(faint)
-            .data(&zero),
-        Dataset::default()
-            .marker(marker)
-            .graph_type(GraphType::Scatter)
-            .style(dot)
-            .data(&dots),
+        Dataset::default().marker(zero_marker).graph_type(GraphType::Line).style(faint).data(&zero),
+        Dataset::default().marker(marker).graph_type(GraphType::Scatter).style(dot).data(&dots),
     ])
     .x_axis(Axis::default().bounds([0.0, last]))
     .y_axis(
@@ -81,10 +60,7 @@ fn bounds(taxes_pct: &[f64]) -> [f64; 2] {
     let low = taxes_pct.iter().copied().fold(0.0, f64::min);
     let high = taxes_pct.iter().copied().fold(0.0, f64::max);
     let most = high.max(-low).max(LEAST_PCT) * 1.05;
-    [
-        if low < 0.0 { -most } else { 0.0 },
-        if high > 0.0 { most } else { 0.0 },
-    ]
+    [if low < 0.0 { -most } else { 0.0 }, if high > 0.0 { most } else { 0.0 }]
 }
 
 /// Both ends and the middle.

@@ -44,10 +44,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
     let width = rows.width() as u16;
     let columns = usize::from(width.saturating_sub(MARGIN + 1));
     rows.blank();
-    rows.words(&format!(
-        "latency of {} (logarithmic)",
-        text.clean(&pair.name)
-    ));
+    rows.words(&format!("latency of {} (logarithmic)", text.clean(&pair.name)));
     for (idx, arm) in pair.arms.iter().enumerate() {
         let counts = axis.columns(&arm.latencies_ns, columns);
         let name = text.clean(&arm.name);
@@ -62,14 +59,7 @@ pub(super) fn draw(pair: &Pair, rows: &mut Rows<'_>) {
             .data(counts)
             .bar_set(if is_unicode { bar::NINE_LEVELS } else { ASCII })
             .style(look)
-            .render(
-                Rect {
-                    x: area.x + MARGIN,
-                    width: width.saturating_sub(MARGIN + 1),
-                    ..area
-                },
-                buffer,
-            );
+            .render(Rect { x: area.x + MARGIN, width: width.saturating_sub(MARGIN + 1), ..area }, buffer);
     }
     rows.faint(&axis.labels(columns, text));
 }

@@ -25,13 +25,7 @@ pub(super) struct Rows<'a> {
 
 impl<'a> Rows<'a> {
     pub(super) fn new(style: Style, area: Rect, buffer: &'a mut Buffer) -> Self {
-        Self {
-            style,
-            area,
-            buffer,
-            next: 0,
-            kept: 0,
-        }
+        Self { style, area, buffer, next: 0, kept: 0 }
     }
 
     pub(super) fn width(&self) -> usize {
@@ -80,11 +74,7 @@ impl<'a> Rows<'a> {
         if lines.is_empty() || room == 0 {
             return;
         }
-        let n_shown = if lines.len() > room {
-            room - 1
-        } else {
-            lines.len()
-        };
+        let n_shown = if lines.len() > room { room - 1 } else { lines.len() };
         for (idx, line) in lines.iter().take(n_shown).enumerate() {
             let word = if idx == 0 { word } else { "" };
             self.faint(&format!("{word:4}  {line}"));
@@ -100,11 +90,7 @@ impl<'a> Rows<'a> {
         if self.left() < rows {
             return None;
         }
-        let area = Rect {
-            y: self.area.y + self.next,
-            height: rows,
-            ..self.area
-        };
+        let area = Rect { y: self.area.y + self.next, height: rows, ..self.area };
         self.next += rows;
         Some((area, self.buffer))
     }
@@ -120,11 +106,7 @@ impl<'a> Rows<'a> {
         if self.left() == 0 {
             return;
         }
-        let row = Rect {
-            y: self.area.y + self.next,
-            height: 1,
-            ..self.area
-        };
+        let row = Rect { y: self.area.y + self.next, height: 1, ..self.area };
         Line::from(spans).render(row, self.buffer);
         self.next += 1;
     }

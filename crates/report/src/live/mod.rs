@@ -99,11 +99,7 @@ fn next(view: &View, rows: &mut Rows<'_>) {
 }
 
 fn keys(view: &View) -> &'static str {
-    if view.has_keys {
-        "q ends the run and keeps what it has"
-    } else {
-        "Ctrl-C ends the run and keeps what it has"
-    }
+    if view.has_keys { "q ends the run and keeps what it has" } else { "Ctrl-C ends the run and keeps what it has" }
 }
 
 /// `40 s`, `3 min 20 s`.

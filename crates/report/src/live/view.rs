@@ -78,8 +78,7 @@ impl ArmView {
         Self {
             name: name.to_owned(),
             rates_per_s: Vec::new(),
-            latencies_ns: Histogram::new_with_bounds(1, LONGEST_NS, 3)
-                .expect("the bounds are constants"),
+            latencies_ns: Histogram::new_with_bounds(1, LONGEST_NS, 3).expect("the bounds are constants"),
         }
     }
 }

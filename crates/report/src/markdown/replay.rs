@@ -22,10 +22,7 @@ pub fn replay_markdown(replay: &Replay) -> String {
 }
 
 fn write_part(part: &PartStory, text: &mut String) {
-    line(
-        text,
-        &format!("### {}", escaped(&format!("{}: {}", part.name, part.title))),
-    );
+    line(text, &format!("### {}", escaped(&format!("{}: {}", part.name, part.title))));
     for words in &part.about {
         line(text, &escaped(words));
     }

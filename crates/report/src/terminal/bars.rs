@@ -14,10 +14,7 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let arms = || sweep.points.iter().flat_map(|it| &it.arms);
     let most = arms().map(|(_, rate)| *rate).fold(0.0, f64::max);
     let names = arms().map(|(name, _)| width(name)).max().unwrap_or(0);
-    let numbers = sweep
-        .points
-        .iter()
-        .map(|it| width(&it.connections.to_string()));
+    let numbers = sweep.points.iter().map(|it| width(&it.connections.to_string()));
     let numbers = numbers.max().unwrap_or(0);
     let rates = arms().map(|(_, it)| width(&rate(*it))).max().unwrap_or(0);
     let columns = lines.style.width - INDENT - numbers - names - rates - 3 * GAP;
@@ -25,16 +22,10 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     lines.heading(INDENT, "throughput over connections");
     for point in &sweep.points {
         for (idx, (name, per_s)) in point.arms.iter().enumerate() {
-            let connections = if idx == 0 {
-                point.connections.to_string()
-            } else {
-                String::new()
-            };
+            let connections = if idx == 0 { point.connections.to_string() } else { String::new() };
             let bar = bar(*per_s, most, columns, is_unicode);
-            lines.verbatim(&format!(
-                "{indent}{connections:>numbers$}{gap}{name:names$}{gap}{bar}{gap}{}",
-                rate(*per_s)
-            ));
+            lines
+                .verbatim(&format!("{indent}{connections:>numbers$}{gap}{name:names$}{gap}{bar}{gap}{}", rate(*per_s)));
         }
     }
 }

@@ -13,20 +13,14 @@ pub(super) struct Table {
 impl Table {
     /// Without the columns in which nothing is known of anybody.
     pub(super) fn new(header: &[impl AsRef<str>], mut rows: Vec<Vec<String>>) -> Self {
-        let is_empty = |column: usize| {
-            rows.iter()
-                .all(|row| row[column] == "-" || row[column].is_empty())
-        };
+        let is_empty = |column: usize| rows.iter().all(|row| row[column] == "-" || row[column].is_empty());
         let kept: Vec<bool> = (0..header.len()).map(|column| !is_empty(column)).collect();
         for row in &mut rows {
             let mut keeps = kept.iter();
             row.retain(|_| keeps.next().is_some_and(|it| *it));
         }
         let header = header.iter().zip(&kept).filter(|(_, keep)| **keep);
-        Self {
-            header: header.map(|(word, _)| word.as_ref().to_owned()).collect(),
-            rows,
-        }
+        Self { header: header.map(|(word, _)| word.as_ref().to_owned()).collect(), rows }
     }
 
     pub(super) fn write(&self, lines: &mut Lines) {
@@ -41,10 +35,7 @@ impl Table {
             return self.write_sentences(lines);
         }
         let line = |cells: &mut dyn Iterator<Item = &str>| -> String {
-            cells
-                .zip(&widths)
-                .map(|(cell, columns)| padded(cell, *columns))
-                .collect()
+            cells.zip(&widths).map(|(cell, columns)| padded(cell, *columns)).collect()
         };
         let head = line(&mut self.header.iter().map(String::as_str));
         let head = lines.paint(head.trim_end(), Paint::Strong);

@@ -10,11 +10,7 @@ const GAP: usize = 3;
 
 /// Writes one table in the layout that fits.
 pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
-    let CommandTable {
-        arms: names,
-        tax_header: header,
-        rows,
-    } = table;
+    let CommandTable { arms: names, tax_header: header, rows } = table;
     let widest = |cells: &mut dyn Iterator<Item = &str>| cells.map(width).max().unwrap_or(0) + GAP;
     let label = widest(&mut rows.iter().map(|row| row.label));
     let columns: Vec<usize> = (0..names.len())
@@ -33,24 +29,14 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
     }
     let indent = " ".repeat(INDENT);
     let cells = |cells: &[String]| -> String {
-        let padded = cells
-            .iter()
-            .zip(&columns)
-            .map(|(cell, columns)| padded(cell, *columns));
+        let padded = cells.iter().zip(&columns).map(|(cell, columns)| padded(cell, *columns));
         padded.collect()
     };
-    lines.verbatim(&format!(
-        "{indent}{}{}{}verdict",
-        padded("", label),
-        cells(names),
-        padded(header, tail)
-    ));
+    lines.verbatim(&format!("{indent}{}{}{}verdict", padded("", label), cells(names), padded(header, tail)));
     for row in rows {
         let figures = format!("{}{}", padded(&row.tax, tax), row.difference);
         let verdict = row.verdict.as_ref();
-        let verdict = verdict.map_or_else(String::new, |(words, tone)| {
-            lines.paint(words, (*tone).into())
-        });
+        let verdict = verdict.map_or_else(String::new, |(words, tone)| lines.paint(words, (*tone).into()));
         lines.verbatim(&format!(
             "{indent}{}{}{}{verdict}",
             padded(row.label, label),
@@ -63,18 +49,8 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
 /// A block per figure, for narrow terminals.
 fn write_stacked(names: &[String], header: &str, rows: &[CommandRow], lines: &mut Lines) {
     // Of two arms by name it is the tax; else the header says what it is.
-    let tax = if header.contains(" over ") {
-        "tax"
-    } else {
-        header
-    };
-    let label = names
-        .iter()
-        .map(|name| width(name))
-        .max()
-        .unwrap_or(0)
-        .max(width(tax))
-        + 2;
+    let tax = if header.contains(" over ") { "tax" } else { header };
+    let label = names.iter().map(|name| width(name)).max().unwrap_or(0).max(width(tax)) + 2;
     for row in rows {
         lines.wrapped(2, row.label);
         for (name, cell) in names.iter().zip(&row.arms) {

@@ -1,8 +1,6 @@
 //! Two runs beside each other.
 
-use looptax_model::record::{
-    Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure,
-};
+use looptax_model::record::{Diff, DiffArm, DiffLayer, DiffLayers, DiffPair, DiffTax, Estimate, Figure};
 
 use super::columns::Table;
 use super::history::run_name;
@@ -22,21 +20,12 @@ const MOST_CHANCE: f64 = 0.05;
 
 /// The text of `looptax diff`. Ends with a line break.
 pub fn diff(diff: &Diff, style: Style) -> String {
-    let style = Style {
-        width: style.width.max(LEAST_WIDTH),
-        ..style
-    };
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
     let text = style.text();
     let [before, after] = &diff.labels;
-    lines.item(
-        0,
-        &format!("A: {}", run_name(&diff.before, before.as_deref(), text)),
-    );
-    lines.item(
-        0,
-        &format!("B: {}", run_name(&diff.after, after.as_deref(), text)),
-    );
+    lines.item(0, &format!("A: {}", run_name(&diff.before, before.as_deref(), text)));
+    lines.item(0, &format!("B: {}", run_name(&diff.after, after.as_deref(), text)));
     for pair in &diff.pairs {
         lines.blank();
         lines.heading(0, &text.clean(&heading(pair)));
@@ -82,10 +71,7 @@ fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
         None => layers.arm.clone(),
     };
     lines.blank();
-    lines.item(
-        2,
-        &text.clean(&format!("CPU time of a request by layer, {arm}")),
-    );
+    lines.item(2, &text.clean(&format!("CPU time of a request by layer, {arm}")));
     let is_difference = layers.over.is_some();
     let is_some = |figure: &Figure| {
         let known = figure.known();
@@ -98,11 +84,7 @@ fn write_layers(layers: &DiffLayers, lines: &mut Lines) {
 }
 
 fn layer_row(layer: &DiffLayer, is_difference: bool, text: Text) -> Vec<String> {
-    let shown = if is_difference {
-        Text::signed_micros
-    } else {
-        Text::micros
-    };
+    let shown = if is_difference { Text::signed_micros } else { Text::micros };
     let us = |figure: &Figure| known(figure, |it| shown(text, it.value));
     // Of many layers one changes by chance: an interval alone does not decide.
     let is_shown = layer.p.is_some_and(|p| p < MOST_CHANCE);
@@ -128,9 +110,7 @@ fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
         text.clean(&format!("tax of {} over {}", tax.arm, tax.baseline)),
         percent(&tax.before_pct),
         percent(&tax.after_pct),
-        known(&tax.change_points, |points| {
-            format!("{:+.1} points {}", points.value, ends(points, text))
-        }),
+        known(&tax.change_points, |points| format!("{:+.1} points {}", points.value, ends(points, text))),
         words(&tax.change_points, "lower", "higher"),
     ]
 }
@@ -141,9 +121,7 @@ fn arm_row(arm: &DiffArm, text: Text) -> Vec<String> {
         text.clean(&arm.arm),
         per_s(&arm.before_per_s),
         per_s(&arm.after_per_s),
-        known(&arm.change_pct, |pct| {
-            format!("{:+.1} % {}", pct.value, ends(pct, text))
-        }),
+        known(&arm.change_pct, |pct| format!("{:+.1} % {}", pct.value, ends(pct, text))),
         words(&arm.change_pct, "slower", "faster"),
     ]
 }

@@ -13,13 +13,7 @@ pub fn reported(reported: &Reported, style: Style) -> String {
     let mut lines = Lines::new(style);
     let text = style.text();
     match &reported.stopped_by {
-        Some(file) => lines.wrapped(
-            0,
-            &format!(
-                "nothing is looked at or sent while `{}` is there",
-                text.clean(file)
-            ),
-        ),
+        Some(file) => lines.wrapped(0, &format!("nothing is looked at or sent while `{}` is there", text.clean(file))),
         None => lines.wrapped(
             0,
             &format!(
@@ -43,14 +37,8 @@ pub fn collector_tables(tables: &CollectorTables, style: Style) -> String {
     let text = style.text();
     let engine = text.clean(&tables.engine);
     let heading = match (tables.from_version, tables.done.is_empty()) {
-        (_, true) => format!(
-            "{engine}: tables and views are there, version {}; nothing to do",
-            tables.version
-        ),
-        (0, false) => format!(
-            "{engine}: tables and views made, version {}",
-            tables.version
-        ),
+        (_, true) => format!("{engine}: tables and views are there, version {}; nothing to do", tables.version),
+        (0, false) => format!("{engine}: tables and views made, version {}", tables.version),
         (from, false) => format!("{engine}: version {from} before, {} now", tables.version),
     };
     lines.heading(0, &heading);
@@ -99,9 +87,7 @@ pub fn fleet_hosts(hosts: &FleetList<FleetHost>, style: Style) -> String {
 
 /// The text of `looptax fleet host`, of each machine with that name.
 pub fn fleet_machines(machines: &[FleetMachine], style: Style) -> String {
-    let sections = machines
-        .iter()
-        .flat_map(|it| words::machine(it, style.text()));
+    let sections = machines.iter().flat_map(|it| words::machine(it, style.text()));
     let texts: Vec<String> = sections.map(|it| alone(&it, style)).collect();
     texts.join("\n")
 }

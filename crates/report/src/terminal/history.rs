@@ -7,23 +7,11 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::Text;
 
-const HEADER: [&str; 8] = [
-    "run",
-    "server",
-    "workload",
-    "connections",
-    "placement",
-    "arm",
-    "tax",
-    "verdict",
-];
+const HEADER: [&str; 8] = ["run", "server", "workload", "connections", "placement", "arm", "tax", "verdict"];
 
 /// The text of `looptax history`, in the given order. Ends with a line break.
 pub fn history(runs: &[PastRun], style: Style) -> String {
-    let style = Style {
-        width: style.width.max(LEAST_WIDTH),
-        ..style
-    };
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
     let text = style.text();
     if runs.is_empty() {
@@ -51,11 +39,7 @@ fn rows(run: &PastRun, text: Text) -> Vec<Vec<String>> {
     let verdicts = run.verdicts.iter().enumerate();
     verdicts
         .map(|(idx, verdict)| {
-            let first = if idx == 0 {
-                name.clone()
-            } else {
-                String::new()
-            };
+            let first = if idx == 0 { name.clone() } else { String::new() };
             let mut row = vec![first];
             row.extend(cells(verdict, text));
             row

@@ -39,10 +39,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn new(style: Style) -> Self {
-        Self {
-            style,
-            text: String::new(),
-        }
+        Self { style, text: String::new() }
     }
 
     /// One line as it is, however long: what must be copied in one piece.
@@ -110,9 +107,7 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
         let limit = if pieces.len() == 1 { first } else { rest };
-        let piece = pieces
-            .last_mut()
-            .expect("it starts with one and only grows");
+        let piece = pieces.last_mut().expect("it starts with one and only grows");
         if piece.is_empty() {
             piece.push_str(word);
         } else if width(piece) + 1 + width(word) <= limit {
@@ -133,15 +128,8 @@ pub fn fitted(text: &str, columns: usize) -> String {
         let words = line.trim_start_matches(' ');
         let indent = line.len() - words.len();
         let first = columns.saturating_sub(indent);
-        for (idx, piece) in wrap(words, first, first.saturating_sub(2))
-            .iter()
-            .enumerate()
-        {
-            let indent = if idx == 0 || piece.is_empty() {
-                indent
-            } else {
-                indent + 2
-            };
+        for (idx, piece) in wrap(words, first, first.saturating_sub(2)).iter().enumerate() {
+            let indent = if idx == 0 || piece.is_empty() { indent } else { indent + 2 };
             let _ = writeln!(fitted, "{:indent$}{piece}", "");
         }
     }
@@ -165,10 +153,7 @@ mod tests {
     #[test]
     fn each_line_keeps_its_indent() {
         let text = "plan\n  one two three\n\n    four five";
-        assert_eq!(
-            fitted(text, 10),
-            "plan\n  one two\n    three\n\n    four\n      five\n"
-        );
+        assert_eq!(fitted(text, 10), "plan\n  one two\n    three\n\n    four\n      five\n");
     }
 
     #[track_caller]

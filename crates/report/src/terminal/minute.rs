@@ -2,8 +2,7 @@
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_model::record::{
-    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer,
-    Record, Tax, Verdict,
+    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer, Record, Tax, Verdict,
 };
 
 use super::found::cells::shown;
@@ -45,12 +44,7 @@ pub struct Minute {
 
 impl Minute {
     pub fn new(style: Style) -> Self {
-        Self {
-            style: Style {
-                width: style.width.max(LEAST_WIDTH),
-                ..style
-            },
-        }
+        Self { style: Style { width: style.width.max(LEAST_WIDTH), ..style } }
     }
 
     /// Which servers run here, and who pays for TCP; empty where none runs.
@@ -73,11 +67,7 @@ impl Minute {
             subject(words, &program.line(text), &mut lines);
         }
         if !found.sees_all {
-            subject(
-                "",
-                "root sees more: which processes of other users are behind these sockets",
-                &mut lines,
-            );
+            subject("", "root sees more: which processes of other users are behind these sockets", &mut lines);
         }
         let more = programs.len().saturating_sub(MOST_PROGRAMS);
         if more > 0 {
@@ -123,13 +113,7 @@ impl Minute {
     }
 
     /// What it means at the rates that are known, what was in the way, and what to type for more.
-    pub fn end(
-        self,
-        record: &Record,
-        rates: &[AtRate],
-        seconds: f64,
-        name: Option<&str>,
-    ) -> String {
+    pub fn end(self, record: &Record, rates: &[AtRate], seconds: f64, name: Option<&str>) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
         write_at_rates(rates, record, &mut lines);
@@ -163,9 +147,7 @@ fn subject(word: &str, words: &str, lines: &mut Lines) {
 fn here(server: &FoundServer, text: Text) -> String {
     let known = server.version.as_deref();
     let known = known.map(|it| format!(" {}", shown(version(it), text)));
-    let mut places: Vec<String> = { server.endpoints.iter() }
-        .map(|it| text.clean(&it.address))
-        .collect();
+    let mut places: Vec<String> = { server.endpoints.iter() }.map(|it| text.clean(&it.address)).collect();
     let has_socket = { server.endpoints.iter() }.any(|it| it.transport != EndpointTransport::Tcp);
     if !has_socket && !server.is_hidden {
         places.push("no socket".to_owned());
@@ -173,12 +155,7 @@ fn here(server: &FoundServer, text: Text) -> String {
     if places.is_empty() {
         places.push("on what, root can see".to_owned());
     }
-    format!(
-        "{}{} ({})",
-        shown(&server.program, text),
-        known.unwrap_or_default(),
-        places.join(", ")
-    )
+    format!("{}{} ({})", shown(&server.program, text), known.unwrap_or_default(), places.join(", "))
 }
 
 /// `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` where nothing speaks for a database.
@@ -211,11 +188,7 @@ impl Program<'_> {
             n => format!(" ({n} processes)"),
         };
         let server = self.server.map_or("?", |it| &it.program);
-        let pid = self
-            .busiest
-            .peer
-            .pid
-            .map(|pid| format!("    looptax check --pid {pid}"));
+        let pid = self.busiest.peer.pid.map(|pid| format!("    looptax check --pid {pid}"));
         format!(
             "{}{n} -> {} over TCP, {} requests/s{}",
             shown(name, text),
@@ -234,8 +207,7 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
             continue;
         };
         let is_same = |it: &&mut Program<'_>| {
-            (&it.busiest.peer.program, it.busiest.server_pid)
-                == (&client.peer.program, client.server_pid)
+            (&it.busiest.peer.program, it.busiest.server_pid) == (&client.peer.program, client.server_pid)
         };
         if let Some(program) = programs.iter_mut().find(is_same) {
             program.requests_per_s += requests_per_s;
@@ -246,12 +218,7 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
             continue;
         }
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
-        programs.push(Program {
-            busiest: client,
-            n_processes: 1,
-            server,
-            requests_per_s,
-        });
+        programs.push(Program { busiest: client, n_processes: 1, server, requests_per_s });
     }
     programs.sort_by(|one, other| other.requests_per_s.total_cmp(&one.requests_per_s));
     programs
@@ -260,11 +227,7 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 impl AtRate {
     /// A rate that somebody asked about.
     pub fn asked(requests_per_s: f64) -> Self {
-        Self {
-            kind: None,
-            who: String::new(),
-            requests_per_s,
-        }
+        Self { kind: None, who: String::new(), requests_per_s }
     }
 
     /// What programs send over TCP to each server here, the busiest first.
@@ -282,27 +245,21 @@ impl AtRate {
 
 fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) {
     let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
-    let figures = { tax.latency_us.mean.known() }
-        .zip(tax.throughput_pct.known())
-        .filter(|_| is_usable(tax));
+    let figures = { tax.latency_us.mean.known() }.zip(tax.throughput_pct.known()).filter(|_| is_usable(tax));
     let Some((us, pct)) = figures else {
         return (verdict, Paint::Unsure);
     };
     if [us.lo, us.hi, pct.lo, pct.hi].contains(&None) {
-        return (
-            "too little was measured for an answer".to_owned(),
-            Paint::Unsure,
-        );
+        return ("too little was measured for an answer".to_owned(), Paint::Unsure);
     }
     // An interval that is longer has a space behind it all the same.
     let us = padded(&text.signed_micros_interval(us), COLUMNS[1] - 1) + " ";
     let fewer = text.percent(pct);
     match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
-        (Verdict::Difference, Some(Direction::OtherSlower)) => (
-            format!("{us}{fewer} fewer requests per second"),
-            Paint::Loss,
-        ),
+        (Verdict::Difference, Some(Direction::OtherSlower)) => {
+            (format!("{us}{fewer} fewer requests per second"), Paint::Loss)
+        }
         (Verdict::Difference | Verdict::Negligible | Verdict::Equivalent, _) => {
             (format!("{us}{verdict}: {fewer}"), Paint::Good)
         }
@@ -324,14 +281,11 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
         let rate = rate.trim_end_matches("/s");
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = weighed.iter().filter(|(_, it)| it.worth == worth);
-            let named: Vec<String> = alike
-                .map(|(name, it)| format!("{name} {}", text.percent(&it.core_pct)))
-                .collect();
+            let named: Vec<String> = alike.map(|(name, it)| format!("{name} {}", text.percent(&it.core_pct))).collect();
             if !named.is_empty() {
                 let named = named.join(", ");
                 let words = worth_words(worth);
-                let line =
-                    format!("at {rate} requests/s{who}, TCP takes of one core: {named}: {words}");
+                let line = format!("at {rate} requests/s{who}, TCP takes of one core: {named}: {words}");
                 lines.item(2, &line);
             }
         }
@@ -380,12 +334,8 @@ fn busy(record: &Record) -> Option<String> {
         (true, false) => format!("other programs took up to {foreign:.0} % of the CPU time"),
         (false, true) => format!("the hypervisor took up to {stolen:.1} % of the CPU time"),
         (true, true) => {
-            format!(
-                "other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time"
-            )
+            format!("other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time")
         }
     };
-    Some(format!(
-        "{who}, which makes intervals wide: try again when the machine is quiet"
-    ))
+    Some(format!("{who}, which makes intervals wide: try again when the machine is quiet"))
 }

@@ -29,9 +29,7 @@ use columns::Table;
 use crate::words::{self, Body, GroupStory, RunWords};
 pub use checked::checked;
 pub use diff::diff;
-pub use fleet::{
-    collector_tables, fleet, fleet_hosts, fleet_machines, fleet_movers, fleet_pairs, reported,
-};
+pub use fleet::{collector_tables, fleet, fleet_hosts, fleet_machines, fleet_movers, fleet_pairs, reported};
 pub use found::{First, found};
 pub use history::history;
 use lines::Lines;
@@ -69,10 +67,7 @@ pub struct Beside<'a> {
 /// The report of `looptax compare`: tables, a sentence per verdict, warnings and what may help. Ends with a
 /// line break.
 pub fn compare(record: &Record, beside: Beside<'_>, style: Style) -> String {
-    let style = Style {
-        width: style.width.max(LEAST_WIDTH),
-        ..style
-    };
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let text = style.text();
     let mut lines = Lines::new(style);
     let story = words::story_for(record, text);
@@ -120,13 +115,7 @@ fn write_in_short(record: &Record, story: &words::Story, lines: &mut Lines) {
     let n_notes: usize = groups.map(|group| group.notes.len()).sum();
     let n_more = n_notes.saturating_sub(warnings.len()) as u64;
     if n_more > 0 {
-        lines.item(
-            0,
-            &format!(
-                "{} on single comparisons: --verbose",
-                counted(n_more, "note")
-            ),
-        );
+        lines.item(0, &format!("{} on single comparisons: --verbose", counted(n_more, "note")));
     }
     if n_notes > 0 {
         lines.blank();
@@ -145,11 +134,7 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
                 }
             }
         }
-        Body::Requests {
-            client,
-            table,
-            placement,
-        } => {
+        Body::Requests { client, table, placement } => {
             lines.heading(2, client);
             table::write(table, lines);
             if let Some(line) = placement {

@@ -9,10 +9,7 @@ use crate::words::replay::{CLAIM_HEAD, ClaimStory, PartStory, head, part_stories
 
 /// The text of `looptax replay`; `path` is where its result was saved, if it was. Ends with a line break.
 pub fn replay(replay: &Replay, path: Option<&str>, style: Style) -> String {
-    let style = Style {
-        width: style.width.max(LEAST_WIDTH),
-        ..style
-    };
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let text = style.text();
     let mut lines = Lines::new(style);
     let parts = part_stories(replay, text);
@@ -73,11 +70,7 @@ fn write_all(parts: &[PartStory], lines: &mut Lines) {
         for claim in part.claims.iter().filter(|it| it.is_published) {
             let [what, _, published, measured, verdict] = &claim.cells;
             let what = format!("{}: {what}", part.name);
-            rows.push(
-                [&what, published, measured, verdict]
-                    .map(String::clone)
-                    .to_vec(),
-            );
+            rows.push([&what, published, measured, verdict].map(String::clone).to_vec());
         }
     }
     lines.heading(0, "all claims");

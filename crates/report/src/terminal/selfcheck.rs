@@ -3,8 +3,7 @@
 use std::fmt::Write;
 
 use looptax_model::record::{
-    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Selfcheck, SelfcheckAnswer, SelfcheckResult,
-    SlicesCheck,
+    AaCheck, InjectCheck, InjectedDelay, InjectedRun, Selfcheck, SelfcheckAnswer, SelfcheckResult, SlicesCheck,
 };
 
 use super::lines::fitted;
@@ -47,9 +46,7 @@ fn conclusion(found: &Selfcheck) -> String {
             "No check failed. Single runs find gross errors only: --runs 20 asks for 17 intervals of 20, --runs 100 is \
              the release gate."
         }
-        SelfcheckAnswer::Believable => {
-            "Verdicts of this machine can be believed, as far as these runs show."
-        }
+        SelfcheckAnswer::Believable => "Verdicts of this machine can be believed, as far as these runs show.",
     };
     words.to_owned()
 }
@@ -83,10 +80,10 @@ fn aa(check: &AaCheck) -> String {
 }
 
 fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
-    let last = delay.intervals.last().map_or_else(
-        || "missing".to_owned(),
-        |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct),
-    );
+    let last = delay
+        .intervals
+        .last()
+        .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
         "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
          {} must; the last is {last}, typically ±{:.1} points",

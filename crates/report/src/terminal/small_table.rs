@@ -16,9 +16,7 @@ pub(super) fn write(table: &SmallTable, lines: &mut Lines) {
     for row in rows() {
         if is_wide {
             let cells = row.iter().zip(columns);
-            let cells: String = cells
-                .map(|(cell, width)| padded(cell, width + GAP))
-                .collect();
+            let cells: String = cells.map(|(cell, width)| padded(cell, width + GAP)).collect();
             lines.verbatim(&format!("{}{}", " ".repeat(INDENT), cells.trim_end()));
         } else if row != header {
             lines.verbatim(&format!("{}{}", " ".repeat(INDENT), row[0]));

@@ -8,16 +8,9 @@ use super::style::{Style, cleaned};
 
 /// What to write, dialect by dialect; `socket` says which one and how it was found, `elsewhere` is the URL's host where
 /// that is another machine.
-pub fn spelled(
-    spellings: &[Spelling],
-    socket: &str,
-    elsewhere: Option<&str>,
-    style: Style,
-) -> String {
+pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
-        format!(
-            "beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n"
-        )
+        format!("beware: `{host}` is not this machine, and a Unix socket ends where the machine does\n")
     });
     let _ = writeln!(text, "{socket}");
     for spelling in spellings {
@@ -27,23 +20,14 @@ pub fn spelled(
 }
 
 fn write(spelling: &Spelling, text: &mut String) {
-    let _ = write!(
-        text,
-        "\n{} ({}), in {}:\n",
-        spelling.name, spelling.language, spelling.place
-    );
+    let _ = write!(text, "\n{} ({}), in {}:\n", spelling.name, spelling.language, spelling.place);
     for line in spelling.text.lines() {
         let _ = writeln!(text, "    {line}");
     }
     for why in &spelling.cannot {
         let _ = writeln!(text, "  does not work here: {why}");
     }
-    let _ = writeln!(
-        text,
-        "  localhost means {}: {}",
-        spelling.localhost.words(),
-        spelling.why
-    );
+    let _ = writeln!(text, "  localhost means {}: {}", spelling.localhost.words(), spelling.why);
     for trap in &spelling.traps {
         let _ = writeln!(text, "  beware: {trap}");
     }
@@ -61,12 +45,8 @@ pub fn explained(spellings: &[Spelling], host: Option<&str>, port: u16, style: S
     let takes_columns = widest(|it| it.takes_now.words().len());
     for spelling in spellings {
         let name = format!("{} ({})", spelling.name, spelling.language);
-        let _ = writeln!(
-            text,
-            "  {name:name_columns$}  {:takes_columns$}  {}",
-            spelling.takes_now.words(),
-            spelling.why
-        );
+        let _ =
+            writeln!(text, "  {name:name_columns$}  {:takes_columns$}  {}", spelling.takes_now.words(), spelling.why);
     }
     cleaned(&text, style)
 }

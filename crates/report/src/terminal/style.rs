@@ -24,8 +24,6 @@ pub fn cleaned(text: &str, style: Style) -> String {
 
 impl Style {
     pub(crate) fn text(self) -> Text {
-        Text {
-            is_unicode: self.unicode,
-        }
+        Text { is_unicode: self.unicode }
     }
 }

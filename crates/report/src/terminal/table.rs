@@ -54,12 +54,8 @@ impl Columns {
         let header = width(&table.tax_header) + GAP;
         let tax = widest(&mut judged().map(|(tax, _)| tax)) + WIDE_GAP;
         Self {
-            connections: widest(&mut rows().map(|row| row.connections.as_str()))
-                .max(width("connections"))
-                + GAP,
-            placement: widest(&mut rows().map(|row| row.placement.as_str()))
-                .max(width("placement"))
-                + GAP,
+            connections: widest(&mut rows().map(|row| row.connections.as_str())).max(width("connections")) + GAP,
+            placement: widest(&mut rows().map(|row| row.placement.as_str())).max(width("placement")) + GAP,
             arms: table.arms.iter().enumerate().map(arm).collect(),
             tax: tax.max(header.saturating_sub(micros)),
             micros,
@@ -73,9 +69,7 @@ impl Columns {
 
     fn width(&self, table: &Table) -> usize {
         let tail = |row: &Row| match &row.tail {
-            Tail::Judged { verdict, .. } => {
-                self.tax + self.micros + width(verdict).min(LEAST_VERDICT)
-            }
+            Tail::Judged { verdict, .. } => self.tax + self.micros + width(verdict).min(LEAST_VERDICT),
             Tail::Open(_) => LEAST_OPEN,
         };
         self.tail_start() + table.rows.iter().map(tail).max().unwrap_or(0)
@@ -84,27 +78,13 @@ impl Columns {
     fn write(&self, table: &Table, lines: &mut Lines) {
         let header = self.head("connections", "placement", &table.arms);
         let tax = padded(&table.tax_header, self.tax + self.micros);
-        lines.verbatim(&if table.has_verdict() {
-            format!("{header}{tax}verdict")
-        } else {
-            header
-        });
+        lines.verbatim(&if table.has_verdict() { format!("{header}{tax}verdict") } else { header });
         for row in &table.rows {
             let head = self.head(&row.connections, &row.placement, &row.arms);
             match &row.tail {
-                Tail::Judged {
-                    tax,
-                    micros,
-                    verdict,
-                    tone,
-                } => {
+                Tail::Judged { tax, micros, verdict, tone } => {
                     let (tax, micros) = (padded(tax, self.tax), padded(micros, self.micros));
-                    write_broken(
-                        format!("{head}{tax}{micros}"),
-                        verdict,
-                        (*tone).into(),
-                        lines,
-                    );
+                    write_broken(format!("{head}{tax}{micros}"), verdict, (*tone).into(), lines);
                 }
                 Tail::Open(words) => write_broken(head, words, Paint::Plain, lines),
             }
@@ -113,10 +93,7 @@ impl Columns {
     }
 
     fn head(&self, connections: &str, placement: &str, arms: &[String]) -> String {
-        let cells = arms
-            .iter()
-            .zip(&self.arms)
-            .map(|(cell, &columns)| padded(cell, columns));
+        let cells = arms.iter().zip(&self.arms).map(|(cell, &columns)| padded(cell, columns));
         let connections = padded(connections, self.connections);
         let placement = padded(placement, self.placement);
         let arms: String = cells.collect();
@@ -144,38 +121,18 @@ fn write_latencies(row: &Row, indent: usize, lines: &mut Lines) {
 
 /// A block per row, for narrow terminals.
 fn write_stacked(table: &Table, lines: &mut Lines) {
-    let label = table
-        .arms
-        .iter()
-        .map(|name| width(name))
-        .max()
-        .unwrap_or(0)
-        .max(width("tax"))
-        + GAP;
+    let label = table.arms.iter().map(|name| width(name)).max().unwrap_or(0).max(width("tax")) + GAP;
     for row in &table.rows {
         if !row.connections.is_empty() {
             let n: u64 = row.connections.parse().expect("it was made from a number");
-            lines.wrapped(
-                2,
-                &format!("{}, {}", counted(n, "connection"), row.placement),
-            );
+            lines.wrapped(2, &format!("{}, {}", counted(n, "connection"), row.placement));
         }
-        for (name, cell) in table
-            .arms
-            .iter()
-            .zip(&row.arms)
-            .filter(|(_, cell)| !cell.is_empty())
-        {
+        for (name, cell) in table.arms.iter().zip(&row.arms).filter(|(_, cell)| !cell.is_empty()) {
             lines.wrapped(4, &format!("{}{cell}", padded(name, label)));
         }
         write_latencies(row, 4, lines);
         match &row.tail {
-            Tail::Judged {
-                tax,
-                micros,
-                verdict,
-                tone,
-            } => {
+            Tail::Judged { tax, micros, verdict, tone } => {
                 lines.wrapped(4, &format!("{}{tax}  {micros}", padded("tax", label)));
                 let verdict = lines.paint(verdict, (*tone).into());
                 lines.verbatim(&format!("    {verdict}"));

@@ -35,10 +35,7 @@ pub(crate) fn answers(record: &Record, text: Text) -> Vec<Answer> {
         let parts = comparison.tax.iter().map(|tax| part(comparison, tax, text));
         match answers.iter_mut().find(|it| it.server == server) {
             Some(known) => known.parts.extend(parts),
-            None => answers.push(Answer {
-                server,
-                parts: parts.collect(),
-            }),
+            None => answers.push(Answer { server, parts: parts.collect() }),
         }
     }
     answers.retain(|it| !it.parts.is_empty());
@@ -46,13 +43,7 @@ pub(crate) fn answers(record: &Record, text: Text) -> Vec<Answer> {
         let n_more = answer.parts.len().saturating_sub(2);
         if answer.parts.len() > MOST_PARTS {
             let words = format!("{n_more} more below");
-            answer.parts.splice(
-                1..=n_more,
-                [Part {
-                    words,
-                    tone: Tone::Unsure,
-                }],
-            );
+            answer.parts.splice(1..=n_more, [Part { words, tone: Tone::Unsure }]);
         }
     }
     answers
@@ -70,11 +61,6 @@ fn server(comparison: &Comparison, text: Text) -> String {
 }
 
 fn part(comparison: &Comparison, tax: &Tax, text: Text) -> Part {
-    let Judged {
-        tax, verdict, tone, ..
-    } = judged(tax, comparison, text);
-    Part {
-        words: format!("{}: {verdict}, {tax}", sentence::place(comparison, text)),
-        tone,
-    }
+    let Judged { tax, verdict, tone, .. } = judged(tax, comparison, text);
+    Part { words: format!("{}: {verdict}, {tax}", sentence::place(comparison, text)), tone }
 }

@@ -16,8 +16,6 @@ pub(super) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 fn note(arm: &Arm, text: Text) -> Option<String> {
     let through = arm.endpoint.split_once(THROUGH).map(|(_, what)| what);
     let sealed = arm.proof.tls.as_deref();
-    let parts: Vec<String> = { through.into_iter().chain(sealed) }
-        .map(|it| text.clean(it))
-        .collect();
+    let parts: Vec<String> = { through.into_iter().chain(sealed) }.map(|it| text.clean(it)).collect();
     (!parts.is_empty()).then(|| format!("{}: {}", text.clean(&arm.name), parts.join("; ")))
 }

@@ -16,12 +16,7 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         let known = figure.known();
         known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
     };
-    let root = [
-        text.clean(&bill.root),
-        own(&bill.root_time_us),
-        own(&bill.root_cpu_us),
-        String::new(),
-    ];
+    let root = [text.clean(&bill.root), own(&bill.root_time_us), own(&bill.root_cpu_us), String::new()];
     let steps = bill.steps.iter().map(|step| row(step, bill, text));
     Some(SmallTable {
         title: format!(
@@ -46,12 +41,7 @@ fn row(step: &BillStep, bill: &Bill, text: Text) -> [String; 4] {
         let known = step.in_all_us.known();
         known.map_or_else(String::new, |us| text.signed_micros(us.value))
     };
-    [
-        format!("+ {}", part(step, text)),
-        added(&step.time_us),
-        added(&step.cpu_us),
-        in_all,
-    ]
+    [format!("+ {}", part(step, text)), added(&step.time_us), added(&step.cpu_us), in_all]
 }
 
 fn part(step: &BillStep, text: Text) -> String {
@@ -75,8 +65,7 @@ fn part(step: &BillStep, text: Text) -> String {
 
 /// The step that no sum has: the hop behind a pooler by itself.
 fn beside(bill: &Bill) -> &'static str {
-    let is_alone =
-        |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
+    let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
     if has_sum && bill.steps.iter().any(is_alone) {
         "; the hop behind the pooler, alone, is no part of the sum"
@@ -99,13 +88,7 @@ fn closing(bill: &Bill, text: Text) -> Option<String> {
     let has_ways = bill.steps.iter().any(|step| step.left_over_us.is_some());
     match (has_ways, unfinished.is_empty()) {
         (false, _) => None,
-        (true, true) => Some(format!(
-            "the steps add up to what is measured in all{}",
-            beside(bill)
-        )),
-        (true, false) => Some(format!(
-            "the steps do not add up: left over are {}",
-            unfinished.join(", ")
-        )),
+        (true, true) => Some(format!("the steps add up to what is measured in all{}", beside(bill))),
+        (true, false) => Some(format!("the steps do not add up: left over are {}", unfinished.join(", "))),
     }
 }

@@ -32,11 +32,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let names: Vec<String> = names.collect();
     let table = |tax: &Tax| CommandTable {
         arms: names.clone(),
-        tax_header: format!(
-            "tax ({} over {})",
-            text.clean(&tax.arm),
-            text.clean(&tax.baseline)
-        ),
+        tax_header: format!("tax ({} over {})", text.clean(&tax.arm), text.clean(&tax.baseline)),
         rows: rows(comparison, tax, text),
     };
     comparison.tax.iter().map(table).collect()
@@ -44,8 +40,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
 
 /// What ran: one line for all arms, or one for each.
 pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
-    let line =
-        |line: &CommandLine| format!("{}: {}", text.clean(&line.arm), text.clean(&line.line));
+    let line = |line: &CommandLine| format!("{}: {}", text.clean(&line.arm), text.clean(&line.line));
     match &commands.template {
         Some(template) => vec![text.clean(template)],
         None => commands.lines.iter().map(line).collect(),
@@ -56,11 +51,7 @@ pub(crate) fn lines(commands: &Commands, text: Text) -> Vec<String> {
 pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
     let parts = comparison.arms.iter().filter_map(|arm| {
         let seen = arm.proof.seen?;
-        let n_own = if arm.name == "unix" {
-            seen.n_unix
-        } else {
-            seen.n_tcp
-        };
+        let n_own = if arm.name == "unix" { seen.n_unix } else { seen.n_tcp };
         let runs = counted(seen.n_runs, "run");
         Some(format!("{} in {n_own} of {runs}", text.clean(&arm.name)))
     });
@@ -72,9 +63,8 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
 pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_times = |arm: &Arm| arm.latency_us.mean.known().is_some();
     let has_tax = |tax: &Tax| is_usable(tax) && tax.throughput_pct.known().is_some();
-    let has_both = comparison.commands.is_some()
-        && comparison.arms.iter().any(has_times)
-        && comparison.tax.iter().any(has_tax);
+    let has_both =
+        comparison.commands.is_some() && comparison.arms.iter().any(has_times) && comparison.tax.iter().any(has_tax);
     has_both.then_some(
         "time per run is that of each arm by itself, the tax that of the two arms paired within each epoch (both \
          medians of means over the epochs): it need not be the ratio of the times",

@@ -14,18 +14,12 @@ const WOKEN_AGAIN: f64 = 1.2;
 /// One line with the counts of every arm, and one more where they explain the difference.
 pub(crate) fn count_sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = sentence::place(comparison, text);
-    let counts: Vec<String> = comparison
-        .arms
-        .iter()
-        .filter_map(|arm| counts(arm, text))
-        .collect();
+    let counts: Vec<String> = comparison.arms.iter().filter_map(|arm| counts(arm, text)).collect();
     if counts.is_empty() {
         return Vec::new();
     }
-    let mut lines = vec![format!(
-        "{place}: the client's system calls and context switches per request: {}",
-        counts.join("; ")
-    )];
+    let mut lines =
+        vec![format!("{place}: the client's system calls and context switches per request: {}", counts.join("; "))];
     lines.extend(woken_again(comparison, &place, text));
     lines
 }
@@ -33,9 +27,7 @@ pub(crate) fn count_sentences(comparison: &Comparison, text: Text) -> Vec<String
 fn counts(arm: &Arm, text: Text) -> Option<String> {
     let calls = arm.syscalls_per_query?;
     let switches = arm.context_switches_per_query.known();
-    let switches = switches.map_or_else(String::new, |switches| {
-        format!(", {} switches", text.per_request(switches))
-    });
+    let switches = switches.map_or_else(String::new, |switches| format!(", {} switches", text.per_request(switches)));
     Some(format!(
         "{} {:.2} send, {:.2} receive, {:.2} wait{switches}",
         text.clean(&arm.name),
@@ -53,15 +45,13 @@ fn counts(arm: &Arm, text: Text) -> Option<String> {
 /// docs/src/results/clients.md.
 fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<String> {
     // Requests that take several answers wake their client as often for good reason.
-    let is_one_answer =
-        comparison.workload.stream.is_none() && comparison.workload.name != "connect";
+    let is_one_answer = comparison.workload.stream.is_none() && comparison.workload.name != "connect";
     if comparison.client != Client::Block || !is_one_answer {
         return None;
     }
     let arm = comparison.arms.iter().find(|arm| {
         let switches = arm.context_switches_per_query.known();
-        arm.proof.family == "AF_UNIX"
-            && switches.is_some_and(|switches| switches.value > WOKEN_AGAIN)
+        arm.proof.family == "AF_UNIX" && switches.is_some_and(|switches| switches.value > WOKEN_AGAIN)
     })?;
     Some(format!(
         "{place}: on {} a client that blocks in receive is woken twice, once in vain when the server has read its \

@@ -11,14 +11,9 @@ const NAMED_FOREIGN_PCT: f64 = 5.0;
 /// "; measured while the hypervisor took 2.5 % of the time", where hardly an epoch was without that.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
-    let takers: Vec<String> = takers(disturbance)
-        .into_iter()
-        .map(|(who, pct)| format!("{who} took {pct:.1} %"))
-        .collect();
-    Some(format!(
-        "; measured while {} of the time",
-        takers.join(" and ")
-    ))
+    let takers: Vec<String> =
+        takers(disturbance).into_iter().map(|(who, pct)| format!("{who} took {pct:.1} %")).collect();
+    Some(format!("; measured while {} of the time", takers.join(" and ")))
 }
 
 /// "tcp is slower; by how much is uncertain (4.9 to 13.9 %), the machine was busy (20.0 % other work)".
@@ -28,9 +23,7 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     let why = match size.cause {
         SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
         SizeCause::Drifted => "it changed during the run".to_owned(),
-        SizeCause::UnevenStart => {
-            "a part of it comes right after each change between the arms".to_owned()
-        }
+        SizeCause::UnevenStart => "a part of it comes right after each change between the arms".to_owned(),
     };
     Some(format!(
         "{} is {word}; by how much is uncertain ({:.1} to {:.1} %), {why}",

@@ -1,8 +1,6 @@
 //! What is said of a fleet: sentences and tables, the same for a terminal and a page.
 
-use looptax_model::record::{
-    Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine,
-};
+use looptax_model::record::{Estimate, Fleet, FleetEffects, FleetGroup, FleetHost, FleetList, FleetMachine};
 
 use crate::format::{GLUE, Text, counted, fixed, rate};
 
@@ -48,10 +46,7 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
         );
         return lines;
     };
-    lines.push(format!(
-        "they cost {} cores more than over the socket",
-        cores(Some(&lost.cores), text)
-    ));
+    lines.push(format!("they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
         "{} of {} on these machines measured it, the others take what their kind predicts",
         lost.n_measured,
@@ -62,18 +57,9 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
 
 /// All lists of a report, in the order of what to do first.
 pub(crate) fn sections(fleet: &Fleet, text: Text) -> Vec<Section> {
-    let mut sections = vec![
-        first(fleet, text),
-        pairs(fleet, text),
-        fell_back(fleet, text),
-    ];
+    let mut sections = vec![first(fleet, text), pairs(fleet, text), fell_back(fleet, text)];
     sections.extend(fleet.effects.iter().map(|it| effects(it, text)));
-    sections.extend([
-        unlike(fleet, text),
-        movers(fleet, text),
-        silent(fleet, text),
-        conditions(fleet, text),
-    ]);
+    sections.extend([unlike(fleet, text), movers(fleet, text), silent(fleet, text), conditions(fleet, text)]);
     sections.retain(|it| !it.rows.is_empty() || !it.lines.is_empty());
     sections
 }
@@ -130,13 +116,7 @@ pub(crate) fn pairs(fleet: &Fleet, text: Text) -> Section {
     Section {
         title: "Programs and servers".to_owned(),
         lines: Vec::new(),
-        head: vec![
-            "client and server",
-            "machines",
-            "with a socket",
-            "over TCP",
-            "cores lost",
-        ],
+        head: vec!["client and server", "machines", "with a socket", "over TCP", "cores lost"],
         closing: more(&fleet.pairs),
         is_of_effects: false,
         rows: rows.collect(),
@@ -155,7 +135,10 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
     let lines = if fleet.fell_back.rows.is_empty() {
         vec!["nobody who was moved is over TCP again".to_owned()]
     } else {
-        vec!["moved to the socket before, over TCP again: `looptax switch --list` there says what was changed".to_owned()]
+        vec![
+            "moved to the socket before, over TCP again: `looptax switch --list` there says what was changed"
+                .to_owned(),
+        ]
     };
     Section {
         title: "Fell back".to_owned(),
@@ -172,27 +155,13 @@ fn effects(effects: &FleetEffects, text: Text) -> Section {
     let differ = match effects.p {
         None => Vec::new(),
         Some(p) if p < 0.05 => vec![format!("the means differ (p = {})", probability(p))],
-        Some(p) => vec![format!(
-            "no sign that the means differ (p = {})",
-            probability(p)
-        )],
+        Some(p) => vec![format!("no sign that the means differ (p = {})", probability(p))],
     };
-    let closing = (effects.n_more > 0)
-        .then(|| format!("{} are not shown", counted(effects.n_more, "smaller group")));
+    let closing = (effects.n_more > 0).then(|| format!("{} are not shown", counted(effects.n_more, "smaller group")));
     Section {
-        title: format!(
-            "CPU time that TCP adds to a request, by {}",
-            text.clean(&effects.condition)
-        ),
+        title: format!("CPU time that TCP adds to a request, by {}", text.clean(&effects.condition)),
         lines: differ,
-        head: vec![
-            "",
-            "measured",
-            "mean",
-            "one more machine",
-            "differ by (τ)",
-            "not by chance (I²)",
-        ],
+        head: vec!["", "measured", "mean", "one more machine", "differ by (τ)", "not by chance (I²)"],
         closing,
         is_of_effects: true,
         rows: rows.collect(),
@@ -232,13 +201,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     Section {
         title: "Measured unlike their kind".to_owned(),
         lines,
-        head: vec![
-            "machine",
-            "server",
-            "measured",
-            "mean of its kind",
-            "by chance",
-        ],
+        head: vec!["machine", "server", "measured", "mean of its kind", "by chance"],
         closing: more(&fleet.unlike),
         is_of_effects: false,
         rows,
@@ -331,12 +294,10 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
             if it.fell_back { "fell back" } else { "" }.to_owned(),
         ]
     });
-    let measured = machine.measured.iter().map(|it| {
-        vec![
-            text.clean(&format!("{} {}", it.server, it.server_version)),
-            micros(&it.cpu_us, text),
-        ]
-    });
+    let measured = machine
+        .measured
+        .iter()
+        .map(|it| vec![text.clean(&format!("{} {}", it.server, it.server_version)), micros(&it.cpu_us, text)]);
     let mut lines = vec![
         format!(
             "{}, {}, {}; looptax {}",
@@ -355,15 +316,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
         Section {
             title: text.clean(&machine.host),
             lines,
-            head: vec![
-                "client and server",
-                "user",
-                "way",
-                "connections",
-                "requests",
-                "socket",
-                "",
-            ],
+            head: vec!["client and server", "user", "way", "connections", "requests", "socket", ""],
             closing: None,
             is_of_effects: false,
             rows: clients.collect(),
@@ -385,10 +338,7 @@ fn reported(machine: &FleetMachine) -> String {
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
         return format!("looked at {own}");
     }
-    format!(
-        "looked at {own} by its own clock; arrived {}",
-        utc(machine.received_s)
-    )
+    format!("looked at {own} by its own clock; arrived {}", utc(machine.received_s))
 }
 
 fn utc(seconds: i64) -> String {
@@ -414,11 +364,7 @@ fn cores(estimate: Option<&Estimate>, text: Text) -> String {
     };
     let decimals = decimals(estimate.value);
     let digits = |value: f64| fixed(value, decimals);
-    format!(
-        "{}{GLUE}{}",
-        digits(estimate.value),
-        text.interval(estimate, digits)
-    )
+    format!("{}{GLUE}{}", digits(estimate.value), text.interval(estimate, digits))
 }
 
 fn decimals(value: f64) -> usize {
@@ -434,8 +380,8 @@ fn decimals(value: f64) -> usize {
 /// `3.5 [3.4, 3.6] µs`.
 fn micros(estimate: &Estimate, text: Text) -> String {
     let digits = |value: f64| fixed(value, 2);
-    let known = (estimate.lo.is_some() || estimate.hi.is_some())
-        .then(|| format!("{GLUE}{}", text.interval(estimate, digits)));
+    let known =
+        (estimate.lo.is_some() || estimate.hi.is_some()).then(|| format!("{GLUE}{}", text.interval(estimate, digits)));
     let known = known.unwrap_or_default();
     format!("{}{known}{GLUE}{}", digits(estimate.value), text.micro())
 }
@@ -454,11 +400,7 @@ fn percent(share: f64) -> String {
 }
 
 fn probability(p: f64) -> String {
-    if p < 0.001 {
-        "below 0.001".to_owned()
-    } else {
-        fixed(p, 3)
-    }
+    if p < 0.001 { "below 0.001".to_owned() } else { fixed(p, 3) }
 }
 
 fn dash() -> String {
@@ -490,15 +432,7 @@ mod tests {
     #[test]
     fn a_command_is_made_of_host_names_alone() {
         assert!(is_host_name("web-01.example"));
-        for name in [
-            "",
-            "a; reboot",
-            "$(reboot)",
-            "-oProxyCommand=reboot",
-            "a b",
-            "a\nb",
-            "1f3c5a7b9d0e",
-        ] {
+        for name in ["", "a; reboot", "$(reboot)", "-oProxyCommand=reboot", "a b", "a\nb", "1f3c5a7b9d0e"] {
             assert!(!is_host_name(name), "{name}");
         }
     }
@@ -506,12 +440,7 @@ mod tests {
     #[test]
     fn cores_have_three_digits() {
         let of = |value: f64| {
-            let estimate = Estimate {
-                value,
-                lo: Some(value / 2.0),
-                hi: None,
-                n: 3,
-            };
+            let estimate = Estimate { value, lo: Some(value / 2.0), hi: None, n: 3 };
             cores(Some(&estimate), Text { is_unicode: true }).replace(GLUE, " ")
         };
         assert_eq!(of(96.42), "96.4 [48.2, ∞]");

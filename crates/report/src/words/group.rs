@@ -26,46 +26,16 @@ pub(crate) struct Group<'a> {
 pub(crate) fn group_comparisons(record: &Record) -> Vec<Group<'_>> {
     let mut groups: Vec<Group> = Vec::new();
     for comparison in &record.comparisons {
-        let Comparison {
-            target,
-            workload,
-            client,
-            client_like,
-            ..
-        } = comparison;
-        find(
-            &mut groups,
-            target,
-            workload,
-            (*client, client_like.as_ref()),
-        )
-        .comparisons
-        .push(comparison);
+        let Comparison { target, workload, client, client_like, .. } = comparison;
+        find(&mut groups, target, workload, (*client, client_like.as_ref())).comparisons.push(comparison);
     }
     for look in &record.looks {
-        let Look {
-            target,
-            workload,
-            client,
-            client_like,
-            ..
-        } = look;
-        find(
-            &mut groups,
-            target,
-            workload,
-            (*client, client_like.as_ref()),
-        )
-        .looks
-        .push(look);
+        let Look { target, workload, client, client_like, .. } = look;
+        find(&mut groups, target, workload, (*client, client_like.as_ref())).looks.push(look);
     }
     for group in &mut groups {
-        group
-            .comparisons
-            .sort_by_key(|it| (it.connections, it.placement.asked));
-        group
-            .looks
-            .sort_by_key(|it| (it.connections, it.placement.asked));
+        group.comparisons.sort_by_key(|it| (it.connections, it.placement.asked));
+        group.looks.sort_by_key(|it| (it.connections, it.placement.asked));
     }
     groups
 }
@@ -76,17 +46,10 @@ fn find<'g, 'a>(
     workload: &'a Workload,
     (client, client_like): (Client, Option<&'a ClientLike>),
 ) -> &'g mut Group<'a> {
-    let empty = Group {
-        target,
-        workload,
-        client,
-        client_like,
-        comparisons: Vec::new(),
-        looks: Vec::new(),
-    };
-    let known = groups.iter().position(|group| {
-        group.has_heading_of(&empty) && group.client == client && group.client_like == client_like
-    });
+    let empty = Group { target, workload, client, client_like, comparisons: Vec::new(), looks: Vec::new() };
+    let known = groups
+        .iter()
+        .position(|group| group.has_heading_of(&empty) && group.client == client && group.client_like == client_like);
     let idx = known.unwrap_or_else(|| {
         let last_alike = groups.iter().rposition(|it| it.has_heading_of(&empty));
         let idx = last_alike.map_or(groups.len(), |last| last + 1);
@@ -99,13 +62,7 @@ fn find<'g, 'a>(
 impl Group<'_> {
     /// Whether both stand under one heading.
     pub(crate) fn has_heading_of(&self, other: &Group) -> bool {
-        let key = |target: &Target| {
-            (
-                target.kind.clone(),
-                target.name.clone(),
-                target.version.clone(),
-            )
-        };
+        let key = |target: &Target| (target.kind.clone(), target.name.clone(), target.version.clone());
         key(self.target) == key(other.target) && self.workload == other.workload
     }
 
@@ -143,24 +100,12 @@ impl Group<'_> {
             |(arm, baseline)| format!("tax ({} over {})", text.clean(arm), text.clean(baseline)),
         );
         let arms = arms.iter().map(|name| text.clean(name)).collect();
-        Table {
-            arms,
-            tax_header,
-            rows,
-        }
+        Table { arms, tax_header, rows }
     }
 
     fn arm_names(&self) -> Vec<&str> {
-        let judged = self
-            .comparisons
-            .iter()
-            .flat_map(|it| &it.arms)
-            .map(|arm| arm.name.as_str());
-        let seen = self
-            .looks
-            .iter()
-            .flat_map(|it| &it.arms)
-            .map(|arm| arm.name.as_str());
+        let judged = self.comparisons.iter().flat_map(|it| &it.arms).map(|arm| arm.name.as_str());
+        let seen = self.looks.iter().flat_map(|it| &it.arms).map(|arm| arm.name.as_str());
         let mut names = Vec::new();
         for name in judged.chain(seen) {
             if !names.contains(&name) {
@@ -172,10 +117,7 @@ impl Group<'_> {
 
     /// The arm and the baseline, if all verdicts of the group are about the same two.
     fn only_pair(&self) -> Option<(&str, &str)> {
-        let taxes = self
-            .comparisons
-            .iter()
-            .flat_map(|comparison| &comparison.tax);
+        let taxes = self.comparisons.iter().flat_map(|comparison| &comparison.tax);
         let mut pairs = taxes.map(|tax| (tax.arm.as_str(), tax.baseline.as_str()));
         let first = pairs.next()?;
         pairs.all(|pair| pair == first).then_some(first)

@@ -50,18 +50,11 @@ pub(crate) fn tables(group: &Group, text: Text) -> Vec<HotTable> {
     for comparison in &group.comparisons {
         for why in &comparison.why {
             let (placement, arms) = (comparison.placement.asked, arms(comparison, why));
-            let load = Load {
-                connections: comparison.connections,
-                why,
-            };
+            let load = Load { connections: comparison.connections, why };
             let mut known = found.iter_mut();
             match known.find(|it| it.placement == placement && it.arms == arms) {
                 Some(known) => known.loads.push(load),
-                None => found.push(Series {
-                    placement,
-                    arms,
-                    loads: vec![load],
-                }),
+                None => found.push(Series { placement, arms, loads: vec![load] }),
             }
         }
     }
@@ -95,9 +88,7 @@ fn table(series: &Series<'_>, text: Text) -> Option<HotTable> {
         [
             row(shown(*name, text), series.arms[0], &of_arm(0)),
             row(String::new(), series.arms[1], &of_arm(1)),
-            row(String::new(), "difference", &|load| {
-                difference(load, *name, text)
-            }),
+            row(String::new(), "difference", &|load| difference(load, *name, text)),
         ]
     });
     Some(HotTable {
@@ -105,10 +96,7 @@ fn table(series: &Series<'_>, text: Text) -> Option<HotTable> {
             "the server's hottest functions by connections, {}: CPU time per request, µs, and share of the server's",
             series.placement.name()
         ),
-        header: ["function".to_owned(), String::new()]
-            .into_iter()
-            .chain(columns)
-            .collect(),
+        header: ["function".to_owned(), String::new()].into_iter().chain(columns).collect(),
         rows: rows.collect(),
         closing: CLOSING,
     })
@@ -147,9 +135,7 @@ fn dearest<'a>(loads: &[Load<'a>]) -> Vec<Name<'a>> {
 
 fn find<'a>(load: &Load<'a>, (name, is_kernel): Name<'_>) -> Option<&'a SampledPart> {
     let mut functions = load.why.functions.iter();
-    functions.find(|it| {
-        it.process == PROCESS && it.function.as_deref() == Some(name) && it.is_kernel == is_kernel
-    })
+    functions.find(|it| it.process == PROCESS && it.function.as_deref() == Some(name) && it.is_kernel == is_kernel)
 }
 
 /// Per request over one arm, µs.
@@ -176,9 +162,7 @@ fn cell(load: &Load<'_>, name: Name<'_>, side: usize) -> String {
 }
 
 fn difference(load: &Load<'_>, name: Name<'_>, text: Text) -> String {
-    let known = |part: &'_ SampledPart| -> Option<Estimate> {
-        part.row.as_ref()?.difference.known().copied()
-    };
+    let known = |part: &'_ SampledPart| -> Option<Estimate> { part.row.as_ref()?.difference.known().copied() };
     let found = find(load, name).and_then(known);
     found.map_or_else(
         || "-".to_owned(),

@@ -14,10 +14,7 @@ const MOVED_FROM: f64 = 1.5;
 /// The row, with a cell per arm of the table.
 pub(crate) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
     let cell = |name: &&str| {
-        look.arms
-            .iter()
-            .find(|arm| arm.name == *name)
-            .map_or_else(String::new, |arm| seen(arm, &look.workload))
+        look.arms.iter().find(|arm| arm.name == *name).map_or_else(String::new, |arm| seen(arm, &look.workload))
     };
     Row {
         connections: look.connections.to_string(),
@@ -37,15 +34,9 @@ fn seen(arm: &LookArm, workload: &Workload) -> String {
 }
 
 fn why_not_judged(look: &Look, text: Text) -> String {
-    let reason = look
-        .reason
-        .as_deref()
-        .map_or_else(String::new, |reason| format!("; {}", text.clean(reason)));
+    let reason = look.reason.as_deref().map_or_else(String::new, |reason| format!("; {}", text.clean(reason)));
     let (seconds, asked) = (look.seconds, look.placement.asked);
-    format!(
-        "not judged in {seconds:.0} s: {}{reason} (--placement {asked})",
-        what_was_seen(look)
-    )
+    format!("not judged in {seconds:.0} s: {}{reason} (--placement {asked})", what_was_seen(look))
 }
 
 /// The widest range of the arms and, under `free`, who moves the rate.
@@ -54,11 +45,7 @@ fn what_was_seen(look: &Look) -> String {
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
         return "at times nothing was answered for 100 ms".to_owned();
     }
-    let moved = look
-        .arms
-        .iter()
-        .map(|arm| ratio(arm.rate_100ms_per_s))
-        .fold(1.0, f64::max);
+    let moved = look.arms.iter().map(|arm| ratio(arm.rate_100ms_per_s)).fold(1.0, f64::max);
     if moved < MOVED_FROM {
         return "these are rates that were seen".to_owned();
     }

@@ -114,11 +114,7 @@ pub(crate) fn story_for(record: &Record, text: Text) -> Story {
         }
         servers.push(server(record, &alike, text));
     }
-    Story {
-        servers,
-        remedies: remedies::remedies_stories(record, text),
-        run: run::run_words(record, text),
-    }
+    Story { servers, remedies: remedies::remedies_stories(record, text), run: run::run_words(record, text) }
 }
 
 fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
@@ -135,13 +131,10 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 body: body(group, text),
                 bills: { group.comparisons.iter() }
                     .filter_map(|comparison| {
-                        bill::bill_table(comparison, text)
-                            .or_else(|| trial_bill::table(comparison, text))
+                        bill::bill_table(comparison, text).or_else(|| trial_bill::table(comparison, text))
                     })
                     .collect(),
-                layers: { group.comparisons.iter() }
-                    .flat_map(|comparison| why::tables(comparison, text))
-                    .collect(),
+                layers: { group.comparisons.iter() }.flat_map(|comparison| why::tables(comparison, text)).collect(),
                 hot: hot::tables(group, text),
                 sweep: sweep::sweep_for(group, text),
                 sentences: sentence::verdict_sentences(group, text),
@@ -165,29 +158,18 @@ fn indexes(record: &Record, group: &Group) -> Vec<usize> {
 
 fn body(group: &Group, text: Text) -> Body {
     if group.client == Client::Command {
-        let stories =
-            { group.comparisons.iter() }.filter_map(|comparison| program_story(comparison, text));
+        let stories = { group.comparisons.iter() }.filter_map(|comparison| program_story(comparison, text));
         return Body::Commands(stories.collect());
     }
-    Body::Requests {
-        client: group.client_heading(text),
-        table: group.table(text),
-        placement: placement::line(group),
-    }
+    Body::Requests { client: group.client_heading(text), table: group.table(text), placement: placement::line(group) }
 }
 
 fn program_story(comparison: &Comparison, text: Text) -> Option<CommandStory> {
     if let Some(trial) = &comparison.trial {
-        return Some(CommandStory {
-            lines: trial::lines(trial, text),
-            tables: trial::tables(comparison, text),
-        });
+        return Some(CommandStory { lines: trial::lines(trial, text), tables: trial::tables(comparison, text) });
     }
     let commands = comparison.commands.as_ref()?;
-    Some(CommandStory {
-        lines: command::lines(commands, text),
-        tables: command::tables(comparison, text),
-    })
+    Some(CommandStory { lines: command::lines(commands, text), tables: command::tables(comparison, text) })
 }
 
 fn notes(group: &Group, shows_counts: bool, text: Text) -> Vec<String> {

@@ -27,10 +27,6 @@ pub(super) fn note(comparison: &Comparison) -> Option<String> {
         }
         _ => return None,
     };
-    let both = if has("tls") {
-        ""
-    } else {
-        "; --arms unix,tcp,tls shows both"
-    };
+    let both = if has("tls") { "" } else { "; --arms unix,tcp,tls shows both" };
     Some(format!("the server offers TLS: {clients}{both}"))
 }

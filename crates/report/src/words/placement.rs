@@ -39,26 +39,24 @@ pub(crate) fn line(group: &Group) -> Option<String> {
         let connections = counted(u64::from(fast.connections), "connection");
         let factor = times(factor);
         let seen = if fast.is_judged && slow.is_judged { "" } else { " (seen, not judged)" };
-        format!("placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}{seen}")
+        format!(
+            "placement matters more than transport here: {fast_name} is {factor} {slow_name} at {connections}{seen}"
+        )
     })
 }
 
 fn rates(group: &Group) -> Vec<Rate> {
-    let judged = group
-        .comparisons
-        .iter()
-        .filter(|it| is_usable(it))
-        .filter_map(|comparison| {
-            let baseline = &comparison.tax.first()?.baseline;
-            let arm = comparison.arms.iter().find(|arm| &arm.name == baseline)?;
-            let per_s = arm.throughput_per_s.known()?.value;
-            Some(Rate {
-                connections: comparison.connections,
-                placement: comparison.placement.asked,
-                per_s,
-                is_judged: true,
-            })
-        });
+    let judged = group.comparisons.iter().filter(|it| is_usable(it)).filter_map(|comparison| {
+        let baseline = &comparison.tax.first()?.baseline;
+        let arm = comparison.arms.iter().find(|arm| &arm.name == baseline)?;
+        let per_s = arm.throughput_per_s.known()?.value;
+        Some(Rate {
+            connections: comparison.connections,
+            placement: comparison.placement.asked,
+            per_s,
+            is_judged: true,
+        })
+    });
     let mut taxes = group.comparisons.iter().flat_map(|it| &it.tax);
     let baseline = taxes.next().map(|tax| tax.baseline.as_str());
     let seen = group.looks.iter().filter_map(|look| {
@@ -69,33 +67,18 @@ fn rates(group: &Group) -> Vec<Rate> {
             return None;
         }
         let per_s = arm.rate_100ms_per_s.median;
-        Some(Rate {
-            connections: look.connections,
-            placement: look.placement.asked,
-            per_s,
-            is_judged: false,
-        })
+        Some(Rate { connections: look.connections, placement: look.placement.asked, per_s, is_judged: false })
     });
     judged.chain(seen).filter(|rate| rate.per_s > 0.0).collect()
 }
 
 /// The largest factor between two arms at this number of connections, whichever is faster.
 fn transport_factor(group: &Group, connections: u32) -> f64 {
-    let usable = group
-        .comparisons
-        .iter()
-        .filter(|it| is_usable(it) && it.connections == connections);
-    let thetas = usable
-        .flat_map(|it| &it.tax)
-        .filter_map(|tax| tax.theta.known());
-    thetas
-        .map(|theta| theta.value.abs().exp())
-        .fold(1.0, f64::max)
+    let usable = group.comparisons.iter().filter(|it| is_usable(it) && it.connections == connections);
+    let thetas = usable.flat_map(|it| &it.tax).filter_map(|tax| tax.theta.known());
+    thetas.map(|theta| theta.value.abs().exp()).fold(1.0, f64::max)
 }
 
 fn is_usable(comparison: &Comparison) -> bool {
-    comparison
-        .tax
-        .iter()
-        .all(|tax| tax.verdict != Verdict::Invalid)
+    comparison.tax.iter().all(|tax| tax.verdict != Verdict::Invalid)
 }

@@ -29,11 +29,7 @@ fn story(record: &Record, remedies: &Remedies, text: Text) -> RemediesStory {
     };
     let base = record.comparisons.iter().find(is_base);
     let workload = base.map_or_else(String::new, |base| {
-        format!(
-            ", {}, {}",
-            text.clean(&base.workload.name),
-            base.placement.asked.name()
-        )
+        format!(", {}, {}", text.clean(&base.workload.name), base.placement.asked.name())
     });
     RemediesStory {
         table: SmallTable {
@@ -149,12 +145,8 @@ fn sentence(remedy: &Remedy, text: Text) -> String {
         RemedyKind::HostNetwork => {
             "let the container use the host's network, or share the folder of its socket (--from-namespace shows that)"
         }
-        RemedyKind::OwnAddress => {
-            "connect to the container's own address, which changes when it is made anew"
-        }
-        RemedyKind::Pipelining => {
-            "where a program does not need one answer to ask the next question"
-        }
+        RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is made anew",
+        RemedyKind::Pipelining => "where a program does not need one answer to ask the next question",
         RemedyKind::Persistent => {
             "where each request has a connection of its own today: a pool, or persistent connections in the driver"
         }
@@ -180,18 +172,11 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
         }
         Verdict::Difference if gain.value > 0.0 => format!("{} more requests", text.percent(gain)),
         Verdict::Difference => {
-            let lost = Estimate {
-                value: -gain.value,
-                lo: gain.hi.map(|hi| -hi),
-                hi: gain.lo.map(|lo| -lo),
-                n: gain.n,
-            };
+            let lost = Estimate { value: -gain.value, lo: gain.hi.map(|hi| -hi), hi: gain.lo.map(|lo| -lo), n: gain.n };
             format!("{} fewer requests", text.percent(&lost))
         }
         Verdict::Negligible | Verdict::Equivalent => "makes no difference that matters".to_owned(),
-        Verdict::Inconclusive if is_disturbed(remedy) => {
-            "not decided, others disturbed it".to_owned()
-        }
+        Verdict::Inconclusive if is_disturbed(remedy) => "not decided, others disturbed it".to_owned(),
         Verdict::Inconclusive => "not decided".to_owned(),
         Verdict::Invalid => "invalid, see the comparison".to_owned(),
     }
@@ -200,10 +185,8 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
 /// What is worth most to those who are on today's arm.
 fn closing(remedies: &Remedies, text: Text) -> String {
     let all = || remedies.remedies.iter();
-    let helps = |it: &&Remedy| {
-        it.verdict == Verdict::Difference
-            && it.gain_pct.known().is_some_and(|gain| gain.value > 0.0)
-    };
+    let helps =
+        |it: &&Remedy| it.verdict == Verdict::Difference && it.gain_pct.known().is_some_and(|gain| gain.value > 0.0);
     let today = text.clean(&remedies.today);
     let has_open = all().any(|it| it.is_today && it.verdict == Verdict::Inconclusive);
     let words = if let Some(first) = all().filter(|it| it.is_today).find(helps) {
@@ -221,8 +204,7 @@ fn closing(remedies: &Remedies, text: Text) -> String {
         notes.push("?: not decided, a longer run (--precise) may".to_owned());
     }
     if all().any(|it| !it.is_paired) {
-        let apart =
-            "pipelining, connections and placement were measured one after the other, not in turns";
+        let apart = "pipelining, connections and placement were measured one after the other, not in turns";
         notes.push(apart.to_owned());
     }
     notes.join("; ")

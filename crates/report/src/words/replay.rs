@@ -5,9 +5,8 @@ mod facts;
 use std::collections::BTreeSet;
 
 use looptax_model::record::{
-    Estimate, Figure, HotFunction, Published, Replay, ReplayPages, ReplayPart, ReplayPoint,
-    ReplayProof, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
-    ServerCount, SideUnit,
+    Estimate, Figure, HotFunction, Published, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof, ReplayRow,
+    ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, ServerCount, SideUnit,
 };
 
 use super::Tone;
@@ -44,9 +43,7 @@ pub(crate) struct PartStory {
 
 impl PartStory {
     /// What stands below the claims: a caption, the titles and the rows of each table that there is.
-    pub(crate) fn tables(
-        &self,
-    ) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
+    pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),
             ("Where the server spends its time", &HOT_HEAD, &self.hottest),
@@ -102,11 +99,7 @@ pub(crate) fn part_stories(replay: &Replay, text: Text) -> Vec<PartStory> {
 pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
     let host = &replay.host;
     let cpu = host.cpu_model.as_deref().unwrap_or("unknown processor");
-    let guest = if host.hypervisor == Some(true) {
-        ", virtual machine"
-    } else {
-        ""
-    };
+    let guest = if host.hypervisor == Some(true) { ", virtual machine" } else { "" };
     let release = host.kernel.split_whitespace().next();
     let mut lines = vec![
         format!(
@@ -117,7 +110,10 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
         ),
         format!("{}, begun {}", replay.command.join(" "), begun(replay)),
     ];
-    lines.push("what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio".to_owned());
+    lines.push(
+        "what is measured compares the ways epoch by epoch: the figures of each way alone need not give the same ratio"
+            .to_owned(),
+    );
     lines.extend(replay.problems.iter().cloned());
     if replay.interrupted {
         lines.push("interrupted: what was measured until then".to_owned());
@@ -128,10 +124,7 @@ pub(crate) fn head(replay: &Replay, text: Text) -> Vec<String> {
 /// To the second: `2026-11-22T12:00:00Z`.
 fn begun(replay: &Replay) -> String {
     let whole = replay.started_at.split_once('.');
-    whole.map_or_else(
-        || replay.started_at.clone(),
-        |(whole, _)| format!("{whole}Z"),
-    )
+    whole.map_or_else(|| replay.started_at.clone(), |(whole, _)| format!("{whole}Z"))
 }
 
 fn story(part: &ReplayPart, text: Text) -> PartStory {
@@ -142,24 +135,15 @@ fn story(part: &ReplayPart, text: Text) -> PartStory {
     PartStory {
         name: text.clean(&part.name),
         title: text.clean(&format!("{:?}, {}", article.title, article.author)),
-        about: [
-            format!("there: {}", article.system),
-            format!("asked: {}", article.workload),
-        ]
-        .iter()
-        .map(clean)
-        .collect(),
+        about: [format!("there: {}", article.system), format!("asked: {}", article.workload)]
+            .iter()
+            .map(clean)
+            .collect(),
         claims: part.rows.iter().map(|row| claim(row, text)).collect(),
         points: part.points.iter().map(|it| point(it, text)).collect(),
-        hottest: part
-            .points
-            .iter()
-            .filter_map(|it| hottest(it, text))
-            .collect(),
+        hottest: part.points.iter().filter_map(|it| hottest(it, text)).collect(),
         trials: part.trials.iter().map(|it| trial(it, text)).collect(),
-        findings: { part.findings.iter() }
-            .map(|it| facts::finding(it, text))
-            .collect(),
+        findings: { part.findings.iter() }.map(|it| facts::finding(it, text)).collect(),
         notes: notes.map(|line| text.clean(&line)).collect(),
         commands: part
             .steps
@@ -195,11 +179,7 @@ fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
     // What agrees needs no reason.
     let differs = !matches!(row.verdict, None | Some(ReplayVerdict::AsPublished));
     let word = if differs { "why" } else { "note" };
-    sentences.extend(
-        row.reasons
-            .iter()
-            .map(|why| (word, facts::reason(why, text))),
-    );
+    sentences.extend(row.reasons.iter().map(|why| (word, facts::reason(why, text))));
     let proof = proof(&row.proof);
     if !proof.is_empty() {
         sentences.push(("proof", text.clean(&proof)));
@@ -284,10 +264,7 @@ fn digits(times: f64) -> String {
 /// `18.7K/s [17.6, 19.9]`; without the brackets where there is no interval.
 fn side(side: &ReplaySide, text: Text) -> String {
     let shown = side_with_ends(side, text);
-    let has_ends = side
-        .figure
-        .known()
-        .is_none_or(|it| it.lo.is_some() || it.hi.is_some());
+    let has_ends = side.figure.known().is_none_or(|it| it.lo.is_some() || it.hi.is_some());
     match shown.split_once('[') {
         Some((value, _)) if !has_ends => {
             format!("{}, no interval", value.trim_end_matches([' ', GLUE]))
@@ -311,11 +288,7 @@ fn side_with_ends(side: &ReplaySide, text: Text) -> String {
 /// `320 pages of 54 queries, over all ways`.
 fn of_pages(pages: &ReplayPages) -> String {
     let [least, most] = pages.queries;
-    let queries = if least == most {
-        least.to_string()
-    } else {
-        format!("{least} to {most}")
-    };
+    let queries = if least == most { least.to_string() } else { format!("{least} to {most}") };
     format!("{} pages of {queries} queries, over all ways", pages.n)
 }
 
@@ -337,14 +310,8 @@ fn proof(proof: &ReplayProof) -> String {
         facts.push(format!("{} streamed", amount(bytes)));
     }
     if let (Some(count), Some(_)) = (&proof.server_count, &proof.pages) {
-        let ServerCount {
-            counter,
-            sent,
-            counted,
-        } = count;
-        facts.push(format!(
-            "{sent} queries by $wpdb, {counted} by the server's own count ({counter})"
-        ));
+        let ServerCount { counter, sent, counted } = count;
+        facts.push(format!("{sent} queries by $wpdb, {counted} by the server's own count ({counter})"));
     } else if let Some(count) = &proof.server_count {
         facts.push(format!(
             "{} by the server's own count ({}), {} sent over all arms with the warm-up",

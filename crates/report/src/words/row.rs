@@ -2,9 +2,7 @@
 //!
 //! Words of the verdict live here; the sentence that explains it does not.
 
-use looptax_model::record::{
-    Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload,
-};
+use looptax_model::record::{Arm, Comparison, Direction, Figure, Latency, Load, Placement, Tax, Verdict, Workload};
 
 use super::disturbed::direction_word;
 use super::table::{Row, Tail};
@@ -16,29 +14,16 @@ use crate::load;
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
 /// One row per verdict; one without, if it was broken off before there was any.
-pub(crate) fn row_for(
-    comparison: &Comparison,
-    arms: &[&str],
-    is_pair_known: bool,
-    text: Text,
-) -> Vec<Row> {
+pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: bool, text: Text) -> Vec<Row> {
     let tails: Vec<Tail> = match comparison.tax.as_slice() {
-        [] => vec![Tail::Open(
-            "broken off before there was a verdict".to_owned(),
-        )],
-        taxes => taxes
-            .iter()
-            .map(|tax| tail(tax, comparison, is_pair_known, text))
-            .collect(),
+        [] => vec![Tail::Open("broken off before there was a verdict".to_owned())],
+        taxes => taxes.iter().map(|tax| tail(tax, comparison, is_pair_known, text)).collect(),
     };
     let to_row = |(idx, tail)| match idx {
         0 => Row {
             connections: comparison.connections.to_string(),
             placement: placement(comparison, text),
-            arms: arms
-                .iter()
-                .map(|name| arm_cell(comparison, name, text))
-                .collect(),
+            arms: arms.iter().map(|name| arm_cell(comparison, name, text)).collect(),
             latencies: latencies(comparison, arms, text),
             tail,
         },
@@ -58,23 +43,14 @@ pub(crate) fn row_for(
 pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
     match (&tax.uncertain_size, tax.direction) {
         (Some(_), Some(direction)) => {
-            format!(
-                "{} is {}, size uncertain",
-                text.clean(&tax.arm),
-                direction_word(direction)
-            )
+            format!("{} is {}, size uncertain", text.clean(&tax.arm), direction_word(direction))
         }
         _ => judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text),
     }
 }
 
 /// A verdict in words, where it is not a tax's own.
-pub(crate) fn judged_words(
-    judged: (Verdict, Option<Direction>),
-    arm: &str,
-    delta_pct: f64,
-    text: Text,
-) -> String {
+pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delta_pct: f64, text: Text) -> String {
     let arm = text.clean(arm);
     match judged {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("{arm} is slower"),
@@ -83,10 +59,7 @@ pub(crate) fn judged_words(
         (Verdict::Negligible, _) => "real but negligible".to_owned(),
         (Verdict::Equivalent, _) => {
             let delta = chosen_percent(delta_pct);
-            format!(
-                "no difference worth naming (within {}{delta})",
-                text.plus_minus()
-            )
+            format!("no difference worth naming (within {}{delta})", text.plus_minus())
         }
         (Verdict::Inconclusive, _) => "inconclusive".to_owned(),
         (Verdict::Invalid, _) => "invalid".to_owned(),
@@ -125,10 +98,7 @@ pub(crate) struct Judged {
 
 /// A verdict as a table shows it: without figures where it cannot be used.
 pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
-    let shown = |cell: Option<String>| {
-        cell.filter(|_| is_usable(tax))
-            .unwrap_or_else(|| "n/a".to_owned())
-    };
+    let shown = |cell: Option<String>| cell.filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned());
     let micros = decisive(&tax.latency_us, &comparison.load).known();
     Judged {
         tax: shown(tax.throughput_pct.known().map(|pct| text.percent(pct))),
@@ -140,21 +110,13 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
 
 /// `tcp over unix`.
 pub(crate) fn pair(tax: &Tax, text: Text) -> String {
-    format!(
-        "{} over {}",
-        text.clean(&tax.arm),
-        text.clean(&tax.baseline)
-    )
+    format!("{} over {}", text.clean(&tax.arm), text.clean(&tax.baseline))
 }
 
 fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
     let judged = judged(tax, comparison, text);
     Tail::Judged {
-        tax: if is_pair_known {
-            judged.tax
-        } else {
-            format!("{}  {}", pair(tax, text), judged.tax)
-        },
+        tax: if is_pair_known { judged.tax } else { format!("{}  {}", pair(tax, text), judged.tax) },
         micros: judged.micros,
         verdict: judged.verdict,
         tone: judged.tone,
@@ -163,11 +125,7 @@ fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> 
 
 /// The statistic of latency that the verdict stands on.
 pub(crate) fn decisive<'a>(latency: &'a Latency, load: &Load) -> &'a Figure {
-    if load.is_flat_out() {
-        &latency.mean
-    } else {
-        &latency.p50
-    }
+    if load.is_flat_out() { &latency.mean } else { &latency.p50 }
 }
 
 /// No figure of a measurement that cannot be used is printed as a result.
@@ -185,17 +143,9 @@ pub(crate) fn tone(tax: &Tax) -> Tone {
 }
 
 pub(crate) fn arm_cell(comparison: &Comparison, name: &str, text: Text) -> String {
-    comparison
-        .arms
-        .iter()
-        .find(|arm| arm.name == name)
-        .map_or_else(String::new, |arm| {
-            if comparison.load.is_flat_out() {
-                figures(arm, &comparison.workload, text)
-            } else {
-                responses(arm, text)
-            }
-        })
+    comparison.arms.iter().find(|arm| arm.name == name).map_or_else(String::new, |arm| {
+        if comparison.load.is_flat_out() { figures(arm, &comparison.workload, text) } else { responses(arm, text) }
+    })
 }
 
 /// The middle and the tail of each arm's latencies, where the cells hold rates and means.
@@ -230,10 +180,7 @@ fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {
 fn responses(arm: &Arm, text: Text) -> String {
     let known = |figure: &Figure| figure.known().map(|estimate| text.micros(estimate.value));
     // Of all requests: a stall is what an open loop is there to show.
-    let p99 = arm
-        .latency_pooled_us
-        .as_ref()
-        .map_or(&arm.latency_us.p99, |it| &it.p99);
+    let p99 = arm.latency_pooled_us.as_ref().map_or(&arm.latency_us.p99, |it| &it.p99);
     match (known(&arm.latency_us.p50), known(p99)) {
         (Some(p50), Some(p99)) => format!("{p50}, p99 {p99}"),
         (Some(p50), None) => p50,

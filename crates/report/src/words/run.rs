@@ -24,9 +24,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let n_early = taxes(record).filter(early).count();
     if n_early > 0 {
         let early = counted(n_early as u64, "verdict");
-        verdicts.push(format!(
-            "{early} came early, which makes an estimate lean to the large side; --fixed does not"
-        ));
+        verdicts.push(format!("{early} came early, which makes an estimate lean to the large side; --fixed does not"));
     }
     let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
@@ -40,12 +38,10 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     RunWords {
         verdicts,
         explained,
-        problems: problems
-            .map(|problem| format!("problem: {}", text.clean(problem)))
-            .collect(),
-        interrupted: record.interrupted.then_some(
-            "interrupted: the last comparison shown may be incomplete, and nothing after it was measured",
-        ),
+        problems: problems.map(|problem| format!("problem: {}", text.clean(problem))).collect(),
+        interrupted: record
+            .interrupted
+            .then_some("interrupted: the last comparison shown may be incomplete, and nothing after it was measured"),
     }
 }
 
@@ -92,8 +88,5 @@ fn has_judged(record: &Record, placement: Placement) -> bool {
 }
 
 fn taxes(record: &Record) -> impl Iterator<Item = &Tax> {
-    record
-        .comparisons
-        .iter()
-        .flat_map(|comparison| &comparison.tax)
+    record.comparisons.iter().flat_map(|comparison| &comparison.tax)
 }

@@ -3,8 +3,8 @@
 //! Each sentence can stand alone: it names connections, cores and the way the client waits.
 
 use looptax_model::record::{
-    Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax,
-    TimeWait, Verdict, Withheld,
+    Arm, ClientLimit, ClientLimitCause, Comparison, Direction, Estimate, Figure, Placement, Tax, TimeWait, Verdict,
+    Withheld,
 };
 
 use super::disturbed;
@@ -32,33 +32,18 @@ pub(crate) fn verdict_sentences(group: &Group, text: Text) -> Vec<String> {
 pub(crate) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
     let place = place(comparison, text);
     let stalls = comparison.arms.iter().filter_map(|arm| {
-        let stalls = || {
-            comparison
-                .stalls
-                .iter()
-                .filter(|stall| stall.arm == arm.name)
-        };
+        let stalls = || comparison.stalls.iter().filter(|stall| stall.arm == arm.name);
         let longest = stalls().map(|stall| stall.drain_ms).reduce(f64::max)?;
         let n = counted(stalls().count() as u64, "stall");
-        Some(format!(
-            "{place}, {}: {n}, the longest {longest:.1} ms",
-            text.clean(&arm.name)
-        ))
+        Some(format!("{place}, {}: {n}, the longest {longest:.1} ms", text.clean(&arm.name)))
     });
-    let findings = comparison
-        .tax
-        .iter()
-        .flat_map(|tax| findings(comparison, tax, text));
+    let findings = comparison.tax.iter().flat_map(|tax| findings(comparison, tax, text));
     let findings = findings.map(|finding| format!("{place}: {finding}"));
     let warnings = comparison.warnings.iter();
     let warnings = warnings.map(|warning| format!("warning: {place}: {}", text.clean(warning)));
     let ports = comparison.time_wait.iter();
     let ports = ports.map(|it| format!("{place}: {}", time_wait(it)));
-    stalls
-        .chain(findings)
-        .chain(ports)
-        .chain(warnings)
-        .collect()
+    stalls.chain(findings).chain(ports).chain(warnings).collect()
 }
 
 fn time_wait(it: &TimeWait) -> String {
@@ -97,32 +82,20 @@ fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
         if comparison.commands.is_some() {
             let (short, long) = (1e6 / mode.high_per_s, 1e6 / mode.low_per_s);
             let [short, long] = [short, long].map(run_time);
-            return format!(
-                "a run on {} takes either about {short} or about {long}",
-                text.clean(&mode.arm)
-            );
+            return format!("a run on {} takes either about {short} or about {long}", text.clean(&mode.arm));
         }
-        let (arm, low, high) = (
-            text.clean(&mode.arm),
-            rate(mode.low_per_s),
-            rate(mode.high_per_s),
-        );
+        let (arm, low, high) = (text.clean(&mode.arm), rate(mode.low_per_s), rate(mode.high_per_s));
         format!("the rate of {arm} jumps between {low} and {high}")
     });
-    let totals = tax
-        .total_throughput_pct
-        .known()
-        .filter(|_| found.totals_disagree == Some(true));
+    let totals = tax.total_throughput_pct.known().filter(|_| found.totals_disagree == Some(true));
     let totals = totals.map(|pct| {
         let (arm, pct) = (text.clean(&tax.arm), text.percent(pct));
         format!("with all stalls counted the tax of {arm} is another: {pct}")
     });
-    let slices = found
-        .slice_invariance_pct
-        .as_ref()
-        .and_then(|figure| figure.known());
+    let slices = found.slice_invariance_pct.as_ref().and_then(|figure| figure.known());
     let slices = slices.map(|points| {
-        let is_within = points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
+        let is_within =
+            points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
         let word = if is_within { "shown" } else { "not shown" };
         format!(
             "with shorter slices the tax is another by {} points: {word} to be within {SLICE_POINTS:.0}",
@@ -173,11 +146,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let limits = limits.iter().map(|limit| client_limit(limit, text));
     let is_answer = !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid);
     let disturbed = disturbed::measured_while(tax).filter(|_| is_answer);
-    format!(
-        "{held}: {found}{}{}",
-        disturbed.unwrap_or_default(),
-        limits.collect::<String>()
-    )
+    format!("{held}: {found}{}{}", disturbed.unwrap_or_default(), limits.collect::<String>())
 }
 
 /// Why a verdict is none to believe; `None` for the others.
@@ -195,16 +164,10 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
             format!("the cores that it has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
-            format!(
-                "it sends late, by {} at its own p99, over a tenth of the latency's p99",
-                text.micros(by_us)
-            )
+            format!("it sends late, by {} at its own p99, over a tenth of the latency's p99", text.micros(by_us))
         }
     };
-    format!(
-        "; the client is the bottleneck on {}: {why}",
-        text.clean(&limit.arm)
-    )
+    format!("; the client is the bottleneck on {}: {why}", text.clean(&limit.arm))
 }
 
 /// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".
@@ -218,13 +181,10 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         None if is_of_program => (trial::signed_time(comparison, us, text), "page"),
         None => (text.signed_micros_interval(us), "request"),
     };
-    let pct = tax
-        .throughput_pct
-        .known()
-        .map(|pct| match &comparison.trial {
-            Some(_) => format!("{} of a page's time", text.percent(pct)),
-            None => format!("{} of throughput", text.percent(pct)),
-        });
+    let pct = tax.throughput_pct.known().map(|pct| match &comparison.trial {
+        Some(_) => format!("{} of a page's time", text.percent(pct)),
+        None => format!("{} of throughput", text.percent(pct)),
+    });
     let us = tax.latency_us.mean.known();
     let us = us.map(|us| {
         let (time, unit) = each(us);
@@ -237,19 +197,12 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         format!("{time} CPU time per {unit}")
     });
     let parts: Vec<String> = [pct, us, cpu].into_iter().flatten().collect();
-    if parts.is_empty() {
-        "n/a".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
 /// "12.0 % [11.1, 12.9] of the median response time, +2.0 µs [1.9, 2.1] at the median, …".
 fn response_figures(tax: &Tax, text: Text) -> String {
-    let pct = tax
-        .throughput_pct
-        .known()
-        .map(|pct| format!("{} of the median response time", text.percent(pct)));
+    let pct = tax.throughput_pct.known().map(|pct| format!("{} of the median response time", text.percent(pct)));
     let at = |figure: &Figure, where_to: &str| {
         let us = figure.known()?;
         Some(format!("{} {where_to}", text.signed_micros_interval(us)))
@@ -257,11 +210,7 @@ fn response_figures(tax: &Tax, text: Text) -> String {
     let p50 = at(&tax.latency_us.p50, "at the median");
     let p99 = at(&tax.latency_us.p99, "at p99");
     let parts: Vec<String> = [pct, p50, p99].into_iter().flatten().collect();
-    if parts.is_empty() {
-        "n/a".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
 /// What was held fixed while the transport changed.
@@ -281,18 +230,11 @@ fn held(comparison: &Comparison, text: Text) -> String {
     let connections = counted(u64::from(comparison.connections), "connection");
     let waits = match &comparison.client_like {
         Some(like) => client::clause_like(like, text),
-        None => client::clause(
-            client::peers(&comparison.target, &comparison.workload),
-            comparison.client,
-        ),
+        None => client::clause(client::peers(&comparison.target, &comparison.workload), comparison.client),
     };
     let is_delayed = |arm: &Arm| arm.proof.nodelay == Some(false);
     let delayed = comparison.arms.iter().any(is_delayed);
-    let delayed = if delayed {
-        format!(", TCP_NODELAY{GLUE}off")
-    } else {
-        String::new()
-    };
+    let delayed = if delayed { format!(", TCP_NODELAY{GLUE}off") } else { String::new() };
     let held = format!("at {connections}, {cores}, {waits}{delayed}");
     match load::clause(&comparison.load, text) {
         Some(load) => format!("{held}, {load}"),

@@ -29,15 +29,10 @@ pub(crate) fn sweep_for(group: &Group<'_>, text: Text) -> Option<Sweep> {
             let rate = arm.throughput_per_s.known()?.value;
             Some((text.clean(&arm.name), rate))
         });
-        let is_new = points
-            .last()
-            .is_none_or(|it| it.connections != comparison.connections);
+        let is_new = points.last().is_none_or(|it| it.connections != comparison.connections);
         // Of several placements the first one is drawn: it decides.
         if is_new {
-            points.push(Point {
-                connections: comparison.connections,
-                arms: arms.collect(),
-            });
+            points.push(Point { connections: comparison.connections, arms: arms.collect() });
         }
     }
     points.retain(|it| !it.arms.is_empty());

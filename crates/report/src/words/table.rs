@@ -26,12 +26,7 @@ pub(crate) struct Row {
 /// What stands to the right of the arms.
 #[derive(Debug)]
 pub(crate) enum Tail {
-    Judged {
-        tax: String,
-        micros: String,
-        verdict: String,
-        tone: Tone,
-    },
+    Judged { tax: String, micros: String, verdict: String, tone: Tone },
     Open(String),
 }
 

@@ -38,11 +38,7 @@ pub(crate) fn lines(trial: &Trial, text: Text) -> Vec<String> {
         format!("{kind} at {} -> {socket}", from.join(" and "))
     });
     let ways: Vec<String> = ways.collect();
-    lines.push(format!(
-        "{}; {}",
-        text.clean(&trial.command),
-        ways.join("; ")
-    ));
+    lines.push(format!("{}; {}", text.clean(&trial.command), ways.join("; ")));
     if let Some(only) = only(trial) {
         lines.push(format!(
             "{} alone changes its way here; the other ways were drawn anew for each epoch",
@@ -68,11 +64,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
         tax_header: if is_today_against_socket(tax) {
             "the socket saves".to_owned()
         } else {
-            format!(
-                "{} over {}",
-                text.clean(&tax.arm),
-                text.clean(&tax.baseline)
-            )
+            format!("{} over {}", text.clean(&tax.arm), text.clean(&tax.baseline))
         },
         rows: rows([other, baseline], tax, (comparison, trial), text),
     };
@@ -92,12 +84,7 @@ fn way(arm: &Arm, text: Text) -> String {
 }
 
 /// `arms` stand in the order of the columns, and so do the figures of a row.
-fn rows(
-    arms: [&Arm; 2],
-    tax: &Tax,
-    (comparison, trial): (&Comparison, &Trial),
-    text: Text,
-) -> Vec<CommandRow> {
+fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), text: Text) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
     let row = |label, figures: [Figure; 2], added: &Figure| {
         let added = added.known().filter(|_| is_usable(tax));
@@ -106,41 +93,17 @@ fn rows(
     let own = &tax.latency_us;
     let [baseline_p95, other_p95] = trial.p95_us.clone();
     let mut rows = vec![
-        row(
-            "page time",
-            arms.map(|arm| arm.latency_us.mean.clone()),
-            &own.mean,
-        ),
-        row(
-            "  median",
-            arms.map(|arm| arm.latency_us.p50.clone()),
-            &own.p50,
-        ),
+        row("page time", arms.map(|arm| arm.latency_us.mean.clone()), &own.mean),
+        row("  median", arms.map(|arm| arm.latency_us.p50.clone()), &own.p50),
         row("  p95", [other_p95, baseline_p95], &trial.p95_added_us),
-        row(
-            "  p99",
-            arms.map(|arm| arm.latency_us.p99.clone()),
-            &own.p99,
-        ),
-        row(
-            "  without looptax",
-            [unknown(), unknown()],
-            &trial.added_by_configuration_us,
-        ),
+        row("  p99", arms.map(|arm| arm.latency_us.p99.clone()), &own.p99),
+        row("  without looptax", [unknown(), unknown()], &trial.added_by_configuration_us),
     ];
     let cpu = &tax.cpu_us;
     let of_arms = |of: fn(&Arm) -> Figure| arms.map(of);
     rows.extend([
-        row(
-            "CPU, application",
-            of_arms(|arm| arm.cpu_us_per_query.client.clone()),
-            &cpu.client,
-        ),
-        row(
-            "CPU, servers",
-            of_arms(|arm| arm.cpu_us_per_query.server.clone()),
-            &cpu.server,
-        ),
+        row("CPU, application", of_arms(|arm| arm.cpu_us_per_query.client.clone()), &cpu.client),
+        row("CPU, servers", of_arms(|arm| arm.cpu_us_per_query.server.clone()), &cpu.server),
         row("CPU, all of it", of_arms(both), &cpu.both),
     ]);
     let pct = tax.throughput_pct.known().filter(|_| is_usable(tax));
@@ -171,34 +134,19 @@ fn unknown() -> Figure {
 }
 
 /// A row of times, all in one unit.
-fn time_row(
-    label: &'static str,
-    figures: &[Figure; 2],
-    added: Option<&Estimate>,
-    text: Text,
-) -> CommandRow {
+fn time_row(label: &'static str, figures: &[Figure; 2], added: Option<&Estimate>, text: Text) -> CommandRow {
     let mut known = figures.iter().filter_map(Figure::known);
     let is_ms = known.any(|us| us.value >= MS_FROM_US);
     let cell = |us| if is_ms { run_time(us) } else { text.micros(us) };
     let signed = |us| {
-        if is_ms {
-            text.signed_run_time(us)
-        } else {
-            text.signed_micros_interval(us)
-        }
+        if is_ms { text.signed_run_time(us) } else { text.signed_micros_interval(us) }
     };
     let cells = figures.iter().map(|it| shown(it, cell)).collect();
     row_of(label, cells, added.map_or_else(|| "n/a".to_owned(), signed))
 }
 
 fn row_of(label: &'static str, arms: Vec<String>, difference: String) -> CommandRow {
-    CommandRow {
-        label,
-        arms,
-        tax: String::new(),
-        difference,
-        verdict: None,
-    }
+    CommandRow { label, arms, tax: String::new(), difference, verdict: None }
 }
 
 fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
@@ -234,25 +182,16 @@ pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let clients = counted(u64::from(comparison.connections), "client");
     let load = load::clause(&comparison.load, text);
     let load = load.map_or_else(String::new, |load| format!(" {load}"));
-    match comparison
-        .trial
-        .as_ref()
-        .and_then(|it| it.load_command.as_ref())
-    {
+    match comparison.trial.as_ref().and_then(|it| it.load_command.as_ref()) {
         Some(_) => format!("whole runs of the load{}", alone(comparison, text)),
-        None => format!(
-            "{clients} asking for pages{load}{}",
-            alone(comparison, text)
-        ),
+        None => format!("{clients} asking for pages{load}{}", alone(comparison, text)),
     }
 }
 
 /// ", mariadbd alone in turns": which server was tried by itself.
 fn alone(comparison: &Comparison, text: Text) -> String {
     let only = comparison.trial.as_ref().and_then(only);
-    only.map_or_else(String::new, |only| {
-        format!(", {} alone in turns", text.clean(only))
-    })
+    only.map_or_else(String::new, |only| format!(", {} alone in turns", text.clean(only)))
 }
 
 /// What proves the ways, what looptax itself took, and what could not have been seen.
@@ -260,8 +199,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     let Some(trial) = &comparison.trial else {
         return Vec::new();
     };
-    let whose =
-        only(trial).map_or_else(String::new, |only| format!("{} alone: ", text.clean(only)));
+    let whose = only(trial).map_or_else(String::new, |only| format!("{} alone: ", text.clean(only)));
     let mut sentences = vec![connections(trial, text)];
     sentences.extend(supervision(comparison, trial, text));
     for sentence in &mut sentences {
@@ -270,22 +208,13 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     sentences.extend(requests(comparison, trial, text));
     let failed: u64 = trial.arms.iter().map(|arm| arm.n_failed).sum();
     if failed > 0 {
-        let pages: u64 = trial
-            .arms
-            .iter()
-            .map(|arm| arm.n_pages + arm.n_failed)
-            .sum();
+        let pages: u64 = trial.arms.iter().map(|arm| arm.n_pages + arm.n_failed).sum();
         sentences.push(format!(
             "{} of {pages} were not as in the first look, and count in no figure",
             counted(failed, "page")
         ));
     }
-    sentences.extend(
-        comparison
-            .tax
-            .iter()
-            .filter_map(|tax| least_seen(tax, text)),
-    );
+    sentences.extend(comparison.tax.iter().filter_map(|tax| least_seen(tax, text)));
     sentences
 }
 
@@ -297,31 +226,20 @@ fn connections(trial: &Trial, text: Text) -> String {
         TrialDesign::Restart => "start",
     };
     let sums = |it: &TrialConnections| it.n_moved + it.n_left + it.n_not_moved;
-    let each = trial
-        .servers
-        .iter()
-        .enumerate()
-        .filter_map(|(idx, server)| {
-            let of = |arm: &TrialArm| arm.connections.get(idx).map_or(0, sums);
-            let turns = match trial.design {
-                TrialDesign::Flip => {
-                    baseline.n_pages + other.n_pages + baseline.n_failed + other.n_failed
-                }
-                TrialDesign::Restart => baseline.n_slices + other.n_slices,
-            };
-            let per = (of(baseline) + of(other)) as f64 / (turns as f64).max(1.0);
-            (per > 0.0).then(|| format!("{}{GLUE}{}", text.clean(&server.kind), trimmed(per)))
-        });
+    let each = trial.servers.iter().enumerate().filter_map(|(idx, server)| {
+        let of = |arm: &TrialArm| arm.connections.get(idx).map_or(0, sums);
+        let turns = match trial.design {
+            TrialDesign::Flip => baseline.n_pages + other.n_pages + baseline.n_failed + other.n_failed,
+            TrialDesign::Restart => baseline.n_slices + other.n_slices,
+        };
+        let per = (of(baseline) + of(other)) as f64 / (turns as f64).max(1.0);
+        (per > 0.0).then(|| format!("{}{GLUE}{}", text.clean(&server.kind), trimmed(per)))
+    });
     let each: Vec<String> = each.collect();
     let moved = |arm: &TrialArm| -> (u64, u64) {
-        let wanted = |(idx, _): &(usize, &TrialConnections)| {
-            trial.only.is_none_or(|only| only as usize == *idx)
-        };
+        let wanted = |(idx, _): &(usize, &TrialConnections)| trial.only.is_none_or(|only| only as usize == *idx);
         let all = || arm.connections.iter().enumerate().filter(wanted);
-        (
-            all().map(|(_, it)| it.n_moved).sum(),
-            all().map(|(_, it)| sums(it)).sum(),
-        )
+        (all().map(|(_, it)| it.n_moved).sum(), all().map(|(_, it)| sums(it)).sum())
     };
     let turns = [0, 1].map(|idx| {
         let (n, all) = moved(&trial.arms[idx]);
@@ -334,10 +252,7 @@ fn connections(trial: &Trial, text: Text) -> String {
 /// Whose turn it was, by what became of its connections.
 fn whose(trial: &Trial, idx: usize) -> &'static str {
     let has_moved = |arm: &TrialArm| match trial.only {
-        Some(only) => arm
-            .connections
-            .get(only as usize)
-            .is_some_and(|it| it.n_moved > 0),
+        Some(only) => arm.connections.get(only as usize).is_some_and(|it| it.n_moved > 0),
         None => arm.connections.iter().any(|it| it.n_moved > 0),
     };
     let moved = has_moved(&trial.arms[idx]);
@@ -353,10 +268,7 @@ fn whose(trial: &Trial, idx: usize) -> &'static str {
 /// `1`, `0.5`, `2.01`.
 fn trimmed(number: f64) -> String {
     let digits = fixed(number, 2);
-    digits
-        .trim_end_matches('0')
-        .trim_end_matches('.')
-        .to_owned()
+    digits.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
 /// What the supervisor took of a page: an application whose configuration names the socket has none of it.
@@ -389,20 +301,12 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
         Some(format!("{kind} {n} ({counter}){time}"))
     });
     let each: Vec<String> = each.collect();
-    (!each.is_empty()).then(|| {
-        format!(
-            "requests of a page, as the servers counted: {}",
-            each.join("; ")
-        )
-    })
+    (!each.is_empty()).then(|| format!("requests of a page, as the servers counted: {}", each.join("; ")))
 }
 
 /// The smallest saving that would have been seen, where none was.
 fn least_seen(tax: &Tax, text: Text) -> Option<String> {
-    if !matches!(
-        tax.verdict,
-        Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible
-    ) {
+    if !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible) {
         return None;
     }
     let pct = tax.throughput_pct.known()?;
@@ -418,10 +322,7 @@ fn least_seen(tax: &Tax, text: Text) -> Option<String> {
 
 /// A difference in the unit that the pages' own times are shown in.
 pub(crate) fn signed_time(comparison: &Comparison, us: &Estimate, text: Text) -> String {
-    let means = comparison
-        .arms
-        .iter()
-        .filter_map(|arm| arm.latency_us.mean.known());
+    let means = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     if means.map(|it| it.value).any(|us| us >= MS_FROM_US) {
         text.signed_run_time(us)
     } else {

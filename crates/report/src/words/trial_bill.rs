@@ -12,32 +12,15 @@ pub(crate) fn table(comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let bill = trial.bill.as_ref()?;
     let time = |figure: &Figure| shown(figure, comparison, text);
     let row = |part: &TrialPart| {
-        [
-            format!("+ {}", name(trial, part.server, text)),
-            time(&part.time_us),
-            time(&part.cpu_us),
-            String::new(),
-        ]
+        [format!("+ {}", name(trial, part.server, text)), time(&part.time_us), time(&part.cpu_us), String::new()]
     };
-    let without = if bill.without_supervisor {
-        ", without looptax's own part"
-    } else {
-        ""
-    };
-    let in_all = [
-        "all at once, measured".to_owned(),
-        time(&bill.in_all_us),
-        time(&bill.in_all_cpu_us),
-        String::new(),
-    ];
+    let without = if bill.without_supervisor { ", without looptax's own part" } else { "" };
+    let in_all = ["all at once, measured".to_owned(), time(&bill.in_all_us), time(&bill.in_all_cpu_us), String::new()];
     Some(SmallTable {
         title: format!("the bill: what TCP adds to a page, by server{without}"),
         header: ["", "time", "CPU", ""].map(str::to_owned),
         rows: bill.parts.iter().map(row).chain([in_all]).collect(),
-        closing: bill
-            .left_over_us
-            .known()
-            .map(|left| closing(left, comparison, text)),
+        closing: bill.left_over_us.known().map(|left| closing(left, comparison, text)),
     })
 }
 

@@ -22,10 +22,7 @@ pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     }
     let said = kinds.into_iter().map(|(_, words, n_more)| match n_more {
         0 => format!("warning: {words}"),
-        n => format!(
-            "warning: {words} (and at {} more)",
-            counted(n, "comparison")
-        ),
+        n => format!("warning: {words} (and at {} more)", counted(n, "comparison")),
     });
     said.collect()
 }
@@ -43,14 +40,8 @@ mod tests {
 
     #[test]
     fn figures_do_not_make_another_warning() {
-        let [one, two] = [
-            "requests fill only 95.9 % of the time",
-            "requests fill only 7 % of the time",
-        ];
+        let [one, two] = ["requests fill only 95.9 % of the time", "requests fill only 7 % of the time"];
         assert_eq!(without_figures(one), without_figures(two));
-        assert_ne!(
-            without_figures(one),
-            without_figures("requests fill all of the time")
-        );
+        assert_ne!(without_figures(one), without_figures("requests fill all of the time"));
     }
 }

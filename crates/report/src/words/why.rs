@@ -30,11 +30,7 @@ pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> 
     let is_one = sampled.len() == 1;
     let mut lines = Vec::new();
     for comparison in sampled {
-        let place = if is_one {
-            String::new()
-        } else {
-            place(comparison)
-        };
+        let place = if is_one { String::new() } else { place(comparison) };
         lines.extend(of_comparison(comparison, &place, text));
     }
     let mut said = HashSet::new();
@@ -54,18 +50,11 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
     };
     let mut lines = Vec::new();
     for why in &comparison.why {
-        let pair = if is_one_pair {
-            String::new()
-        } else {
-            pair(why, comparison, text)
-        };
+        let pair = if is_one_pair { String::new() } else { pair(why, comparison, text) };
         let whose = before(&[place, &pair]);
         let mut add = |line: String| lines.push(format!("{whose}{line}"));
         for reason in &why.invalid {
-            add(format!(
-                "nothing follows from the layers: {}",
-                text.clean(reason)
-            ));
+            add(format!("nothing follows from the layers: {}", text.clean(reason)));
         }
         few_epochs(why).into_iter().for_each(&mut add);
         let cost = cost(why, text);
@@ -73,9 +62,7 @@ fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String
             let cost = cost.map_or_else(String::new, |it| format!("; with it {it}"));
             add(format!("{}{cost}", sampling(why, text)));
         } else {
-            cost.map(|it| format!("with the sampler {it}"))
-                .into_iter()
-                .for_each(&mut add);
+            cost.map(|it| format!("with the sampler {it}")).into_iter().for_each(&mut add);
         }
         check(why, text).into_iter().for_each(&mut add);
     }
@@ -127,10 +114,7 @@ pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
     why.rows.iter().filter(move |row| {
         let arms = row.arms.iter().filter_map(Figure::known).map(|it| it.value);
         let difference = row.difference.known();
-        let ends = difference
-            .into_iter()
-            .flat_map(|it| [it.lo, it.hi])
-            .flatten();
+        let ends = difference.into_iter().flat_map(|it| [it.lo, it.hi]).flatten();
         !arms.chain(ends).all(is_nothing)
     })
 }
@@ -151,17 +135,8 @@ pub(crate) fn without_sampler(why: &Why) -> Option<&WhyRow> {
 
 /// That some figures rest on too few epochs for an interval.
 fn few_epochs(why: &Why) -> Option<String> {
-    let is_open = |row: &WhyRow| {
-        row.difference
-            .known()
-            .is_some_and(|it| it.lo.is_none() && it.hi.is_none())
-    };
-    let mut rows = why
-        .rows
-        .iter()
-        .chain(&why.sum)
-        .chain(&why.without_sampler)
-        .chain(&why.counts);
+    let is_open = |row: &WhyRow| row.difference.known().is_some_and(|it| it.lo.is_none() && it.hi.is_none());
+    let mut rows = why.rows.iter().chain(&why.sum).chain(&why.without_sampler).chain(&why.counts);
     rows.any(is_open).then(|| {
         format!(
             "figures without an interval come from too few epochs for one: {} with the sampler, {} without it",
@@ -173,10 +148,7 @@ fn few_epochs(why: &Why) -> Option<String> {
 
 /// Epochs without the sampler.
 fn n_without(why: &Why) -> u64 {
-    let known = why
-        .without_sampler
-        .as_ref()
-        .and_then(|it| it.difference.known());
+    let known = why.without_sampler.as_ref().and_then(|it| it.difference.known());
     known.map_or(0, |it| it.n)
 }
 
@@ -185,8 +157,7 @@ fn idle(why: &Why) -> Option<&WhyRow> {
     let (idle, used) = (why.idle.as_ref()?, why.without_sampler.as_ref()?);
     let is_seen = |side: usize| {
         let [idle, used] = [idle, used].map(|it| it.arms[side].known());
-        idle.zip(used)
-            .is_some_and(|(idle, used)| idle.value > LEAST_IDLE * used.value)
+        idle.zip(used).is_some_and(|(idle, used)| idle.value > LEAST_IDLE * used.value)
     };
     (is_seen(0) || is_seen(1)).then_some(idle)
 }
@@ -194,11 +165,7 @@ fn idle(why: &Why) -> Option<&WhyRow> {
 fn counts(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {
     let rows: Vec<[String; 4]> = shown_counts(why).map(|it| row(it, text, number)).collect();
     (!rows.is_empty()).then(|| SmallTable {
-        title: format!(
-            "counted per request: {}, {}",
-            place(comparison),
-            pair(why, comparison, text)
-        ),
+        title: format!("counted per request: {}, {}", place(comparison), pair(why, comparison, text)),
         header: header(why, comparison, text),
         rows,
         closing: None,
@@ -226,12 +193,7 @@ fn row(row: &WhyRow, text: Text, shown: Shown) -> [String; 4] {
         None => "n/a".to_owned(),
     };
     let [base, other] = row.arms.each_ref().map(|it| cell(it, false));
-    [
-        text.clean(&row.name),
-        base,
-        other,
-        cell(&row.difference, true),
-    ]
+    [text.clean(&row.name), base, other, cell(&row.difference, true)]
 }
 
 fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
@@ -246,11 +208,7 @@ fn micros(text: Text, us: &Estimate, is_difference: bool) -> String {
 
 /// A difference, with its interval where there is one.
 pub(crate) fn signed_micros(text: Text, us: &Estimate) -> String {
-    Text::as_known(
-        us,
-        |value| text.signed_micros(value),
-        |it| text.signed_micros_interval(it),
-    )
+    Text::as_known(us, |value| text.signed_micros(value), |it| text.signed_micros_interval(it))
 }
 
 fn number(text: Text, count: &Estimate, is_difference: bool) -> String {
@@ -328,19 +286,12 @@ fn cost(why: &Why, text: Text) -> Option<String> {
     let added = why.sampler_pct.as_ref()?.known()?;
     let (amount, more) = if added.value < 0.0 {
         let turned = |end: Option<f64>| end.map(|it| -it);
-        let less = Estimate {
-            value: -added.value,
-            lo: turned(added.hi),
-            hi: turned(added.lo),
-            ..*added
-        };
+        let less = Estimate { value: -added.value, lo: turned(added.hi), hi: turned(added.lo), ..*added };
         (less, "less")
     } else {
         (*added, "more")
     };
     let value = |pct| format!("{}{GLUE}%", fixed(pct, 1));
     let amount = Text::as_known(&amount, value, |it| text.percent(it));
-    Some(format!(
-        "a request takes {amount} {more} CPU time, both arms together"
-    ))
+    Some(format!("a request takes {amount} {more} CPU time, both arms together"))
 }

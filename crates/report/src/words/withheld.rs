@@ -14,34 +14,17 @@ pub(crate) fn withheld(it: &Withheld, text: Text) -> String {
 }
 
 fn why_open(it: &Withheld, text: Text) -> String {
-    let without =
-        |verdict: &Verdict| judged_words((*verdict, it.direction), &it.arms[1], it.delta_pct, text);
+    let without = |verdict: &Verdict| judged_words((*verdict, it.direction), &it.arms[1], it.delta_pct, text);
     match &it.reason {
-        Reason::TooWide {
-            half_width_pct,
-            lo_pct,
-            hi_pct,
-            n_epochs_needed,
-        } => format!(
+        Reason::TooWide { half_width_pct, lo_pct, hi_pct, n_epochs_needed } => format!(
             "the interval reaches {half_width_pct:.1} points to each side, a tax of {lo_pct:.1} to \
              {hi_pct:.1} % cannot be excluded; {}",
             more_time(it, *n_epochs_needed)
         ),
         Reason::TooFewEpochs { have, need } => {
-            format!(
-                "{} of at least {need}; {}",
-                counted(*have, "epoch"),
-                more_time(it, *need)
-            )
+            format!("{} of at least {need}; {}", counted(*have, "epoch"), more_time(it, *need))
         }
-        Reason::PartsDiffer {
-            parts,
-            n_epochs,
-            tax_pct,
-            verdicts,
-            directions,
-            ..
-        } => {
+        Reason::PartsDiffer { parts, n_epochs, tax_pct, verdicts, directions, .. } => {
             let part = |idx: usize| {
                 let judged = (verdicts[idx], directions[idx]);
                 let words = judged_words(judged, &it.arms[1], it.delta_pct, text);
@@ -49,14 +32,10 @@ fn why_open(it: &Withheld, text: Text) -> String {
             };
             parts_differ(*parts, *n_epochs, [part(0), part(1)])
         }
-        Reason::GuardTransient { ratios, verdict } => format!(
-            "it would be \"{}\", but {}",
-            without(verdict),
-            uneven_start(it, *ratios, text)
-        ),
-        Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => {
-            "the record gives no reason".to_owned()
+        Reason::GuardTransient { ratios, verdict } => {
+            format!("it would be \"{}\", but {}", without(verdict), uneven_start(it, *ratios, text))
         }
+        Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => "the record gives no reason".to_owned(),
     }
 }
 
@@ -91,11 +70,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let n_epochs = n_counted.saturating_mul(it.n_run_per_counted);
     let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
     let epochs = counted(n_epochs, "epoch");
-    let same = if it.same_helps {
-        ", and so would --placement same"
-    } else {
-        ""
-    };
+    let same = if it.same_helps { ", and so would --placement same" } else { "" };
     if seconds > HOPELESS_S {
         return format!("a quieter machine would help{same}; time alone would not");
     }

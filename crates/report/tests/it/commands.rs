@@ -2,9 +2,7 @@
 //!
 //! Change a snapshot only when people should see the change.
 
-use looptax_model::record::{
-    Client, CommandLine, Commands, Figure, Placement, Record, Sightings, Verdict,
-};
+use looptax_model::record::{Client, CommandLine, Commands, Figure, Placement, Record, Sightings, Verdict};
 use looptax_report::terminal::{Style, compare};
 
 use crate::made_up::{comparison, record};
@@ -32,11 +30,8 @@ fn dump() -> Record {
         arm.cpu_us_per_query.client = figure(own_ms);
         arm.cpu_us_per_query.server = figure(server_ms);
         let is_unix = arm.name == "unix";
-        arm.proof.seen = Some(Sightings {
-            n_runs: 41,
-            n_unix: if is_unix { 40 } else { 0 },
-            n_tcp: if is_unix { 0 } else { 41 },
-        });
+        arm.proof.seen =
+            Some(Sightings { n_runs: 41, n_unix: if is_unix { 40 } else { 0 }, n_tcp: if is_unix { 0 } else { 41 } });
     }
     let tax = &mut it.tax[0];
     tax.throughput_pct = Figure::new(5.45, 4.92, 6.07, 10);
@@ -48,11 +43,7 @@ fn dump() -> Record {
 }
 
 fn style(width: usize) -> Style {
-    Style {
-        width,
-        color: false,
-        unicode: true,
-    }
+    Style { width, color: false, unicode: true }
 }
 
 #[test]

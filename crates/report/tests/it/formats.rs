@@ -15,9 +15,7 @@ fn awkward() -> Record {
     let mut open = comparison(16, Placement::Same, [1.0 / 3.0, 0.25]);
     open.tax[0].throughput_pct = Figure::new(25.049, f64::NEG_INFINITY, 31.26, 6);
     open.tax[0].verdict = Verdict::Inconclusive;
-    open.tax[0].latency_us.p999 = Figure::Missing(Missing {
-        na: "needs about 40 s".to_owned(),
-    });
+    open.tax[0].latency_us.p999 = Figure::Missing(Missing { na: "needs about 40 s".to_owned() });
     let mut invalid = comparison(64, Placement::Free, [2_000_000.0, 1e9]);
     invalid.tax[0].verdict = Verdict::Invalid;
     record(vec![clear, open, invalid], Vec::new())
@@ -48,25 +46,18 @@ fn csv_gives_the_records_numbers_back_to_the_last_digit() {
     let mut reader = ::csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<::csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     let find = |connections: &str, metric: &str| {
-        let row = rows
-            .iter()
-            .find(|row| &row[5] == connections && &row[10] == metric && !row[9].is_empty());
+        let row = rows.iter().find(|row| &row[5] == connections && &row[10] == metric && !row[9].is_empty());
         row.unwrap().clone()
     };
     let row = find("16", "throughput_tax");
-    assert_eq!(
-        row[12].parse::<f64>().unwrap().to_bits(),
-        25.049_f64.to_bits()
-    );
+    assert_eq!(row[12].parse::<f64>().unwrap().to_bits(), 25.049_f64.to_bits());
     // An end that does not exist is empty, and not a number.
     assert_eq!((&row[13], &row[14], &row[15]), ("", "31.26", "6"));
     assert_eq!(&row[16], "inconclusive");
     let row = find("16", "latency_tax_p999");
     assert_eq!((&row[12], &row[17]), ("", "needs about 40 s"));
     assert_eq!(&find("64", "throughput_tax")[16], "invalid");
-    let third = rows
-        .iter()
-        .find(|row| &row[5] == "16" && &row[8] == "unix" && &row[10] == "throughput");
+    let third = rows.iter().find(|row| &row[5] == "16" && &row[8] == "unix" && &row[10] == "throughput");
     let third: f64 = third.unwrap()[12].parse().unwrap();
     assert_eq!(third.to_bits(), (1.0_f64 / 3.0).to_bits());
     // Both records are there.
@@ -76,11 +67,7 @@ fn csv_gives_the_records_numbers_back_to_the_last_digit() {
 #[test]
 fn the_table_of_markdown_says_what_the_terminal_says() {
     let it = awkward();
-    let style = Style {
-        width: 200,
-        color: false,
-        unicode: true,
-    };
+    let style = Style { width: 200, color: false, unicode: true };
     let terminal = compare(&it, VERBOSE, style);
     let markdown = markdown(&it).replace('\\', "");
     let rows = markdown.lines().filter(|line| line.starts_with("| "));
@@ -110,10 +97,7 @@ fn nothing_foreign_becomes_markup_or_a_mention() {
     assert_eq!(text.matches("````").count(), 2, "{text}");
     let table: Vec<&str> = text.lines().filter(|line| line.starts_with("| ")).collect();
     let n_cells = |line: &str| line.replace("\\|", "").matches('|').count();
-    assert!(
-        table.iter().all(|line| n_cells(line) == n_cells(table[0])),
-        "{text}"
-    );
+    assert!(table.iter().all(|line| n_cells(line) == n_cells(table[0])), "{text}");
 }
 
 #[test]
@@ -124,9 +108,7 @@ fn openmetrics_has_a_gauge_for_each_figure_and_escapes_labels() {
                   client=\"poll\",arm=\"tcp\",baseline=\"unix\"";
     assert!(text.contains(&format!("looptax_throughput_tax_ratio{{{labels}}} 0.25049")));
     assert!(!text.contains(&format!("looptax_throughput_tax_ratio_lower{{{labels}}}")));
-    assert!(text.contains(&format!(
-        "looptax_throughput_tax_ratio_upper{{{labels}}} 0.3126"
-    )));
+    assert!(text.contains(&format!("looptax_throughput_tax_ratio_upper{{{labels}}} 0.3126")));
     assert!(text.contains("verdict=\"invalid\"} 1"));
     let text = openmetrics(&hostile());
     assert!(!text.contains('\u{1b}'), "{text}");
@@ -140,16 +122,12 @@ fn openmetrics_has_a_gauge_for_each_figure_and_escapes_labels() {
 fn a_benchmark_action_gets_names_units_and_values() {
     let entries: serde_json::Value = serde_json::from_str(&benchmark_json(&awkward())).unwrap();
     let entries = entries.as_array().unwrap();
-    let lost = entries.iter().find(|it| {
-        it["name"]
-            == "mariadb point-select, 1 connection, same, poll: tcp over unix, throughput lost"
-    });
+    let lost = entries
+        .iter()
+        .find(|it| it["name"] == "mariadb point-select, 1 connection, same, poll: tcp over unix, throughput lost");
     let lost = lost.unwrap();
     assert_eq!(lost["unit"], "%");
-    assert!(
-        (lost["value"].as_f64().unwrap() - 14.89).abs() < 0.01,
-        "{lost}"
-    );
+    assert!((lost["value"].as_f64().unwrap() - 14.89).abs() < 0.01, "{lost}");
     assert_eq!(lost["range"], "± 0.500");
     assert!(entries.iter().all(|it| it["value"].is_number()));
 }

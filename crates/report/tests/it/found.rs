@@ -1,8 +1,8 @@
 //! The text of `looptax find`, by made-up looks.
 
 use looptax_model::record::{
-    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint,
-    FoundListener, FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
+    CostSource, EndpointTransport, FOUND_SCHEMA_VERSION, Figure, Found, FoundClient, FoundEndpoint, FoundListener,
+    FoundPeer, FoundServer, HowKnown, Note, NoteCode, Way,
 };
 use looptax_report::found_openmetrics;
 use looptax_report::terminal::{First, Style, found};
@@ -62,29 +62,15 @@ pub(crate) fn look() -> Found {
             is_hidden: false,
             endpoints: vec![
                 endpoint(EndpointTransport::Tcp, "127.0.0.1:3306", None),
-                endpoint(
-                    EndpointTransport::Unix,
-                    "/run/mysqld/mysqld.sock",
-                    Some("mysql:mysql 0777"),
-                ),
+                endpoint(EndpointTransport::Unix, "/run/mysqld/mysqld.sock", Some("mysql:mysql 0777")),
             ],
             network: None,
             n_remote: 0,
             n_closed_last_minute: 0,
         }],
         clients: vec![
-            client(
-                7,
-                Way::Loopback,
-                Some(12.0),
-                Some(Figure::new(0.04, 0.037, 0.044, 20)),
-            ),
-            client(
-                8,
-                Way::Loopback,
-                Some(9000.0),
-                Some(Figure::new(30.6, 27.9, 33.3, 20)),
-            ),
+            client(7, Way::Loopback, Some(12.0), Some(Figure::new(0.04, 0.037, 0.044, 20))),
+            client(8, Way::Loopback, Some(9000.0), Some(Figure::new(30.6, 27.9, 33.3, 20))),
             client(9, Way::Unix, None, None),
         ],
         chains: Vec::new(),
@@ -98,11 +84,7 @@ pub(crate) fn look() -> Found {
 }
 
 pub(crate) fn at(width: usize) -> Style {
-    Style {
-        width,
-        color: false,
-        unicode: true,
-    }
+    Style { width, color: false, unicode: true }
 }
 
 #[test]
@@ -204,10 +186,7 @@ fn r20_what_was_measured_without_a_figure_is_told_and_not_advised_again() {
     });
     let text = found(&look, First::Servers, at(120));
     assert!(!text.contains("--measure"), "{text}");
-    assert!(
-        text.contains("measured just now, without a figure"),
-        "{text}"
-    );
+    assert!(text.contains("measured just now, without a figure"), "{text}");
 }
 
 #[test]
@@ -215,10 +194,7 @@ fn r20_a_figure_of_an_undecided_run_says_that_it_is_one() {
     let mut look = look();
     look.cost_sources[0].is_undecided = true;
     let text = found(&look, First::Servers, at(160));
-    assert!(
-        text.contains("that run decided nothing, so the interval is wide"),
-        "{text}"
-    );
+    assert!(text.contains("that run decided nothing, so the interval is wide"), "{text}");
 }
 
 #[test]
@@ -246,11 +222,7 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
     server.is_hidden = true;
     server.endpoints.truncate(1);
     server.endpoints[0].known = HowKnown::UsualPlace;
-    look.servers.push(FoundServer {
-        pid: 900,
-        endpoints: Vec::new(),
-        ..look.servers[0].clone()
-    });
+    look.servers.push(FoundServer { pid: 900, endpoints: Vec::new(), ..look.servers[0].clone() });
     let listener = |address: &str, likely: Option<&str>, server_pids: &[u32]| FoundListener {
         transport: EndpointTransport::Tcp,
         address: address.to_owned(),
@@ -262,10 +234,8 @@ fn r20_what_is_inferred_says_by_what_and_what_is_open_stands_in_a_list() {
         clients: Vec::new(),
         n_closed_last_minute: 0,
     };
-    look.listeners = vec![
-        listener("127.0.0.1:4000", None, &[812, 900]),
-        listener("127.0.0.1:6379", Some("redis or valkey"), &[]),
-    ];
+    look.listeners =
+        vec![listener("127.0.0.1:4000", None, &[812, 900]), listener("127.0.0.1:6379", Some("redis or valkey"), &[])];
     insta::assert_snapshot!(found(&look, First::Servers, at(140)), @r"
     servers
       server        version   user   where            listens on                                        queue
@@ -377,15 +347,9 @@ fn r25_a_port_that_may_be_a_web_servers_says_so() {
         clients: Vec::new(),
         n_closed_last_minute: 0,
     };
-    let look = Found {
-        listeners: vec![listener],
-        ..look()
-    };
+    let look = Found { listeners: vec![listener], ..look() };
     let text = found(&look, First::Servers, at(200));
-    assert!(
-        text.contains("mariadbd 812 or nginx 5 (by its user)"),
-        "{text}"
-    );
+    assert!(text.contains("mariadbd 812 or nginx 5 (by its user)"), "{text}");
 }
 
 #[test]
@@ -445,11 +409,7 @@ fn gauges_have_no_name_that_steers_them_and_no_more_lines_than_are_kept() {
     assert_eq!(of("looptax_find_fell_back "), 1);
     assert!(!text.contains('\u{1b}'));
     // All that is not named is summed: 1000 of three connections each, and three of the look.
-    let sum = text
-        .lines()
-        .filter(|it| it.starts_with("looptax_find_connections{"));
-    let sum: f64 = sum
-        .map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap())
-        .sum();
+    let sum = text.lines().filter(|it| it.starts_with("looptax_find_connections{"));
+    let sum: f64 = sum.map(|it| it.rsplit(' ').next().unwrap().parse::<f64>().unwrap()).sum();
     assert!((sum - 3_009.0).abs() < f64::EPSILON, "{sum}");
 }

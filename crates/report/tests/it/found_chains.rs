@@ -41,11 +41,7 @@ fn shop() -> FoundChain {
                 cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
                 ..hop(Some(FPM), MARIADB, "mariadb", Way::Loopback)
             },
-            FoundHop {
-                n_passing: 3,
-                requests_per_s: Some(50.0),
-                ..hop(Some(FPM), REDIS, "redis", Way::Loopback)
-            },
+            FoundHop { n_passing: 3, requests_per_s: Some(50.0), ..hop(Some(FPM), REDIS, "redis", Way::Loopback) },
         ],
         begins_here: true,
         cpu_ms_per_s: Some(Figure::new(4.1, 3.7, 4.4, 20)),
@@ -59,9 +55,7 @@ fn shop() -> FoundChain {
 fn section(chains: Vec<FoundChain>, width: usize) -> String {
     let look = Found { chains, ..look() };
     let text = found(&look, First::Servers, at(width));
-    let from = text
-        .find("what a page goes through")
-        .expect("there are chains");
+    let from = text.find("what a page goes through").expect("there are chains");
     let section = &text[from..];
     section[..section.find("\n\n").expect("more follows")].to_owned()
 }
@@ -100,17 +94,10 @@ fn a_chain_over_sockets_says_that_nothing_is_lost() {
 
 #[test]
 fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
-    let asked = FoundChain {
-        begins_here: false,
-        ..shop()
-    };
+    let asked = FoundChain { begins_here: false, ..shop() };
     let mut asked = asked;
     asked.hops.remove(0);
-    let passing = FoundHop {
-        n_connections: 0,
-        closed_per_s: Some(12.0),
-        ..hop(None, FPM, "php-fpm", Way::Loopback)
-    };
+    let passing = FoundHop { n_connections: 0, closed_per_s: Some(12.0), ..hop(None, FPM, "php-fpm", Way::Loopback) };
     let passing = FoundChain {
         hops: vec![passing],
         begins_here: false,
@@ -160,11 +147,7 @@ fn r25_every_run_that_a_figure_came_from_is_listed() {
         source: "run of short ones".to_owned(),
         ..look().cost_sources[0].clone()
     };
-    let mut look = Found {
-        chains: vec![chain],
-        clients: Vec::new(),
-        ..look()
-    };
+    let mut look = Found { chains: vec![chain], clients: Vec::new(), ..look() };
     look.cost_sources.push(source);
     let text = found(&look, First::Servers, at(120));
     assert!(!text.contains("not known"), "{text}");
@@ -204,10 +187,7 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     chain.kinds_without_cost.clear();
     chain.cpu_ms_per_s = None;
     chain.may_miss = vec![812];
-    let mut look = Found {
-        chains: vec![chain],
-        ..look()
-    };
+    let mut look = Found { chains: vec![chain], ..look() };
     look.servers[0].n_closed_last_minute = 420;
     let text = found(&look, First::Servers, at(400));
     let line = "no hop over TCP is seen; a hop may be missing: within the last minute connections were closed that nobody was seen to hold, to mariadbd 812 (420 connections)";

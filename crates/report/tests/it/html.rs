@@ -1,8 +1,7 @@
 //! The page: the same words and digits as the terminal's, and nothing of a record becomes markup.
 
 use looptax_model::record::{
-    Comparison, CpuTicks, Epoch, Figure, Latency, Placement, Pooled, Raw, Reason, Record, Slice,
-    Verdict,
+    Comparison, CpuTicks, Epoch, Figure, Latency, Placement, Pooled, Raw, Reason, Record, Slice, Verdict,
 };
 use looptax_report::html::{Detail, Distribution, EpochShown, PercentileShown, Shown, page};
 use looptax_report::terminal::{Style, compare};
@@ -27,16 +26,9 @@ fn page_of(record: &Record) -> String {
 }
 
 fn detail(comparison: &Comparison) -> Detail {
-    let percentiles = [50.0, 99.0, 99.99].map(|pct| PercentileShown {
-        pct,
-        us: pct,
-        lo_us: None,
-        hi_us: Some(2.0 * pct),
-    });
-    let distribution = Distribution {
-        n: 100_000,
-        percentiles: percentiles.to_vec(),
-    };
+    let percentiles =
+        [50.0, 99.0, 99.99].map(|pct| PercentileShown { pct, us: pct, lo_us: None, hi_us: Some(2.0 * pct) });
+    let distribution = Distribution { n: 100_000, percentiles: percentiles.to_vec() };
     let epochs = comparison.raw.epochs.iter().enumerate();
     Detail {
         epochs: epochs
@@ -81,9 +73,7 @@ fn raw() -> Raw {
         lag_p99_ns: [None, None],
         samples: [None, None],
     };
-    Raw {
-        epochs: vec![epoch],
-    }
+    Raw { epochs: vec![epoch] }
 }
 
 /// Infinite bounds, no p99.9, an invalid arm, one that was broken off, a look.
@@ -95,9 +85,7 @@ fn awkward() -> Record {
     let mut invalid = comparison(16, Placement::Same, [150_000.0, 120_000.0]);
     invalid.tax[0].verdict = Verdict::Invalid;
     invalid.tax[0].direction = None;
-    invalid.tax[0].reason = Reason::Invalid {
-        reasons: vec!["a request failed".to_owned()],
-    };
+    invalid.tax[0].reason = Reason::Invalid { reasons: vec!["a request failed".to_owned()] };
     let mut pooled = comparison(64, Placement::Same, [150_000.0, 120_000.0]);
     pooled.arms.push(arm("tls", 80_000.0, 800.0));
     pooled.tax.push(tax("tls", 46.7, 373.0));
@@ -107,10 +95,8 @@ fn awkward() -> Record {
         p99: Figure::new(900.0, 800.0, f64::INFINITY, 9),
         p999: Figure::missing("needs about 40 s"),
     });
-    pooled.arms[1].latency_us = Latency {
-        p99: Figure::new(12_345.0, 12_000.0, 13_000.0, 9),
-        ..pooled.arms[1].latency_us.clone()
-    };
+    pooled.arms[1].latency_us =
+        Latency { p99: Figure::new(12_345.0, 12_000.0, 13_000.0, 9), ..pooled.arms[1].latency_us.clone() };
     let mut broken_off = comparison(128, Placement::Same, [1.0, 1.0]);
     broken_off.tax.clear();
     broken_off.warnings = vec!["the server was restarted".to_owned()];
@@ -131,22 +117,10 @@ pub(crate) fn text_of(page: &str) -> String {
         text.push_str(before);
         let (tag, after) = after.split_once('>').unwrap();
         text.push(' ');
-        rest = if tag.starts_with("script") {
-            after.split_once("</script").unwrap().1
-        } else {
-            after
-        };
+        rest = if tag.starts_with("script") { after.split_once("</script").unwrap().1 } else { after };
     }
-    let names = [
-        ("&lt;", "<"),
-        ("&gt;", ">"),
-        ("&quot;", "\""),
-        ("&#39;", "'"),
-        ("&amp;", "&"),
-    ];
-    let text = names
-        .iter()
-        .fold(text, |text, (name, sign)| text.replace(name, sign));
+    let names = [("&lt;", "<"), ("&gt;", ">"), ("&quot;", "\""), ("&#39;", "'"), ("&amp;", "&")];
+    let text = names.iter().fold(text, |text, (name, sign)| text.replace(name, sign));
     let words: Vec<&str> = text.split_whitespace().collect();
     words.join(" ")
 }
@@ -154,21 +128,14 @@ pub(crate) fn text_of(page: &str) -> String {
 /// Everything that the terminal says of a record stands in the page, figure for figure.
 #[track_caller]
 fn check_says_the_same(record: &Record) {
-    let wide = Style {
-        width: 2_000,
-        color: false,
-        unicode: true,
-    };
+    let wide = Style { width: 2_000, color: false, unicode: true };
     let text = text_of(&page_of(record)).to_lowercase();
     // The terminal's bars are a chart on the page.
     let is_bar = |cell: &str| cell.chars().all(|c| ('▉'..='▏').contains(&c) || c == '█');
     for line in compare(record, VERBOSE, wide).lines() {
         let cells = line.split("  ").map(str::trim);
         for cell in cells.filter(|it| !it.is_empty() && !is_bar(it)) {
-            assert!(
-                text.contains(&cell.to_lowercase()),
-                "no {cell:?} in\n{text}"
-            );
+            assert!(text.contains(&cell.to_lowercase()), "no {cell:?} in\n{text}");
         }
     }
 }
@@ -263,10 +230,7 @@ fn a_page_names_nothing_outside_itself() {
         }
     }
     assert!(page.contains("default-src &#39;none&#39;; script-src &#39;sha256-"));
-    assert!(
-        page.contains("Copyright"),
-        "the notices travel with the code"
-    );
+    assert!(page.contains("Copyright"), "the notices travel with the code");
 }
 
 #[test]
@@ -285,10 +249,7 @@ fn the_same_records_give_the_same_bytes() {
 
 #[test]
 fn what_there_is_none_of_is_said() {
-    let mut bare = record(
-        vec![comparison(1, Placement::Same, [10.0, 9.0])],
-        Vec::new(),
-    );
+    let mut bare = record(vec![comparison(1, Placement::Same, [10.0, 9.0])], Vec::new());
     bare.comparisons[0].arms.clear();
     let text = text_of(&page(&[Shown {
         record: &bare,
@@ -316,57 +277,23 @@ fn r20_the_page_has_its_answer_per_server_before_statistics_and_says_what_it_is_
     let record = record(vec![mariadb(1), mariadb(16), redis], Vec::new());
     let html = page_of(&record);
     let about = "MariaDB 10.11.19, Redis 7.0.15: TCP and socket";
-    assert!(
-        html.contains(&format!("<title>{about} - looptax</title>")),
-        "{html}"
-    );
+    assert!(html.contains(&format!("<title>{about} - looptax</title>")), "{html}");
     assert!(html.contains(&format!("<h1>{about}</h1>")), "{html}");
-    let at = |words: &str| {
-        html.find(words)
-            .unwrap_or_else(|| panic!("no `{words}`: {html}"))
-    };
+    let at = |words: &str| html.find(words).unwrap_or_else(|| panic!("no `{words}`: {html}"));
     let answers = at("class=\"answers\"");
-    assert!(
-        answers < at("chance of 5 %") && answers < at("95 % interval") && answers < at("<table>")
-    );
+    assert!(answers < at("chance of 5 %") && answers < at("95 % interval") && answers < at("<table>"));
     let summary = &html[answers..answers + html[answers..].find("</ul>").unwrap()];
-    assert_eq!(
-        summary.matches("<li>").count(),
-        2,
-        "a line per server: {summary}"
-    );
-    for words in [
-        "MariaDB 10.11.19",
-        "1 connection, same: tcp is slower",
-        "16 connections, same",
-        "Redis 7.0.15",
-    ] {
-        assert!(
-            summary.replace('\u{a0}', " ").contains(words),
-            "{words}: {summary}"
-        );
+    assert_eq!(summary.matches("<li>").count(), 2, "a line per server: {summary}");
+    for words in ["MariaDB 10.11.19", "1 connection, same: tcp is slower", "16 connections, same", "Redis 7.0.15"] {
+        assert!(summary.replace('\u{a0}', " ").contains(words), "{words}: {summary}");
     }
 }
 
 #[test]
 fn r20_each_cell_of_a_verdict_says_its_column_where_rows_are_blocks() {
-    let html = page_of(&record(
-        vec![comparison(1, Placement::Same, [94_900.0, 79_800.0])],
-        Vec::new(),
-    ));
-    for label in [
-        "connections",
-        "placement",
-        "unix",
-        "tcp",
-        "tax (tcp over unix)",
-        "per request",
-        "verdict",
-    ] {
-        assert!(
-            html.contains(&format!("data-label=\"{label}\"")),
-            "{label}: {html}"
-        );
+    let html = page_of(&record(vec![comparison(1, Placement::Same, [94_900.0, 79_800.0])], Vec::new()));
+    for label in ["connections", "placement", "unix", "tcp", "tax (tcp over unix)", "per request", "verdict"] {
+        assert!(html.contains(&format!("data-label=\"{label}\"")), "{label}: {html}");
     }
     // Up to 900 px its rows are blocks, so that no verdict is cut off at the side.
     assert!(html.contains("class=\"wide judged\""));

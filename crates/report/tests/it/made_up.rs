@@ -3,9 +3,8 @@
 //! The figures are those of no machine.
 
 use looptax_model::record::{
-    Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Latency, Look,
-    LookArm, Placement, PlacementUsed, Proof, RateRange, Reason, Record, Schedule, Target, Tax,
-    Verdict, Workload,
+    Arm, Client, Comparison, Cpu, CpuTax, Diagnostics, Direction, Figure, Hex64, Latency, Look, LookArm, Placement,
+    PlacementUsed, Proof, RateRange, Reason, Record, Schedule, Target, Tax, Verdict, Workload,
 };
 
 /// A record of these comparisons and looks.
@@ -24,11 +23,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
     Comparison {
         connections,
         arms: vec![arm("unix", per_s[0], us[0]), arm("tcp", per_s[1], us[1])],
-        tax: vec![tax(
-            "tcp",
-            100.0 * (1.0 - per_s[1] / per_s[0]),
-            us[1] - us[0],
-        )],
+        tax: vec![tax("tcp", 100.0 * (1.0 - per_s[1] / per_s[0]), us[1] - us[0])],
         ..Comparison::unmeasured(
             target("mariadb", "10.11.19-MariaDB-0+deb12u1"),
             workload(),
@@ -43,11 +38,7 @@ pub(crate) fn comparison(connections: u32, placement: Placement, per_s: [f64; 2]
 pub(crate) fn look(connections: u32, ranges: [(f64, f64); 2]) -> Look {
     let arm = |(name, (min, max)): (&str, (f64, f64))| LookArm {
         name: name.to_owned(),
-        rate_100ms_per_s: RateRange {
-            min,
-            median: f64::midpoint(min, max),
-            max,
-        },
+        rate_100ms_per_s: RateRange { min, median: f64::midpoint(min, max), max },
         modes_per_s: Vec::new(),
     };
     Look {
@@ -89,11 +80,7 @@ pub(crate) fn tax(arm: &str, pct: f64, us: f64) -> Tax {
             both: around(us / 2.0, 0.1),
         },
         verdict: Verdict::Difference,
-        direction: Some(if pct > 0.0 {
-            Direction::OtherSlower
-        } else {
-            Direction::OtherFaster
-        }),
+        direction: Some(if pct > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster }),
         reason: Reason::ExcludesZero,
         uncertain_size: None,
         disturbance: None,
@@ -115,10 +102,7 @@ pub(crate) fn arm(name: &str, per_s: f64, us: f64) -> Arm {
         throughput_per_s: Figure::new(per_s, per_s - 1.0, per_s + 1.0, 10),
         latency_us: latency(Figure::new(us, us - 0.1, us + 0.1, 10)),
         latency_pooled_us: None,
-        cpu_us_per_query: Cpu {
-            client: Figure::missing("not read"),
-            server: Figure::missing("not read"),
-        },
+        cpu_us_per_query: Cpu { client: Figure::missing("not read"), server: Figure::missing("not read") },
         context_switches_per_query: Figure::new(1.0, 0.98, 1.02, 10),
         syscalls_per_query: None,
     }
@@ -126,13 +110,7 @@ pub(crate) fn arm(name: &str, per_s: f64, us: f64) -> Arm {
 
 fn latency(mean: Figure) -> Latency {
     let none = || Figure::missing("not needed here");
-    Latency {
-        mean,
-        p50: none(),
-        p90: none(),
-        p99: none(),
-        p999: none(),
-    }
+    Latency { mean, p50: none(), p90: none(), p99: none(), p999: none() }
 }
 
 fn workload() -> Workload {
@@ -147,10 +125,7 @@ fn workload() -> Workload {
 }
 
 fn used(asked: Placement) -> PlacementUsed {
-    PlacementUsed {
-        asked,
-        real: String::new(),
-    }
+    PlacementUsed { asked, real: String::new() }
 }
 
 fn schedule() -> Schedule {

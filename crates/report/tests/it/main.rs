@@ -1,10 +1,7 @@
 //! The report as a person reads it.
 //!
 //! The look of the whole is held by snapshots; single rules by tests of their own.
-#![allow(
-    clippy::disallowed_methods,
-    reason = "tests lay out files and start programs"
-)]
+#![allow(clippy::disallowed_methods, reason = "tests lay out files and start programs")]
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 mod commands;
@@ -24,16 +21,9 @@ mod why;
 use looptax_report::terminal::Beside;
 
 /// All that is known, of a record without a name.
-const VERBOSE: Beside<'_> = Beside {
-    record: None,
-    at_per_s: None,
-    is_verbose: true,
-};
+const VERBOSE: Beside<'_> = Beside { record: None, at_per_s: None, is_verbose: true };
 
 /// All that is known of the record with this name.
 fn verbose(name: &str) -> Beside<'_> {
-    Beside {
-        record: Some(name),
-        ..VERBOSE
-    }
+    Beside { record: Some(name), ..VERBOSE }
 }

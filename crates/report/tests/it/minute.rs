@@ -1,8 +1,7 @@
 //! What a bare `looptax` says, by made-up looks and records.
 
 use looptax_model::record::{
-    Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause,
-    UncertainSize, Verdict,
+    Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause, UncertainSize, Verdict,
 };
 use looptax_report::terminal::{AtRate, Minute, Style};
 
@@ -10,11 +9,7 @@ use crate::found::look;
 use crate::made_up::{comparison, record};
 
 fn minute() -> Minute {
-    Minute::new(Style {
-        width: 110,
-        color: false,
-        unicode: true,
-    })
+    Minute::new(Style { width: 110, color: false, unicode: true })
 }
 
 #[test]
@@ -52,15 +47,9 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
     faster.tax[0].direction = Some(Direction::OtherFaster);
     let mut invalid = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
     invalid.tax[0].verdict = Verdict::Invalid;
-    invalid.tax[0].reason = Reason::Invalid {
-        reasons: vec!["2 requests failed".to_owned()],
-    };
+    invalid.tax[0].reason = Reason::Invalid { reasons: vec!["2 requests failed".to_owned()] };
     let mut unsure = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
-    unsure.tax[0].uncertain_size = Some(UncertainSize {
-        cause: SizeCause::Disturbed,
-        lo_pct: 4.9,
-        hi_pct: 19.3,
-    });
+    unsure.tax[0].uncertain_size = Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 4.9, hi_pct: 19.3 });
     let all = [clear, equal, open, faster, unsure, invalid];
     let rows: String = all.iter().map(|it| minute().row(it)).collect();
     let left_out = minute().not_measured("postgres", "the minute was over");
@@ -96,9 +85,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let asked = [800.0, 100_000.0].map(AtRate::asked);
     let text = minute().end(&record, &asked, 48.2, None);
     assert!(
-        text.contains(
-            "at 800 requests/s, TCP takes of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"
-        ),
+        text.contains("at 800 requests/s, TCP takes of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"),
         "{text}"
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
@@ -125,10 +112,7 @@ fn r20_sockets_without_a_process_are_named_and_a_hidden_server_is_not_said_to_ha
     let text = minute().found(&found);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(!text.contains("no socket"), "{text}");
-    assert!(
-        text.contains("127.0.0.1:6379 (redis or valkey by its usual place, of user redis)"),
-        "{text}"
-    );
+    assert!(text.contains("127.0.0.1:6379 (redis or valkey by its usual place, of user redis)"), "{text}");
     found.servers.clear();
     assert!(minute().found(&found).contains("127.0.0.1:6379"));
 }

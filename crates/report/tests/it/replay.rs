@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 
 use looptax_model::record::{
-    Article, Figure, Host, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayFinding,
-    ReplayPart, ReplayPoint, ReplayProof, ReplayReason, ReplayRow, ReplaySide, ReplayStep,
-    ReplayTrial, ReplayUnit, ReplayVerdict, ServerCount, SideUnit,
+    Article, Figure, Host, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayFinding, ReplayPart,
+    ReplayPoint, ReplayProof, ReplayReason, ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict,
+    ServerCount, SideUnit,
 };
 use looptax_report::html::replay_page;
 use looptax_report::replay_markdown;
@@ -14,21 +14,14 @@ use looptax_report::terminal::{Style, replay};
 /// A name that somebody chose to do harm.
 const HOSTILE: &str = "<script>alert(1)</script>\u{1b}[2J | x";
 
-const STYLE: Style = Style {
-    width: 110,
-    color: false,
-    unicode: true,
-};
+const STYLE: Style = Style { width: 110, color: false, unicode: true };
 
 fn figure(value: f64, lo: f64, hi: f64) -> Figure {
     Figure::new(value, lo, hi, 12)
 }
 
 fn row(what: &str, verdict: Option<ReplayVerdict>) -> ReplayRow {
-    let side = |value: f64| ReplaySide {
-        figure: figure(value, value * 0.99, value * 1.01),
-        unit: SideUnit::PerS,
-    };
+    let side = |value: f64| ReplaySide { figure: figure(value, value * 0.99, value * 1.01), unit: SideUnit::PerS };
     ReplayRow {
         claim: "made_up".to_owned(),
         what: what.to_owned(),
@@ -46,11 +39,7 @@ fn row(what: &str, verdict: Option<ReplayVerdict>) -> ReplayRow {
         proof: ReplayProof {
             rows: Some(100_000),
             requests: 1_234,
-            server_count: Some(ServerCount {
-                counter: "Com_select".to_owned(),
-                sent: 1_300,
-                counted: 1_301,
-            }),
+            server_count: Some(ServerCount { counter: "Com_select".to_owned(), sent: 1_300, counted: 1_301 }),
             ..ReplayProof::default()
         },
         reasons: vec![ReplayReason::Known {
@@ -66,11 +55,7 @@ fn point(connections: u32) -> ReplayPoint {
         connections,
         per_s: [figure(111e3, 110e3, 112e3), figure(92e3, 91e3, 93e3)],
         tax_pct: figure(16.3, 11.0, 19.9),
-        hottest: vec![HotFunction {
-            name: "finish_task_switch".to_owned(),
-            is_kernel: true,
-            share_pct: 29.4,
-        }],
+        hottest: vec![HotFunction { name: "finish_task_switch".to_owned(), is_kernel: true, share_pct: 29.4 }],
     }
 }
 
@@ -102,10 +87,7 @@ fn made_up(name: &str) -> Replay {
             n_messages: 100,
             is_near: false,
         }],
-        findings: vec![ReplayFinding::MostServed {
-            per_s: [111_000.0, 92_000.0],
-            connections: [4, 4],
-        }],
+        findings: vec![ReplayFinding::MostServed { per_s: [111_000.0, 92_000.0], connections: [4, 4] }],
         smaller: vec!["dumped 1000 rows".to_owned()],
         missing: vec!["the dump: mysqldump is not on PATH".to_owned()],
     };
@@ -117,11 +99,7 @@ fn made_up(name: &str) -> Replay {
         command: ["looptax", "replay", "x"].map(str::to_owned).to_vec(),
         quick: true,
         scale: None,
-        host: Host {
-            kernel: "6.18".to_owned(),
-            cpus: 2,
-            ..Host::default()
-        },
+        host: Host { kernel: "6.18".to_owned(), cpus: 2, ..Host::default() },
         parts: vec![part],
         problems: Vec::new(),
         interrupted: false,
@@ -226,9 +204,7 @@ fn a_sweep_is_drawn_above_its_table() {
     let mut replay = made_up("x");
     replay.parts[0].points = [1, 2, 4].map(point).to_vec();
     let page = replay_page(&replay);
-    let [drawing, table] = ["<svg", "Throughput over connections</caption>"].map(|words| {
-        page.find(words)
-            .unwrap_or_else(|| panic!("{words}: {page}"))
-    });
+    let [drawing, table] = ["<svg", "Throughput over connections</caption>"]
+        .map(|words| page.find(words).unwrap_or_else(|| panic!("{words}: {page}")));
     assert!(drawing < table);
 }

@@ -3,19 +3,14 @@
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
 use looptax_model::record::{
-    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure,
-    Parts, Placement, RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize,
-    Verdict, Why,
+    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure, Parts, Placement,
+    RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize, Verdict, Why,
 };
 use looptax_report::terminal::{Style, compare};
 
 use crate::made_up::{arm, comparison, look, record, target, tax};
 
-const WIDE: Style = Style {
-    width: 1_000,
-    color: false,
-    unicode: true,
-};
+const WIDE: Style = Style { width: 1_000, color: false, unicode: true };
 use crate::{VERBOSE, verbose};
 
 fn one() -> Comparison {
@@ -50,45 +45,24 @@ fn check(comparison: Comparison, expected: &[&str]) {
 #[track_caller]
 fn check_limit(cause: ClientLimitCause, expected: &str) {
     let mut limited = one();
-    limited.tax[0].diagnostics.client_limits = vec![ClientLimit {
-        arm: "unix".to_owned(),
-        cause,
-    }];
+    limited.tax[0].diagnostics.client_limits = vec![ClientLimit { arm: "unix".to_owned(), cause }];
     let end = format!("CPU time per request; the client is the bottleneck on unix: {expected}");
     check(limited, &[&end]);
 }
 
 #[test]
 fn a_verdict_says_that_the_client_is_the_bottleneck() {
-    check_limit(
-        ClientLimitCause::OwnCode { share_pct: 61.7 },
-        "its own code takes 62 % of all CPU time per request",
-    );
-    check_limit(
-        ClientLimitCause::BusyCores { busy_pct: 97.2 },
-        "the cores that it has for itself are 97 % busy",
-    );
-    check_limit(
-        ClientLimitCause::Late { by_us: 41.0 },
-        "it sends late, by 41.0 µs at its own p99",
-    );
+    check_limit(ClientLimitCause::OwnCode { share_pct: 61.7 }, "its own code takes 62 % of all CPU time per request");
+    check_limit(ClientLimitCause::BusyCores { busy_pct: 97.2 }, "the cores that it has for itself are 97 % busy");
+    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "it sends late, by 41.0 µs at its own p99");
 }
 
 #[test]
 fn every_verdict_has_its_words() {
-    check(
-        one(),
-        &[
-            "tcp is slower",
-            "against unix, tcp costs 15.9 % [15.4, 16.4] of throughput",
-        ],
-    );
+    check(one(), &["tcp is slower", "against unix, tcp costs 15.9 % [15.4, 16.4] of throughput"]);
     check(
         comparison(4, Placement::Split, [30_000.0, 36_000.0]),
-        &[
-            "tcp is faster",
-            "tcp serves more than unix: a tax of -20.0 % [-20.5, -19.5] of throughput",
-        ],
+        &["tcp is faster", "tcp serves more than unix: a tax of -20.0 % [-20.5, -19.5] of throughput"],
     );
     check(
         judged(Verdict::Negligible, Reason::ExcludesZero),
@@ -96,70 +70,35 @@ fn every_verdict_has_its_words() {
     );
     check(
         judged(Verdict::Equivalent, Reason::InsideDelta),
-        &[
-            "no difference worth naming (within ±1 %)",
-            "serve alike, within ±1 %",
-        ],
+        &["no difference worth naming (within ±1 %)", "serve alike, within ±1 %"],
     );
 }
 
 #[test]
 fn an_open_verdict_says_what_would_help() {
-    let wide = Reason::TooWide {
-        half_width_pct: 3.0,
-        lo_pct: -2.0,
-        hi_pct: 4.0,
-        n_epochs_needed: 90,
-    };
+    let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     // 90 epochs of 8 slices of 60 ms each.
-    let help =
-        "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) would help (--fixed)";
-    check(
-        judged(Verdict::Inconclusive, wide.clone()),
-        &["inconclusive", help],
-    );
+    let help = "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) would help (--fixed)";
+    check(judged(Verdict::Inconclusive, wide.clone()), &["inconclusive", help]);
     let mut free = judged(Verdict::Inconclusive, wide);
     free.placement.asked = Placement::Free;
-    check(
-        free,
-        &[
-            "with the cores left to the scheduler",
-            "and so would --placement same",
-        ],
-    );
+    check(free, &["with the cores left to the scheduler", "and so would --placement same"]);
     // Of three epochs of `why` one counts, and it takes three times as many.
     let few = Reason::TooFewEpochs { have: 4, need: 6 };
     let mut sampled = judged(Verdict::Inconclusive, few);
     sampled.why = vec![Why::unmeasured([0, 1], Sampling::default(), Vec::new())];
-    check(
-        sampled,
-        &["4 epochs of at least 6; about 18 epochs (9 s) would help (--fixed)"],
-    );
+    check(sampled, &["4 epochs of at least 6; about 18 epochs (9 s) would help (--fixed)"]);
     let few = Reason::TooFewEpochs { have: 1, need: 9 };
-    check(
-        judged(Verdict::Inconclusive, few),
-        &["1 epoch of at least 9"],
-    );
-    let guard = Reason::GuardTransient {
-        ratios: [0.994, 0.81],
-        verdict: Verdict::Negligible,
-    };
+    check(judged(Verdict::Inconclusive, few), &["1 epoch of at least 9"]);
+    let guard = Reason::GuardTransient { ratios: [0.994, 0.81], verdict: Verdict::Negligible };
     check(
         judged(Verdict::Inconclusive, guard),
-        &[
-            "would be \"real but negligible\", but",
-            "unix runs at 99 % of its later rate, tcp at 81 %",
-        ],
+        &["would be \"real but negligible\", but", "unix runs at 99 % of its later rate, tcp at 81 %"],
     );
 }
 
 fn disturbance(steal_pct: f64, foreign_pct: f64) -> Disturbance {
-    Disturbance {
-        n_epochs: 10,
-        is_throughout: true,
-        steal_pct,
-        foreign_pct,
-    }
+    Disturbance { n_epochs: 10, is_throughout: true, steal_pct, foreign_pct }
 }
 
 #[test]
@@ -171,14 +110,10 @@ fn a_verdict_says_under_which_disturbance_it_was_measured() {
     };
     let steal = "CPU time per request; measured while the hypervisor took 2.5 % of the time\n";
     check(while_others(disturbance(2.5, 1.0)), &[steal]);
-    let both =
-        "; measured while the hypervisor took 2.5 % and other work took 20.0 % of the time\n";
+    let both = "; measured while the hypervisor took 2.5 % and other work took 20.0 % of the time\n";
     check(while_others(disturbance(2.5, 20.0)), &[both]);
     // Where there were quiet epochs too, they said the same.
-    let in_part = Disturbance {
-        is_throughout: false,
-        ..disturbance(2.5, 1.0)
-    };
+    let in_part = Disturbance { is_throughout: false, ..disturbance(2.5, 1.0) };
     let text = text_of(vec![while_others(in_part)]);
     assert!(!text.contains("measured while"), "{text}");
 }
@@ -203,46 +138,25 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
         ],
     );
     let drifted = judged(Verdict::Inconclusive, parts_differ(Parts::Halves));
-    check(
-        drifted,
-        &[
-            "the effect drifted during the run: a tax of 14.2 % (\"tcp is slower\") in its first half",
-        ],
-    );
+    check(drifted, &["the effect drifted during the run: a tax of 14.2 % (\"tcp is slower\") in its first half"]);
     busy.tax[0].direction = Some(Direction::OtherSlower);
     busy.tax[0].disturbance = Some(disturbance(0.1, 20.0));
     let mut because = |cause, words: &str| {
-        busy.tax[0].uncertain_size = Some(UncertainSize {
-            cause,
-            lo_pct: 0.4,
-            hi_pct: 15.0,
-        });
+        busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
         let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
         let expected = format!("{sentence}{words}\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
-    because(
-        SizeCause::Disturbed,
-        "the machine was busy (20.0 % other work)",
-    );
+    because(SizeCause::Disturbed, "the machine was busy (20.0 % other work)");
     because(SizeCause::Drifted, "it changed during the run");
-    because(
-        SizeCause::UnevenStart,
-        "a part of it comes right after each change between the arms",
-    );
+    because(SizeCause::UnevenStart, "a part of it comes right after each change between the arms");
 }
 
 #[test]
 fn an_invalid_measurement_shows_no_tax() {
     let reasons = vec!["two servers".to_owned(), "3 errors".to_owned()];
     let comparison = judged(Verdict::Invalid, Reason::Invalid { reasons });
-    check(
-        comparison.clone(),
-        &[
-            "invalid",
-            "tcp against unix cannot be used: two servers; 3 errors",
-        ],
-    );
+    check(comparison.clone(), &["invalid", "tcp against unix cannot be used: two servers; 3 errors"]);
     let text = text_of(vec![comparison]);
     assert!(!text.contains("15.9 %") && !text.contains("+2.0"), "{text}");
 }
@@ -268,21 +182,11 @@ fn a_verdict_names_who_waits_like_that_for_this_server() {
     redis.target = target("redis", "7.0.15");
     redis.client = Client::Block;
     redis.placement.asked = Placement::ClientPinned;
-    let expected = [
-        "Redis 7.0.15, ",
-        "client block (waits as hiredis)",
-        "with only the client pinned",
-    ];
+    let expected = ["Redis 7.0.15, ", "client block (waits as hiredis)", "with only the client pinned"];
     check(redis, &expected);
     let mut echo = one();
     echo.target = target("echo", "");
-    check(
-        echo,
-        &[
-            "echo (no database, transport alone), ",
-            "tries to receive, polls, receives",
-        ],
-    );
+    check(echo, &["echo (no database, transport alone), ", "tries to receive, polls, receives"]);
 }
 
 #[test]
@@ -295,10 +199,7 @@ fn a_real_client_that_was_asked_for_is_named_with_what_it_does_besides() {
     };
     let mut php = one();
     php.client_like = Some(like("PHP's mysqlnd", [Client::PollFirst; 2], ""));
-    let expected = [
-        "client poll-first (as PHP's mysqlnd waits)",
-        "client waits as PHP's mysqlnd does",
-    ];
+    let expected = ["client poll-first (as PHP's mysqlnd waits)", "client waits as PHP's mysqlnd does"];
     check(php.clone(), &expected);
     assert!(!text_of(vec![php]).contains("itself"));
     let mut java = one();
@@ -326,36 +227,19 @@ fn several_arms_have_a_tax_each_and_name_both_sides() {
     three.arms.push(arm("tls", 60_000.0, 16.7));
     three.tax.push(tax("tls", 36.8, 6.1));
     let text = text_of(vec![three]);
-    assert!(
-        text.contains("tcp over unix  15.9 % [15.4, 16.4]"),
-        "{text}"
-    );
-    assert!(
-        text.contains("tls over unix  36.8 % [36.3, 37.3]"),
-        "{text}"
-    );
+    assert!(text.contains("tcp over unix  15.9 % [15.4, 16.4]"), "{text}");
+    assert!(text.contains("tls over unix  36.8 % [36.3, 37.3]"), "{text}");
     assert_eq!(text.matches("94.9K/s").count(), 1, "{text}");
-    assert!(
-        text.contains("2 verdicts, each with its own chance of 5 %"),
-        "{text}"
-    );
+    assert!(text.contains("2 verdicts, each with its own chance of 5 %"), "{text}");
 }
 
 #[test]
 fn counts_modes_and_totals_stand_beside_the_verdict() {
     let mut it = one();
-    it.arms[0].syscalls_per_query = Some(Syscalls {
-        send: 1.0,
-        receive: 1.9,
-        wait: 0.9,
-    });
+    it.arms[0].syscalls_per_query = Some(Syscalls { send: 1.0, receive: 1.9, wait: 0.9 });
     it.client = Client::Block; // one client alone shows its counts only where they explain something
     let found = &mut it.tax[0].diagnostics;
-    found.modes.push(RateModes {
-        arm: "unix".to_owned(),
-        low_per_s: 5e4,
-        high_per_s: 1.05e5,
-    });
+    found.modes.push(RateModes { arm: "unix".to_owned(), low_per_s: 5e4, high_per_s: 1.05e5 });
     found.totals_disagree = Some(true);
     check(
         it,
@@ -369,20 +253,13 @@ fn counts_modes_and_totals_stand_beside_the_verdict() {
 
 #[test]
 fn a_blocked_client_that_is_woken_in_vain_is_explained() {
-    let calls = Syscalls {
-        send: 1.0,
-        receive: 1.0,
-        wait: 0.0,
-    };
+    let calls = Syscalls { send: 1.0, receive: 1.0, wait: 0.0 };
     let mut it = one();
     it.client = Client::Block;
     it.arms[0].proof.family = "AF_UNIX".to_owned();
     it.arms[0].syscalls_per_query = Some(calls);
     it.arms[0].context_switches_per_query = Figure::new(1.65, 1.6, 1.7, 20);
-    check(
-        it.clone(),
-        &["on unix a client that blocks in receive is woken twice"],
-    );
+    check(it.clone(), &["on unix a client that blocks in receive is woken twice"]);
     it.arms[0].context_switches_per_query = Figure::new(1.0, 0.9, 1.1, 20);
     let text = compare(&record(vec![it], Vec::new()), VERBOSE, WIDE);
     assert!(!text.contains("woken"), "{text}");
@@ -398,13 +275,7 @@ fn what_was_not_measured_is_not_shown() {
     let text = text_of(vec![it.clone()]);
     assert!(text.contains("n/a") && !text.contains("CPU time"), "{text}");
     it.tax.clear();
-    check(
-        it,
-        &[
-            "broken off before there was a verdict",
-            "no verdict in this run",
-        ],
-    );
+    check(it, &["broken off before there was a verdict", "no verdict in this run"]);
 }
 
 #[track_caller]
@@ -418,14 +289,8 @@ fn check_look(ranges: [(f64, f64); 2], expected: &str) {
 fn a_look_shows_what_was_seen_and_no_verdict() {
     let moved = "not judged in 10 s: the scheduler moves the rate by 2.1 times (--placement free)";
     check_look([(50e3, 105e3), (57e3, 106e3)], moved);
-    check_look(
-        [(100e3, 105e3), (90e3, 100e3)],
-        "these are rates that were seen",
-    );
-    check_look(
-        [(0.0, 105e3), (90e3, 100e3)],
-        "at times nothing was answered",
-    );
+    check_look([(100e3, 105e3), (90e3, 100e3)], "these are rates that were seen");
+    check_look([(0.0, 105e3), (90e3, 100e3)], "at times nothing was answered");
 }
 
 #[track_caller]
@@ -435,11 +300,7 @@ fn check_placement(split_per_s: f64, says_so: bool) {
     // Another number of connections is another question.
     let one = comparison(1, Placement::Split, [10_000.0, 9_000.0]);
     let text = text_of(vec![same, split, one]);
-    assert_eq!(
-        text.contains("placement matters more than transport here"),
-        says_so,
-        "{text}"
-    );
+    assert_eq!(text.contains("placement matters more than transport here"), says_so, "{text}");
 }
 
 #[test]
@@ -454,22 +315,12 @@ fn a_hostile_server_cannot_steer_the_terminal() {
     let mut it = one();
     it.target.version = evil.to_owned();
     it.target.private = false;
-    for field in [
-        &mut it.target.name,
-        &mut it.workload.name,
-        &mut it.arms[1].name,
-        &mut it.tax[0].arm,
-    ] {
+    for field in [&mut it.target.name, &mut it.workload.name, &mut it.arms[1].name, &mut it.tax[0].arm] {
         field.push_str(evil);
     }
     it.workload.protocol = Some(evil.to_owned());
     it.warnings.push(evil.to_owned());
-    let mut bad = judged(
-        Verdict::Invalid,
-        Reason::Invalid {
-            reasons: vec![evil.to_owned()],
-        },
-    );
+    let mut bad = judged(Verdict::Invalid, Reason::Invalid { reasons: vec![evil.to_owned()] });
     bad.target.kind = evil.to_owned();
     let mut seen = look(1, [(1.0, 2.0), (1.0, 2.0)]);
     seen.reason = Some(evil.to_owned());
@@ -488,23 +339,10 @@ fn colour_adds_codes_and_nothing_else() {
     let record = record(vec![one()], vec![look(1, [(1e3, 2e3), (1e3, 2e3)])]);
     for width in [60, 80, 130] {
         let plain = compare(&record, VERBOSE, Style { width, ..WIDE });
-        let colored = compare(
-            &record,
-            VERBOSE,
-            Style {
-                width,
-                color: true,
-                ..WIDE
-            },
-        );
-        assert!(
-            colored.contains("\u{1b}[31mtcp is slower\u{1b}[0m"),
-            "{colored}"
-        );
+        let colored = compare(&record, VERBOSE, Style { width, color: true, ..WIDE });
+        assert!(colored.contains("\u{1b}[31mtcp is slower\u{1b}[0m"), "{colored}");
         let codes = ["\u{1b}[0m", "\u{1b}[1m", "\u{1b}[31m"];
-        let stripped = codes
-            .iter()
-            .fold(colored, |text, code| text.replace(code, ""));
+        let stripped = codes.iter().fold(colored, |text, code| text.replace(code, ""));
         assert_eq!(stripped, plain);
     }
 }
@@ -524,14 +362,7 @@ fn no_line_is_wider_than_the_terminal() {
 fn ascii_is_enough_when_nothing_else_is_shown() {
     let equivalent = judged(Verdict::Equivalent, Reason::InsideDelta);
     let record = record(vec![one(), equivalent], Vec::new());
-    let text = compare(
-        &record,
-        verbose("Größe.json"),
-        Style {
-            unicode: false,
-            ..WIDE
-        },
-    );
+    let text = compare(&record, verbose("Größe.json"), Style { unicode: false, ..WIDE });
     assert!(text.is_ascii(), "{text}");
     assert!(text.contains("(within +/-1 %)"), "{text}");
 }
@@ -552,18 +383,10 @@ fn comparisons_of_one_server_stand_together() {
 fn a_sweep_is_drawn_on_one_scale() {
     let at = |connections, per_s| comparison(connections, Placement::Same, per_s);
     let sweep = record(
-        vec![
-            at(1, [100_000.0, 50_000.0]),
-            at(2, [200_000.0, 100_000.0]),
-            at(4, [400_000.0, 100_000.0]),
-        ],
+        vec![at(1, [100_000.0, 50_000.0]), at(2, [200_000.0, 100_000.0]), at(4, [400_000.0, 100_000.0])],
         Vec::new(),
     );
-    let style = |unicode| Style {
-        width: 72,
-        color: false,
-        unicode,
-    };
+    let style = |unicode| Style { width: 72, color: false, unicode };
     let text = compare(&sweep, VERBOSE, style(true));
     let picture: Vec<&str> = text.lines().filter(|line| line.contains('█')).collect();
     assert_eq!(picture.len(), 6, "{text}");

@@ -5,11 +5,7 @@ use looptax_report::terminal::{Beside, Style, compare, history};
 
 use crate::made_up::{comparison, record};
 
-const WIDE: Style = Style {
-    width: 120,
-    color: false,
-    unicode: true,
-};
+const WIDE: Style = Style { width: 120, color: false, unicode: true };
 
 fn whole(comparisons: Vec<Comparison>) -> String {
     compare(&record(comparisons, Vec::new()), Beside::default(), WIDE)
@@ -24,20 +20,14 @@ fn r20_only_verdicts_that_were_given_are_counted_as_such() {
         open
     };
     let text = whole(vec![open(), open()]);
-    assert!(
-        text.contains("no verdict in this run: 2 comparisons left open"),
-        "{text}"
-    );
+    assert!(text.contains("no verdict in this run: 2 comparisons left open"), "{text}");
     assert!(!text.contains("false alarm"), "{text}");
     let text = whole(vec![
         comparison(1, Placement::Same, [94_900.0, 79_800.0]),
         open(),
         comparison(1, Placement::Same, [94_900.0, 79_800.0]),
     ]);
-    assert!(
-        text.contains("2 verdicts (1 more were left open), each with its own"),
-        "{text}"
-    );
+    assert!(text.contains("2 verdicts (1 more were left open), each with its own"), "{text}");
     assert!(text.contains("up to 14 %"), "three were asked for: {text}");
 }
 
@@ -50,19 +40,12 @@ fn r20_the_table_holds_the_middle_and_the_tail_of_the_latencies() {
     }
     let record = record(vec![known], Vec::new());
     for width in [80, 120] {
-        let style = Style {
-            width,
-            color: false,
-            unicode: true,
-        };
+        let style = Style { width, color: false, unicode: true };
         let text = compare(&record, Beside::default(), style);
         let words = "unix p50 9.8 µs, p99 18.0 µs; tcp p50 11.9 µs, p99 25.1 µs";
         let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(flat.contains(words), "{text}");
-        assert!(
-            text.lines().all(|line| line.chars().count() <= width),
-            "{text}"
-        );
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
     }
 }
 

@@ -3,8 +3,8 @@
 //! Change a snapshot only when people should see the change.
 
 use looptax_model::record::{
-    Client, Direction, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill,
-    TrialConnections, TrialCount, TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
+    Client, Direction, Figure, Load, Placement, Record, Trial, TrialArm, TrialBill, TrialConnections, TrialCount,
+    TrialDesign, TrialPage, TrialPart, TrialServer, Verdict,
 };
 use looptax_report::terminal::{Beside, Style, compare};
 
@@ -15,28 +15,12 @@ fn figure(us: f64) -> Figure {
 }
 
 fn arm(n_moved: u64, n_left: u64, supervisor_us_per_page: f64) -> TrialArm {
-    let connections = TrialConnections {
-        n_moved,
-        n_left,
-        n_not_moved: 0,
-        n_slices: 400,
-    };
-    TrialArm {
-        n_slices: 400,
-        n_pages: 400,
-        n_failed: 0,
-        connections: vec![connections; 2],
-        supervisor_us_per_page,
-    }
+    let connections = TrialConnections { n_moved, n_left, n_not_moved: 0, n_slices: 400 };
+    TrialArm { n_slices: 400, n_pages: 400, n_failed: 0, connections: vec![connections; 2], supervisor_us_per_page }
 }
 
 fn server(kind: &str, port: u16, socket: &str) -> TrialServer {
-    TrialServer {
-        kind: kind.to_owned(),
-        from: vec![format!("127.0.0.1:{port}")],
-        socket: socket.to_owned(),
-        pid: None,
-    }
+    TrialServer { kind: kind.to_owned(), from: vec![format!("127.0.0.1:{port}")], socket: socket.to_owned(), pid: None }
 }
 
 /// Pages at 41.8 and 40.6 ms.
@@ -49,23 +33,13 @@ fn trial() -> Record {
     it.trial = Some(Trial {
         command: "php -S 127.0.0.1:8080 -t /var/www/html".to_owned(),
         design: TrialDesign::Flip,
-        pages: vec![TrialPage {
-            url: "http://127.0.0.1:8080/".to_owned(),
-            status: 200,
-            body_bytes: [61_000, 61_012],
-        }],
+        pages: vec![TrialPage { url: "http://127.0.0.1:8080/".to_owned(), status: 200, body_bytes: [61_000, 61_012] }],
         n_pages: 1,
         load_command: None,
-        servers: vec![
-            server("mysql", 3306, "/run/mysqld/mysqld.sock"),
-            server("redis", 6379, "/run/redis/redis.sock"),
-        ],
+        servers: vec![server("mysql", 3306, "/run/mysqld/mysqld.sock"), server("redis", 6379, "/run/redis/redis.sock")],
         only: None,
         arms: [arm(400, 0, 210.0), arm(0, 400, 61.0)],
-        p95_us: [
-            Figure::new(45e3, 44e3, 46e3, 9),
-            Figure::new(46e3, 45e3, 47e3, 9),
-        ],
+        p95_us: [Figure::new(45e3, 44e3, 46e3, 9), Figure::new(46e3, 45e3, 47e3, 9)],
         p95_added_us: Figure::new(1_210.0, 310.0, 2_400.0, 9),
         added_by_configuration_us: Figure::new(1_350.0, 540.0, 2_150.0, 20),
         counted: vec![TrialCount {
@@ -97,11 +71,7 @@ fn trial() -> Record {
 }
 
 fn shown(record: &Record, width: usize) -> String {
-    let style = Style {
-        width,
-        color: false,
-        unicode: true,
-    };
+    let style = Style { width, color: false, unicode: true };
     compare(record, Beside::default(), style)
 }
 
@@ -139,11 +109,7 @@ fn on_a_wide_terminal() {
 fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
     let mut record = trial();
     let it = &mut record.comparisons[0];
-    it.load = Load {
-        rate_per_s: Some(20.0),
-        arrivals: Some("poisson".to_owned()),
-        ..Load::default()
-    };
+    it.load = Load { rate_per_s: Some(20.0), arrivals: Some("poisson".to_owned()), ..Load::default() };
     it.connections = 4;
     let trial = it.trial.as_mut().unwrap();
     trial.only = Some(1);
@@ -263,15 +229,9 @@ fn the_bill_of_a_page_adds_up_or_not() {
         the parts add up to what all add at once: left over is +0.00 ms [-0.05, 0.05]
     ");
     let other = shown_bill([300.0, 100.0, 500.0]);
-    assert!(
-        other.contains("the parts do not add up to what all add at once: left over is +0.30 ms"),
-        "{other}"
-    );
+    assert!(other.contains("the parts do not add up to what all add at once: left over is +0.30 ms"), "{other}");
     let all = shown(&each([0.0, -50.0, 50.0]), 120);
-    assert!(
-        all.contains("asking for pages, redis alone in turns"),
-        "{all}"
-    );
+    assert!(all.contains("asking for pages, redis alone in turns"), "{all}");
     assert!(all.contains("redis alone: connections per page"), "{all}");
 }
 

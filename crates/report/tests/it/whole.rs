@@ -10,31 +10,19 @@ use crate::{VERBOSE, verbose};
 
 fn small() -> Record {
     let mut many = comparison(16, Placement::Same, [150_000.0, 128_000.0]);
-    many.stalls.push(Stall {
-        arm: "tcp".to_owned(),
-        epoch_idx: 2,
-        slice_idx: 1,
-        drain_ms: 31.46,
-    });
+    many.stalls.push(Stall { arm: "tcp".to_owned(), epoch_idx: 2, slice_idx: 1, drain_ms: 31.46 });
     many.warnings.push("steal 1.2 % of the CPU time".to_owned());
     let comparisons = vec![
         comparison(16, Placement::Split, [36_000.0, 37_000.0]),
         many,
         comparison(1, Placement::Same, [94_900.0, 79_800.0]),
     ];
-    record(
-        comparisons,
-        vec![look(16, [(50_000.0, 105_000.0), (57_000.0, 106_000.0)])],
-    )
+    record(comparisons, vec![look(16, [(50_000.0, 105_000.0), (57_000.0, 106_000.0)])])
 }
 
 #[test]
 fn on_a_wide_terminal() {
-    let style = Style {
-        width: 130,
-        color: false,
-        unicode: true,
-    };
+    let style = Style { width: 130, color: false, unicode: true };
     insta::assert_snapshot!(compare(&small(), verbose("looptax-1.json"), style), @r"
     MariaDB 10.11.19, point select, prepared, private server on this machine
 
@@ -66,11 +54,7 @@ fn on_a_wide_terminal() {
 
 #[test]
 fn on_a_narrow_terminal_in_ascii() {
-    let style = Style {
-        width: 60,
-        color: false,
-        unicode: false,
-    };
+    let style = Style { width: 60, color: false, unicode: false };
     insta::assert_snapshot!(compare(&small(), VERBOSE, style), @r"
     MariaDB 10.11.19, point select, prepared, private server on
       this machine
@@ -133,16 +117,8 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
     again.connections = 32;
     again.warnings = vec!["steal 4.5 % of the CPU time".to_owned()];
     record.comparisons.push(again);
-    let beside = Beside {
-        record: Some("20260102-030405-7"),
-        at_per_s: Some(800.0),
-        is_verbose: false,
-    };
-    let style = Style {
-        width: 130,
-        color: false,
-        unicode: true,
-    };
+    let beside = Beside { record: Some("20260102-030405-7"), at_per_s: Some(800.0), is_verbose: false };
+    let style = Style { width: 130, color: false, unicode: true };
     let text = compare(&record, beside, style);
     let (_, end) = text.split_once("\n  at 800 requests/s").unwrap();
     insta::assert_snapshot!(end, @r"

@@ -1,8 +1,6 @@
 //! Where a request's CPU time goes, as the page shows it.
 
-use looptax_model::record::{
-    Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow,
-};
+use looptax_model::record::{Arm, Comparison, Figure, Placement, Record, SampledPart, Sampling, Stacks, Why, WhyRow};
 use looptax_report::html::{ChainsShown, FrameShown, page};
 use looptax_report::terminal::{self, Style};
 
@@ -13,12 +11,7 @@ use crate::made_up::{comparison, record};
 
 fn row(name: &str, us: [f64; 2]) -> WhyRow {
     let around = |us: f64| Figure::new(us, us - 0.1, us + 0.1, 10);
-    WhyRow {
-        name: name.to_owned(),
-        arms: us.map(around),
-        difference: around(us[1] - us[0]),
-        p: None,
-    }
+    WhyRow { name: name.to_owned(), arms: us.map(around), difference: around(us[1] - us[0]), p: None }
 }
 
 fn why(name: &str) -> Why {
@@ -33,11 +26,7 @@ fn why(name: &str) -> Why {
         notes: vec![format!("{name} is not seen")],
     };
     Why {
-        stacks: Stacks {
-            requests: [1_000, 2_000],
-            left_out_ns: [50_000, 0],
-            ..Stacks::default()
-        },
+        stacks: Stacks { requests: [1_000, 2_000], left_out_ns: [50_000, 0], ..Stacks::default() },
         rows: vec![row(name, [1.5, 12.25])],
         sum: Some(row("sum", [1.5, 12.25])),
         sampled: Some(row("by samples", [1.6, 12.4])),
@@ -55,10 +44,7 @@ fn chains(name: &str) -> ChainsShown {
     let frame = |depth, name, ns| FrameShown { depth, name, ns };
     ChainsShown {
         names: vec!["all processes".to_owned(), name.to_owned()],
-        frames: vec![
-            frame(0, 0, [50_000, 0]),
-            frame(1, 1, [1_450_000, 24_500_000]),
-        ],
+        frames: vec![frame(0, 0, [50_000, 0]), frame(1, 1, [1_450_000, 24_500_000])],
     }
 }
 
@@ -112,16 +98,8 @@ fn why_there_is_no_flame_graph_is_said() {
     for (record, chains, reason) in [
         (sampled(why("a")), None, "the record holds no call chains"),
         (sampled(why("a")), Some(Err("broken".to_owned())), "broken"),
-        (
-            sampled(why("a")),
-            Some(Ok(ChainsShown::default())),
-            "the record holds no call chains",
-        ),
-        (
-            no_requests(),
-            Some(Ok(chains("f"))),
-            "the record holds no call chains",
-        ),
+        (sampled(why("a")), Some(Ok(ChainsShown::default())), "the record holds no call chains"),
+        (no_requests(), Some(Ok(chains("f"))), "the record holds no call chains"),
     ] {
         let html = page_of(&record, chains);
         let said = format!("Not shown: {reason}.");
@@ -149,26 +127,15 @@ fn no_name_of_a_frame_or_a_layer_becomes_markup() {
 }
 
 fn wide() -> Style {
-    Style {
-        width: 1_000,
-        color: false,
-        unicode: true,
-    }
+    Style { width: 1_000, color: false, unicode: true }
 }
 
 #[test]
 fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
     let mut sampled = comparison(1, Placement::Same, [94_900.0, 79_800.0]);
-    let nat = Arm {
-        name: "nat".to_owned(),
-        ..sampled.arms[1].clone()
-    };
+    let nat = Arm { name: "nat".to_owned(), ..sampled.arms[1].clone() };
     sampled.arms.push(nat);
-    let with_nat = Why {
-        pair: [0, 2],
-        sampler_pct: Some(Figure::new(-3.0, -4.5, 0.5, 10)),
-        ..why("TCP, IP")
-    };
+    let with_nat = Why { pair: [0, 2], sampler_pct: Some(Figure::new(-3.0, -4.5, 0.5, 10)), ..why("TCP, IP") };
     sampled.why = vec![why("TCP, IP"), with_nat];
     let one = terminal::compare(&record(vec![sampled.clone()], Vec::new()), VERBOSE, wide());
     for words in [
@@ -184,10 +151,7 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
     for once in ["sampled by cpu-clock", "TCP, IP is not seen"] {
         assert_eq!(one.matches(once).count(), 1, "{once:?} in\n{one}");
     }
-    let many = Comparison {
-        connections: 16,
-        ..sampled.clone()
-    };
+    let many = Comparison { connections: 16, ..sampled.clone() };
     let both = record(vec![sampled, many], Vec::new());
     let both = terminal::compare(&both, VERBOSE, wide());
     for words in [
@@ -210,17 +174,11 @@ fn rows_of_nothing_but_zeros_are_left_out_in_every_view() {
     let mut with_zeros = why("TCP, IP");
     with_zeros.rows.push(zero("page faults", 0.002));
     with_zeros.rows.push(zero("interrupts", 0.02));
-    with_zeros.counts.push(WhyRow {
-        arms: [0.0; 2].map(|it| Figure::new(it, it, it, 10)),
-        ..zero("softirqs", 0.0)
-    });
+    with_zeros.counts.push(WhyRow { arms: [0.0; 2].map(|it| Figure::new(it, it, it, 10)), ..zero("softirqs", 0.0) });
     let record = sampled(with_zeros);
     let html = page_of(&record, None);
     for view in [terminal::compare(&record, VERBOSE, wide()), html] {
-        assert!(
-            view.contains("interrupts"),
-            "as far as is known, it may be more"
-        );
+        assert!(view.contains("interrupts"), "as far as is known, it may be more");
         for words in ["page faults", "softirqs"] {
             assert!(!view.contains(words), "{words:?} in\n{view}");
         }
@@ -233,10 +191,7 @@ fn the_fold_of_the_layers_is_named_and_stands_first_and_the_run_has_its_name() {
     record.id = "20261124-202701-25003".to_owned();
     let text = text_of(&page_of(&record, None));
     assert!(text.contains("run 20261124-202701-25003"), "{text}");
-    let at = |words: &str| {
-        text.find(words)
-            .unwrap_or_else(|| panic!("no {words:?} in\n{text}"))
-    };
+    let at = |words: &str| text.find(words).unwrap_or_else(|| panic!("no {words:?} in\n{text}"));
     assert!(at("layers and flame graph, latency") < at("sampled by cpu-clock"));
     assert!(at("Where a request's CPU time goes") < at("client poll"));
 }
@@ -265,10 +220,7 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
     let page = text_of(&page_of(&record, None));
     for (view, words) in [
         (&terminal, "with it a request takes 2.0 % more CPU time"),
-        (
-            &terminal,
-            "samples and the kernel's clocks say +10.8 µs and +11.2 µs:",
-        ),
+        (&terminal, "samples and the kernel's clocks say +10.8 µs and +11.2 µs:"),
         (&page, "TCP, IP 1.5 µs 12.2 µs +10.8 µs"),
         (&page, "wake-ups 2.00 1.50 -0.50"),
     ] {
@@ -280,10 +232,7 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
         for words in ["∞", "add up"] {
             let of_layers = view.split("where a request's CPU time goes").nth(1);
             let of_layers = of_layers.and_then(|it| it.split("record").next());
-            assert!(
-                !of_layers.unwrap_or_default().contains(words),
-                "{words:?} in\n{view}"
-            );
+            assert!(!of_layers.unwrap_or_default().contains(words), "{words:?} in\n{view}");
         }
     }
 }
@@ -300,34 +249,19 @@ fn hot(connections: u32, functions: &[(&str, bool, [f64; 2])]) -> Comparison {
     let functions = functions.iter();
     let why = Why {
         processes: vec![part(None, false, [10.0, 20.0])],
-        functions: functions
-            .map(|(name, is_kernel, us)| part(Some(name), *is_kernel, *us))
-            .collect(),
+        functions: functions.map(|(name, is_kernel, us)| part(Some(name), *is_kernel, *us)).collect(),
         ..why("TCP, IP")
     };
-    Comparison {
-        why: vec![why],
-        ..comparison(connections, Placement::Same, [94_900.0, 79_800.0])
-    }
+    Comparison { why: vec![why], ..comparison(connections, Placement::Same, [94_900.0, 79_800.0]) }
 }
 
 #[test]
 fn functions_over_connections_have_a_row_for_each_arm_and_the_difference_in_every_view() {
-    let one = hot(
-        1,
-        &[("memcpy", false, [1.0, 1.5]), ("memcpy", true, [0.2, 0.2])],
-    );
-    let many = hot(
-        64,
-        &[("memcpy", false, [2.0, 1.0]), (HOSTILE, false, [0.4, 0.5])],
-    );
+    let one = hot(1, &[("memcpy", false, [1.0, 1.5]), ("memcpy", true, [0.2, 0.2])]);
+    let many = hot(64, &[("memcpy", false, [2.0, 1.0]), (HOSTILE, false, [0.4, 0.5])]);
     let alone = record(vec![one.clone()], Vec::new());
     let both = record(vec![many, one], Vec::new());
-    let style = Style {
-        width: 120,
-        color: false,
-        unicode: true,
-    };
+    let style = Style { width: 120, color: false, unicode: true };
     let terminal = |record: &Record| terminal::compare(record, VERBOSE, style);
     assert!(!terminal(&alone).contains("hottest functions"));
     let plain = |text: &str| {

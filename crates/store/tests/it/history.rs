@@ -37,20 +37,11 @@ fn runs_are_listed_the_newest_first_and_found_by_the_start_of_their_names() {
     assert_eq!(history.find("last").unwrap().id, "20260103-1");
     // The whole name of one run is the beginning of another's.
     assert_eq!(history.find("20260103-1").unwrap().id, "20260103-1");
-    assert!(matches!(
-        history.find("2026"),
-        Err(StoreError::SeveralRuns { .. })
-    ));
-    assert!(matches!(
-        history.find("%"),
-        Err(StoreError::NoSuchRun { .. })
-    ));
+    assert!(matches!(history.find("2026"), Err(StoreError::SeveralRuns { .. })));
+    assert!(matches!(history.find("%"), Err(StoreError::NoSuchRun { .. })));
     history.forget("20260103-1").unwrap();
     assert_eq!(ids(&history, 9), ["20260103-12", "20260102-1"]);
-    assert!(matches!(
-        history.forget("20260103-1"),
-        Err(StoreError::NoSuchRun { .. })
-    ));
+    assert!(matches!(history.forget("20260103-1"), Err(StoreError::NoSuchRun { .. })));
 }
 
 #[test]

@@ -34,18 +34,9 @@ fn check(text: &str, message: &str) {
 fn says_what_is_wrong_and_where() {
     let text = saved_text();
     check("{}", "is no looptax record: it states no schema version");
-    check(
-        r#"{"schema_version": null}"#,
-        "is no looptax record: it states no schema version",
-    );
-    check(
-        &text.replace("\"cpus\":0", "\"cpus\":\"many\""),
-        "is broken at `host.cpus`",
-    );
-    check(
-        &text.replace("\"comparisons\":[]", "\"comparisons\":[{}]"),
-        "is broken at `comparisons[0]`",
-    );
+    check(r#"{"schema_version": null}"#, "is no looptax record: it states no schema version");
+    check(&text.replace("\"cpus\":0", "\"cpus\":\"many\""), "is broken at `host.cpus`");
+    check(&text.replace("\"comparisons\":[]", "\"comparisons\":[{}]"), "is broken at `comparisons[0]`");
     check(&format!("{text}{text}"), "is broken at `the end`");
     check("", "is broken at `.`");
     check("not JSON", "is broken at `.`");
@@ -59,10 +50,7 @@ fn a_record_of_another_version_says_which_are_read() {
     assert!(error.to_string().ends_with(&expected), "{error}");
     assert!(error.hint().unwrap().contains("newer looptax"));
     // The rest of such a record may look like nothing known.
-    check(
-        r#"{"schema_version": 78, "runs": {}}"#,
-        "this looptax reads version 1",
-    );
+    check(r#"{"schema_version": 78, "runs": {}}"#, "this looptax reads version 1");
 }
 
 #[test]
@@ -71,19 +59,9 @@ fn every_cut_gives_an_error_that_names_the_file() {
     let whole = text.trim_end().len();
     for end in 0..whole {
         let error = error_of(&text[..end]);
-        assert!(
-            matches!(error, StoreError::Broken { .. }),
-            "{end}: {error:?}"
-        );
-        assert!(
-            error.hint().unwrap().contains("ends too early"),
-            "{end}: {error:?}"
-        );
-        assert!(
-            !error
-                .to_string()
-                .contains(&error.source().unwrap().to_string())
-        );
+        assert!(matches!(error, StoreError::Broken { .. }), "{end}: {error:?}");
+        assert!(error.hint().unwrap().contains("ends too early"), "{end}: {error:?}");
+        assert!(!error.to_string().contains(&error.source().unwrap().to_string()));
     }
 }
 

@@ -2,11 +2,7 @@
 //!
 //! Every test works in a folder of its own.
 
-#![allow(
-    clippy::unwrap_used,
-    clippy::disallowed_methods,
-    reason = "these are tests, in folders of their own"
-)]
+#![allow(clippy::unwrap_used, clippy::disallowed_methods, reason = "these are tests, in folders of their own")]
 
 mod history;
 mod loading;
@@ -17,8 +13,5 @@ use looptax_model::record::{Hex64, Record};
 
 /// A record in which only the id is worth looking at.
 fn record(id: &str) -> Record {
-    Record {
-        seed: Hex64(1),
-        ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0")
-    }
+    Record { seed: Hex64(1), ..Record::begun(id.to_owned(), "2026-01-02T03:04:05Z".to_owned(), "0.1.0") }
 }

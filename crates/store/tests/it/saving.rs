@@ -12,9 +12,7 @@ use crate::record;
 /// The names in a folder, sorted.
 fn names(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir(folder).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
-        .collect();
+    let mut names: Vec<String> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
     names.sort();
     names
 }
@@ -59,10 +57,7 @@ fn a_file_that_is_there_stays_unless_told_otherwise() {
     let path = folder.path().join("a.json");
     fs::write(&path, "precious").unwrap();
     let error = save(&record("first"), &path, Existing::Keep).unwrap_err();
-    assert!(
-        matches!(error, StoreError::AlreadyExists { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error:?}");
     assert!(Saver::new(&path, Existing::Keep).is_err());
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     save(&record("first"), &path, Existing::Replace).unwrap();
@@ -76,10 +71,7 @@ fn a_file_that_appeared_during_the_run_stays_too() {
     let mut saver = Saver::new(&path, Existing::Keep).unwrap();
     fs::write(&path, "precious").unwrap();
     let error = saver.save(&mut record("first")).unwrap_err();
-    assert!(
-        matches!(error, StoreError::AlreadyExists { .. }),
-        "{error:?}"
-    );
+    assert!(matches!(error, StoreError::AlreadyExists { .. }), "{error:?}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "precious");
     assert_eq!(names(folder.path()), ["a.json"]);
 }
@@ -89,11 +81,7 @@ fn each_save_replaces_the_one_before() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a.json");
     let mut saver = Saver::new(&path, Existing::Keep).unwrap();
-    assert_eq!(
-        names(folder.path()),
-        Vec::<String>::new(),
-        "no file before the first save"
-    );
+    assert_eq!(names(folder.path()), Vec::<String>::new(), "no file before the first save");
     for id in ["first", "second", "third"] {
         saver.save(&mut record(id)).unwrap();
         assert_eq!(load(&path).unwrap().id, id);
@@ -125,21 +113,14 @@ fn a_full_disk_is_named_and_the_device_stays() {
 fn check_refused_at_once(path: &Path, message: &str, hint: &str) {
     let error = Saver::new(path, Existing::Replace).unwrap_err();
     assert!(error.to_string().contains(message), "{error}");
-    assert!(
-        error.hint().is_some_and(|found| found.contains(hint)),
-        "{error:?}"
-    );
+    assert!(error.hint().is_some_and(|found| found.contains(hint)), "{error:?}");
 }
 
 #[test]
 fn a_place_that_cannot_be_is_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     check_refused_at_once(folder.path(), "cannot create", "this is a folder");
-    check_refused_at_once(
-        &folder.path().join("no/a.json"),
-        "no/a.json",
-        "create it first",
-    );
+    check_refused_at_once(&folder.path().join("no/a.json"), "no/a.json", "create it first");
     let link = folder.path().join("dangling.json");
     symlink("nowhere", &link).unwrap();
     check_refused_at_once(&link, "dangling.json", "create it first");

@@ -44,16 +44,8 @@ fn check_broken(pointer: &str, wrong: Value, field: &str) {
 
 #[test]
 fn a_field_that_is_wrong_is_named() {
-    check_broken(
-        "/comparisons/1/tax/0/verdict",
-        json!("maybe"),
-        "comparisons[1].tax[0].verdict",
-    );
-    check_broken(
-        "/comparisons/0/tax/0/throughput_pct",
-        json!(26.4),
-        "comparisons[0].tax[0].throughput_pct",
-    );
+    check_broken("/comparisons/1/tax/0/verdict", json!("maybe"), "comparisons[1].tax[0].verdict");
+    check_broken("/comparisons/0/tax/0/throughput_pct", json!(26.4), "comparisons[0].tax[0].throughput_pct");
     check_broken(
         "/comparisons/2/raw/epochs/5/slices/7/completions",
         json!(-1),
@@ -71,12 +63,7 @@ fn a_field_that_is_missing_is_named() {
         arm.as_object_mut().unwrap().remove("endpoint").unwrap();
     });
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(
-        error
-            .to_string()
-            .ends_with("is broken at `comparisons[0].arms[1]`"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("is broken at `comparisons[0].arms[1]`"), "{error}");
     assert!(cause.contains("missing field `endpoint`"), "{cause}");
 }
 
@@ -103,10 +90,7 @@ fn a_record_that_is_cut_off_says_in_which_field_it_ends() {
         (after("\"cpu_model\":\"A p"), "host.cpu_model"),
         (after("\"slices\":["), "comparisons[0].raw.epochs[0].slices"),
         // Within a name, which nobody can tell: the object is named that it belongs to.
-        (
-            after("\"slices\":[{\"arm_i"),
-            "comparisons[0].raw.epochs[0].slices[0]",
-        ),
+        (after("\"slices\":[{\"arm_i"), "comparisons[0].raw.epochs[0].slices[0]"),
         // The last one whole, and nothing behind it.
         (whole - 1, "."),
     ] {
@@ -130,28 +114,14 @@ fn r44_a_number_out_of_its_meaning_is_refused_with_its_place() {
     let cause = std::error::Error::source(&error).unwrap().to_string();
     let expected = "it is 2; a probability lies between 0 and 1";
     assert!(cause.starts_with(expected), "{cause}");
-    check_broken(
-        "/comparisons/1/tax/0/theta/value",
-        json!(1e300),
-        "comparisons[1].tax[0].theta.value",
-    );
-    check_broken(
-        "/comparisons/0/connections",
-        json!(0),
-        "comparisons[0].connections",
-    );
+    check_broken("/comparisons/1/tax/0/theta/value", json!(1e300), "comparisons[1].tax[0].theta.value");
+    check_broken("/comparisons/0/connections", json!(0), "comparisons[0].connections");
 }
 
 #[test]
 fn r44_what_does_not_fit_together_is_refused_with_its_comparison() {
     let error = error_of(|record| record["comparisons"][1]["tax"] = json!([]));
-    assert!(
-        error.to_string().ends_with("is broken at `comparisons[1]`"),
-        "{error}"
-    );
+    assert!(error.to_string().ends_with("is broken at `comparisons[1]`"), "{error}");
     let cause = std::error::Error::source(&error).unwrap().to_string();
-    assert!(
-        cause.contains("tax has 0 entries, and 1 belong there"),
-        "{cause}"
-    );
+    assert!(cause.contains("tax has 0 entries, and 1 belong there"), "{cause}");
 }

@@ -12,7 +12,6 @@ use crate::diagnose::own_address;
 use crate::diagnose::socket_of::{self, Near};
 use crate::diagnose::unspoken;
 
-/// The spellings of one address.
 #[derive(Debug)]
 pub struct Spelled {
     /// One for each dialect that was asked for.
@@ -26,9 +25,7 @@ pub struct Spelled {
 pub struct Wanted<'a> {
     /// Dialects, by name or language; `all` names every one.
     pub dialects: &'a [String],
-    /// The socket that was named.
     pub socket: Option<&'a Path>,
-    /// Whether the password is shown.
     pub shows_password: bool,
 }
 
@@ -38,15 +35,9 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     let near = survey(None).servers;
     let socket = socket_of::find(address, wanted.socket, Near::us(&near))?;
     let options = options(address.options.as_ref(), false);
-    let fields = Fields {
-        options: options.kept,
-        ..socket.fields(address, revealed(address.password.as_ref()))
-    };
+    let fields = Fields { options: options.kept, ..socket.fields(address, revealed(address.password.as_ref())) };
     let takes = |it: &Dialect| it.takes(address);
-    Ok(Spelled {
-        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
-        socket: socket.words,
-    })
+    Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
 }
 
 /// The same for a server that looptax does not talk to.
@@ -56,18 +47,12 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
     let socket = unspoken::find(address, wanted.socket, Near::us(&near))?;
     let password = revealed(address.password.as_ref());
     let options = options(address.options.as_ref(), address.is_one_of_several);
-    let fields = Fields {
-        options: options.kept,
-        ..unspoken::fields(&socket, address, password)
-    };
+    let fields = Fields { options: options.kept, ..unspoken::fields(&socket, address, password) };
     let takes = |it: &Dialect| match address.socket {
         Some(_) => Takes::Unix,
         None => it.takes_host(address.host.as_deref()),
     };
-    Ok(Spelled {
-        spellings: spellings(&own, &takes, (&fields, &options.traps), wanted),
-        socket: socket.words,
-    })
+    Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
 }
 
 fn revealed(password: Option<&Secret>) -> Option<String> {
@@ -76,10 +61,7 @@ fn revealed(password: Option<&Secret>) -> Option<String> {
 
 /// `MongoDB`'s; a URL of any other kind has none.
 fn options(written: Option<&Secret>, is_one_of_several: bool) -> MongodbOptions {
-    MongodbOptions::on_a_socket(
-        written.map(Secret::reveal).unwrap_or_default(),
-        is_one_of_several,
-    )
+    MongodbOptions::on_a_socket(written.map(Secret::reveal).unwrap_or_default(), is_one_of_several)
 }
 
 /// Options with what is secret among them hidden.
@@ -134,11 +116,7 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
         languages.dedup();
         return Err(Failure::usage(
             format!("nothing called `{unknown}` is known for {kind}"),
-            format!(
-                "languages: {}; by name: {}",
-                languages.join(", "),
-                names.join(", ")
-            ),
+            format!("languages: {}; by name: {}", languages.join(", "), names.join(", ")),
         ));
     }
     let is_wanted = |it: &&Dialect| wanted.iter().any(|word| it.is_called(word));
@@ -158,11 +136,7 @@ fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields
         localhost: dialect.localhost,
         why: dialect.why.clone(),
         traps: dialect.traps_of(&text).cloned().collect(),
-        cannot: dialect
-            .cannot(fields)
-            .into_iter()
-            .map(str::to_owned)
-            .collect(),
+        cannot: dialect.cannot(fields).into_iter().map(str::to_owned).collect(),
         proved: dialect.proof().map(|it| Proved {
             driver: it.driver.clone(),
             language: it.language.clone(),

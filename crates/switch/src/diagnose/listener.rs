@@ -50,13 +50,9 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
         SocketName::Abstract(name) => SocketAddrUnix::new_abstract_name(name)?,
     };
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let socket: OwnedFd =
-        rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
+    let socket: OwnedFd = rustix::net::socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
     match rustix::net::connect(socket.as_fd(), &address) {
-        Ok(()) => Ok(sockopt::socket_peercred(&socket)
-            .ok()
-            .map(|it| it.pid.as_raw_pid())
-            .filter(|pid| *pid > 0)),
+        Ok(()) => Ok(sockopt::socket_peercred(&socket).ok().map(|it| it.pid.as_raw_pid()).filter(|pid| *pid > 0)),
         // Its queue is full: somebody is there.
         Err(Errno::AGAIN) => Ok(None),
         Err(error) => Err(error),
@@ -83,8 +79,7 @@ pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     });
     let name = kernel::text(process.join("comm")).ok()?;
     let name = name.trim();
-    (!links.is_empty() && !holds_it)
-        .then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
+    (!links.is_empty() && !holds_it).then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
 }
 
 /// The sockets that listen on the port, by inode: of IPv4 alone in `tcp`, of IPv6 in `tcp6`.

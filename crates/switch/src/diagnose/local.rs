@@ -39,11 +39,7 @@ fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
     let leaf = format!("|-- {address}");
     let mut lines = trie.lines().map(str::trim).peekable();
     while let Some(line) = lines.next() {
-        if line == leaf
-            && lines
-                .peek()
-                .is_some_and(|it| it.starts_with("/32 host LOCAL"))
-        {
+        if line == leaf && lines.peek().is_some_and(|it| it.starts_with("/32 host LOCAL")) {
             return true;
         }
     }
@@ -61,9 +57,7 @@ fn in_hosts(hosts: &str, name: &str) -> Option<IpAddr> {
         let line = line.split('#').next().unwrap_or_default();
         let mut words = line.split_whitespace();
         let address = words.next()?.parse().ok()?;
-        words
-            .any(|it| it.eq_ignore_ascii_case(name))
-            .then_some(address)
+        words.any(|it| it.eq_ignore_ascii_case(name)).then_some(address)
     })
 }
 

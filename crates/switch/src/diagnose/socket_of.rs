@@ -7,16 +7,13 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
-use looptax_host::discover::{
-    Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside,
-};
+use looptax_host::discover::{Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
 use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::HowKnown;
 
 use crate::diagnose::local::own_address;
 
-/// A server's socket.
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
@@ -55,29 +52,18 @@ pub struct Near<'a> {
 }
 
 impl<'a> Near<'a> {
-    /// For ourselves.
     pub fn us(servers: &'a [Server]) -> Self {
-        Self {
-            servers,
-            network: looptax_host::discover::process(std::process::id())
-                .and_then(|own| own.network),
-        }
+        Self { servers, network: looptax_host::discover::process(std::process::id()).and_then(|own| own.network) }
     }
 
     /// Where nobody is asked for.
     pub fn nobody() -> Self {
-        Self {
-            servers: &[],
-            network: None,
-        }
+        Self { servers: &[], network: None }
     }
 
-    /// The server behind the address.
     pub fn server(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
-        servers.find(|it| {
-            it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network)
-        })
+        servers.find(|it| it.kind.protocol() == Some(address.protocol) && listens_for(it, address, self.network))
     }
 
     /// The server there, of whatever kind.
@@ -106,20 +92,14 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
             return Ok(found);
         }
         let words = unseen(address.host.as_deref(), address.port);
-        return Ok(SocketOf {
-            is_guess: true,
-            ..socket_at(address, &usual(address), &words)
-        });
+        return Ok(SocketOf { is_guess: true, ..socket_at(address, &usual(address), &words) });
     };
     let named = format!("{}, pid {}", server.name(), server.process.pid);
     match server.socket(address.port) {
         Some((path, HowKnown::Seen)) => Ok(socket_at(address, path, &format!("of {named}"))),
         Some((path, known)) => {
             let by = known.inferred_by().unwrap_or_default();
-            Ok(SocketOf {
-                is_candidate: true,
-                ..socket_at(address, path, &format!("{by}, of {named}"))
-            })
+            Ok(SocketOf { is_candidate: true, ..socket_at(address, path, &format!("{by}, of {named}")) })
         }
         None if server.is_hidden => Ok(candidate(address, near).unwrap_or_else(|| SocketOf {
             is_guess: true,
@@ -134,10 +114,7 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
                 "the usual path: {named} listens on port {} and has no socket yet; the lines of its own side make it",
                 address.port
             );
-            Ok(SocketOf {
-                is_guess: true,
-                ..socket_at(address, &usual(address), &words)
-            })
+            Ok(SocketOf { is_guess: true, ..socket_at(address, &usual(address), &words) })
         }
         None => Err(Failure::usage(
             format!("{named} listens on port {} and has no socket", address.port),
@@ -150,9 +127,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
-    let listens = ip.zip(own).is_some_and(|(ip, own)| {
-        looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own)
-    });
+    let listens =
+        ip.zip(own).is_some_and(|(ip, own)| looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own));
     let why = if !listens {
         "no server with a socket was seen on that port here"
     } else if rustix::process::geteuid().is_root() {
@@ -177,18 +153,12 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     found.retain(|it| it.by != FoundBy::UsualPlace);
     let [only] = &*found else { return None };
     let words = "the only one of the user whose listener is on that port";
-    Some(SocketOf {
-        is_candidate: true,
-        ..socket_at(address, &only.path, words)
-    })
+    Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 
 /// PostgreSQL's path may be given as the folder or as the file.
 fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
-    let address = Address {
-        socket: Some(path.to_owned()),
-        ..address.clone()
-    };
+    let address = Address { socket: Some(path.to_owned()), ..address.clone() };
     let file = address.socket_file().unwrap_or_default();
     let folder = file.parent().unwrap_or(&file).to_owned();
     SocketOf {
@@ -220,11 +190,6 @@ fn listens_for(server: &Server, address: &Address, network: Option<NamespaceId>)
         return false;
     };
     // Every namespace has a loopback of its own.
-    let is_near = |endpoint: &Endpoint| {
-        !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network)
-    };
-    server
-        .endpoints
-        .iter()
-        .any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
+    let is_near = |endpoint: &Endpoint| !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network);
+    server.endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }

@@ -10,16 +10,11 @@ use looptax_model::failure::Failure;
 
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 
-/// The usual socket of uWSGI.
 const UWSGI: &str = "/run/uwsgi/app.sock";
 
 /// Finds it: the one that was given, the address's own, the running server's, or the usual one. Servers that looptax
 /// speaks to where they are alone are looked for as those are.
-pub(crate) fn find(
-    address: &Unspoken,
-    given: Option<&Path>,
-    near: Near<'_>,
-) -> Result<SocketOf, Failure> {
+pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     let protocol = address.kind.protocol();
     let place = Address {
         host: address.host.clone(),
@@ -42,10 +37,7 @@ pub(crate) fn find(
         return Ok(socket_at(address.kind, path, &words));
     }
     let words = socket_of::unseen(address.host.as_deref(), address.port);
-    Ok(SocketOf {
-        is_guess: true,
-        ..socket_at(address.kind, Path::new(UWSGI), &words)
-    })
+    Ok(SocketOf { is_guess: true, ..socket_at(address.kind, Path::new(UWSGI), &words) })
 }
 
 /// What a text is filled in with; `password` is what is shown in the password's place.

@@ -49,7 +49,6 @@ struct Prepared {
 /// What is kept beside the journal of a fix, for its user alone.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptFix {
-    /// Which server it is.
     identity: String,
     /// The server's number of the connection that runs them.
     connection: u64,
@@ -112,11 +111,7 @@ impl AccountFix {
         match statement.undo(&before) {
             Undo::Needless => {}
             Undo::Unknown => self.by_hand.push(step.to_owned()),
-            Undo::Statements(undo) => self.statements.push(Prepared {
-                statement,
-                undo,
-                before: digest(&before),
-            }),
+            Undo::Statements(undo) => self.statements.push(Prepared { statement, undo, before: digest(&before) }),
         }
         Ok(())
     }
@@ -153,22 +148,11 @@ impl AccountFix {
             statements: self.statements.iter().map(Prepared::kept).collect(),
         };
         let plan_text = plan.text();
-        let fix = FixPlan {
-            fix: Fix::Account {
-                server: self.server.clone(),
-            },
-            kept: &plan_text,
-        };
+        let fix = FixPlan { fix: Fix::Account { server: self.server.clone() }, kept: &plan_text };
         let mut work = Work::plan_fix(kept, named, &[], Some(fix))?;
         for idx in 0..self.statements.len() {
             if let Err(error) = self.run_one(&mut work, idx) {
-                take_back(
-                    &mut work,
-                    &mut self.admin,
-                    &plan,
-                    &error.to_string(),
-                    End::PutBack,
-                )?;
+                take_back(&mut work, &mut self.admin, &plan, &error.to_string(), End::PutBack)?;
                 return Err(error);
             }
         }
@@ -184,17 +168,10 @@ impl AccountFix {
             undo: self.statements[idx].shown_undo(),
         })?;
         let clear = with_password(statement.text(), self.password.reveal());
-        self.admin
-            .execute(&clear)
-            .map_err(|error| FixError::Refused {
-                statement: statement.text().to_owned(),
-                why: masked(
-                    &with_causes(&error),
-                    &clear,
-                    statement.text(),
-                    &self.password,
-                ),
-            })?;
+        self.admin.execute(&clear).map_err(|error| FixError::Refused {
+            statement: statement.text().to_owned(),
+            why: masked(&with_causes(&error), &clear, statement.text(), &self.password),
+        })?;
         let state = digest(&state(&mut self.admin, statement)?);
         Ok(work.note(Step::Fixed { idx, state })?)
     }
@@ -219,29 +196,20 @@ impl Prepared {
     }
 
     fn kept(&self) -> KeptStatement {
-        KeptStatement {
-            text: self.statement.text().to_owned(),
-            undo: self.undo.clone(),
-            before: self.before.clone(),
-        }
+        KeptStatement { text: self.statement.text().to_owned(), undo: self.undo.clone(), before: self.before.clone() }
     }
 }
 
 /// What the points of an account and its TLS say to run, where they say that it would not work as it is; and whether it is
 /// about the socket alone.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
-    let codes = [
-        PointCode::AccountMissing,
-        PointCode::RightsMissing,
-        PointCode::AccountDemandsTls,
-    ];
+    let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];
     let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);
     let mut found = Vec::new();
     for point in points.iter().filter(is_meant) {
         for step in point.steps.iter().filter(|it| it.place == StepPlace::Sql) {
             // Over TCP, and from other machines, TLS is somebody's wish.
-            let is_of_socket =
-                point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
+            let is_of_socket = point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
             found.push((&*step.text, is_of_socket));
         }
     }
@@ -253,9 +221,7 @@ fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
         return Some("a zero byte is in it");
     }
-    password
-        .contains('\u{fffd}')
-        .then_some("some of it is no UTF-8, and was not read")
+    password.contains('\u{fffd}').then_some("some of it is no UTF-8, and was not read")
 }
 
 /// Has the server read statements as they are written: backslashes escape, and no right makes an account.
@@ -264,10 +230,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
     let said = talk
         .execute("SET SESSION sql_mode = 'NO_AUTO_CREATE_USER'")
         .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
-    said.map_err(|error| FixError::Untold {
-        what: "how it reads statements",
-        why: with_causes(&error),
-    })?;
+    said.map_err(|error| FixError::Untold { what: "how it reads statements", why: with_causes(&error) })?;
     // Hashes of MySQL 8 are no text; others have only such that are.
     let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
     Ok(())
@@ -275,10 +238,7 @@ fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
 
 /// How the account of a statement is.
 fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
-    let untold = |error| FixError::Untold {
-        what: "how the account is",
-        why: with_causes(&error),
-    };
+    let untold = |error| FixError::Untold { what: "how the account is", why: with_causes(&error) };
     let is_there: u64 = talk.number(&statement.is_there()).map_err(untold)?;
     if is_there == 0 {
         return Ok(AccountState::default());
@@ -287,23 +247,16 @@ fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<Accoun
     let made = talk.cell(&format!("SHOW CREATE USER {account}"));
     let made = made.and_then(|it| {
         let is_made = it.starts_with("CREATE USER ");
-        is_made
-            .then_some(it)
-            .ok_or_else(|| talk.unfit("CREATE USER", "something else"))
+        is_made.then_some(it).ok_or_else(|| talk.unfit("CREATE USER", "something else"))
     });
     let made = made.map_err(untold)?;
     let grants = talk.column(&format!("SHOW GRANTS FOR {account}"));
     let grants = grants.and_then(|it| {
         let is_told = !it.is_empty();
-        is_told
-            .then_some(it)
-            .ok_or_else(|| talk.unfit("grants", "none"))
+        is_told.then_some(it).ok_or_else(|| talk.unfit("grants", "none"))
     });
     let grants = grants.map_err(untold)?;
-    Ok(AccountState {
-        made: Some(made),
-        grants,
-    })
+    Ok(AccountState { made: Some(made), grants })
 }
 
 fn digest(state: &AccountState) -> Digest {
@@ -319,18 +272,14 @@ fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
         return text.to_owned();
     }
     let escaped = password.reveal().replace('\\', "\\\\").replace('\'', "''");
-    text.replace(clear, shown)
-        .replace(&escaped, "…")
-        .replace(password.reveal(), "…")
+    text.replace(clear, shown).replace(&escaped, "…").replace(password.reveal(), "…")
 }
 
 /// Takes a fix back that was done earlier.
 pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Result<(), FixError> {
     let kept = work.kept_of_fix()?;
-    let plan: KeptFix = serde_json::from_slice(&kept).map_err(|error| FixError::Untold {
-        what: "what was done",
-        why: error.to_string(),
-    })?;
+    let plan: KeptFix = serde_json::from_slice(&kept)
+        .map_err(|error| FixError::Untold { what: "what was done", why: error.to_string() })?;
     let mut talk = log_in(admin)?;
     if identity(&mut talk)? != plan.identity {
         return Err(FixError::OtherServer {
@@ -345,8 +294,7 @@ pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Res
 
 /// Waits until the connection of a killed looptax is gone: the server ends the statement that it is at.
 fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
-    let asked =
-        format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}");
+    let asked = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}");
     for _ in 0..LOOKS {
         if talk.number(&asked).is_ok_and(|n: u64| n == 0) {
             return;
@@ -357,13 +305,7 @@ fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
 
 /// Runs what takes the statements back that were begun, the last one first; nothing where an account is neither as it
 /// was before nor as they left it.
-fn take_back(
-    work: &mut Work,
-    talk: &mut Conversation,
-    plan: &KeptFix,
-    why: &str,
-    how: End,
-) -> Result<(), FixError> {
+fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str, how: End) -> Result<(), FixError> {
     let begun = begun(work, plan);
     let is_half_way = matches!(work.steps().last(), Some(Step::Unfixing { .. }));
     let mut is_done = true;
@@ -374,15 +316,11 @@ fn take_back(
         }
         // Of one that was under way when looptax ended nobody knows how it left the account.
         if !is_half_way && fixed(work, idx).is_some_and(|left| *left != now) {
-            return Err(FixError::AccountChanged {
-                account: statement.account(),
-            });
+            return Err(FixError::AccountChanged { account: statement.account() });
         }
         is_done = false;
     }
-    work.note(Step::Unfixing {
-        why: why.to_owned(),
-    })?;
+    work.note(Step::Unfixing { why: why.to_owned() })?;
     let mut refusal = None;
     if !is_done {
         for (_, idx) in begun.iter().rev() {
@@ -424,9 +362,7 @@ fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
 fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatement, usize)> {
     let is_last = |it: &&(AccountStatement, usize)| {
         let later = begun.iter().filter(|other| other.1 > it.1);
-        later
-            .clone()
-            .all(|other| other.0.account() != it.0.account())
+        later.clone().all(|other| other.0.account() != it.0.account())
     };
     begun.iter().filter(is_last).cloned().collect()
 }
@@ -467,11 +403,8 @@ mod tests {
         let password = Secret::new("p'w");
         let clear = "CREATE USER x IDENTIFIED BY 'p''w'";
         let shown = "CREATE USER x IDENTIFIED BY '…'";
-        for (text, expected) in [
-            ("near 'p''w''", "near '…''"),
-            ("p'w is too short", "… is too short"),
-            (clear, shown),
-        ] {
+        for (text, expected) in [("near 'p''w''", "near '…''"), ("p'w is too short", "… is too short"), (clear, shown)]
+        {
             assert_eq!(masked(text, clear, shown, &password), expected);
         }
     }

@@ -11,30 +11,19 @@ use super::FixError;
 use crate::diagnose::check::{login, password_of, sealing};
 
 pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
-    let failed = |why: String| FixError::LogIn {
-        server: shown(address),
-        why,
-        is_of_stranger: false,
-    };
+    let failed = |why: String| FixError::LogIn { server: shown(address), why, is_of_stranger: false };
     let endpoint = match address.socket_file() {
         Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
-        None => Endpoint::Tcp(tcp(address).ok_or_else(|| {
-            failed("its host is no address of this machine's own words".to_owned())
-        })?),
+        None => Endpoint::Tcp(
+            tcp(address).ok_or_else(|| failed("its host is no address of this machine's own words".to_owned()))?,
+        ),
     };
-    let login = Login {
-        password: address.password.clone().unwrap_or_default(),
-        ..login(address)
-    };
+    let login = Login { password: address.password.clone().unwrap_or_default(), ..login(address) };
     let sealing = sealing(address, &endpoint);
     let limits = Limits::default();
-    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits).map_err(
-        |error| FixError::LogIn {
-            server: shown(address),
-            why: with_causes(&error),
-            is_of_stranger: error.is_of_stranger(),
-        },
-    )
+    Conversation::open_as_wanted(address.protocol, &endpoint, &login, sealing, limits).map_err(|error| {
+        FixError::LogIn { server: shown(address), why: with_causes(&error), is_of_stranger: error.is_of_stranger() }
+    })
 }
 
 fn tcp(address: &Address) -> Option<SocketAddr> {
@@ -52,54 +41,33 @@ pub(super) fn shown(address: &Address) -> String {
     let user = address.user.as_deref().unwrap_or_default();
     let place = match &address.socket {
         Some(socket) => socket.display().to_string(),
-        None => format!(
-            "{}:{}",
-            address.host.as_deref().unwrap_or("localhost"),
-            address.port
-        ),
+        None => format!("{}:{}", address.host.as_deref().unwrap_or("localhost"), address.port),
     };
     format!("{user}@{place}")
 }
 
 /// What a server says of itself, the same over every login there and after a restart of MySQL or MariaDB.
 pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixError> {
-    let untold = |why: String| FixError::Untold {
-        what: "which server it is",
-        why,
-    };
+    let untold = |why: String| FixError::Untold { what: "which server it is", why };
     if conversation.protocol() == Protocol::Postgres {
         // Where its data lie is for some roles alone.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
         let told = conversation.cell(asked).and_then(|it| {
             // It begins with the year.
             let is_time = it.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
-            is_time
-                .then_some(it)
-                .ok_or_else(|| conversation.unfit("a time and a port", ""))
+            is_time.then_some(it).ok_or_else(|| conversation.unfit("a time and a port", ""))
         });
         return told.map_err(|error| untold(with_causes(&error)));
     }
     let id = conversation.connection_id();
     let view = conversation.server_view(&[id]);
-    view.map(|it| it.identity)
-        .map_err(|error| untold(with_causes(&error)))
+    view.map(|it| it.identity).map_err(|error| untold(with_causes(&error)))
 }
 
 /// Whether the client's own login meets the administrator's server: it is made over TCP, where it works today.
-pub(super) fn refuse_another(
-    admin: &mut Conversation,
-    named: &Address,
-    client: &Address,
-) -> Result<(), FixError> {
-    let other = |why: String| FixError::OtherServer {
-        server: shown(named),
-        why,
-    };
-    let over_tcp = Address {
-        socket: None,
-        password: Some(password_of(client)),
-        ..client.clone()
-    };
+pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: &Address) -> Result<(), FixError> {
+    let other = |why: String| FixError::OtherServer { server: shown(named), why };
+    let over_tcp = Address { socket: None, password: Some(password_of(client)), ..client.clone() };
     let theirs = log_in(&over_tcp).and_then(|mut it| identity(&mut it));
     let theirs = theirs.map_err(|error| other(error.to_string()))?;
     let ours = identity(admin)?;

@@ -13,7 +13,6 @@ pub enum FixError {
     /// The points say nothing that could be run or written here.
     #[error("nothing is to be mended here")]
     Nothing,
-    /// Nobody can be logged in.
     #[error("cannot log in to {server}: {why}")]
     LogIn {
         /// Where, without a password.

@@ -70,9 +70,7 @@ impl HbaFix {
     pub fn prepare(wish: HbaWish<'_>) -> Result<Self, FixError> {
         let steps = wish.points.iter().flat_map(|it| &it.steps);
         let mut lines = steps.filter(|it| it.place == StepPlace::HbaLine);
-        let line = lines
-            .next()
-            .filter(|_| wish.client.protocol == Protocol::Postgres);
+        let line = lines.next().filter(|_| wish.client.protocol == Protocol::Postgres);
         let line = line.ok_or(FixError::Nothing)?.text.clone();
         let (path, data) = match wish.admin {
             Some(admin) => asked(admin, wish.client)?,
@@ -90,17 +88,10 @@ impl HbaFix {
         let user = wish.client.user.as_deref().unwrap_or("postgres");
         let database = wish.client.database.as_deref().unwrap_or(user);
         let placed = rules.insertion(&text.content, &line, database, user);
-        let edited = text.edited(&[placed.rewrite]).ok_or(FixError::Elsewhere {
-            path,
-            why: "its signs are of an encoding that has not all of the line's",
-        })?;
-        Ok(Self {
-            line,
-            above: placed.above,
-            edited,
-            data,
-            admin: wish.admin.cloned(),
-        })
+        let edited = text
+            .edited(&[placed.rewrite])
+            .ok_or(FixError::Elsewhere { path, why: "its signs are of an encoding that has not all of the line's" })?;
+        Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
     /// Writes the line, has the server look through its rules where it can be asked, and take them. Where there is an
@@ -109,12 +100,7 @@ impl HbaFix {
     /// # Errors
     /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is as it was then.
     pub fn run(self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
-        let fix = FixPlan {
-            fix: Fix::Hba {
-                data: self.data.clone(),
-            },
-            kept: &[],
-        };
+        let fix = FixPlan { fix: Fix::Hba { data: self.data.clone() }, kept: &[] };
         let edited = [self.edited];
         let mut work = Work::plan_fix(kept, named, &edited, Some(fix))?;
         work.write(&edited)?;
@@ -134,13 +120,7 @@ impl HbaFix {
 }
 
 /// Puts the old file back and has the server read it.
-pub(super) fn undo(
-    work: &mut Work,
-    data: &Path,
-    admin: Option<&Address>,
-    why: &str,
-    how: End,
-) -> Result<(), FixError> {
+pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
     // Nothing is put back that the server could not be told of.
     match admin {
         Some(admin) => drop(log_in(admin)?),
@@ -158,14 +138,9 @@ fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErr
     let mut show = |name: &str| {
         let path = talk.cell(&format!("SHOW {name}")).and_then(|it| {
             let is_path = it.starts_with('/');
-            is_path
-                .then(|| PathBuf::from(&it))
-                .ok_or_else(|| talk.unfit("a path", &it))
+            is_path.then(|| PathBuf::from(&it)).ok_or_else(|| talk.unfit("a path", &it))
         });
-        path.map_err(|error| FixError::Untold {
-            what: "where its files lie",
-            why: with_causes(&error),
-        })
+        path.map_err(|error| FixError::Untold { what: "where its files lie", why: with_causes(&error) })
     };
     let (path, data) = (show("hba_file")?, show("data_directory")?);
     refuse_errors(&mut talk, &path)?;
@@ -174,9 +149,7 @@ fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErr
 
 /// The same of a server that is seen, for root.
 fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
-    let no_admin = || FixError::NoAdmin {
-        server: super::admin::shown(client),
-    };
+    let no_admin = || FixError::NoAdmin { server: super::admin::shown(client) };
     let server = server.filter(|_| rustix::process::geteuid().is_root());
     let server = server.ok_or_else(no_admin)?;
     let file = hba_file(server).ok_or_else(no_admin)?;
@@ -186,13 +159,9 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
 
 /// Whether the server sees the same file at this path as we do, by its process.
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
-    let elsewhere = |why| FixError::Elsewhere {
-        path: path.to_owned(),
-        why,
-    };
-    let pid = postmaster_pid(data).ok_or_else(|| {
-        elsewhere("its server has other folders than we, or is not ours to look into")
-    })?;
+    let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
+    let pid = postmaster_pid(data)
+        .ok_or_else(|| elsewhere("its server has other folders than we, or is not ours to look into"))?;
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("its server does not run here"));
     };
@@ -201,29 +170,21 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
         return Ok(());
     }
     let same = |view: &View, path: &Path| {
-        let both = read::look(path)
-            .ok()
-            .flatten()
-            .zip(view.look(path).ok().flatten());
+        let both = read::look(path).ok().flatten().zip(view.look(path).ok().flatten());
         both.is_some_and(|(one, other)| FileId::from(&one) == FileId::from(&other))
     };
     let sees_the_same = |view: View| same(&view, data) && same(&view, path);
     if works_in(data, &process) && process.view().is_ok_and(sees_the_same) {
         return Ok(());
     }
-    Err(elsewhere(
-        "its server has other folders than we: a container, perhaps",
-    ))
+    Err(elsewhere("its server has other folders than we: a container, perhaps"))
 }
 
 /// Whether a process is in this folder.
 fn works_in(data: &Path, process: &Process) -> bool {
     let ours = read::look(data).ok().flatten().map(|it| FileId::from(&it));
     let theirs = kernel::metadata(process.file("cwd")).ok();
-    let theirs = theirs.map(|it| FileId {
-        dev: it.dev(),
-        ino: it.ino(),
-    });
+    let theirs = theirs.map(|it| FileId { dev: it.dev(), ino: it.ino() });
     ours.is_some() && ours == theirs
 }
 
@@ -234,15 +195,11 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
 
 /// The process to be told, which is held so that no other one has its number.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
-    let failed = |why: &str| FixError::Reload {
-        path: data.to_owned(),
-        why: why.to_owned(),
-    };
+    let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("its process is not known"))?;
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
     let number = number.ok_or_else(|| failed("its process is not known"))?;
-    let process = pidfd_open(number, PidfdFlags::empty())
-        .map_err(|error| failed(&format!("its process: {error}")))?;
+    let process = pidfd_open(number, PidfdFlags::empty()).map_err(|error| failed(&format!("its process: {error}")))?;
     let folder = kernel::link(format!("/proc/{pid}/cwd"));
     folder.map_err(|_| failed("its process is not ours to look into: --admin DSN"))?;
     looptax_host::discover::process(pid)
@@ -259,43 +216,31 @@ fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
 
 fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     let asked = "SELECT 'line ' || line_number || ': ' || error FROM pg_hba_file_rules WHERE error IS NOT NULL";
-    let errors = talk.column(asked).map_err(|error| FixError::Untold {
-        what: "whether its rules are right",
-        why: with_causes(&error),
-    })?;
+    let errors = talk
+        .column(asked)
+        .map_err(|error| FixError::Untold { what: "whether its rules are right", why: with_causes(&error) })?;
     match errors.first() {
         None => Ok(()),
-        Some(error) => Err(FixError::BadRules {
-            path: path.to_owned(),
-            why: error.clone(),
-        }),
+        Some(error) => Err(FixError::BadRules { path: path.to_owned(), why: error.clone() }),
     }
 }
 
 /// Has the server read its files, and waits until it did where it tells.
 fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), FixError> {
-    let failed = |why: String| FixError::Reload {
-        path: data.to_owned(),
-        why,
-    };
+    let failed = |why: String| FixError::Reload { path: data.to_owned(), why };
     let Some(admin) = admin else {
         let process = postmaster(data)?;
-        work.note(Step::Running {
-            command: "SIGHUP to the server".to_owned(),
-        })?;
+        work.note(Step::Running { command: "SIGHUP to the server".to_owned() })?;
         pidfd_send_signal(&process, Signal::HUP).map_err(|error| failed(error.to_string()))?;
         return Ok(work.note(Step::Ran { code: Some(0) })?);
     };
     // A new session has what the server itself has read.
     let loaded = || {
         let mut talk = log_in(admin)?;
-        talk.cell(LOADED)
-            .map_err(|error| failed(with_causes(&error)))
+        talk.cell(LOADED).map_err(|error| failed(with_causes(&error)))
     };
     let before = loaded()?;
-    work.note(Step::Running {
-        command: RELOAD.to_owned(),
-    })?;
+    work.note(Step::Running { command: RELOAD.to_owned() })?;
     let said = log_in(admin)?.cell(RELOAD);
     let said = said.map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {

@@ -17,9 +17,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
         return;
     };
     // It is itself what sets them.
-    let is_own = path
-        .file_name()
-        .is_some_and(|it| it.as_encoded_bytes().starts_with(b".env"));
+    let is_own = path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".env"));
     if is_own {
         return;
     }
@@ -33,8 +31,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
 
 /// The files of a folder, later ones winning, as Symfony reads them; others read `.env` alone.
 fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
-    let is_symfony =
-        read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
+    let is_symfony = read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
     let mut files: Vec<String> = vec![".env".to_owned()];
     if is_symfony {
         files.push(".env.local".to_owned());
@@ -68,11 +65,8 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
     }
     for ((mut place, values), own) in read.into_iter().zip(owned) {
         // What the process has by itself is not theirs.
-        let is_set_elsewhere = |name: &String| {
-            reader
-                .process
-                .is_some_and(|(_, environment)| environment.contains_key(name))
-        };
+        let is_set_elsewhere =
+            |name: &String| reader.process.is_some_and(|(_, environment)| environment.contains_key(name));
         place.names = own.into_iter().filter(|it| !is_set_elsewhere(it)).collect();
         followed.add(place, &values);
     }
@@ -80,15 +74,11 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
 
 /// Symfony's `APP_ENV`.
 fn environment_kind(folder: &Path, reader: Reader<'_>) -> String {
-    let own = reader
-        .process
-        .and_then(|(_, environment)| environment.get("APP_ENV").cloned());
+    let own = reader.process.and_then(|(_, environment)| environment.get("APP_ENV").cloned());
     let in_file = |name: &str| {
         let (_, values) = Place::read(&folder.join(name), Provider::Dotenv)?;
         values.into_iter().rfind(|it| it.name == "APP_ENV")?.value
     };
-    let found = own
-        .or_else(|| in_file(".env.local"))
-        .or_else(|| in_file(".env"));
+    let found = own.or_else(|| in_file(".env.local")).or_else(|| in_file(".env"));
     found.unwrap_or_else(|| "dev".to_owned())
 }

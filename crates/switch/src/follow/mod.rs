@@ -23,11 +23,7 @@ pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Follow
         unit::find(reader, process, environment, names, &mut followed);
         pool::find(reader, Some(process), names, &mut followed);
     }
-    let is_own = |name: &String| {
-        reader
-            .process
-            .is_none_or(|(_, environment)| !environment.contains_key(name))
-    };
+    let is_own = |name: &String| reader.process.is_none_or(|(_, environment)| !environment.contains_key(name));
     let rest = names.keys().filter(|name| is_own(name));
     let rest: BTreeSet<String> = rest.filter(|it| !followed.sets(it)).cloned().collect();
     if !rest.is_empty() {
@@ -41,12 +37,6 @@ pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Follow
         pool::find(reader, None, &rest, &mut followed);
     }
     // A password alone tells nothing of where the others are set.
-    let says_where = names
-        .iter()
-        .any(|(name, says)| *says && followed.sets(name));
-    if says_where {
-        followed
-    } else {
-        Followed::default()
-    }
+    let says_where = names.iter().any(|(name, says)| *says && followed.sets(name));
+    if says_where { followed } else { Followed::default() }
 }

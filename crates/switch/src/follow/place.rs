@@ -25,7 +25,6 @@ pub(crate) struct Place {
 /// What is known of the variables.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
-    /// All that the places set.
     pub(crate) values: BTreeMap<String, String>,
     places: Vec<Place>,
     /// What has the changes read, beside the application's own restart.
@@ -40,7 +39,6 @@ pub(crate) struct Elsewhere {
     pub(crate) lines: Vec<Edit>,
 }
 
-/// Whose file it is.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a> {
     /// The file that names the variables.
@@ -90,12 +88,7 @@ impl Place {
     pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
         let text = Text::read(path).ok()?;
         let values = assigned(&text.content, provider);
-        let place = Self {
-            text,
-            provider,
-            drop_in: None,
-            names: BTreeSet::new(),
-        };
+        let place = Self { text, provider, drop_in: None, names: BTreeSet::new() };
         Some((place, values))
     }
 
@@ -116,10 +109,7 @@ impl Place {
             let text = drop_in(wanted, &[])?;
             return Some(Elsewhere {
                 named: path.clone(),
-                edited: Edited {
-                    original: Original::absent(path, &self.text.original).ok()?,
-                    new: text.into_bytes(),
-                },
+                edited: Edited { original: Original::absent(path, &self.text.original).ok()?, new: text.into_bytes() },
                 lines,
             });
         }
@@ -127,10 +117,6 @@ impl Place {
         let path = self.text.original.path();
         let text = Text::read(path).ok()?;
         let is_same = text.original.bytes() == self.text.original.bytes();
-        Some(Elsewhere {
-            named: path.to_owned(),
-            edited: text.edited(&rewrites).filter(|_| is_same)?,
-            lines,
-        })
+        Some(Elsewhere { named: path.to_owned(), edited: text.edited(&rewrites).filter(|_| is_same)?, lines })
     }
 }

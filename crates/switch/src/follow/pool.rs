@@ -36,12 +36,7 @@ pub(super) fn find(
             place.text.content.lines().any(|it| it.trim() == head)
         };
         // A file of several pools has each name perhaps twice.
-        let n_pools = place
-            .text
-            .content
-            .lines()
-            .filter(|it| it.trim().starts_with('['))
-            .count();
+        let n_pools = place.text.content.lines().filter(|it| it.trim().starts_with('[')).count();
         let sets_one = values.iter().any(|it| names.contains_key(&it.name));
         if sets_one && n_pools == 1 && pool.as_ref().is_none_or(is_meant) {
             found.push((place, values));

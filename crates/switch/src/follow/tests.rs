@@ -39,10 +39,7 @@ fn pairs(all: &[(&str, &str)]) -> Vec<Variable> {
 
 /// Finds with a process of a unit that has these variables.
 fn of_unit(system: &System, unit: &str, environment: &[(&str, &str)]) -> Followed {
-    let process = Process {
-        home: Home::Unit(unit.to_owned()),
-        ..process(std::process::id()).unwrap()
-    };
+    let process = Process { home: Home::Unit(unit.to_owned()), ..process(std::process::id()).unwrap() };
     let environment = pairs(environment).into_iter().collect();
     let reader = Reader {
         path: &system.path("srv/app/settings.py"),
@@ -53,23 +50,13 @@ fn of_unit(system: &System, unit: &str, environment: &[(&str, &str)]) -> Followe
 }
 
 fn of_file(system: &System, path: &str) -> Followed {
-    let reader = Reader {
-        path: &system.path(path),
-        process: None,
-        root: &system.path(""),
-    };
+    let reader = Reader { path: &system.path(path), process: None, root: &system.path("") };
     find(reader, &names())
 }
 
 fn names() -> BTreeMap<String, bool> {
-    let names = [
-        ("DB_HOST", true),
-        ("DB_USER", false),
-        ("DB_PASSWORD", false),
-    ];
-    names
-        .map(|(name, says_where)| (name.to_owned(), says_where))
-        .into()
+    let names = [("DB_HOST", true), ("DB_USER", false), ("DB_PASSWORD", false)];
+    names.map(|(name, says_where)| (name.to_owned(), says_where)).into()
 }
 
 /// What is written where, as text; `None` where it is left to people.
@@ -83,7 +70,8 @@ fn written(followed: &Followed, wanted: &[(&str, &str)]) -> Option<Vec<(PathBuf,
     Some(edits.into_iter().map(text).collect())
 }
 
-const UNIT: &str = "[Service]\nUser=app\nEnvironment=DB_HOST=127.0.0.1 'DB_USER=o x' A=%h\nEnvironmentFile=-/etc/default/app\n";
+const UNIT: &str =
+    "[Service]\nUser=app\nEnvironment=DB_HOST=127.0.0.1 'DB_USER=o x' A=%h\nEnvironmentFile=-/etc/default/app\n";
 
 #[test]
 fn a_unit_gets_a_drop_in_and_its_file_of_variables_is_edited() {
@@ -92,34 +80,17 @@ fn a_unit_gets_a_drop_in_and_its_file_of_variables_is_edited() {
         ("etc/systemd/system/other.service", ""),
         ("etc/default/app", "# ours\nDB_PASSWORD=\"p#w\"\n"),
     ]);
-    let environment = [
-        ("DB_HOST", "127.0.0.1"),
-        ("DB_USER", "o x"),
-        ("DB_PASSWORD", "p#w"),
-    ];
+    let environment = [("DB_HOST", "127.0.0.1"), ("DB_USER", "o x"), ("DB_PASSWORD", "p#w")];
     let found = of_unit(&system, "app.service", &environment);
     let values: Vec<(&str, &str)> = found.values.iter().map(|it| (&**it.0, &**it.1)).collect();
-    assert_eq!(
-        values,
-        [
-            ("DB_HOST", "127.0.0.1"),
-            ("DB_PASSWORD", "p#w"),
-            ("DB_USER", "o x")
-        ]
-    );
+    assert_eq!(values, [("DB_HOST", "127.0.0.1"), ("DB_PASSWORD", "p#w"), ("DB_USER", "o x")]);
     let wanted = [("DB_HOST", "/run/%x"), ("DB_PASSWORD", "new")];
     let drop_in = system.path("etc/systemd/system/app.service.d/50-looptax.conf");
     assert_eq!(
         written(&found, &wanted).unwrap(),
         [
-            (
-                drop_in,
-                "[Service]\nEnvironment=\"DB_HOST=/run/%%x\"\n".to_owned()
-            ),
-            (
-                system.path("etc/default/app"),
-                "# ours\nDB_PASSWORD=\"new\"\n".to_owned()
-            ),
+            (drop_in, "[Service]\nEnvironment=\"DB_HOST=/run/%%x\"\n".to_owned()),
+            (system.path("etc/default/app"), "# ours\nDB_PASSWORD=\"new\"\n".to_owned()),
         ]
     );
     assert!(found.reload.unwrap().contains("daemon-reload"));
@@ -134,17 +105,10 @@ fn the_last_drop_in_that_sets_a_variable_is_edited_itself() {
     let own = "[Service]\nEnvironment=\"DB_HOST=localhost\"\n";
     let system = System::with(&[
         ("etc/systemd/system/app@.service", UNIT),
-        (
-            "run/systemd/system/app@.service.d/10-a.conf",
-            "[Service]\nEnvironment=DB_HOST=a\n",
-        ),
+        ("run/systemd/system/app@.service.d/10-a.conf", "[Service]\nEnvironment=DB_HOST=a\n"),
         ("etc/systemd/system/app@1.service.d/override.conf", own),
     ]);
-    let found = of_unit(
-        &system,
-        "app@1.service",
-        &[("DB_HOST", "localhost"), ("DB_USER", "o x")],
-    );
+    let found = of_unit(&system, "app@1.service", &[("DB_HOST", "localhost"), ("DB_USER", "o x")]);
     let written = written(&found, &[("DB_HOST", "/run/x")]).unwrap();
     let path = system.path("etc/systemd/system/app@1.service.d/override.conf");
     assert_eq!(written, [(path, own.replace("localhost", "/run/x"))]);
@@ -166,10 +130,7 @@ fn dot_env_counts_as_its_framework_reads_it() {
     assert_eq!(found.values["DB_USER"], "prod");
     let wanted = [("DB_HOST", "localhost"), ("DB_SOCKET", "/run/s")];
     let new = "APP_ENV=prod\nDB_HOST=localhost\nDB_SOCKET=/run/s\nDB_USER=u\n";
-    assert_eq!(
-        written(&found, &wanted).unwrap(),
-        [(system.path("srv/a/.env"), new.to_owned())]
-    );
+    assert_eq!(written(&found, &wanted).unwrap(), [(system.path("srv/a/.env"), new.to_owned())]);
     // Which of two files counts is not known of others, and a password alone says nothing.
     for path in ["srv/b/settings.py", "srv/c/settings.py", "srv/a/.env"] {
         assert_eq!(of_file(&system, path).values.len(), 0, "{path}");
@@ -187,10 +148,7 @@ fn a_pool_of_php_fpm_is_edited_where_it_is_the_only_one() {
     let found = of_file(&system, "srv/index.php");
     let path = system.path("etc/php/8.2/fpm/pool.d/www.conf");
     let expected = pool.replace("127.0.0.1", "localhost");
-    assert_eq!(
-        written(&found, &[("DB_HOST", "localhost")]).unwrap(),
-        [(path, expected)]
-    );
+    assert_eq!(written(&found, &[("DB_HOST", "localhost")]).unwrap(), [(path, expected)]);
     assert_eq!(of_file(&system, "srv/settings.py").values.len(), 0);
     let second = System::with(&[
         ("etc/php/8.2/fpm/pool.d/www.conf", pool),
@@ -215,11 +173,7 @@ fn a_unit_that_was_named_gets_a_drop_in_unless_something_else_sets_the_same() {
     let folder = system.path("etc/systemd/system/app.service.d");
     assert_eq!(edited.original.path(), folder.join("50-looptax.conf"));
     fs::create_dir(&folder).unwrap();
-    fs::write(
-        folder.join("90.conf"),
-        "[Service]\nEnvironment=DB_SOCKET=/other\n",
-    )
-    .unwrap();
+    fs::write(folder.join("90.conf"), "[Service]\nEnvironment=DB_SOCKET=/other\n").unwrap();
     assert!(drop_in_of(&original, UNIT, &new).unwrap().is_none());
     fs::remove_file(folder.join("90.conf")).unwrap();
     fs::write(folder.join("50-looptax.conf"), "").unwrap();

@@ -17,12 +17,7 @@ use crate::file::Original;
 use crate::work::Edited;
 
 /// Where units lie, the first one winning.
-const FOLDERS: [&str; 4] = [
-    "etc/systemd/system",
-    "run/systemd/system",
-    "usr/lib/systemd/system",
-    "lib/systemd/system",
-];
+const FOLDERS: [&str; 4] = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
 /// What ours is called: after most, so that it wins, and before what people mean to win over it.
 const DROP_IN: &str = "50-looptax.conf";
 
@@ -45,9 +40,7 @@ pub(super) fn find(
         places.extend(Place::read(path, Provider::Unit));
     }
     // They are read after all that units say themselves.
-    let named: Vec<PathBuf> = { places.iter() }
-        .flat_map(|(place, _)| environment_files(&place.text.content))
-        .collect();
+    let named: Vec<PathBuf> = { places.iter() }.flat_map(|(place, _)| environment_files(&place.text.content)).collect();
     for path in named {
         let inside = path.strip_prefix("/").unwrap_or(&path);
         places.extend(Place::read(&reader.root.join(inside), Provider::Dotenv));
@@ -68,9 +61,7 @@ pub(super) fn find(
     for (idx, (mut place, values)) in places.into_iter().enumerate() {
         let own = owner.iter().filter(|(_, (at, _))| *at == idx);
         place.names = own.map(|(name, _)| name.clone()).collect();
-        if place.provider == Provider::Unit
-            && place.text.original.path().parent() != Some(&*own_folder)
-        {
+        if place.provider == Provider::Unit && place.text.original.path().parent() != Some(&*own_folder) {
             place.drop_in = Some(own_folder.join(DROP_IN));
         }
         followed.add(place, &values);
@@ -96,11 +87,7 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     });
     let names: Vec<&str> = std::iter::once(unit).chain(template.as_deref()).collect();
     let folders = || FOLDERS.iter().map(|it| root.join(it));
-    let in_folders = |name: &str| {
-        folders()
-            .map(|it| it.join(name))
-            .find(|it| read::is_file(it))
-    };
+    let in_folders = |name: &str| folders().map(|it| it.join(name)).find(|it| read::is_file(it));
     let own = names.iter().find_map(|name| in_folders(name))?;
     // Of drop-ins with one name that of the first folder counts; all are read by their names.
     let mut drop_ins: BTreeMap<String, PathBuf> = BTreeMap::new();
@@ -146,20 +133,12 @@ fn root_of(path: &Path) -> Option<&Path> {
 ///
 /// # Errors
 /// [`SwitchError::Exists`] where there is such a drop-in.
-pub(crate) fn drop_in_of(
-    original: &Original,
-    old: &str,
-    new: &str,
-) -> Result<Option<Edited>, SwitchError> {
+pub(crate) fn drop_in_of(original: &Original, old: &str, new: &str) -> Result<Option<Edited>, SwitchError> {
     let path = original.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let (was, becomes) = (values(old), values(new));
-    let changed = becomes
-        .iter()
-        .filter(|(name, value)| was.get(*name) != Some(*value));
-    let changed: Vec<Variable> = changed
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
+    let changed = becomes.iter().filter(|(name, value)| was.get(*name) != Some(*value));
+    let changed: Vec<Variable> = changed.map(|(name, value)| (name.clone(), value.clone())).collect();
     let gone = was.keys().filter(|it| !becomes.contains_key(*it)).cloned();
     let Some(text) = drop_in(&changed, &gone.collect::<Vec<_>>()) else {
         return Ok(None);
@@ -173,22 +152,17 @@ pub(crate) fn drop_in_of(
         let Some((place, values)) = Place::read(&other, Provider::Unit) else {
             continue;
         };
-        let of_files = environment_files(&place.text.content)
-            .into_iter()
-            .flat_map(|it| {
-                let inside = root.join(it.strip_prefix("/").unwrap_or(&it));
-                Place::read(&inside, Provider::Dotenv).map_or_else(Vec::new, |it| it.1)
-            });
+        let of_files = environment_files(&place.text.content).into_iter().flat_map(|it| {
+            let inside = root.join(it.strip_prefix("/").unwrap_or(&it));
+            Place::read(&inside, Provider::Dotenv).map_or_else(Vec::new, |it| it.1)
+        });
         let values = values.into_iter().filter(|_| is_other).chain(of_files);
         if values.into_iter().any(|it| touched.contains(&it.name)) {
             return Ok(None);
         }
     }
     let folder = root.join(FOLDERS[0]).join(format!("{name}.d"));
-    Ok(Some(Edited {
-        original: Original::absent(&folder.join(DROP_IN), original)?,
-        new: text.into_bytes(),
-    }))
+    Ok(Some(Edited { original: Original::absent(&folder.join(DROP_IN), original)?, new: text.into_bytes() }))
 }
 
 fn values(text: &str) -> BTreeMap<String, String> {

@@ -55,9 +55,7 @@ impl Application {
     /// Counts in the workers of those that were counted in, or their master's; who is like them and runs without them is
     /// somebody else.
     pub fn know_the_others(&mut self) {
-        let known: Vec<Process> = { self.pids.iter() }
-            .filter_map(|pid| process(*pid))
-            .collect();
+        let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
         let mut bystanders = BTreeSet::new();
         looptax_host::discover::any_process(|it| {
@@ -87,7 +85,6 @@ impl Application {
         self.kin.is_empty()
     }
 
-    /// What its processes are like.
     pub fn kin(&self) -> &[Kin] {
         &self.kin
     }
@@ -112,16 +109,10 @@ impl Application {
     /// Its processes, for a person: `php-fpm8.2 812, 813 and 4 more`.
     pub fn words(&self) -> String {
         let names = self.pids.iter().filter_map(|pid| process(*pid));
-        let mut names: Vec<String> = names
-            .map(|it| format!("{} {}", it.program_name(), it.pid))
-            .collect();
+        let mut names: Vec<String> = names.map(|it| format!("{} {}", it.program_name(), it.pid)).collect();
         let n_more = names.len().saturating_sub(2);
         names.truncate(2);
-        let more = if n_more > 0 {
-            format!(" and {n_more} more")
-        } else {
-            String::new()
-        };
+        let more = if n_more > 0 { format!(" and {n_more} more") } else { String::new() };
         names.join(", ") + &more
     }
 

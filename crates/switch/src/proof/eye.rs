@@ -6,14 +6,11 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_bench::path::{
-    ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts,
-};
+use looptax_bench::path::{ClientSeen, Conversation, Endpoint, Limits, Sealing, SeenAs, ServerCounts};
 use looptax_model::dsn::{Address, Protocol};
 
 use crate::diagnose::check::login;
 
-/// Logins that ask.
 #[derive(Default)]
 pub(super) struct Eye {
     over_tcp: Option<Conversation>,
@@ -30,7 +27,6 @@ impl Drop for Eye {
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Session {
-    /// The server's number for it.
     pub(super) id: u64,
     /// Where it comes from; `None` for the socket.
     pub(super) from: Option<SocketAddr>,
@@ -47,12 +43,7 @@ impl Eye {
     }
 
     /// Logs in over the socket too; why that is not possible, or does not help.
-    pub(super) fn open_socket(
-        &mut self,
-        address: &Address,
-        socket: &Path,
-        limits: Limits,
-    ) -> Option<String> {
+    pub(super) fn open_socket(&mut self, address: &Address, socket: &Path, limits: Limits) -> Option<String> {
         match log_in(address, &Endpoint::Unix(socket.to_owned()), limits) {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
@@ -67,16 +58,14 @@ impl Eye {
         self.over_tcp.is_some()
     }
 
-    /// Whether nobody is logged in.
     pub(super) fn is_shut(&self) -> bool {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
     /// Sessions of the account whose transport the server tells, but for ours.
     pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
-        let own: Vec<u64> = { [&self.over_tcp, &self.over_socket].into_iter().flatten() }
-            .map(Conversation::connection_id)
-            .collect();
+        let own: Vec<u64> =
+            { [&self.over_tcp, &self.over_socket].into_iter().flatten() }.map(Conversation::connection_id).collect();
         let mut found: Vec<Session> = Vec::new();
         for conversation in [&mut self.over_tcp, &mut self.over_socket] {
             let Some(conversation) = conversation else {
@@ -105,8 +94,7 @@ fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> Result<Conv
     user_of(address).ok_or("the account is not known")?;
     let login = login(address);
     let sealing = Sealing::IfRefused;
-    Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits)
-        .map_err(|error| error.to_string())
+    Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())
 }
 
 fn session(seen: &ClientSeen) -> Option<Session> {
@@ -115,10 +103,7 @@ fn session(seen: &ClientSeen) -> Option<Session> {
         SeenAs::Tcp(from) => Some(from),
         SeenAs::Untold | SeenAs::Other(_) => return None,
     };
-    Some(Session {
-        id: seen.connection_id,
-        from,
-    })
+    Some(Session { id: seen.connection_id, from })
 }
 
 /// Redis without access lists, and memcached, know one user.

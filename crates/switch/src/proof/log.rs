@@ -9,16 +9,10 @@ use rustix::fs::{FileType, fstat};
 
 /// So much of what was added is read.
 const MOST_BYTES: u64 = 256 << 10;
-/// Lines that are told.
 const MOST_LINES: usize = 3;
 /// Words of lines that tell of a refused client, in lower case.
-const TELLING: [&str; 5] = [
-    "access denied",
-    "fatal",
-    "authentication failed",
-    "no pg_hba.conf entry",
-    "too many connections",
-];
+const TELLING: [&str; 5] =
+    ["access denied", "fatal", "authentication failed", "no pg_hba.conf entry", "too many connections"];
 
 /// The logs that a server has open, held, and how long each was.
 #[derive(Debug, Default)]
@@ -72,8 +66,6 @@ impl Logs {
         };
         let lines: Vec<&str> = text.lines().filter(tells).collect();
         let first = lines.len().saturating_sub(MOST_LINES);
-        { lines[first..].iter() }
-            .map(|it| it.trim().chars().take(300).collect())
-            .collect()
+        { lines[first..].iter() }.map(|it| it.trim().chars().take(300).collect()).collect()
     }
 }

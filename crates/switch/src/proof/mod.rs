@@ -47,7 +47,6 @@ pub trait Proof {
         Page::before(url)
     }
 
-    /// What moves, for the journal.
     fn moving(&mut self) -> Step;
 
     /// The files are about to be written.

@@ -53,26 +53,21 @@ impl Page {
     /// # Errors
     /// That it is no page of this machine, does not answer, or answers with an error already.
     pub fn before(url: &str) -> Result<Self, Failure> {
-        let mut page = Self::parse(url).map_err(|why| {
-            Failure::usage(format!("--url: {why}"), "name a page of this machine")
-        })?;
+        let mut page =
+            Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "name a page of this machine"))?;
         let first = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         waiting::pause(APART);
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
-            let what = format!(
-                "{url} answers with status {} and {} before anything is changed",
-                first.status, second.status
-            );
+            let what =
+                format!("{url} answers with status {} and {} before anything is changed", first.status, second.status);
             return Err(Failure::usage(what, "name a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));
         page.status = first.status;
         page.is_unsteady = one.len() != other.len();
         let both = one.into_iter().zip(other);
-        page.lines = { both }
-            .map(|(one, other)| (one == other).then(|| one.to_owned()))
-            .collect();
+        page.lines = { both }.map(|(one, other)| (one == other).then(|| one.to_owned())).collect();
         Ok(page)
     }
 
@@ -86,8 +81,8 @@ impl Page {
             ("Connection", "close"),
         ];
         let headers = headers.map(|(name, value)| (name.to_owned(), value.to_owned()));
-        let request = Request::new("GET", &page.authority, &page.target, &headers, b"")
-            .map_err(|error| error.to_string())?;
+        let request =
+            Request::new("GET", &page.authority, &page.target, &headers, b"").map_err(|error| error.to_string())?;
         Ok(Self {
             url: page.url(),
             address: page.address,
@@ -106,21 +101,12 @@ impl Page {
     fn ask(&self, is_over: &AtomicBool) -> Result<Answer, HttpError> {
         let start = Since::now();
         let opened = self.address.open(&self.tls, self.patience);
-        let stream = opened.map_err(|source| WireError::Io {
-            action: "connect",
-            source,
-        })?;
+        let stream = opened.map_err(|source| WireError::Io { action: "connect", source })?;
         let goes_on = || !is_over.load(Ordering::Relaxed) && start.elapsed() <= self.whole;
         let mut stream = Limited::new(stream, goes_on);
-        let mut buffers = Buffers::new(Limits {
-            kept_bytes: COMPARED_BYTES,
-            ..Limits::new(self.patience)
-        });
+        let mut buffers = Buffers::new(Limits { kept_bytes: COMPARED_BYTES, ..Limits::new(self.patience) });
         let answer = exchange(&mut stream, &self.request, &mut buffers)?;
-        Ok(Answer {
-            status: answer.status,
-            body: String::from_utf8_lossy(buffers.body()).into_owned(),
-        })
+        Ok(Answer { status: answer.status, body: String::from_utf8_lossy(buffers.body()).into_owned() })
     }
 
     fn not_answering(&self, why: HttpError) -> Failure {
@@ -140,11 +126,7 @@ impl Page {
     pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<String> {
         let answer = match self.ask(is_over) {
             Err(why) => {
-                return Some(format!(
-                    "{} does not answer: {}",
-                    self.url,
-                    with_causes(&why)
-                ));
+                return Some(format!("{} does not answer: {}", self.url, with_causes(&why)));
             }
             Ok(answer) => answer,
         };
@@ -163,13 +145,7 @@ impl Page {
         let now: Vec<String> = answer.body.lines().map(str::to_owned).collect();
         let last = std::mem::replace(&mut self.last, now);
         let is_alike = self.lines.len() == self.last.len() && self.forgets_what_moves(&last);
-        (!is_alike).then(|| {
-            format!(
-                "{} is another page than before: {}",
-                self.url,
-                words(&answer.body)
-            )
-        })
+        (!is_alike).then(|| format!("{} is another page than before: {}", self.url, words(&answer.body)))
     }
 
     /// Whether each line is as it was before; those that differ from the last request's, too, are let go.
@@ -238,10 +214,7 @@ mod tests {
     }
 
     fn answer(status: &str, body: &str) -> String {
-        format!(
-            "HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}",
-            body.len()
-        )
+        format!("HTTP/1.1 {status}\r\nContent-Length: {}\r\n\r\n{body}", body.len())
     }
 
     #[test]
@@ -259,8 +232,7 @@ mod tests {
         assert_eq!(page.differs(), None);
         let mut differs = || page.differs().unwrap();
         assert!(differs().ends_with("is another page than before: \u{201c}Oh no at 4 end\u{201d}"));
-        let words =
-            "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
+        let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));
         assert!(differs().contains("does not answer: what came is no answer of HTTP: `SSH"));
     }

@@ -88,9 +88,7 @@ impl Seen {
         let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
         let counted = self.n_counted.filter(|_| is_countable).unwrap_or(0);
-        let rest = counted
-            .saturating_sub(self.n_over_tcp)
-            .saturating_sub(self.n_refused.unwrap_or(0));
+        let rest = counted.saturating_sub(self.n_over_tcp).saturating_sub(self.n_refused.unwrap_or(0));
         if rest < FEWEST_COUNTED { 0 } else { rest }
     }
 
@@ -132,12 +130,7 @@ impl Seen {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
         let is_refused = !self.is_over_socket() && self.refused_since.is_some() && self.has_come();
-        if is_refused
-            && (is_last
-                || self
-                    .refused_since
-                    .is_some_and(|at| now >= at + MAY_BE_REFUSED))
-        {
+        if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + MAY_BE_REFUSED)) {
             return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
         }
         is_last.then(|| self.at_the_end())
@@ -171,16 +164,9 @@ impl Seen {
 
     /// Who has not let go of what it had before the file was written.
     fn words_of_held(&self) -> String {
-        let came = if self.is_over_socket() {
-            "others came over the socket, and"
-        } else {
-            "nothing new connected:"
-        };
+        let came = if self.is_over_socket() { "others came over the socket, and" } else { "nothing new connected:" };
         let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
-        format!(
-            "{came} {} still has its connection over TCP of before: restart or reload it",
-            who.join(", ")
-        )
+        format!("{came} {} still has its connection over TCP of before: restart or reload it", who.join(", "))
     }
 
     /// What came where nothing came of the application.
@@ -209,11 +195,7 @@ impl Seen {
                 "the server counted {counted} {}, and the kernel saw none of them over TCP, as it did before",
                 plural(counted, "connection"),
             ),
-            (None, n) => format!(
-                "the server saw {n} {} over the socket{}",
-                plural(n, "session"),
-                self.whose()
-            ),
+            (None, n) => format!("the server saw {n} {} over the socket{}", plural(n, "session"), self.whose()),
             (why, _) => format!(
                 "the kernel saw {} {} of the application to the socket; the server was not asked there: {}",
                 self.n_of_application,
@@ -247,20 +229,13 @@ impl Seen {
 
     fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
         let who: Vec<&str> = still.iter().copied().collect();
-        let beside = if self.is_over_socket() {
-            ", beside others over the socket"
-        } else {
-            ""
-        };
+        let beside = if self.is_over_socket() { ", beside others over the socket" } else { "" };
         format!("still over TCP: {}{beside}", who.join(", "))
     }
 
     fn refusals(&self) -> String {
         let n = self.n_refused.unwrap_or(0);
-        format!(
-            "the server refused {n} {} and let nobody in over the socket",
-            plural(n, "login")
-        )
+        format!("the server refused {n} {} and let nobody in over the socket", plural(n, "login"))
     }
 
     /// What else is to be known.
@@ -268,10 +243,7 @@ impl Seen {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
             let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
-            notes.push(format!(
-                "others use the account over TCP still, by files of their own: {}",
-                who.join(", ")
-            ));
+            notes.push(format!("others use the account over TCP still, by files of their own: {}", who.join(", ")));
         }
         if self.n_unclear > 0 {
             notes.push(format!(
@@ -285,11 +257,7 @@ impl Seen {
 }
 
 fn plural(n: u64, word: &'static str) -> String {
-    if n == 1 {
-        word.to_owned()
-    } else {
-        format!("{word}s")
-    }
+    if n == 1 { word.to_owned() } else { format!("{word}s") }
 }
 
 #[cfg(test)]
@@ -311,11 +279,7 @@ mod tests {
 
     #[test]
     fn a_session_over_the_socket_counts_once_tcp_was_quiet() {
-        let mut seen = Seen {
-            n_sessions: 1,
-            first_over_socket: Some(S(1)),
-            ..Seen::default()
-        };
+        let mut seen = Seen { n_sessions: 1, first_over_socket: Some(S(1)), ..Seen::default() };
         assert!(!holds(&seen, 2));
         assert!(holds(&seen, 3));
         // A worker of the old configuration came later.
@@ -327,25 +291,13 @@ mod tests {
     }
 
     fn over_tcp(who: &str, at: u64, is_open: bool) -> OverTcp {
-        OverTcp {
-            who: who.to_owned(),
-            at: S(at),
-            session: Some(1),
-            is_open,
-        }
+        OverTcp { who: who.to_owned(), at: S(at), session: Some(1), is_open }
     }
 
     #[test]
     fn what_came_before_the_reload_counts_while_it_is_open() {
-        let mut seen = Seen {
-            reloaded: S(5),
-            over_tcp: vec![over_tcp("php 7", 4, false)],
-            ..Seen::default()
-        };
-        assert!(matches!(
-            seen.judge(S(60), true),
-            Some(Judgement::Unproved(_))
-        ));
+        let mut seen = Seen { reloaded: S(5), over_tcp: vec![over_tcp("php 7", 4, false)], ..Seen::default() };
+        assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
         seen.over_tcp[0].is_open = true;
         assert_eq!(fails_with(&seen, 60, true), Some(StepCode::StillOverTcp));
     }
@@ -416,9 +368,7 @@ mod tests {
             first_over_socket: Some(S(0)),
             ..Seen::default()
         };
-        let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else {
-            panic!("{seen:?}")
-        };
+        let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else { panic!("{seen:?}") };
         assert!(words.contains("the server was not asked"), "{words}");
     }
 
@@ -432,9 +382,7 @@ mod tests {
             ..Seen::default()
         };
         assert!(!holds(&seen, 10));
-        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else {
-            panic!("{seen:?}")
-        };
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
         assert!(words.contains("python3 7 still has"), "{words}");
         seen.held.clear();
         assert!(holds(&seen, 10));
@@ -451,9 +399,7 @@ mod tests {
             ..Seen::default()
         };
         assert!(!holds(&seen, 10));
-        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else {
-            panic!("{seen:?}")
-        };
+        let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
         assert!(words.contains("mariadb 9 alone"), "{words}");
         seen.n_of_application = 1;
         assert!(holds(&seen, 10));
@@ -461,15 +407,8 @@ mod tests {
 
     #[test]
     fn a_page_that_goes_on_over_tcp_has_not_moved() {
-        let mut seen = Seen {
-            n_over_tcp: 30,
-            n_counted: Some(30),
-            ..Seen::default()
-        };
-        assert!(matches!(
-            seen.judge(S(60), true),
-            Some(Judgement::Unproved(_))
-        ));
+        let mut seen = Seen { n_over_tcp: 30, n_counted: Some(30), ..Seen::default() };
+        assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
         seen.is_asked = true;
         assert_eq!(fails_with(&seen, 60, true), Some(StepCode::StillOverTcp));
     }
@@ -478,10 +417,7 @@ mod tests {
     fn nothing_proves_nothing() {
         let judged = Seen::default().judge(S(60), true);
         assert!(matches!(judged, Some(Judgement::Unproved(_))), "{judged:?}");
-        let gone = Seen {
-            is_application_gone: true,
-            ..Seen::default()
-        };
+        let gone = Seen { is_application_gone: true, ..Seen::default() };
         assert_eq!(fails_with(&gone, 60, true), Some(StepCode::ApplicationGone));
     }
 }

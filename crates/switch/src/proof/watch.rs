@@ -16,7 +16,6 @@ use super::eye::{Eye, Session};
 use super::log::Logs;
 use super::seen::{Judgement, OverTcp, Seen};
 
-/// A connection that is moved.
 #[derive(Debug, Clone)]
 pub struct Watched {
     /// Which, for a person: `mysql at 127.0.0.1:3306`.
@@ -99,10 +98,7 @@ impl Watch {
             earlier_tcp: BTreeMap::new(),
             base: ServerCounts::default(),
             counted: Since::now(),
-            seen: Seen {
-                unasked,
-                ..Seen::default()
-            },
+            seen: Seen { unasked, ..Seen::default() },
             eye,
             limits,
             of,
@@ -149,14 +145,8 @@ impl Watch {
         }
         self.was_running = !self.application.is_unknown();
         self.application.know_the_others();
-        let own = |from: &SocketAddr| {
-            self.clients
-                .get(from)
-                .is_some_and(|it| self.application.has(it))
-        };
-        let others: Vec<SocketAddr> = { self.own_tcp.keys().copied() }
-            .filter(|it| !own(it))
-            .collect();
+        let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
+        let others: Vec<SocketAddr> = { self.own_tcp.keys().copied() }.filter(|it| !own(it)).collect();
         for from in others {
             self.own_tcp.remove(&from);
         }
@@ -176,10 +166,7 @@ impl Watch {
 
     /// From now on the server has so long for whatever is asked.
     pub(crate) fn hurry(&mut self, limit: Duration) {
-        self.limits = Limits {
-            connect: limit,
-            io: limit,
-        };
+        self.limits = Limits { connect: limit, io: limit };
     }
 
     /// Counts from now on: what was there until now is known.
@@ -191,11 +178,7 @@ impl Watch {
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
-        self.seen = Seen {
-            unasked,
-            is_tcp_seen_whole,
-            ..Seen::default()
-        };
+        self.seen = Seen { unasked, is_tcp_seen_whole, ..Seen::default() };
     }
 
     /// The application has read the new file: what connects from now on does so by it.
@@ -279,14 +262,9 @@ impl Watch {
     /// New connections since the last look, with their holders.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
-        let all = { self.outlook.as_ref() }
-            .map(Outlook::look)
-            .unwrap_or_default();
+        let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
         let open = { all.iter() }.filter(|it| it.inode != 0);
-        self.open_tcp = { open }
-            .filter_map(|it| it.tcp)
-            .map(|(from, _)| from)
-            .collect();
+        self.open_tcp = { open }.filter_map(|it| it.tcp).map(|(from, _)| from).collect();
         for sighting in all {
             let is_new = match sighting.tcp {
                 Some(ends) => self.known_tcp.insert(ends),
@@ -298,11 +276,7 @@ impl Watch {
         }
         let open = { new.iter() }.map(|it| it.inode).filter(|it| *it != 0);
         let open: BTreeSet<u64> = open.collect();
-        let mut held = if open.is_empty() {
-            BTreeMap::new()
-        } else {
-            holders(&open)
-        };
+        let mut held = if open.is_empty() { BTreeMap::new() } else { holders(&open) };
         let with_holder = |sighting: Sighting| (sighting, held.remove(&sighting.inode));
         let new: Vec<_> = new.into_iter().map(with_holder).collect();
         for (sighting, holder) in &new {
@@ -354,9 +328,7 @@ impl Watch {
         }
         let is_ours = match holder {
             Some(holder) => self.application.has(holder),
-            None => sighting
-                .uid
-                .is_some_and(|uid| self.application.has_user(uid)),
+            None => sighting.uid.is_some_and(|uid| self.application.has_user(uid)),
         };
         if sighting.tcp.is_none() {
             self.take_socket(holder, is_ours);
@@ -370,12 +342,7 @@ impl Watch {
             // Whose account it is the server says, where it lasts long enough.
             self.seen.n_unclear += 1;
         } else {
-            self.seen.over_tcp.push(OverTcp {
-                who: named(holder),
-                at: now,
-                session: None,
-                is_open: false,
-            });
+            self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: None, is_open: false });
         }
     }
 
@@ -383,9 +350,7 @@ impl Watch {
         self.seen.n_over_socket += 1;
         if is_ours || self.application.is_unknown() {
             self.seen.n_of_application += 1;
-            self.seen
-                .over_socket
-                .extend(holder.map(|it| named(Some(it))));
+            self.seen.over_socket.extend(holder.map(|it| named(Some(it))));
         } else if let Some(holder) = holder {
             self.seen.strangers.insert(named(Some(holder)));
         }
@@ -400,19 +365,13 @@ impl Watch {
         if holder.is_some_and(is_looptax) {
             return;
         }
-        let is_other =
-            !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));
+        let is_other = !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));
         if is_other {
             self.seen.others.insert(named(holder));
         } else {
             self.seen.n_unclear = self.seen.n_unclear.saturating_sub(1);
             self.own_tcp.insert(from, named(holder));
-            self.seen.over_tcp.push(OverTcp {
-                who: named(holder),
-                at: now,
-                session: Some(session.id),
-                is_open: true,
-            });
+            self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: Some(session.id), is_open: true });
         }
     }
 }

@@ -26,14 +26,9 @@ impl Proof for Watches {
 
     fn moving(&mut self) -> Step {
         self.all.iter_mut().for_each(Watch::calibrate);
-        let moved_from = |watch: &Watch| MovedFrom {
-            tcp: watch.watched().tcp,
-            kin: watch.application().kin().to_vec(),
-        };
-        Step::Moving {
-            connections: self.all.iter().map(moved_from).collect(),
-            stack: None,
-        }
+        let moved_from =
+            |watch: &Watch| MovedFrom { tcp: watch.watched().tcp, kin: watch.application().kin().to_vec() };
+        Step::Moving { connections: self.all.iter().map(moved_from).collect(), stack: None }
     }
 
     fn begin(&mut self) {
@@ -73,9 +68,7 @@ impl Proof for Watches {
         self.all.iter_mut().find_map(|watch| {
             let title = watch.watched().title.clone();
             match watch.judge(true, true)? {
-                Judgement::Fails(code @ StepCode::ServerGone, words) => {
-                    Some(step(code, format!("{title}: {words}")))
-                }
+                Judgement::Fails(code @ StepCode::ServerGone, words) => Some(step(code, format!("{title}: {words}"))),
                 _ => None,
             }
         })

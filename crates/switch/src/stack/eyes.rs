@@ -4,9 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 use std::path::Path;
 
-use looptax_host::discover::{
-    Endpoint, Outlook, Place, Process, Server, holders, is_listened_at, listens_on,
-};
+use looptax_host::discover::{Endpoint, Outlook, Place, Process, Server, holders, is_listened_at, listens_on};
 use looptax_model::dsn::Kind;
 
 use super::Sides;
@@ -104,15 +102,12 @@ impl Eyes {
 pub(super) fn others_at(sides: &Sides, tcp: SocketAddr) -> BTreeSet<String> {
     let held = at_port(&outlook(sides, &ports(sides, tcp)), tcp);
     let others = held.values().filter(|it| !sides.is_front(it));
-    others
-        .map(|it| format!("{}, pid {}", it.program_name(), it.pid))
-        .collect()
+    others.map(|it| format!("{}, pid {}", it.program_name(), it.pid)).collect()
 }
 
 /// Who holds the other ends of the connections to a port, by inode.
 fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
-    let to_port = { outlook.look().into_iter() }
-        .filter(|it| it.tcp.is_some_and(|ends| ends.1.port() == tcp.port()));
+    let to_port = { outlook.look().into_iter() }.filter(|it| it.tcp.is_some_and(|ends| ends.1.port() == tcp.port()));
     let inodes = to_port.map(|it| it.inode).filter(|it| *it != 0);
     holders(&inodes.collect())
 }

@@ -71,12 +71,10 @@ impl Looking<'_> {
         let id = |it: &Stat| FileId::from(it);
         let seen = |it: &Process| it.view().ok()?.look(folder).ok()?.as_ref().map(id);
         let ours = read::look(folder).ok().flatten().as_ref().map(id);
-        let strange = [&self.front.master, &self.front.worker, self.own.master]
-            .into_iter()
-            .find(|it| {
-                let is_elsewhere = it.is_in_chroot || matches!(it.home, Home::Container { .. });
-                is_elsewhere || seen(it) != ours
-            })?;
+        let strange = [&self.front.master, &self.front.worker, self.own.master].into_iter().find(|it| {
+            let is_elsewhere = it.is_in_chroot || matches!(it.home, Home::Container { .. });
+            is_elsewhere || seen(it) != ours
+        })?;
         let what = format!(
             "{} {} has folders of its own (container, chroot, PrivateTmp), and sees another {}",
             strange.program_name(),
@@ -100,28 +98,20 @@ impl Looking<'_> {
             let application = self.pair.applications[0];
             let lines = port.other_lines((path, text), application, is_site);
             let shown = path.display().to_string();
-            lines
-                .into_iter()
-                .map(move |it| format!("{shown} line {it}"))
+            lines.into_iter().map(move |it| format!("{shown} line {it}"))
         };
         let all: Vec<String> = self.front.files.iter().flat_map(lines).collect();
         if all.is_empty() {
             return None;
         }
-        let what = format!(
-            "{} goes to {} too, where nobody would listen any more",
-            all.join(", "),
-            port.tcp
-        );
+        let what = format!("{} goes to {} too, where nobody would listen any more", all.join(", "), port.tcp);
         Some(
             fails(
                 PointCode::PortUsedByOthers,
                 what,
                 &format!("read every file that {} reads", self.front.program.title()),
             )
-            .with_next(
-                "give those pages a server of their own first, or move them by hand with these lines",
-            ),
+            .with_next("give those pages a server of their own first, or move them by hand with these lines"),
         )
     }
 
@@ -136,25 +126,14 @@ impl Looking<'_> {
     fn may_not_listen(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
         let found = read::look(folder).ok()??;
-        let access = Access {
-            uid: found.st_uid,
-            gid: found.st_gid,
-            mode: found.st_mode,
-        };
+        let access = Access { uid: found.st_uid, gid: found.st_gid, mode: found.st_mode };
         let user = User::of(self.own.master);
         if access.lets_in(&user) {
             return None;
         }
         let (title, name) = (self.program().title(), user.name);
-        let what = format!(
-            "{title} runs as {name}, who may not make a socket in {}",
-            folder.display()
-        );
-        let point = fails(
-            PointCode::SocketDenied,
-            what,
-            "read the folder's owner and mode",
-        );
+        let what = format!("{title} runs as {name}, who may not make a socket in {}", folder.display());
+        let point = fails(PointCode::SocketDenied, what, "read the folder's owner and mode");
         Some(point.with_next(format!(
             "make it a folder of its own: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or another with --socket PATH"
         )))
@@ -169,8 +148,7 @@ impl Looking<'_> {
         let shown = self.socket.display();
         if lies && reach(self.socket, client).end != End::Refused {
             let what = format!("there is a {shown} already");
-            return fails(PointCode::PathTaken, what, &how)
-                .with_next("name another with --socket PATH");
+            return fails(PointCode::PathTaken, what, &how).with_next("name another with --socket PATH");
         }
         let found = reach(&probe, client);
         match &found.end {
@@ -181,18 +159,9 @@ impl Looking<'_> {
                 format!("{} gets into {}", client.shown, folder.display()),
                 how,
             ),
-            End::Missing { path } => fails(
-                PointCode::SocketNotVisible,
-                format!("there is no {path}"),
-                &how,
-            )
-            .with_next("make the folder, or name a socket in another with --socket PATH"),
-            _ => point_of(
-                &found,
-                &self.socket.to_string_lossy(),
-                &client.shown,
-                &client.user,
-            ),
+            End::Missing { path } => fails(PointCode::SocketNotVisible, format!("there is no {path}"), &how)
+                .with_next("make the folder, or name a socket in another with --socket PATH"),
+            _ => point_of(&found, &self.socket.to_string_lossy(), &client.shown, &client.user),
         }
     }
 
@@ -204,10 +173,7 @@ impl Looking<'_> {
         let now = match program.access(&self.own) {
             Ok(now) => now,
             Err(why) => {
-                let next = format!(
-                    "write these lines by hand: looptax check --app {}",
-                    self.own.file.display()
-                );
+                let next = format!("write these lines by hand: looptax check --app {}", self.own.file.display());
                 return point(PointCode::PathNotTried, Outcome::Unknown, why).with_next(next);
             }
         };
@@ -223,10 +189,7 @@ impl Looking<'_> {
         } else {
             let written = program.written(&self.own, &wanted);
             (found.rewrites, found.edits) = written.unwrap_or_default();
-            format!(
-                "with these lines the socket will let {} in, and without would not",
-                user.name
-            )
+            format!("with these lines the socket will let {} in, and without would not", user.name)
         };
         point(PointCode::SocketWillLetIn, Outcome::Pass, what)
     }
@@ -268,15 +231,12 @@ fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
 }
 
 fn real_access(master: &Process, socket: &Path) -> Option<Access> {
-    listens_on(master)
-        .into_iter()
-        .find_map(|it| match it.place {
-            Place::Path {
-                path,
-                file: SocketFile::Present { uid, gid, mode },
-            } if path == socket => Some(Access { uid, gid, mode }),
-            _ => None,
-        })
+    listens_on(master).into_iter().find_map(|it| match it.place {
+        Place::Path { path, file: SocketFile::Present { uid, gid, mode } } if path == socket => {
+            Some(Access { uid, gid, mode })
+        }
+        _ => None,
+    })
 }
 
 fn fails(code: PointCode, what: String, how: &str) -> Point {
@@ -291,8 +251,7 @@ mod tests {
     fn a_socket_for_a_chroot_has_a_path_outside_and_one_inside() {
         for socket in ["/run/app.sock", "/var/lib/haproxy/run/app.sock"] {
             let said = in_chroot("haproxy", Path::new("/var/lib/haproxy"), Path::new(socket));
-            let words =
-                "listen at /var/lib/haproxy/run/app.sock, which is /run/app.sock for haproxy";
+            let words = "listen at /var/lib/haproxy/run/app.sock, which is /run/app.sock for haproxy";
             assert!(said.contains(words), "{said}");
         }
     }

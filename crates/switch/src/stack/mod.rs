@@ -57,9 +57,7 @@ impl Sides {
             let reloads = vec![Line::from(reload)];
             return Ok(Commands { tests, reloads });
         }
-        let by_hand = |why: String| {
-            Failure::usage(why, "say what has both read their files: --reload COMMAND")
-        };
+        let by_hand = |why: String| Failure::usage(why, "say what has both read their files: --reload COMMAND");
         // What is behind first: until its socket is there, the web server has nowhere to go.
         let mut reloads = Vec::new();
         if is_back_too {
@@ -77,12 +75,7 @@ impl Sides {
 }
 
 /// The connections of a text, as that application's, with what would be written for a socket.
-fn connections(
-    path: &Path,
-    text: &str,
-    application: &str,
-    socket: &Path,
-) -> Result<Vec<Switchable>, Failure> {
+fn connections(path: &Path, text: &str, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
     let file = FileText {
         path,
         text,

@@ -13,26 +13,15 @@ use super::front::{self, FrontProgram};
 use crate::text::Text;
 
 /// What listens where a unit, a Procfile or an environment says, in the table of applications.
-const BY_HAND: [&str; 5] = [
-    "gunicorn",
-    "uvicorn",
-    "puma",
-    "uwsgi",
-    "systemd_socket_http",
-];
+const BY_HAND: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "systemd_socket_http"];
 
 impl Text {
     /// Its connections, as that application's, with what would be written for a socket.
-    pub(super) fn read_as(
-        &self,
-        application: &str,
-        socket: &Path,
-    ) -> Result<Vec<Switchable>, Failure> {
+    pub(super) fn read_as(&self, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         connections(self.original.path(), &self.content, application, socket)
     }
 }
 
-/// How the two belong together.
 pub(super) struct Pair {
     pub(super) front: &'static dyn FrontProgram,
     pub(super) back: &'static dyn BackProgram,
@@ -50,10 +39,7 @@ pub(super) struct Pair {
 ///
 /// # Errors
 /// That no two of the programs that are known would read them, or that one does not lead to the other.
-pub(super) fn pair(
-    files: [&Path; 2],
-    socket: Option<&Path>,
-) -> Result<(Text, Text, Pair), Failure> {
+pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Text, Pair), Failure> {
     let [one, other] = [Text::read(files[0])?, Text::read(files[1])?];
     let in_order = search(&one, &other);
     if let Search::Pair(pair) = in_order {
@@ -92,10 +78,7 @@ fn search(site: &Text, pool: &Text) -> Search {
         for back in back::ALL.into_iter().filter(is_own) {
             for application in front.applications() {
                 for own in back.applications() {
-                    let ends = Ends {
-                        of_site: found(site, application),
-                        of_pool: found(pool, own),
-                    };
+                    let ends = Ends { of_site: found(site, application), of_pool: found(pool, own) };
                     let Some(speak_alike) = ends.speak_alike() else {
                         continue;
                     };
@@ -107,14 +90,7 @@ fn search(site: &Text, pool: &Text) -> Search {
                         }
                         continue;
                     };
-                    return Search::Pair(Pair {
-                        front,
-                        back,
-                        applications: [application, own],
-                        tcp,
-                        label,
-                        listens,
-                    });
+                    return Search::Pair(Pair { front, back, applications: [application, own], tcp, label, listens });
                 }
             }
         }
@@ -123,8 +99,7 @@ fn search(site: &Text, pool: &Text) -> Search {
 }
 
 fn found(text: &Text, application: &str) -> Vec<Switchable> {
-    text.read_as(application, Path::new("/"))
-        .unwrap_or_default()
+    text.read_as(application, Path::new("/")).unwrap_or_default()
 }
 
 /// That a file is what would have to change, and that its lines are typed: a command line's words are not written
@@ -140,10 +115,7 @@ fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let lines: Vec<&str> = after.collect();
     let named = text.named.display();
     Some(Failure::usage(
-        format!(
-            "{named} is of {}, which is not moved together with a web server's file",
-            change.title
-        ),
+        format!("{named} is of {}, which is not moved together with a web server's file", change.title),
         format!(
             "by hand, in {named}: `{}`; then {}; the web server's lines: looptax check --app FILE --socket {}",
             lines.join("`, `"),
@@ -167,10 +139,7 @@ fn strangers(one: &Text, other: &Text) -> Failure {
             "{} and {} are not a web server's file ({fronts}) and the own file of what is behind it ({backs})",
             shown[0], shown[1]
         ),
-        format!(
-            "other pairs are not moved together: looptax check --app {} says the lines for each",
-            shown[0]
-        ),
+        format!("other pairs are not moved together: looptax check --app {} says the lines for each", shown[0]),
     )
 }
 
@@ -207,10 +176,7 @@ impl Ends {
         if of_site.any(|it| it == path) {
             return Some((None, label(own), Some(path)));
         }
-        let (first, is_one) = (
-            *targets.first()?,
-            targets.windows(2).all(|pair| pair[0] == pair[1]),
-        );
+        let (first, is_one) = (*targets.first()?, targets.windows(2).all(|pair| pair[0] == pair[1]));
         is_one.then(|| (Some(first), label(own), Some(path)))
     }
 
@@ -255,9 +221,7 @@ mod tests {
 
     #[track_caller]
     fn check(servers: &str, bind: &str, expected: Option<&str>) {
-        let site = format!(
-            "upstream app {{ {servers} }}\nserver {{ location / {{ proxy_pass http://app; }} }}\n"
-        );
+        let site = format!("upstream app {{ {servers} }}\nserver {{ location / {{ proxy_pass http://app; }} }}\n");
         let own = format!("bind = \"{bind}\"\n");
         let read = |path: &str, text: &str, application| {
             connections(Path::new(path), text, application, Path::new("/")).unwrap()
@@ -289,40 +253,20 @@ mod tests {
             std::fs::write(&path, text).unwrap();
             path
         });
-        let Err(why) = pair([&paths[0], &paths[1]], None) else {
-            panic!("{files:?} belong together")
-        };
+        let Err(why) = pair([&paths[0], &paths[1]], None) else { panic!("{files:?} belong together") };
         why.to_string()
     }
 
     #[test]
     fn a_site_that_hands_nothing_to_the_file_says_where_it_goes_and_where_that_listens() {
-        let fastcgi = (
-            "shop",
-            "server { location / { fastcgi_pass 127.0.0.1:29000; } }\n",
-        );
-        let http = (
-            "api",
-            "server { location / { proxy_pass http://127.0.0.1:28000; } }\n",
-        );
+        let fastcgi = ("shop", "server { location / { fastcgi_pass 127.0.0.1:29000; } }\n");
+        let http = ("api", "server { location / { proxy_pass http://127.0.0.1:28000; } }\n");
         let gunicorn = ("gunicorn.conf.py", "bind = \"127.0.0.1:8000\"\n");
-        let pool = (
-            "shop.conf",
-            "[shop]\nlisten = 127.0.0.1:29000\npm.max_children = 2\n",
-        );
+        let pool = ("shop.conf", "[shop]\nlisten = 127.0.0.1:29000\npm.max_children = 2\n");
         for (files, words) in [
-            (
-                [fastcgi, gunicorn],
-                "it names 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
-            ),
-            (
-                [gunicorn, http],
-                "it names 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
-            ),
-            (
-                [http, pool],
-                "it names 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)",
-            ),
+            ([fastcgi, gunicorn], "it names 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
+            ([gunicorn, http], "it names 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
+            ([http, pool], "it names 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)"),
         ] {
             let said = refused(files);
             assert!(said.contains(words), "{said}");

@@ -40,37 +40,22 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
         socket: &socket,
         port,
         site: site.original.path(),
-        own: Own {
-            text: &pool.content,
-            label: &pair.label,
-            file: &pool.named,
-            master: &master,
-        },
+        own: Own { text: &pool.content, label: &pair.label, file: &pool.named, master: &master },
     }
     .look()?;
     let unknown = port.map(|_| unknown_targets(&front, site.original.path(), &pair));
     let (mut plan, tcp) = planned(site, pool, (&pair, &socket, port), &found)?;
     plan.unread.extend(unknown.unwrap_or_default());
-    let is_open_to_all =
-        |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
+    let is_open_to_all = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.ip().is_unspecified());
     if pool_moves && listens_on(&master).iter().any(is_open_to_all) {
         let title = pair.back.title();
-        plan.unread.push(format!(
-            "{title} listens for other machines as well, who will find nobody there any more"
-        ));
+        plan.unread.push(format!("{title} listens for other machines as well, who will find nobody there any more"));
     }
-    let sides = Sides {
-        front: front.program,
-        front_master: front.master,
-        back: pair.back,
-        back_master: master,
-    };
+    let sides = Sides { front: front.program, front_master: front.master, back: pair.back, back_master: master };
     let others = pool_moves.then(|| others_at(&sides, tcp));
     let others = others.into_iter().flatten();
     let left_alone = others.map(|program| {
-        let words = format!(
-            "{program}, is connected to {tcp} as well, and will find nobody there any more"
-        );
+        let words = format!("{program}, is connected to {tcp} as well, and will find nobody there any more");
         remark(FileRemarkCode::PortInUse, words)
     });
     if let Some(file) = plan.files.last_mut() {
@@ -119,10 +104,7 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
             _ => socket.display().to_string(),
         };
         Failure::usage(
-            format!(
-                "no {} that can be seen listens at {place}, as its file says",
-                program.title()
-            ),
+            format!("no {} that can be seen listens at {place}, as its file says", program.title()),
             "start or reload it first, or run this as root",
         )
     })
@@ -142,17 +124,14 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     let of_file = |(path, text): &(PathBuf, String)| {
         let all = connections(path, text, pair.applications[0], Path::new("/"));
         let is_site = read::real_path(path).is_ok_and(|it| it == *site);
-        let file = if is_site {
-            String::new()
-        } else {
-            format!("{} ", path.display())
-        };
+        let file = if is_site { String::new() } else { format!("{} ", path.display()) };
         let all = all.unwrap_or_default();
-        let lines = all
-            .iter()
-            .filter(is_unknown)
-            .map(|it| it.checked.line.unwrap_or_default());
-        let lines: Vec<String> = lines.map(|line| format!("{file}line {line}: where its pages go is not known; at the old port nobody will be any more")).collect();
+        let lines = all.iter().filter(is_unknown).map(|it| it.checked.line.unwrap_or_default());
+        let lines: Vec<String> = lines
+            .map(|line| {
+                format!("{file}line {line}: where its pages go is not known; at the old port nobody will be any more")
+            })
+            .collect();
         lines
     };
     front.files.iter().flat_map(of_file).collect()

@@ -23,10 +23,7 @@ impl Port {
     /// The port of that address, as the process has it now.
     pub(super) fn of(master: &Process, tcp: SocketAddr) -> Self {
         let places = listens_on(master).into_iter().map(|it| it.place);
-        Self {
-            tcp,
-            places: places.collect(),
-        }
+        Self { tcp, places: places.collect() }
     }
 
     /// Whether a connection goes to that process.
@@ -47,12 +44,7 @@ impl Port {
 
     /// The lines of a file that go there, whatever their directive; but for those that move, where it is the file that
     /// changes.
-    pub(super) fn other_lines(
-        &self,
-        (path, text): (&Path, &str),
-        application: &str,
-        moves: bool,
-    ) -> Vec<usize> {
+    pub(super) fn other_lines(&self, (path, text): (&Path, &str), application: &str, moves: bool) -> Vec<usize> {
         let all = connections(path, text, application, Path::new("/")).unwrap_or_default();
         let own = all.iter().filter(|it| self.is_way_of(it));
         let mut known: Vec<usize> = own.filter_map(|it| it.checked.line).collect();
@@ -98,10 +90,7 @@ server { location /e { proxy_pass http://127.0.0.1:8001; } }
 ";
 
     fn port(listened: &str) -> Port {
-        Port {
-            tcp: "127.0.0.1:8000".parse().unwrap(),
-            places: vec![Place::Tcp(listened.parse().unwrap())],
-        }
+        Port { tcp: "127.0.0.1:8000".parse().unwrap(), places: vec![Place::Tcp(listened.parse().unwrap())] }
     }
 
     #[track_caller]

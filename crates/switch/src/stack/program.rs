@@ -57,10 +57,7 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
 
 /// What it is found again by.
 pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
-    ProgramOf {
-        name: name.to_owned(),
-        words: process.arguments().join(" "),
-    }
+    ProgramOf { name: name.to_owned(), words: process.arguments().join(" ") }
 }
 
 /// How long a program may take to list its files.

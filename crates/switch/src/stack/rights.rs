@@ -28,11 +28,7 @@ impl User {
     pub(super) fn of(process: &Process) -> Self {
         let mut groups = process.groups.clone();
         groups.push(process.gid);
-        Self {
-            name: user_name(process.uid),
-            uid: process.uid,
-            groups,
-        }
+        Self { name: user_name(process.uid), uid: process.uid, groups }
     }
 }
 
@@ -58,9 +54,7 @@ pub(super) fn number_of(path: &str, name: &str) -> Option<u32> {
         return Some(number);
     }
     let text = read::system_text(path);
-    let line = text
-        .lines()
-        .find(|line| line.split(':').next() == Some(name))?;
+    let line = text.lines().find(|line| line.split(':').next() == Some(name))?;
     line.split(':').nth(2)?.parse().ok()
 }
 
@@ -70,11 +64,7 @@ mod tests {
 
     #[test]
     fn the_first_class_that_fits_counts_alone() {
-        let user = User {
-            name: "www".to_owned(),
-            uid: 33,
-            groups: vec![33, 50],
-        };
+        let user = User { name: "www".to_owned(), uid: 33, groups: vec![33, 50] };
         let check = |uid, gid, mode, expected| {
             let access = Access { uid, gid, mode };
             assert_eq!(access.lets_in(&user), expected, "{access:?}");

@@ -30,7 +30,6 @@ use crate::step::{step, stopped};
 const STEADY: Duration = Duration::from_secs(2);
 /// A program is waited for this long after a command had it read its files.
 const TAKEN: Duration = Duration::from_secs(10);
-/// Pause between two looks.
 const PAUSE: Duration = Duration::from_millis(10);
 /// Pause between two requests for a page while its connections are looked for.
 const PAGE_PAUSE: Duration = Duration::from_millis(3);
@@ -56,40 +55,22 @@ pub(crate) struct Way {
 }
 
 impl Way {
-    pub(super) fn new(
-        sides: &Sides,
-        worker: Process,
-        pool_moves: bool,
-        (tcp, socket): (SocketAddr, PathBuf),
-    ) -> Self {
-        Self {
-            eyes: Eyes::open(sides, tcp),
-            worker,
-            pool_moves,
-            socket,
-            quiet: Since::now(),
-            before: Vec::new(),
-        }
+    pub(super) fn new(sides: &Sides, worker: Process, pool_moves: bool, (tcp, socket): (SocketAddr, PathBuf)) -> Self {
+        Self { eyes: Eyes::open(sides, tcp), worker, pool_moves, socket, quiet: Since::now(), before: Vec::new() }
     }
 
     /// The way of an earlier switch as both programs run now, and what has them read their files.
     ///
     /// # Errors
     /// Why that is left to people.
-    pub(crate) fn of_earlier(
-        stack: &StackOf,
-        reload: Option<&str>,
-    ) -> Result<(Self, Commands), String> {
+    pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
         let sides = sides.ok_or("the programs that read them run no more as they did then")?;
         let commands = sides.commands(stack.pool.is_some(), reload);
         let commands = commands.map_err(|why| why.to_string())?;
         let worker = sides.front_master.clone();
         let ends = (stack.tcp, stack.socket.clone());
-        Ok((
-            Self::new(&sides, worker, stack.pool.is_some(), ends),
-            commands,
-        ))
+        Ok((Self::new(&sides, worker, stack.pool.is_some(), ends), commands))
     }
 
     fn sides(&self) -> &Sides {
@@ -99,11 +80,7 @@ impl Way {
     /// What is behind listens on the socket, and a worker of the web server gets in.
     fn socket_opens(&self, stop: &AtomicBool) -> Result<(), SwitchStep> {
         let (start, shown) = (Since::now(), self.socket.display());
-        let go_on = || {
-            { !stop.load(Ordering::Relaxed) }
-                .then_some(())
-                .ok_or_else(stopped)
-        };
+        let go_on = || { !stop.load(Ordering::Relaxed) }.then_some(()).ok_or_else(stopped);
         let back = &self.sides().back_master;
         let gone = |how: String| {
             let title = self.sides().back.title();
@@ -165,23 +142,16 @@ impl Proof for Way {
     /// Sees that each request for the page goes on over TCP.
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
-        let page = Page::before(url).map_err(|failure| {
-            failure.with_hint("name a page that works now: only a page can prove this")
-        })?;
+        let page = Page::before(url)
+            .map_err(|failure| failure.with_hint("name a page that works now: only a page can prove this"))?;
         // It is asked twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
         }
         Err(Failure::usage(
-            format!(
-                "{url} is answered, and no connection to {} is seen for it: it proves nothing",
-                self.eyes.tcp
-            ),
-            format!(
-                "name a page that {} makes anew each time",
-                self.sides().back.title()
-            ),
+            format!("{url} is answered, and no connection to {} is seen for it: it proves nothing", self.eyes.tcp),
+            format!("name a page that {} makes anew each time", self.sides().back.title()),
         ))
     }
 
@@ -194,10 +164,7 @@ impl Proof for Way {
             tcp: self.eyes.tcp,
             socket: self.socket.clone(),
         };
-        Step::Moving {
-            connections: Vec::new(),
-            stack: Some(stack),
-        }
+        Step::Moving { connections: Vec::new(), stack: Some(stack) }
     }
 
     fn begin(&mut self) {
@@ -324,12 +291,7 @@ impl Sides {
                 (back, back::find(back, is_there).or_else(again)?)
             }
         };
-        Some(Self {
-            front,
-            front_master,
-            back,
-            back_master,
-        })
+        Some(Self { front, front_master, back, back_master })
     }
 }
 

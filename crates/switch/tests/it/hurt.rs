@@ -9,9 +9,7 @@ use std::process::Command;
 use std::sync::atomic::AtomicBool;
 
 use looptax_model::record::{FileHolds, StepCode, SwitchOutcome, SwitchStanding};
-use looptax_switch::{
-    Commands, End, Kept, Line, Order, Original, SwitchError, Watches, Work, carry_out, list, open,
-};
+use looptax_switch::{Commands, End, Kept, Line, Order, Original, SwitchError, Watches, Work, carry_out, list, open};
 use looptax_testkit::programs;
 use looptax_testkit::skips::skip;
 use rustix::mount::{MountFlags, MountPropagationFlags, mount, mount_change, mount_remount};
@@ -40,14 +38,7 @@ fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
 /// A small disk at a path.
 fn mount_disk(path: &Path, n_bytes: usize) {
     let options = std::ffi::CString::new(format!("size={n_bytes}")).expect("no zero in it");
-    mount(
-        "none",
-        path,
-        "tmpfs",
-        MountFlags::empty(),
-        options.as_c_str(),
-    )
-    .expect("a disk");
+    mount("none", path, "tmpfs", MountFlags::empty(), options.as_c_str()).expect("a disk");
 }
 
 fn remount(path: &Path, flags: MountFlags) {
@@ -63,16 +54,10 @@ fn a_full_disk_changes_nothing_and_leaves_nothing() {
         let paths = ["a.env", "b.env"].map(|name| house.write(name, &"old".repeat(10_000)));
         // The first file's neighbour has room, the second's has not.
         fs::write(folder.join("full"), vec![0; 150 << 10]).unwrap();
-        let edits = [
-            edited(&paths[0], "new"),
-            edited(&paths[1], &"new".repeat(40_000)),
-        ];
+        let edits = [edited(&paths[0], "new"), edited(&paths[1], &"new".repeat(40_000))];
         let mut work = house.plan(&edits);
         let error = work.write(&edits).unwrap_err();
-        assert!(
-            matches!(&error, SwitchError::Stage { path, .. } if path.ends_with("b.env")),
-            "{error}"
-        );
+        assert!(matches!(&error, SwitchError::Stage { path, .. } if path.ends_with("b.env")), "{error}");
         for path in &paths {
             assert_eq!(fs::read_to_string(path).unwrap(), "old".repeat(10_000));
         }
@@ -118,19 +103,10 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
         work.put_back("it did not work", End::PutBack).unwrap_err();
         drop(work);
         let last = || list(&house.kept).unwrap().0.pop().unwrap();
-        assert_eq!(
-            (last().standing, last().files[0].holds),
-            (SwitchStanding::Interrupted, FileHolds::New)
-        );
+        assert_eq!((last().standing, last().files[0].holds), (SwitchStanding::Interrupted, FileHolds::New));
         remount(&folder, MountFlags::empty());
-        open(&house.kept, &last().id)
-            .unwrap()
-            .put_back("again", End::PutBack)
-            .unwrap();
-        assert_eq!(
-            (last().standing, last().files[0].holds),
-            (SwitchStanding::PutBack, FileHolds::Old)
-        );
+        open(&house.kept, &last().id).unwrap().put_back("again", End::PutBack).unwrap();
+        assert_eq!((last().standing, last().files[0].holds), (SwitchStanding::PutBack, FileHolds::Old));
         assert_eq!(Original::read(&path).unwrap().bytes(), b"old");
     });
 }
@@ -145,30 +121,16 @@ fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
     let paths = [house.write("a.env", "old"), house.write("b.env", "old")];
     let data = house.root.path().join("data");
     fs::create_dir(&data).unwrap();
-    for (path, mode) in [
-        (house.root.path(), 0o755),
-        (&data, 0o777),
-        (&paths[0], 0o777),
-    ] {
+    for (path, mode) in [(house.root.path(), 0o755), (&data, 0o777), (&paths[0], 0o777)] {
         fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
     }
     let program = house.root.path().join("program");
     programs::copy(back_and_forth(), &program);
-    let output = Command::new(&program)
-        .arg(&data)
-        .args(&paths)
-        .uid(65534)
-        .gid(65534)
-        .output()
-        .unwrap();
+    let output = Command::new(&program).arg(&data).args(&paths).uid(65534).gid(65534).output().unwrap();
     let words = String::from_utf8_lossy(&output.stderr);
     assert!(words.contains("its folder takes no new file"), "{words}");
     assert_eq!(house.names(), ["a.env", "b.env"]);
-    assert!(
-        paths
-            .iter()
-            .all(|path| fs::read_to_string(path).unwrap() == "old")
-    );
+    assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "old"));
 }
 
 /// A house whose journal lies on a disk of 64 KiB.
@@ -190,14 +152,8 @@ fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
         // The plan has room, and a line with this command has not.
         let reload = format!("true {}", "x".repeat(80 << 10));
         let stop = AtomicBool::new(false);
-        let commands = Commands {
-            reloads: vec![Line::from(&*reload)],
-            ..Commands::default()
-        };
-        let order = Order {
-            commands: &commands,
-            ..house.order(&edits, &stop)
-        };
+        let commands = Commands { reloads: vec![Line::from(&*reload)], ..Commands::default() };
+        let order = Order { commands: &commands, ..house.order(&edits, &stop) };
         let mut steps = Vec::new();
         let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
             steps.push(step);
@@ -226,10 +182,7 @@ fn old_files_that_are_back_without_a_word_in_the_journal_are_said_to_be_back() {
         drop(work);
         // With room it is noted, and nothing else is to be done.
         let id = list(&house.kept).unwrap().0.pop().unwrap().id;
-        open(&house.kept, &id)
-            .unwrap()
-            .put_back("again", End::Undone)
-            .unwrap();
+        open(&house.kept, &id).unwrap().put_back("again", End::Undone).unwrap();
         let standing = list(&house.kept).unwrap().0.pop().unwrap().standing;
         assert_eq!(standing, SwitchStanding::Undone);
     });

@@ -8,17 +8,11 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use looptax_model::record::{FileHolds, FileRemarkCode, SwitchStanding};
-use looptax_switch::{
-    Commands, Edited, End, Kept, Named, Order, Original, Work, list, open, remarks,
-};
+use looptax_switch::{Commands, Edited, End, Kept, Named, Order, Original, Work, list, open, remarks};
 use tempfile::TempDir;
 
 /// What every switch of these tests is called.
-pub(crate) const NAMED: Named<'static> = Named {
-    day: "20261123",
-    at: "2026-11-23T12:00:00Z",
-    title: "an app",
-};
+pub(crate) const NAMED: Named<'static> = Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "an app" };
 
 /// An application's folder and a data folder, gone with the value.
 pub(crate) struct House {
@@ -33,11 +27,7 @@ impl House {
         let kept = Kept::in_data_folder(&root.path().join("data"));
         fs::create_dir(root.path().join("app")).expect("a folder");
         let commands = Commands::default();
-        Self {
-            root,
-            kept,
-            commands,
-        }
+        Self { root, kept, commands }
     }
 
     pub(crate) fn write(&self, name: &str, text: &str) -> std::path::PathBuf {
@@ -66,13 +56,7 @@ impl House {
     /// Names in the application's folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.path().join("app")).expect("a folder");
-        let names = entries.map(|entry| {
-            entry
-                .expect("an entry")
-                .file_name()
-                .into_string()
-                .expect("text")
-        });
+        let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
         let mut names: Vec<String> = names.collect();
         names.sort();
         names
@@ -80,10 +64,7 @@ impl House {
 }
 
 pub(crate) fn edited(path: &Path, new: &str) -> Edited {
-    Edited {
-        original: Original::read(path).expect("a file"),
-        new: new.into(),
-    }
+    Edited { original: Original::read(path).expect("a file"), new: new.into() }
 }
 
 /// An access list as the kernel keeps it: version 2, then tag, rights and id of each entry.
@@ -110,13 +91,7 @@ fn owner_mode_access_list_and_attributes_stay_and_the_old_bytes_come_back() {
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::fsetxattr(&file, "user.note", b"mine", flags).unwrap();
     // An access list as setfacl writes it: a second user may read.
-    let acl = access_list(&[
-        (1, 6, -1),
-        (2, 4, 1234),
-        (4, 4, -1),
-        (16, 4, -1),
-        (32, 0, -1),
-    ]);
+    let acl = access_list(&[(1, 6, -1), (2, 4, 1234), (4, 4, -1), (16, 4, -1), (32, 0, -1)]);
     rustix::fs::fsetxattr(&file, "system.posix_acl_access", &acl, flags).unwrap();
     let before = fs::metadata(&path).unwrap();
 
@@ -125,10 +100,7 @@ fn owner_mode_access_list_and_attributes_stay_and_the_old_bytes_come_back() {
     let check = |text: &str| {
         let now = fs::metadata(&path).unwrap();
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
-        assert_eq!(
-            (now.uid(), now.gid(), now.mode()),
-            (before.uid(), before.gid(), before.mode())
-        );
+        assert_eq!((now.uid(), now.gid(), now.mode()), (before.uid(), before.gid(), before.mode()));
         let attribute = |name: &str| {
             let mut value = vec![0; 100];
             let n_bytes = rustix::fs::getxattr(&path, name, &mut value[..]).unwrap();
@@ -144,10 +116,7 @@ fn owner_mode_access_list_and_attributes_stay_and_the_old_bytes_come_back() {
     work.end(End::Moved).unwrap();
     drop(work);
 
-    open(&house.kept, "20261123-1")
-        .unwrap()
-        .put_back("wanted", End::Undone)
-        .unwrap();
+    open(&house.kept, "20261123-1").unwrap().put_back("wanted", End::Undone).unwrap();
     check("old");
     let (known, unread) = list(&house.kept).unwrap();
     assert!(unread.is_empty());
@@ -162,13 +131,7 @@ fn a_folders_default_access_list_gives_the_new_file_nothing() {
     let house = House::new();
     let path = house.write("a.ini", "old");
     let folder = path.parent().unwrap();
-    let acl = access_list(&[
-        (1, 7, -1),
-        (2, 7, 1234),
-        (4, 5, -1),
-        (16, 7, -1),
-        (32, 0, -1),
-    ]);
+    let acl = access_list(&[(1, 7, -1), (2, 7, 1234), (4, 5, -1), (16, 7, -1), (32, 0, -1)]);
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::setxattr(folder, "system.posix_acl_default", &acl, flags).unwrap();
     let edits = [edited(&path, "new")];
@@ -186,23 +149,10 @@ fn what_is_kept_is_for_its_user_alone() {
     drop(house.plan(&[edited(&path, "new")]));
     let switches = house.root.path().join("data/switches");
     let folder = switches.join("20261123-1");
-    for (path, mode) in [
-        (&switches, 0o700),
-        (&folder, 0o700),
-        (&folder.join("0.old"), 0o600),
-    ] {
-        assert_eq!(
-            fs::metadata(path).unwrap().mode() & 0o777,
-            mode,
-            "{}",
-            path.display()
-        );
+    for (path, mode) in [(&switches, 0o700), (&folder, 0o700), (&folder.join("0.old"), 0o600)] {
+        assert_eq!(fs::metadata(path).unwrap().mode() & 0o777, mode, "{}", path.display());
     }
-    assert!(
-        !fs::read_to_string(folder.join("journal"))
-            .unwrap()
-            .contains("secret")
-    );
+    assert!(!fs::read_to_string(folder.join("journal")).unwrap().contains("secret"));
 }
 
 #[test]
@@ -216,10 +166,7 @@ fn a_link_is_followed_and_stays_a_link() {
     let found = remarks(&link, &edits[0].original);
     let words = format!("the name is a link; what is written is {}", real.display());
     assert_eq!(found.len(), 1);
-    assert_eq!(
-        (found[0].code, &found[0].words),
-        (FileRemarkCode::Link, &words)
-    );
+    assert_eq!((found[0].code, &found[0].words), (FileRemarkCode::Link, &words));
     house.plan(&edits).write(&edits).unwrap();
     assert_eq!(fs::read_link(&link).unwrap(), Path::new("real.env"));
     assert_eq!(fs::read_to_string(&path).unwrap(), "new");
@@ -228,10 +175,7 @@ fn a_link_is_followed_and_stays_a_link() {
 #[test]
 fn who_else_writes_a_file_is_told() {
     let house = House::new();
-    let path = house.write(
-        "a.ini",
-        "; This file is Managed by Puppet\nhost = 127.0.0.1\n",
-    );
+    let path = house.write("a.ini", "; This file is Managed by Puppet\nhost = 127.0.0.1\n");
     fs::hard_link(&path, path.with_file_name("b.ini")).unwrap();
     fs::create_dir(house.root.path().join("app/.git")).unwrap();
     let found = remarks(&path, &Original::read(&path).unwrap());

@@ -32,8 +32,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
     let new = "new".repeat(size);
     let paths = [house.write("a.env", &old), house.write("b.env", &old)];
     let made = house.root.path().join("app/unit.d/50.conf");
-    let is_away_or_whole =
-        || fs::read_to_string(&made).is_ok_and(|text| text == new) || !made.exists();
+    let is_away_or_whole = || fs::read_to_string(&made).is_ok_and(|text| text == new) || !made.exists();
     let mut n_interrupted = 0;
     for round in 0..KILLS {
         let mut child = Command::new(back_and_forth())
@@ -68,20 +67,11 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             if round % 2 == 0 {
                 work.finish().unwrap();
                 assert_eq!(fs::read_to_string(&made).unwrap(), new);
-                assert!(
-                    paths
-                        .iter()
-                        .all(|path| fs::read_to_string(path).unwrap() == new)
-                );
+                assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == new));
             }
             work.put_back("for the next round", End::Undone).unwrap();
         }
-        assert!(
-            paths
-                .iter()
-                .all(|path| fs::read_to_string(path).unwrap() == old),
-            "round {round}"
-        );
+        assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == old), "round {round}");
         assert_eq!(house.names(), ["a.env", "b.env"], "round {round}");
         let (known, _) = list(&house.kept).unwrap();
         let is_settled = |it: &ListedFile| it.holds == FileHolds::Old;

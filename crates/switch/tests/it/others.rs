@@ -7,8 +7,7 @@ use std::sync::atomic::AtomicBool;
 
 use looptax_model::record::{FileHolds, StepCode, SwitchOutcome, SwitchStanding};
 use looptax_switch::{
-    Commands, Edited, End, Line, Order, Original, SwitchError, Watches, carry_out, list, open,
-    remarks,
+    Commands, Edited, End, Line, Order, Original, SwitchError, Watches, carry_out, list, open, remarks,
 };
 
 use crate::kept::{House, edited};
@@ -34,10 +33,7 @@ fn a_file_that_was_replaced_or_removed_since_is_not_written() {
     let edits = [edited(&path, "new")];
     let mut work = house.plan(&edits);
     fs::rename(house.write("theirs", "theirs"), &path).unwrap();
-    assert!(matches!(
-        work.write(&edits),
-        Err(SwitchError::Changed { .. })
-    ));
+    assert!(matches!(work.write(&edits), Err(SwitchError::Changed { .. })));
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
 
     let path = house.write("b.env", "b");
@@ -57,20 +53,11 @@ fn undo_of_a_file_whose_lines_somebody_wrote_anew_touches_none() {
     work.write(&edits).unwrap();
     work.end(End::Moved).unwrap();
     let id = work.id().to_owned();
-    assert!(matches!(
-        open(&house.kept, &id),
-        Err(SwitchError::Busy { .. })
-    ));
+    assert!(matches!(open(&house.kept, &id), Err(SwitchError::Busy { .. })));
     drop(work);
     fs::write(&paths[0], "theirs").unwrap();
-    let error = open(&house.kept, &id)
-        .unwrap()
-        .put_back("wanted", End::Undone)
-        .unwrap_err();
-    assert!(
-        matches!(&error, SwitchError::Rewritten { path, .. } if path.ends_with("a.env")),
-        "{error}"
-    );
+    let error = open(&house.kept, &id).unwrap().put_back("wanted", End::Undone).unwrap_err();
+    assert!(matches!(&error, SwitchError::Rewritten { path, .. } if path.ends_with("a.env")), "{error}");
     let switch = &list(&house.kept).unwrap().0[0];
     let lies: Vec<FileHolds> = switch.files.iter().map(|it| it.holds).collect();
     assert_eq!(lies, [FileHolds::Other, FileHolds::New]);
@@ -109,10 +96,7 @@ fn a_file_that_was_not_there_is_made_like_its_neighbour_and_goes_again() {
     assert_eq!(files(&house), [FileHolds::New, FileHolds::New]);
     work.end(End::Moved).unwrap();
     drop(work);
-    open(&house.kept, "20261123-1")
-        .unwrap()
-        .put_back("wanted", End::Undone)
-        .unwrap();
+    open(&house.kept, "20261123-1").unwrap().put_back("wanted", End::Undone).unwrap();
     assert_eq!(house.names(), ["app.service"]);
     assert_eq!(files(&house), [FileHolds::Old, FileHolds::Old]);
 }
@@ -168,10 +152,7 @@ fn undo_of_a_file_that_somebody_added_to_keeps_what_they_added() {
 fn names_of_switches_lead_nowhere_else() {
     let house = House::new();
     for id in ["", "..", "../../etc", "20261123-9"] {
-        assert!(
-            matches!(open(&house.kept, id), Err(SwitchError::Unknown { .. })),
-            "{id}"
-        );
+        assert!(matches!(open(&house.kept, id), Err(SwitchError::Unknown { .. })), "{id}");
     }
 }
 
@@ -182,15 +163,10 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let edits = [edited(&path, "new")];
     let read = house.root.path().join("read");
     let reload = format!("cp {} {}", path.display(), read.display());
-    let commands = Commands {
-        tests: vec![Line::from("echo a wrong pool; exit 78")],
-        reloads: vec![Line::from(&*reload)],
-    };
+    let commands =
+        Commands { tests: vec![Line::from("echo a wrong pool; exit 78")], reloads: vec![Line::from(&*reload)] };
     let stop = AtomicBool::new(false);
-    let order = Order {
-        commands: &commands,
-        ..house.order(&edits, &stop)
-    };
+    let order = Order { commands: &commands, ..house.order(&edits, &stop) };
     let mut steps = Vec::new();
     let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
         // What puts the old file back has it read.
@@ -200,9 +176,6 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
         steps.push(step);
     });
     assert_eq!(carried.unwrap().outcome, SwitchOutcome::PutBack);
-    assert!(
-        steps.iter().any(|it| it.words.contains("a wrong pool")),
-        "{steps:?}"
-    );
+    assert!(steps.iter().any(|it| it.words.contains("a wrong pool")), "{steps:?}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "old");
 }

@@ -38,11 +38,7 @@ impl Scene {
         let victim = house.root.path().join("victim");
         fs::write(&victim, "precious").unwrap();
         fs::set_permissions(&victim, fs::Permissions::from_mode(0o600)).unwrap();
-        let scene = Self {
-            house,
-            path,
-            victim,
-        };
+        let scene = Self { house, path, victim };
         give(&scene.path);
         give(scene.path.parent().unwrap());
         Some(scene)
@@ -144,10 +140,7 @@ fn a_hard_link_to_a_file_of_root_s_is_not_replaced() {
 fn a_link_of_hers_to_a_file_of_root_s_is_not_planned() {
     let Some(scene) = Scene::new() else { return };
     scene.lead_to_victim();
-    assert!(matches!(
-        Original::read(&scene.path),
-        Err(SwitchError::Read { .. })
-    ));
+    assert!(matches!(Original::read(&scene.path), Err(SwitchError::Read { .. })));
     // To a file of her own it is, and is told.
     fs::remove_file(&scene.path).unwrap();
     symlink("a.mine", &scene.path).unwrap();
@@ -175,10 +168,7 @@ fn file_and_link_exchanged_all_the_time_lead_nowhere() {
             let Ok(original) = Original::read(&scene.path) else {
                 continue;
             };
-            let edits = [looptax_switch::Edited {
-                original,
-                new: NEW.into(),
-            }];
+            let edits = [looptax_switch::Edited { original, new: NEW.into() }];
             let mut work = scene.house.plan(&edits);
             if work.write(&edits).is_ok() {
                 let _refused_or_done = work.put_back("asked", End::Undone);
@@ -211,12 +201,7 @@ fn names_in_a_journal_are_names() {
     let house = House::new();
     let path = house.write("a.env", "a");
     let id = house.plan(&[edited(&path, "b")]).id().to_owned();
-    let journal = house
-        .root
-        .path()
-        .join("data/switches")
-        .join(&id)
-        .join("journal");
+    let journal = house.root.path().join("data/switches").join(&id).join("journal");
     let text = fs::read_to_string(&journal).unwrap();
     let staged = format!(".a.env.looptax-{id}");
     assert!(text.contains(&staged));

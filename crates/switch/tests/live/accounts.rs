@@ -38,9 +38,7 @@ fn dump(beside: &Beside) -> Vec<String> {
             "columns_priv" => "host, db, user, table_name, column_name, column_priv",
             _ => "*",
         };
-        take(&format!(
-            "SELECT {columns} FROM mysql.{table} ORDER BY 1, 2, 3"
-        ));
+        take(&format!("SELECT {columns} FROM mysql.{table} ORDER BY 1, 2, 3"));
     }
     if beside.server.kind == Kind::Mysql {
         take(
@@ -64,10 +62,7 @@ fn literal(text: &str) -> String {
 
 fn app_over_tcp(beside: &Beside, password: &str) -> Address {
     with_shop(beside);
-    let create = format!(
-        "CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY {}",
-        literal(password)
-    );
+    let create = format!("CREATE USER 'app'@'127.0.0.1' IDENTIFIED BY {}", literal(password));
     beside.run(&[
         &create,
         "GRANT SELECT, INSERT ON shop.* TO 'app'@'127.0.0.1'",
@@ -108,11 +103,7 @@ pub(crate) fn made(kind: Kind) {
 
     let fix = AccountFix::prepare(&points, &client, &beside.admin()).unwrap();
     assert!(fix.by_hand().is_empty(), "{:?}", fix.by_hand());
-    assert!(
-        fix.statements()[0].starts_with("CREATE USER "),
-        "{:?}",
-        fix.statements()
-    );
+    assert!(fix.statements()[0].starts_with("CREATE USER "), "{:?}", fix.statements());
     assert_eq!(fix.undo(), ["DROP USER 'app'@'localhost'"]);
     assert_eq!(dump(&beside), before, "preparing changes nothing");
     let work = fix.run(&beside.kept, NAMED).unwrap();
@@ -121,10 +112,7 @@ pub(crate) fn made(kind: Kind) {
     drop(work);
 
     let mut talk = beside.over_the_socket(&client).unwrap();
-    assert_eq!(
-        talk.query("SELECT name FROM t").unwrap(),
-        [[Some("seven".to_owned())]]
-    );
+    assert_eq!(talk.query("SELECT name FROM t").unwrap(), [[Some("seven".to_owned())]]);
     talk.execute("INSERT INTO t VALUES (8, 'eight')").unwrap();
     talk.execute("UPDATE t SET name = 'x'").unwrap();
     talk.execute("UPDATE t SET id = 1").unwrap_err();
@@ -166,10 +154,7 @@ pub(crate) fn changed(kind: Kind) {
     let fix = AccountFix::prepare(&points, &client, &beside.admin()).unwrap();
     assert!(fix.by_hand().is_empty(), "{:?}", fix.by_hand());
     let undo_words = fix.undo();
-    assert!(
-        undo_words.contains(&"ALTER USER 'app'@'localhost' as it was".to_owned()),
-        "{undo_words:?}"
-    );
+    assert!(undo_words.contains(&"ALTER USER 'app'@'localhost' as it was".to_owned()), "{undo_words:?}");
     fix.run(&beside.kept, NAMED).unwrap();
     let mut talk = beside.over_the_socket(&client).unwrap();
     talk.execute("INSERT INTO t VALUES (8, 'eight')").unwrap();
@@ -209,10 +194,7 @@ pub(crate) fn refused(kind: Kind) {
     assert_eq!(known[0].standing, SwitchStanding::PutBack);
 
     // A policy that refuses the password tells nothing of it.
-    let wrong = Address {
-        password: Some(looptax_model::dsn::Secret::new("wrong")),
-        ..beside.admin()
-    };
+    let wrong = Address { password: Some(looptax_model::dsn::Secret::new("wrong")), ..beside.admin() };
     let nobody = AccountFix::prepare(&points, &client, &wrong);
     let Err(FixError::LogIn { server, .. }) = nobody else {
         panic!("nobody gets in with a wrong password");
@@ -249,10 +231,7 @@ const LONGEST_US: u32 = 40_000;
 pub(crate) fn back_and_forth(data: &str, points: &str, client: &str, admin: &str) -> ! {
     let points = fs::read_to_string(points).unwrap();
     let points: Vec<Point> = serde_json::from_str(&points).unwrap();
-    let (client, admin) = (
-        Address::parse(client).unwrap(),
-        Address::parse(admin).unwrap(),
-    );
+    let (client, admin) = (Address::parse(client).unwrap(), Address::parse(admin).unwrap());
     let kept = Kept::in_data_folder(Path::new(data));
     loop {
         let fix = AccountFix::prepare(&points, &client, &admin).unwrap();
@@ -288,9 +267,7 @@ pub(crate) fn killed(kind: Kind) {
             .args([&over_tcp, &over_socket])
             .spawn()
             .unwrap();
-        patience::wait_for("its first folder", BEGIN, || {
-            (n_folders() > n_before).then_some(())
-        });
+        patience::wait_for("its first folder", BEGIN, || (n_folders() > n_before).then_some(()));
         let wait = u64::from(round * 7919 % LONGEST_US);
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();

@@ -15,21 +15,13 @@ use looptax_switch::{Kept, Named};
 use looptax_wire::Login;
 use tempfile::TempDir;
 
-pub(crate) const NAMED: Named<'static> = Named {
-    day: "20261123",
-    at: "2026-11-23T12:00:00Z",
-    title: "what stands in the way",
-};
+pub(crate) const NAMED: Named<'static> =
+    Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "what stands in the way" };
 
 /// The child that a check sends to the socket, as ourselves.
 pub(crate) fn reach(socket: &str) -> ExitCode {
-    let found = reach::child(&ReachRequest {
-        socket: socket.into(),
-        view: None,
-        uid: None,
-        gid: None,
-        groups: Vec::new(),
-    });
+    let found =
+        reach::child(&ReachRequest { socket: socket.into(), view: None, uid: None, gid: None, groups: Vec::new() });
     let done = serde_json::to_writer(std::io::stdout(), &found);
     ExitCode::from(u8::from(done.is_err()))
 }
@@ -78,7 +70,6 @@ impl Beside {
         }
     }
 
-    /// An application's address, over TCP.
     pub(crate) fn client(&self, user: &str, password: &str, database: Option<&str>) -> Address {
         Address {
             host: Some("127.0.0.1".to_owned()),

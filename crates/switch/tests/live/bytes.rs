@@ -12,21 +12,13 @@ use crate::beside::{Beside, NAMED};
 
 /// What may stand before, between and behind the settings: marks, ends of lines, comments of other encodings.
 const BEFORE: [&[u8]; 3] = [b"", b"\xef\xbb\xbf", b"\r\n# \xff\xfe\x80\r\n"];
-const BETWEEN: [&[u8]; 4] = [
-    b"\n",
-    b"\r\n",
-    b"\n# caf\xe9 'DB_HOST=10.0.0.1'\n",
-    "\r\n\t\r\n# ü 日本 \"\r\n".as_bytes(),
-];
+const BETWEEN: [&[u8]; 4] =
+    [b"\n", b"\r\n", b"\n# caf\xe9 'DB_HOST=10.0.0.1'\n", "\r\n\t\r\n# ü 日本 \"\r\n".as_bytes()];
 const BEHIND: [&[u8]; 4] = [b"", b"\n", b"\r\nX=\xa4\xa4", b"\nX=\x00\x01\n"];
 
 pub(crate) fn kept(kind: Kind) {
     let beside = Beside::start(kind);
-    beside.run(&[
-        "CREATE DATABASE shop",
-        "CREATE USER app IDENTIFIED BY 'pw'",
-        "GRANT ALL ON shop.* TO app",
-    ]);
+    beside.run(&["CREATE DATABASE shop", "CREATE USER app IDENTIFIED BY 'pw'", "GRANT ALL ON shop.* TO app"]);
     let app = beside.root.path().join("app");
     fs::create_dir(&app).unwrap();
     let path = app.join(".env");
@@ -48,10 +40,7 @@ pub(crate) fn kept(kind: Kind) {
         socket: Some(&beside.server.socket),
         n_connections: 1,
     };
-    let wish = Wish {
-        application: Some("Laravel"),
-        ..Wish::of(&path)
-    };
+    let wish = Wish { application: Some("Laravel"), ..Wish::of(&path) };
     let socket = beside.server.socket.display().to_string();
     for (round, before) in (0..24).map(|round| (round, BEFORE[round % 3])) {
         let between = |idx: usize| BETWEEN[(round / 3 + idx * (1 + round % 2)) % 4];

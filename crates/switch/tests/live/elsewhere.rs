@@ -24,11 +24,7 @@ return ['connections' => ['mysql' => [
 
 pub(crate) fn laravel(kind: Kind) {
     let beside = Beside::start(kind);
-    beside.run(&[
-        "CREATE DATABASE shop",
-        "CREATE USER app IDENTIFIED BY 'p$w#'",
-        "GRANT ALL ON shop.* TO app",
-    ]);
+    beside.run(&["CREATE DATABASE shop", "CREATE USER app IDENTIFIED BY 'p$w#'", "GRANT ALL ON shop.* TO app"]);
     let app = beside.root.path().join("app");
     fs::create_dir_all(app.join("config")).unwrap();
     let config = app.join("config/database.php");
@@ -60,10 +56,7 @@ pub(crate) fn laravel(kind: Kind) {
     assert_eq!(edited.original.path(), fs::canonicalize(&dotenv).unwrap());
     let files = &found.files;
     let shown = format!("{:?}", files[0].lines);
-    assert!(
-        shown.contains("DB_SOCKET=") && !shown.contains("p$w#"),
-        "{shown}"
-    );
+    assert!(shown.contains("DB_SOCKET=") && !shown.contains("p$w#"), "{shown}");
 
     let mut work = Work::plan(&beside.kept, NAMED, &found.edited).unwrap();
     work.write(&found.edited).unwrap();

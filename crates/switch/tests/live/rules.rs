@@ -23,10 +23,7 @@ struct Cluster {
 
 fn cluster(kind: Kind, rules: &str) -> Cluster {
     let beside = Beside::start(kind);
-    beside.run(&[
-        "CREATE ROLE app LOGIN PASSWORD 'p''w\\'",
-        "CREATE DATABASE shop OWNER app",
-    ]);
+    beside.run(&["CREATE ROLE app LOGIN PASSWORD 'p''w\\'", "CREATE DATABASE shop OWNER app"]);
     let path = beside.talk().query("SHOW hba_file").unwrap()[0][0].clone();
     let file = PathBuf::from(path.unwrap());
     let admin = beside.server.login.user.clone();
@@ -35,11 +32,7 @@ fn cluster(kind: Kind, rules: &str) -> Cluster {
     fs::write(&file, &rules).unwrap();
     beside.run(&["SELECT pg_reload_conf()"]);
     let client = beside.client("app", "p'w\\", Some("shop"));
-    Cluster {
-        beside,
-        file,
-        client,
-    }
+    Cluster { beside, file, client }
 }
 
 /// Waits until the server has the rules that keep the client out.
@@ -50,11 +43,7 @@ fn wait_for_peer(cluster: &Cluster) {
 }
 
 fn check_mended(cluster: &Cluster, admin: Option<&Address>) {
-    let Cluster {
-        beside,
-        file,
-        client,
-    } = cluster;
+    let Cluster { beside, file, client } = cluster;
     wait_for_peer(cluster);
     let before = fs::read(file).unwrap();
     let owner = |path| {
@@ -67,35 +56,26 @@ fn check_mended(cluster: &Cluster, admin: Option<&Address>) {
     let code = PointCode::HbaPeerDiffers;
     assert!(points.iter().any(|it| it.code == code), "{points:?}");
     let survey = survey(None);
-    let fix = HbaFix::prepare(HbaWish {
-        points: &points,
-        client,
-        server: Near::us(&survey.servers).server(client),
-        admin,
-    })
-    .unwrap();
+    let fix =
+        HbaFix::prepare(HbaWish { points: &points, client, server: Near::us(&survey.servers).server(client), admin })
+            .unwrap();
     assert_eq!(fix.line, "local  shop  app  scram-sha-256");
     assert_eq!(fix.above, Some(4));
     assert_eq!(fs::read(file).unwrap(), before);
     drop(fix.run(&beside.kept, NAMED).unwrap());
     let text = String::from_utf8(before.clone()).unwrap();
-    let expected = text.replace(
-        "local   all   all   peer",
-        "local  shop  app  scram-sha-256\r\nlocal   all   all   peer",
-    );
+    let expected =
+        text.replace("local   all   all   peer", "local  shop  app  scram-sha-256\r\nlocal   all   all   peer");
     assert_eq!(fs::read_to_string(file).unwrap(), expected);
     assert_eq!(owner(file), owned);
     let patience = std::time::Duration::from_secs(20);
-    looptax_testkit::patience::wait_for("the new rules", patience, || {
-        beside.over_the_socket(client).ok()
-    });
+    looptax_testkit::patience::wait_for("the new rules", patience, || beside.over_the_socket(client).ok());
 
     let (known, _) = list(&beside.kept).unwrap();
     assert_eq!(known[0].standing, SwitchStanding::Prepared);
     assert_eq!(known[0].files[0].holds, FileHolds::New);
     let mut work = open(&beside.kept, "20261123-1").unwrap();
-    work.put_back("without the server", End::Undone)
-        .unwrap_err();
+    work.put_back("without the server", End::Undone).unwrap_err();
     work.finish().unwrap_err();
     undo(&mut work, admin, "wanted", End::Undone).unwrap();
     assert_eq!(fs::read(file).unwrap(), before);
@@ -116,23 +96,14 @@ pub(crate) fn by_root(kind: Kind) {
         return;
     }
     let points = cluster.beside.check(&cluster.client);
-    let refused = HbaFix::prepare(HbaWish {
-        points: &points,
-        client: &cluster.client,
-        server: None,
-        admin: None,
-    });
+    let refused = HbaFix::prepare(HbaWish { points: &points, client: &cluster.client, server: None, admin: None });
     assert!(matches!(refused, Err(FixError::NoAdmin { .. })));
 }
 
 pub(crate) fn broken(kind: Kind) {
     let cluster = cluster(kind, DEBIAN);
     wait_for_peer(&cluster);
-    let Cluster {
-        beside,
-        file,
-        client,
-    } = &cluster;
+    let Cluster { beside, file, client } = &cluster;
     let points = beside.check(client);
     let admin = beside.admin();
     // The server keeps the rules that it has when somebody breaks the file.
@@ -158,13 +129,7 @@ pub(crate) fn broken(kind: Kind) {
 
     // One that breaks after it was looked at is put back.
     fs::write(file, text.replace("locl all all peer\n", "")).unwrap();
-    let mut fix = HbaFix::prepare(HbaWish {
-        points: &points,
-        client,
-        server: None,
-        admin: Some(&admin),
-    })
-    .unwrap();
+    let mut fix = HbaFix::prepare(HbaWish { points: &points, client, server: None, admin: Some(&admin) }).unwrap();
     let before = fs::read(file).unwrap();
     fix.edited.new.extend(b"host all all nonsense/99 md5\n");
     let error = fix.run(&beside.kept, NAMED).unwrap_err();

@@ -57,21 +57,12 @@ impl Fake {
             tell.send((tcp, socket)).expect("the test waits");
             let for_tcp = Arc::clone(&keep);
             thread::spawn(move || {
-                inet.incoming()
-                    .flatten()
-                    .for_each(|stream| serve(stream, script, &for_tcp));
+                inet.incoming().flatten().for_each(|stream| serve(stream, script, &for_tcp));
             });
-            unix.incoming()
-                .flatten()
-                .for_each(|stream| serve(stream, script, &keep));
+            unix.incoming().flatten().for_each(|stream| serve(stream, script, &keep));
         });
         let (tcp, socket) = hear.recv().expect("it listens");
-        Self {
-            socket,
-            tcp,
-            script,
-            heard,
-        }
+        Self { socket, tcp, script, heard }
     }
 
     /// Its address, for somebody who logs in there.
@@ -120,10 +111,7 @@ impl<S: Write> Write for Kept<S> {
 }
 
 fn serve(stream: impl Read + Write + Send + 'static, script: Script, heard: &Heard) {
-    let mut stream = Kept {
-        stream,
-        heard: Arc::clone(heard),
-    };
+    let mut stream = Kept { stream, heard: Arc::clone(heard) };
     thread::spawn(move || {
         // It ends with its client.
         let _ended = match script.speaks {

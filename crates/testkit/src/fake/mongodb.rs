@@ -22,18 +22,9 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
             _ => answer(script.answer),
         };
         let is_error = script.answer == Answer::Error && !matches!(&*name, b"hello" | b"buildInfo");
-        let end = if is_error {
-            [int("ok", 0), int("code", 13), text("errmsg", "no")].concat()
-        } else {
-            int("ok", 1)
-        };
+        let end = if is_error { [int("ok", 0), int("code", 13), text("errmsg", "no")].concat() } else { int("ok", 1) };
         let elements = [elements, end].concat();
-        let document = [
-            &(elements.len() as u32 + 5).to_le_bytes()[..],
-            &elements,
-            &[0],
-        ]
-        .concat();
+        let document = [&(elements.len() as u32 + 5).to_le_bytes()[..], &elements, &[0]].concat();
         let stated = (document.len() as u32) + 21;
         let front = [stated, 1, number, OP_MSG].map(u32::to_le_bytes).concat();
         stream.write_all(&[&front, &[0; 5][..], &document].concat())?;

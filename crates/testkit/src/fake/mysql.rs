@@ -38,11 +38,7 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
     }
 }
 
-fn answer(
-    packets: &mut Packets<'_, impl Read + Write>,
-    answer: Answer,
-    sql: &[u8],
-) -> io::Result<()> {
+fn answer(packets: &mut Packets<'_, impl Read + Write>, answer: Answer, sql: &[u8]) -> io::Result<()> {
     let sql = String::from_utf8_lossy(sql);
     let is_set = sql.starts_with("SET ") && !sql.contains("SELECT");
     match answer {

@@ -13,13 +13,7 @@ pub enum Speaks {
 }
 
 impl Speaks {
-    pub const ALL: [Self; 5] = [
-        Self::Mysql,
-        Self::Postgres,
-        Self::Redis,
-        Self::Memcached,
-        Self::Mongodb,
-    ];
+    pub const ALL: [Self; 5] = [Self::Mysql, Self::Postgres, Self::Redis, Self::Memcached, Self::Mongodb];
 
     pub const fn scheme(self) -> &'static str {
         match self {
@@ -85,12 +79,7 @@ pub struct Script {
 impl Script {
     /// One of our own that asks for no password.
     pub const fn new(speaks: Speaks, answer: Answer) -> Self {
-        Self {
-            speaks,
-            answer,
-            wants_password: false,
-            uid: None,
-        }
+        Self { speaks, answer, wants_password: false, uid: None }
     }
 }
 

@@ -40,10 +40,7 @@ impl EchoCodec {
     /// does not come out even; sizes below 8 bytes count as 8.
     pub fn stream(bytes: u64, write_bytes: u32) -> Self {
         let stream_bytes = bytes.max(KEY_BYTES as u64);
-        Self {
-            stream_bytes: Some(stream_bytes),
-            ..Self::ping_pong(write_bytes, 0)
-        }
+        Self { stream_bytes: Some(stream_bytes), ..Self::ping_pong(write_bytes, 0) }
     }
 }
 
@@ -73,10 +70,7 @@ impl Codec for EchoCodec {
             return Ok(None);
         }
         self.in_flight.pop_front();
-        Ok(Some(Reply {
-            bytes: self.reply_bytes,
-            data: 0..KEY_BYTES,
-        }))
+        Ok(Some(Reply { bytes: self.reply_bytes, data: 0..KEY_BYTES }))
     }
 
     fn stream_bytes(&self) -> Option<u64> {

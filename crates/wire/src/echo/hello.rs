@@ -49,22 +49,13 @@ impl Hello {
 
     /// Messages of these sizes, with `TCP_NODELAY`.
     pub fn ping_pong(request_bytes: u32, reply_bytes: u32) -> Self {
-        Self {
-            traffic: Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            },
-            is_nodelay: true,
-        }
+        Self { traffic: Traffic::PingPong { request_bytes, reply_bytes }, is_nodelay: true }
     }
 
     pub fn encode(self) -> [u8; Self::BYTES] {
         let delayed = if self.is_nodelay { 0 } else { IS_DELAYED };
         let (flags, [first, second]) = match self.traffic {
-            Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            } => (delayed, [request_bytes, reply_bytes]),
+            Traffic::PingPong { request_bytes, reply_bytes } => (delayed, [request_bytes, reply_bytes]),
             Traffic::Stream { bytes } => (delayed | IS_STREAM, halves(bytes)),
         };
         let mut encoded = [0; Self::BYTES];
@@ -87,19 +78,11 @@ impl Hello {
         check_magic(magic)?;
         let [flags, first, second] = [flags, first, second].map(|it| u32::from_le_bytes(*it));
         let traffic = if flags & IS_STREAM == 0 {
-            Traffic::PingPong {
-                request_bytes: first,
-                reply_bytes: second,
-            }
+            Traffic::PingPong { request_bytes: first, reply_bytes: second }
         } else {
-            Traffic::Stream {
-                bytes: u64::from(first) | u64::from(second) << 32,
-            }
+            Traffic::Stream { bytes: u64::from(first) | u64::from(second) << 32 }
         };
-        let hello = Self {
-            traffic,
-            is_nodelay: flags & IS_DELAYED == 0,
-        };
+        let hello = Self { traffic, is_nodelay: flags & IS_DELAYED == 0 };
         hello.check()?;
         Ok(hello)
     }
@@ -108,26 +91,18 @@ impl Hello {
     pub(super) fn check(self) -> Result<(), WireError> {
         let bounds = LEAST_BYTES..=MOST_BYTES;
         let (is_right, found) = match self.traffic {
-            Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            } => (
+            Traffic::PingPong { request_bytes, reply_bytes } => (
                 bounds.contains(&request_bytes) && bounds.contains(&reply_bytes),
                 format!("{request_bytes} and {reply_bytes} bytes"),
             ),
-            Traffic::Stream { bytes } => (
-                (u64::from(LEAST_BYTES)..=MOST_STREAM_BYTES).contains(&bytes),
-                format!("a stream of {bytes} bytes"),
-            ),
+            Traffic::Stream { bytes } => {
+                ((u64::from(LEAST_BYTES)..=MOST_STREAM_BYTES).contains(&bytes), format!("a stream of {bytes} bytes"))
+            }
         };
         if is_right {
             return Ok(());
         }
-        Err(malformed(
-            GREET,
-            "requests and replies of 8 bytes to 1 MiB, streams of 8 bytes to 4 GiB",
-            found.as_bytes(),
-        ))
+        Err(malformed(GREET, "requests and replies of 8 bytes to 1 MiB, streams of 8 bytes to 4 GiB", found.as_bytes()))
     }
 }
 

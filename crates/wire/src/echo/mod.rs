@@ -47,12 +47,7 @@ impl<S: Stream> Connection<S> {
         hello::check_magic(magic)?;
         read_exact(&mut stream, numbers, READ_GREETING, timeout_hint)?;
         let welcome = Welcome::decode(answer)?;
-        Ok(Self {
-            stream,
-            hello,
-            welcome,
-            limit: timeout_hint,
-        })
+        Ok(Self { stream, hello, welcome, limit: timeout_hint })
     }
 
     /// Thread id of the server's thread for this connection.
@@ -67,10 +62,7 @@ impl<S: Stream> Connection<S> {
     /// The requests and replies of this conversation. A stream goes out in writes of `write_bytes`.
     pub fn codec(&self, write_bytes: u32) -> EchoCodec {
         match self.hello.traffic {
-            Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            } => EchoCodec::ping_pong(request_bytes, reply_bytes),
+            Traffic::PingPong { request_bytes, reply_bytes } => EchoCodec::ping_pong(request_bytes, reply_bytes),
             Traffic::Stream { bytes } => EchoCodec::stream(bytes, write_bytes),
         }
     }
@@ -81,16 +73,8 @@ impl<S: Stream> Connection<S> {
     /// [`WireError::Malformed`] when another key comes back or the conversation is a stream;
     /// `Timeout`, `Closed`, `Io`.
     pub fn exchange(&mut self) -> Result<(), WireError> {
-        let Traffic::PingPong {
-            request_bytes,
-            reply_bytes,
-        } = self.hello.traffic
-        else {
-            return Err(malformed(
-                SEND_REQUEST,
-                "a conversation of messages",
-                b"a stream",
-            ));
+        let Traffic::PingPong { request_bytes, reply_bytes } = self.hello.traffic else {
+            return Err(malformed(SEND_REQUEST, "a conversation of messages", b"a stream"));
         };
         let mut codec = EchoCodec::ping_pong(request_bytes, reply_bytes);
         let mut request = Vec::new();

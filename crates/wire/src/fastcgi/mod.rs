@@ -53,11 +53,7 @@ pub struct Answer {
 /// [`WireError::Timeout`], [`WireError::Closed`] and [`WireError::Io`] for the stream;
 /// [`WireError::Malformed`] and [`WireError::TooLong`] for what the peer sends, also when it refuses the
 /// request; [`WireError::Request`] for parameters that do not fit.
-pub fn request(
-    stream: &mut impl Stream,
-    params: &[(&str, &str)],
-    limit: Duration,
-) -> Result<Answer, WireError> {
+pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duration) -> Result<Answer, WireError> {
     let bytes = encode(params)?;
     write_all(stream, &bytes, "send a FastCGI request", limit)?;
     let mut answer = Answer::default();
@@ -75,11 +71,7 @@ pub fn request(
             _ => return Err(malformed("output or an end", &[kind])),
         }
         if stated > ANSWER_LIMIT {
-            return Err(WireError::TooLong {
-                action: ACTION,
-                stated,
-                limit: ANSWER_LIMIT,
-            });
+            return Err(WireError::TooLong { action: ACTION, stated, limit: ANSWER_LIMIT });
         }
     }
 }
@@ -103,9 +95,7 @@ fn pairs_of(params: &[(&str, &str)]) -> Result<Vec<u8>, WireError> {
         pairs.extend([*name, *value].concat().into_bytes());
     }
     if pairs.len() > RECORD_BYTES {
-        return Err(WireError::Request {
-            what: format!("a request's parameters have {} bytes", pairs.len()),
-        });
+        return Err(WireError::Request { what: format!("a request's parameters have {} bytes", pairs.len()) });
     }
     Ok(pairs)
 }
@@ -182,10 +172,7 @@ mod tests {
     }
 
     fn ask(sends: &[u8]) -> Result<Answer, WireError> {
-        let mut peer = Peer {
-            sends,
-            got: Vec::new(),
-        };
+        let mut peer = Peer { sends, got: Vec::new() };
         request(&mut peer, &[("A", "b")], Duration::from_secs(1))
     }
 
@@ -210,11 +197,7 @@ mod tests {
         sends.extend(record(STDERR, b"oh"));
         sends.extend(record(STDOUT, b"!"));
         sends.extend(record(END_REQUEST, &[0, 0, 1, 2, 0, 0, 0, 0]));
-        let expected = Answer {
-            output: b"ok!".to_vec(),
-            errors: b"oh".to_vec(),
-            status: 258,
-        };
+        let expected = Answer { output: b"ok!".to_vec(), errors: b"oh".to_vec(), status: 258 };
         assert_eq!(ask(&sends).unwrap(), expected);
     }
 

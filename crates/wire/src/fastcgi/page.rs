@@ -7,8 +7,8 @@
 use std::time::Duration;
 
 use super::{
-    ACTION, BEGIN_REQUEST, END_REQUEST, HEADER_BYTES, KEEP_CONNECTION, PARAMS, RECORD_BYTES,
-    REQUEST_ID, RESPONDER, STDERR, STDIN, STDOUT, VERSION, malformed, pairs_of, record, status,
+    ACTION, BEGIN_REQUEST, END_REQUEST, HEADER_BYTES, KEEP_CONNECTION, PARAMS, RECORD_BYTES, REQUEST_ID, RESPONDER,
+    STDERR, STDIN, STDOUT, VERSION, malformed, pairs_of, record, status,
 };
 use crate::error::printable;
 use crate::io::{read_some, write_all};
@@ -37,13 +37,7 @@ pub struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// A GET on a connection that stays open, whatever its answer holds.
     pub fn script(script: &'a str) -> Self {
-        Self {
-            script,
-            query: "",
-            upload_bytes: None,
-            answer_bytes: None,
-            is_last: false,
-        }
+        Self { script, query: "", upload_bytes: None, answer_bytes: None, is_last: false }
     }
 }
 
@@ -58,11 +52,7 @@ pub struct Connection<S: Stream> {
 impl<S: Stream> Connection<S> {
     /// A connection that nothing was asked on yet.
     pub fn silent(stream: S, folder: &str) -> Self {
-        Self {
-            stream,
-            folder: folder.to_owned(),
-            worker: None,
-        }
+        Self { stream, folder: folder.to_owned(), worker: None }
     }
 
     /// Asks which process answers; the site's scripts lie in `folder`.
@@ -88,16 +78,11 @@ impl<S: Stream> Connection<S> {
                     return Err(malformed("one answer to one request", more));
                 }
                 let answer = &received[reply.data];
-                let number = std::str::from_utf8(answer)
-                    .ok()
-                    .and_then(|it| it.parse().ok());
+                let number = std::str::from_utf8(answer).ok().and_then(|it| it.parse().ok());
                 let Some(worker) = number else {
                     return Err(malformed("the number of a process", answer));
                 };
-                return Ok(Self {
-                    worker: Some(worker),
-                    ..Self::silent(stream, folder)
-                });
+                return Ok(Self { worker: Some(worker), ..Self::silent(stream, folder) });
             }
             received.drain(..page.n_passed());
         }
@@ -111,12 +96,8 @@ impl<S: Stream> Connection<S> {
     /// # Source
     /// PHP manual, "FPM Status Page": `accepted conn`.
     pub fn count(&mut self, page: &str, limit: Duration) -> Result<u64, WireError> {
-        let params = [
-            ("SCRIPT_NAME", page),
-            ("SCRIPT_FILENAME", page),
-            ("QUERY_STRING", "json"),
-            ("REQUEST_METHOD", "GET"),
-        ];
+        let params =
+            [("SCRIPT_NAME", page), ("SCRIPT_FILENAME", page), ("QUERY_STRING", "json"), ("REQUEST_METHOD", "GET")];
         let output = super::request(&mut self.stream, &params, limit)?.output;
         let text = String::from_utf8_lossy(&output);
         let rest = text.split_once("\"accepted conn\":").map(|(_, rest)| rest);
@@ -175,11 +156,7 @@ impl Page {
         }
         self.n_body += (content.len() - at) as u64;
         if self.n_body > BODY_LIMIT {
-            return Err(WireError::TooLong {
-                action: ACTION,
-                stated: self.n_body,
-                limit: BODY_LIMIT,
-            });
+            return Err(WireError::TooLong { action: ACTION, stated: self.n_body, limit: BODY_LIMIT });
         }
         Ok(at)
     }
@@ -238,10 +215,7 @@ impl Codec for Page {
                     self.check_length()?;
                     let is_all = n_bodies == 1 && before == (false, 0);
                     self.begin();
-                    return Ok(Some(Reply {
-                        bytes: at + n_record,
-                        data: if is_all { data } else { 0..0 },
-                    }));
+                    return Ok(Some(Reply { bytes: at + n_record, data: if is_all { data } else { 0..0 } }));
                 }
                 _ => return Err(malformed("output or an end", &[kind])),
             }
@@ -287,10 +261,7 @@ fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
         let words = printable(line[STATUS.len()..].trim_ascii());
         let (code, message) = words.split_once(' ').unwrap_or((&words, ""));
         if !code.starts_with('2') {
-            return Err(WireError::Server {
-                code: code.to_owned(),
-                message: message.to_owned(),
-            });
+            return Err(WireError::Server { code: code.to_owned(), message: message.to_owned() });
         }
     }
     Ok(at + 4)
@@ -298,17 +269,12 @@ fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
 
 #[cold]
 fn complaint(content: &[u8]) -> WireError {
-    WireError::Server {
-        code: "stderr".to_owned(),
-        message: printable(content.trim_ascii()),
-    }
+    WireError::Server { code: "stderr".to_owned(), message: printable(content.trim_ascii()) }
 }
 
 fn encode(asked: &Asked<'_>) -> Result<Vec<u8>, WireError> {
     let n_upload = asked.upload_bytes.unwrap_or(0);
-    let length = asked
-        .upload_bytes
-        .map_or_else(String::new, |it| it.to_string());
+    let length = asked.upload_bytes.map_or_else(String::new, |it| it.to_string());
     let uri = match asked.query {
         "" => asked.script.to_owned(),
         query => format!("{}?{query}", asked.script),
@@ -316,14 +282,7 @@ fn encode(asked: &Asked<'_>) -> Result<Vec<u8>, WireError> {
     // As nginx's `fastcgi_params` has them.
     let params = pairs_of(&[
         ("QUERY_STRING", asked.query),
-        (
-            "REQUEST_METHOD",
-            if asked.upload_bytes.is_some() {
-                "POST"
-            } else {
-                "GET"
-            },
-        ),
+        ("REQUEST_METHOD", if asked.upload_bytes.is_some() { "POST" } else { "GET" }),
         ("CONTENT_TYPE", ""),
         ("CONTENT_LENGTH", &length),
         ("SCRIPT_FILENAME", asked.script),
@@ -357,10 +316,7 @@ mod tests {
     const HEAD: &[u8] = b"Content-type: text/html\r\n\r\n";
 
     fn page(expected: Option<u64>) -> Page {
-        let asked = Asked {
-            answer_bytes: expected,
-            ..Asked::script("/a.php")
-        };
+        let asked = Asked { answer_bytes: expected, ..Asked::script("/a.php") };
         Page::new(&asked).unwrap()
     }
 
@@ -389,13 +345,7 @@ mod tests {
     #[test]
     fn answers_are_found_in_pieces_of_any_size() {
         let one = [record(STDOUT, &[HEAD, b"hello"].concat()), end()].concat();
-        let three = [
-            record(STDOUT, HEAD),
-            record(STDOUT, b"hel"),
-            record(STDOUT, b"lo"),
-            record(STDOUT, b""),
-            end(),
-        ];
+        let three = [record(STDOUT, HEAD), record(STDOUT, b"hel"), record(STDOUT, b"lo"), record(STDOUT, b""), end()];
         let answers = [one.clone(), three.concat(), one].concat();
         for n_piece in 1..answers.len() {
             let found = read(&mut page(Some(5)), &answers, n_piece).unwrap();
@@ -411,12 +361,7 @@ mod tests {
         }
         answer.extend(end());
         let answers = answer.repeat(2);
-        assert_eq!(
-            read(&mut page(Some(400_000)), &answers, 10_000)
-                .unwrap()
-                .len(),
-            2
-        );
+        assert_eq!(read(&mut page(Some(400_000)), &answers, 10_000).unwrap().len(), 2);
         assert!(read(&mut page(Some(400_001)), &answers, 10_000).is_err());
     }
 
@@ -440,11 +385,7 @@ mod tests {
 
     #[test]
     fn a_body_goes_out_in_records_that_hold_it() {
-        let asked = Asked {
-            upload_bytes: Some(70_000),
-            is_last: true,
-            ..Asked::script("/a.php")
-        };
+        let asked = Asked { upload_bytes: Some(70_000), is_last: true, ..Asked::script("/a.php") };
         let mut bytes = Vec::new();
         Page::new(&asked).unwrap().request(&mut 1, &mut bytes);
         assert_eq!(bytes[10], 0, "nobody keeps this connection");

@@ -36,11 +36,7 @@ pub struct Limits {
 impl Limits {
     /// Bodies of 64 MiB, nothing of which is kept.
     pub fn new(time: Duration) -> Self {
-        Self {
-            body_bytes: BODY_LIMIT,
-            kept_bytes: 0,
-            time,
-        }
+        Self { body_bytes: BODY_LIMIT, kept_bytes: 0, time }
     }
 }
 
@@ -60,11 +56,7 @@ impl Buffers {
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,
-            input: Input {
-                bytes: vec![0; HEAD_BYTES],
-                n_used: 0,
-                n_held: 0,
-            },
+            input: Input { bytes: vec![0; HEAD_BYTES], n_used: 0, n_held: 0 },
             piece: vec![0; PIECE_BYTES],
             kept: Vec::new(),
             checksum: crc32fast::Hasher::new(),

@@ -35,11 +35,7 @@ const TLS_VERSION: u8 = 3;
 ///
 /// # Cost
 /// One write, and a read for each 64 KiB at most; the library allocates for the head of the answer.
-pub fn exchange(
-    stream: &mut impl Stream,
-    request: &Request,
-    buffers: &mut Buffers,
-) -> Result<Answer, HttpError> {
+pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffers) -> Result<Answer, HttpError> {
     buffers.clear();
     let Ok(Some(SendRequestResult::RecvResponse(mut call))) = await_answer(request) else {
         let what = format!("cannot wait for the answer to {}", request.method());
@@ -68,11 +64,7 @@ fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_pro
 }
 
 /// Reads until a head that is no mere announcement is whole; its status.
-fn read_head(
-    stream: &mut impl Stream,
-    call: &mut Call<RecvResponse>,
-    buffers: &mut Buffers,
-) -> Result<u16, HttpError> {
+fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<u16, HttpError> {
     let mut is_begun = false;
     loop {
         let n_known = buffers.input.unused().len();
@@ -84,9 +76,7 @@ fn read_head(
         if n_new == 0 {
             return Err(match unused {
                 [] if !is_begun => HttpError::Unanswered,
-                other if !other.starts_with(HTTP_1) && !HTTP_1.starts_with(other) => {
-                    HttpError::no_http(other)
-                }
+                other if !other.starts_with(HTTP_1) && !HTTP_1.starts_with(other) => HttpError::no_http(other),
                 _ => WireError::Closed { action: READ }.into(),
             });
         }
@@ -102,10 +92,7 @@ fn read_head(
 }
 
 /// Takes the heads that are whole, up to the first with a status from 200 on.
-fn parse_heads(
-    call: &mut Call<RecvResponse>,
-    buffers: &mut Buffers,
-) -> Result<Option<u16>, WireError> {
+fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<Option<u16>, WireError> {
     loop {
         let (n_used, head) = { call.try_response(buffers.input.unused(), false) }
             .map_err(|error| malformed("a head of HTTP/1.1", error.to_string().as_bytes()))?;
@@ -119,11 +106,7 @@ fn parse_heads(
 }
 
 /// Reads a body to its end; whether the connection may carry another request.
-fn read_body(
-    stream: &mut impl Stream,
-    mut call: Call<RecvBody>,
-    buffers: &mut Buffers,
-) -> Result<bool, WireError> {
+fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut Buffers) -> Result<bool, WireError> {
     let ends_by_close = call.body_mode() == BodyMode::CloseDelimited;
     loop {
         loop {

@@ -18,11 +18,7 @@ impl<S, F: Fn() -> bool> Limited<S, F> {
 
 impl<S: Read, F: Fn() -> bool> Read for Limited<S, F> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if (self.goes_on)() {
-            self.stream.read(buffer)
-        } else {
-            Err(io::ErrorKind::TimedOut.into())
-        }
+        if (self.goes_on)() { self.stream.read(buffer) } else { Err(io::ErrorKind::TimedOut.into()) }
     }
 }
 

@@ -42,10 +42,7 @@ impl Request {
             return Err(refused(format!("`{target}` is no path")));
         }
         let names_host = { headers.iter() }.any(|(name, _)| name.eq_ignore_ascii_case("host"));
-        let mut builder = http::Request::builder()
-            .method(&method)
-            .uri(target)
-            .version(Version::HTTP_11);
+        let mut builder = http::Request::builder().method(&method).uri(target).version(Version::HTTP_11);
         if !names_host {
             builder = builder.header(HOST, authority);
         }
@@ -56,18 +53,12 @@ impl Request {
         if is_expected || !body.is_empty() {
             builder = builder.header(CONTENT_LENGTH, body.len());
         }
-        let head = builder
-            .body(())
-            .map_err(|error| refused(format!("cannot ask for `{target}`: {error}")))?;
+        let head = builder.body(()).map_err(|error| refused(format!("cannot ask for `{target}`: {error}")))?;
         let gist = gist(&head);
         let mut bytes = write_head(head, !body.is_empty())
             .map_err(|error| refused(format!("cannot ask for `{target}`: {error}")))?;
         bytes.extend_from_slice(body);
-        Ok(Self {
-            method,
-            gist,
-            bytes,
-        })
+        Ok(Self { method, gist, bytes })
     }
 
     pub fn method(&self) -> &str {
@@ -90,11 +81,10 @@ fn gist(head: &http::Request<()>) -> http::Request<()> {
         *gist.method_mut() = Method::HEAD;
     }
     let values = head.headers().get_all(CONNECTION).iter();
-    let mut words = { values.filter_map(|value| value.to_str().ok()) }
-        .flat_map(|value| value.split(',').map(str::trim));
+    let mut words =
+        { values.filter_map(|value| value.to_str().ok()) }.flat_map(|value| value.split(',').map(str::trim));
     if words.any(|word| word.eq_ignore_ascii_case("close")) {
-        gist.headers_mut()
-            .insert(CONNECTION, HeaderValue::from_static("close"));
+        gist.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
     }
     gist
 }
@@ -125,9 +115,8 @@ mod tests {
     use super::*;
 
     fn sent(method: &str, target: &str, headers: &[(&str, &str)], body: &[u8]) -> String {
-        let headers: Vec<_> = { headers.iter() }
-            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-            .collect();
+        let headers: Vec<_> =
+            { headers.iter() }.map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
         match Request::new(method, "localhost:8080", target, &headers, body) {
             Ok(request) => String::from_utf8_lossy(request.bytes()).into_owned(),
             Err(error) => error.to_string(),
@@ -138,30 +127,12 @@ mod tests {
     fn a_request_is_its_line_its_headers_and_its_body() {
         let start = "HTTP/1.1\r\nhost: localhost:8080\r\n";
         for (found, expected) in [
-            (
-                sent("GET", "/a?b=c%20d", &[], b""),
-                format!("GET /a?b=c%20d {start}\r\n"),
-            ),
-            (
-                sent("HEAD", "/", &[("Cookie", "a=b")], b""),
-                format!("HEAD / {start}cookie: a=b\r\n\r\n"),
-            ),
-            (
-                sent("GET", "/", &[("HOST", "shop.test")], b""),
-                "GET / HTTP/1.1\r\nhost: shop.test\r\n\r\n".to_owned(),
-            ),
-            (
-                sent("POST", "/", &[], b"a=1"),
-                format!("POST / {start}content-length: 3\r\n\r\na=1"),
-            ),
-            (
-                sent("POST", "/", &[], b""),
-                format!("POST / {start}content-length: 0\r\n\r\n"),
-            ),
-            (
-                sent("GET", "/", &[], b"odd"),
-                format!("GET / {start}content-length: 3\r\n\r\nodd"),
-            ),
+            (sent("GET", "/a?b=c%20d", &[], b""), format!("GET /a?b=c%20d {start}\r\n")),
+            (sent("HEAD", "/", &[("Cookie", "a=b")], b""), format!("HEAD / {start}cookie: a=b\r\n\r\n")),
+            (sent("GET", "/", &[("HOST", "shop.test")], b""), "GET / HTTP/1.1\r\nhost: shop.test\r\n\r\n".to_owned()),
+            (sent("POST", "/", &[], b"a=1"), format!("POST / {start}content-length: 3\r\n\r\na=1")),
+            (sent("POST", "/", &[], b""), format!("POST / {start}content-length: 0\r\n\r\n")),
+            (sent("GET", "/", &[], b"odd"), format!("GET / {start}content-length: 3\r\n\r\nodd")),
             (sent("PURGE", "/", &[], b""), format!("PURGE / {start}\r\n")),
         ] {
             assert_eq!(found, expected);

@@ -25,9 +25,7 @@ pub fn first_words(page: &[u8]) -> String {
     }
     text += rest;
     let words = text.split_whitespace().take(MOST_WORDS);
-    let words: Vec<String> = words
-        .map(|word| crate::error::printable(word.as_bytes()))
-        .collect();
+    let words: Vec<String> = words.map(|word| crate::error::printable(word.as_bytes())).collect();
     words.join(" ")
 }
 

@@ -51,10 +51,7 @@ impl<S: Stream> Connection<S> {
         };
         let server_version = printable(version);
         lines.check_nothing_left()?;
-        Ok(Self {
-            lines,
-            server_version,
-        })
+        Ok(Self { lines, server_version })
     }
 
     /// The server's own version, as in `1.6.18`.
@@ -71,8 +68,7 @@ impl<S: Stream> Connection<S> {
     /// `Closed`, `Io`.
     pub fn stats(&mut self, which: &str) -> Result<Vec<(String, String)>, WireError> {
         let question = format!("stats {which}");
-        self.lines
-            .send(format!("{}\r\n", question.trim_end()).as_bytes())?;
+        self.lines.send(format!("{}\r\n", question.trim_end()).as_bytes())?;
         let mut found = Vec::new();
         let mut n_bytes = 0;
         loop {
@@ -90,9 +86,7 @@ impl<S: Stream> Connection<S> {
                 });
             }
             let Some(pair) = statistic(&line).filter(|_| found.len() < STATS_LIMIT) else {
-                return Err(self
-                    .lines
-                    .malformed("at most 200 000 of `STAT`, a name and a value", &line));
+                return Err(self.lines.malformed("at most 200 000 of `STAT`, a name and a value", &line));
             };
             found.push(pair);
         }

@@ -33,10 +33,7 @@ impl Get {
     pub fn new(prefix: &str) -> Self {
         let start = format!("get {prefix}");
         let command = format!("get {}\r\n", key_zero(prefix));
-        Self {
-            command: Keyed::new(command.into_bytes(), start.len()),
-            head: format!("VALUE {prefix}").into_bytes(),
-        }
+        Self { command: Keyed::new(command.into_bytes(), start.len()), head: format!("VALUE {prefix}").into_bytes() }
     }
 
     /// Where the value lies and how long it is, when the line in front of it is whole.
@@ -54,11 +51,7 @@ impl Get {
         }
         let front = &rest[..rest.len().min(LENGTH_CHARS)];
         let Some(n_chars) = front.iter().position(|byte| !byte.is_ascii_digit()) else {
-            return if front.len() == LENGTH_CHARS {
-                Err(malformed(EXPECTED, received))
-            } else {
-                Ok(None)
-            };
+            return if front.len() == LENGTH_CHARS { Err(malformed(EXPECTED, received)) } else { Ok(None) };
         };
         match rest.get(n_chars..n_chars + 2) {
             None if rest[n_chars] == b'\r' => return Ok(None),
@@ -66,15 +59,9 @@ impl Get {
             _ => return Err(malformed(EXPECTED, received)),
         }
         // At most nine digits come here, which 64 bits hold.
-        let stated = front[..n_chars]
-            .iter()
-            .fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
+        let stated = front[..n_chars].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
         if stated > VALUE_LIMIT {
-            return Err(WireError::TooLong {
-                action: READ_REPLY,
-                stated,
-                limit: VALUE_LIMIT,
-            });
+            return Err(WireError::TooLong { action: READ_REPLY, stated, limit: VALUE_LIMIT });
         }
         Ok(Some((length_at + n_chars + 2, stated as usize)))
     }
@@ -95,9 +82,7 @@ impl Codec for Get {
             if self.head.starts_with(received) {
                 return Ok(None);
             }
-            return fixed_reply(received, END, || {
-                other_reply(received, "the value or `END`")
-            });
+            return fixed_reply(received, END, || other_reply(received, "the value or `END`"));
         }
         let Some((at, n_bytes)) = self.value_at(received)? else {
             return Ok(None);
@@ -106,10 +91,7 @@ impl Codec for Get {
         let bytes = end + "\r\n".len() + END.len();
         match received.get(end..bytes) {
             None => Ok(None),
-            Some(b"\r\nEND\r\n") => Ok(Some(Reply {
-                bytes,
-                data: at..end,
-            })),
+            Some(b"\r\nEND\r\n") => Ok(Some(Reply { bytes, data: at..end })),
             Some(other) => Err(malformed("a line end and `END` after a value", other)),
         }
     }
@@ -142,18 +124,14 @@ impl Codec for Set {
     }
 
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
-        fixed_reply(received, b"STORED\r\n", || {
-            other_reply(received, "`STORED`")
-        })
+        fixed_reply(received, b"STORED\r\n", || other_reply(received, "`STORED`"))
     }
 }
 
 /// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.
 #[cold]
 fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
-    let may_be_error = ERRORS
-        .iter()
-        .any(|error| received.starts_with(error) || error.starts_with(received));
+    let may_be_error = ERRORS.iter().any(|error| received.starts_with(error) || error.starts_with(received));
     if !may_be_error {
         return Err(malformed(expected, received));
     }

@@ -53,11 +53,7 @@ impl<'a> Elements<'a> {
         if own.len() < LEAST_BYTES || length_at(own, 0)? != own.len() || own.last() != Some(&0) {
             return Err(Broken);
         }
-        Ok(Self {
-            bytes,
-            at: part.start + 4,
-            end: part.end - 1,
-        })
+        Ok(Self { bytes, at: part.start + 4, end: part.end - 1 })
     }
 
     /// The next one; `None` behind the last.
@@ -77,11 +73,7 @@ impl<'a> Elements<'a> {
             return Err(Broken);
         }
         self.at = end;
-        Ok(Some(Element {
-            name,
-            kind,
-            value: value_at..end,
-        }))
+        Ok(Some(Element { name, kind, value: value_at..end }))
     }
 
     /// The next one of this name; what stands before it is passed.
@@ -185,11 +177,7 @@ impl Document {
     }
 
     pub(super) fn text(self, name: &str, value: &str) -> Self {
-        self.element(
-            TEXT,
-            name,
-            &[&length(value.len() + 1), value.as_bytes(), &[0]],
-        )
+        self.element(TEXT, name, &[&length(value.len() + 1), value.as_bytes(), &[0]])
     }
 
     pub(super) fn binary(self, name: &str, value: &[u8]) -> Self {
@@ -247,20 +235,13 @@ mod tests {
         assert_eq!(hello, b"\x16\0\0\0\x02hello\0\x06\0\0\0world\0\0");
         let read = Elements::of(&hello, 0..hello.len()).unwrap().element();
         let element = read.unwrap().unwrap();
-        assert_eq!(
-            (element.name, text(&hello, &element)),
-            (&b"hello"[..], Some(&b"world"[..]))
-        );
+        assert_eq!((element.name, text(&hello, &element)), (&b"hello"[..], Some(&b"world"[..])));
     }
 
     #[test]
     fn what_is_written_is_read_again() {
         let inner = Document::new().bool("yes", true).binary("b", &[1, 2]);
-        let bytes = Document::new()
-            .int("i", -7)
-            .id("_id", &[9; ID_BYTES])
-            .array("list", [inner])
-            .finish();
+        let bytes = Document::new().int("i", -7).id("_id", &[9; ID_BYTES]).array("list", [inner]).finish();
         let mut elements = Elements::of(&bytes, 0..bytes.len()).unwrap();
         let first = elements.element().unwrap().unwrap();
         assert_eq!(number(&bytes, &first), Some(-7.0));

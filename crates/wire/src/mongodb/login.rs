@@ -49,9 +49,7 @@ impl<S: Stream> Connection<S> {
         let accounts = login.accounts.as_deref().or(database).unwrap_or(ADMIN);
         let names = [connection.database.as_str(), accounts];
         if !names.into_iter().all(is_name) || login.user.contains('\0') {
-            return Err(WireError::Request {
-                what: "a name of MongoDB may not be empty or hold a zero".to_owned(),
-            });
+            return Err(WireError::Request { what: "a name of MongoDB may not be empty or hold a zero".to_owned() });
         }
         connection.hello(accounts, &login.user)?;
         if !login.user.is_empty() {
@@ -63,13 +61,9 @@ impl<S: Stream> Connection<S> {
     }
 
     fn hello(&mut self, accounts: &str, user: &str) -> Result<(), WireError> {
-        let driver = Document::new()
-            .text("name", "looptax")
-            .text("version", env!("CARGO_PKG_VERSION"));
+        let driver = Document::new().text("name", "looptax").text("version", env!("CARGO_PKG_VERSION"));
         let system = Document::new().text("type", "Linux");
-        let client = Document::new()
-            .document("driver", driver)
-            .document("os", system);
+        let client = Document::new().document("driver", driver).document("os", system);
         let mut hello = Document::new().int("hello", 1).document("client", client);
         if !user.is_empty() {
             hello = hello.text("saslSupportedMechs", &format!("{accounts}.{user}"));
@@ -78,9 +72,7 @@ impl<S: Stream> Connection<S> {
         match told.number(&["maxWireVersion"]) {
             Some(version) if version >= LEAST_WIRE_VERSION => {}
             Some(_) => {
-                return Err(unsupported(
-                    "a wire version before 6 (MongoDB 3.6)".to_owned(),
-                ));
+                return Err(unsupported("a wire version before 6 (MongoDB 3.6)".to_owned()));
             }
             None => return Err(broken(&told.0, SAY_HELLO)),
         }
@@ -100,10 +92,7 @@ impl<S: Stream> Connection<S> {
 
     fn authenticate(&mut self, accounts: &str, login: &Login) -> Result<(), WireError> {
         let exchange = Exchange::begin(&login.user, login.password.reveal());
-        let exchange = exchange.map_err(|source| WireError::Io {
-            action: AUTHENTICATE,
-            source,
-        })?;
+        let exchange = exchange.map_err(|source| WireError::Io { action: AUTHENTICATE, source })?;
         let options = Document::new().bool("skipEmptyExchange", true);
         let start = Document::new()
             .int("saslStart", 1)
@@ -112,10 +101,9 @@ impl<S: Stream> Connection<S> {
             .document("options", options);
         let told = self.exchange(accounts, start, AUTHENTICATE, LOGIN_LIMIT)?;
         let payload = told.binary(&["payload"]);
-        let (Some(reply), Some(id)) = (
-            payload.and_then(|it| exchange.answer(it, &login.salted)),
-            told.number(&["conversationId"]),
-        ) else {
+        let (Some(reply), Some(id)) =
+            (payload.and_then(|it| exchange.answer(it, &login.salted)), told.number(&["conversationId"]))
+        else {
             return Err(WireError::malformed(
                 PROTOCOL,
                 AUTHENTICATE,
@@ -124,17 +112,9 @@ impl<S: Stream> Connection<S> {
             ));
         };
         let go_on = |payload: &[u8]| {
-            Document::new()
-                .int("saslContinue", 1)
-                .int("conversationId", id as i32)
-                .binary("payload", payload)
+            Document::new().int("saslContinue", 1).int("conversationId", id as i32).binary("payload", payload)
         };
-        let told = self.exchange(
-            accounts,
-            go_on(reply.message.as_bytes()),
-            AUTHENTICATE,
-            LOGIN_LIMIT,
-        )?;
+        let told = self.exchange(accounts, go_on(reply.message.as_bytes()), AUTHENTICATE, LOGIN_LIMIT)?;
         let last = told.binary(&["payload"]).unwrap_or_default();
         if !reply.is_proved_by(last) {
             return Err(WireError::malformed(
@@ -158,15 +138,11 @@ impl<S: Stream> Connection<S> {
     /// `FerretDB` gives `MongoDB`'s version beside its own.
     fn read_version(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("buildInfo", 1))?;
-        let own = told
-            .text(&["ferretdb", "version"])
-            .or_else(|| told.text(&["ferretdbVersion"]));
+        let own = told.text(&["ferretdb", "version"]).or_else(|| told.text(&["ferretdbVersion"]));
         self.is_ferretdb = own.is_some();
         let version = own.or_else(|| told.text(&["version"]));
         let version = version.ok_or_else(|| broken(&told.0, super::ASK))?;
-        version
-            .trim_start_matches('v')
-            .clone_into(&mut self.server_version);
+        version.trim_start_matches('v').clone_into(&mut self.server_version);
         Ok(())
     }
 

@@ -48,9 +48,7 @@ impl Command {
     /// Where these bytes stand in it; they are there once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
-        windows
-            .position(|it| it == wanted)
-            .expect("whoever asks has put them there")
+        windows.position(|it| it == wanted).expect("whoever asks has put them there")
     }
 
     /// Appends it with a number that it did not have before; gives where it starts.
@@ -95,11 +93,7 @@ pub(super) fn answer(
         };
     };
     if kind == OP_MSG && to == number && stated > 0 && stated as usize > limit {
-        return Err(WireError::TooLong {
-            action,
-            stated: stated.unsigned_abs().into(),
-            limit: limit as u64,
-        });
+        return Err(WireError::TooLong { action, stated: stated.unsigned_abs().into(), limit: limit as u64 });
     }
     // Nobody is to send checksums or several answers who was not asked for them.
     let has_flags = field(HEADER_BYTES).is_some_and(|flags| flags != 0);
@@ -136,21 +130,11 @@ fn no_answer(received: &[u8], action: &'static str) -> WireError {
 
 /// The error that an answer holds, if it does: its own, or that of the first document that was refused.
 #[inline]
-pub(super) fn check(
-    received: &[u8],
-    document: Range<usize>,
-    action: &'static str,
-) -> Result<(), WireError> {
+pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static str) -> Result<(), WireError> {
     let found = outcome(received, document.clone());
     match found {
-        Ok(Outcome {
-            is_ok: true,
-            refused: None,
-        }) => Ok(()),
-        Ok(Outcome {
-            is_ok: true,
-            refused: Some(array),
-        }) => {
+        Ok(Outcome { is_ok: true, refused: None }) => Ok(()),
+        Ok(Outcome { is_ok: true, refused: Some(array) }) => {
             let first = Elements::of(received, array).and_then(|mut it| it.element());
             match first {
                 Ok(Some(first)) => Err(server_error(received, first.value, action)),
@@ -171,10 +155,7 @@ struct Outcome {
 #[inline]
 fn outcome(received: &[u8], document: Range<usize>) -> Result<Outcome, Broken> {
     let mut elements = Elements::of(received, document)?;
-    let mut outcome = Outcome {
-        is_ok: false,
-        refused: None,
-    };
+    let mut outcome = Outcome { is_ok: false, refused: None };
     while let Some(element) = elements.element()? {
         match element.name {
             b"ok" => outcome.is_ok = bson::number(received, &element) == Some(1.0),
@@ -211,12 +192,7 @@ fn server_error(received: &[u8], document: Range<usize>, action: &'static str) -
 #[cold]
 pub(super) fn broken(received: &[u8], action: &'static str) -> WireError {
     let found = received.get(FRONT_BYTES..).unwrap_or_default();
-    WireError::malformed(
-        PROTOCOL,
-        action,
-        "a document with what was asked for",
-        found,
-    )
+    WireError::malformed(PROTOCOL, action, "a document with what was asked for", found)
 }
 
 /// An answer, out of its message.

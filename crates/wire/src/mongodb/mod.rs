@@ -100,11 +100,7 @@ impl<S: Stream> Connection<S> {
             let total = count(&["metrics", "commands", name, "total"])?;
             Some((name.to_owned(), total))
         });
-        Ok(Status {
-            pid,
-            n_connections: count(&["connections", "totalCreated"]),
-            commands: commands.collect(),
-        })
+        Ok(Status { pid, n_connections: count(&["connections", "totalCreated"]), commands: commands.collect() })
     }
 
     /// Connections that it takes at the same time, and those that there are; `None` where it does not tell.
@@ -115,9 +111,7 @@ impl<S: Stream> Connection<S> {
         let told = self.ask(ADMIN, Document::new().int("serverStatus", 1))?;
         let count = |name| told.number(&["connections", name]).and_then(whole);
         let used = count("current");
-        Ok(count("available")
-            .zip(used)
-            .map(|(free, used)| (free.saturating_add(used), used)))
+        Ok(count("available").zip(used).map(|(free, used)| (free.saturating_add(used), used)))
     }
 
     /// The names of its databases.
@@ -125,12 +119,7 @@ impl<S: Stream> Connection<S> {
     /// # Errors
     /// As [`Self::status`].
     pub fn databases(&mut self) -> Result<Vec<String>, WireError> {
-        let told = self.ask(
-            ADMIN,
-            Document::new()
-                .int("listDatabases", 1)
-                .bool("nameOnly", true),
-        )?;
+        let told = self.ask(ADMIN, Document::new().int("listDatabases", 1).bool("nameOnly", true))?;
         let each = told.each(&["databases"]).into_iter();
         let names = each.filter_map(|it| {
             let place = str::from_utf8(it.name).ok()?;
@@ -150,26 +139,17 @@ impl<S: Stream> Connection<S> {
         documents: impl Iterator<Item = (u64, String)>,
     ) -> Result<(), WireError> {
         let database = database.unwrap_or(&self.database).to_owned();
-        let documents =
-            documents.map(|(key, value)| workload::stored(&workload::id_of(key), &value));
+        let documents = documents.map(|(key, value)| workload::stored(&workload::id_of(key), &value));
         let insert = Document::new().text("insert", collection);
-        self.ask(&database, insert.array("documents", documents))
-            .map(drop)
+        self.ask(&database, insert.array("documents", documents)).map(drop)
     }
 
     /// Makes an account without roles, which `FerretDB` lets do everything.
     ///
     /// # Errors
     /// As [`Self::status`].
-    pub fn create_user(
-        &mut self,
-        database: &str,
-        user: &str,
-        password: &str,
-    ) -> Result<(), WireError> {
-        let create = Document::new()
-            .text("createUser", user)
-            .text("pwd", password);
+    pub fn create_user(&mut self, database: &str, user: &str, password: &str) -> Result<(), WireError> {
+        let create = Document::new().text("createUser", user).text("pwd", password);
         self.ask(database, create.array("roles", [])).map(drop)
     }
 
@@ -178,8 +158,7 @@ impl<S: Stream> Connection<S> {
     /// # Errors
     /// As [`Self::status`].
     pub fn drop_database(&mut self, database: &str) -> Result<(), WireError> {
-        self.ask(database, Document::new().int("dropDatabase", 1))
-            .map(drop)
+        self.ask(database, Document::new().int("dropDatabase", 1)).map(drop)
     }
 
     /// The stream, for the load engine. Nothing of the session has been read ahead.
@@ -209,12 +188,7 @@ impl<S: Stream> Connection<S> {
             let mut piece = [0; PIECE_BYTES];
             // Not a byte more than the message has: what follows would be lost.
             let n_wanted = message::n_missing(&received, limit).min(PIECE_BYTES);
-            let n = io::read_some(
-                &mut self.stream,
-                &mut piece[..n_wanted],
-                action,
-                self.timeout_hint,
-            )?;
+            let n = io::read_some(&mut self.stream, &mut piece[..n_wanted], action, self.timeout_hint)?;
             received.extend_from_slice(&piece[..n]);
             if let Some(document) = answer(&received, self.number, action, limit)? {
                 check(&received, document.clone(), action)?;

@@ -37,9 +37,7 @@ pub struct Ping(Command);
 
 impl Ping {
     pub fn new(database: &str) -> Self {
-        Self(Command::new(
-            Document::new().int("ping", 1).text("$db", database),
-        ))
+        Self(Command::new(Document::new().int("ping", 1).text("$db", database)))
     }
 }
 
@@ -104,10 +102,7 @@ impl Codec for FindOne {
 
 /// The first document of the cursor's first batch, which may be empty; `None` where there is no cursor.
 #[inline]
-fn first_found(
-    received: &[u8],
-    document: Range<usize>,
-) -> Result<Option<Range<usize>>, bson::Broken> {
+fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<usize>>, bson::Broken> {
     let end = document.end;
     let cursor = Elements::of(received, document)?.named("cursor")?;
     let Some(cursor) = cursor.filter(|it| it.kind == DOCUMENT) else {
@@ -144,20 +139,12 @@ impl InsertOne {
         );
         let mut id = random::bytes::<ID_BYTES>().map_err(no_ids)?;
         id[0] |= INSERTED;
-        Ok(Self {
-            id_at: command.position(&ID_PLACE),
-            command,
-            id,
-            n_inserted: 0,
-        })
+        Ok(Self { id_at: command.position(&ID_PLACE), command, id, n_inserted: 0 })
     }
 }
 
 fn no_ids(source: io::Error) -> WireError {
-    WireError::Io {
-        action: "draw ids for documents",
-        source,
-    }
+    WireError::Io { action: "draw ids for documents", source }
 }
 
 impl Codec for InsertOne {
@@ -176,9 +163,7 @@ impl Codec for InsertOne {
         };
         let n = Elements::of(received, document.clone()).and_then(|mut it| it.named("n"));
         match n {
-            Ok(Some(n)) if bson::number(received, &n) == Some(1.0) => {
-                Ok(Some(without_data(&document)))
-            }
+            Ok(Some(n)) if bson::number(received, &n) == Some(1.0) => Ok(Some(without_data(&document))),
             _ => Err(broken(received, READ_REPLY)),
         }
     }
@@ -195,8 +180,5 @@ fn whole(received: &[u8], command: &Command) -> Result<Option<Range<usize>>, Wir
 }
 
 fn without_data(document: &Range<usize>) -> Reply {
-    Reply {
-        bytes: document.end,
-        data: document.end..document.end,
-    }
+    Reply { bytes: document.end, data: document.end..document.end }
 }

@@ -45,22 +45,16 @@ enum Plugin {
 
 impl Plugin {
     /// Finds the plugin, if it is one of ours and safe over `channel`, and the one in clear if it is enabled.
-    fn accept(
-        asked: &AuthPlugin<'_>,
-        channel: Channel,
-        enables_clear: bool,
-    ) -> Result<Self, WireError> {
+    fn accept(asked: &AuthPlugin<'_>, channel: Channel, enables_clear: bool) -> Result<Self, WireError> {
         match asked {
             AuthPlugin::MysqlNativePassword => Ok(Self::Native),
             AuthPlugin::CachingSha2Password => Ok(Self::CachingSha2),
             AuthPlugin::Sha256Password => Ok(Self::Sha256),
             AuthPlugin::Ed25519 => Ok(Self::Ed25519),
-            AuthPlugin::MysqlClearPassword if channel.is_private() => enables_clear
-                .then_some(Self::Clear)
-                .ok_or(WireError::ClearNotEnabled),
-            other => Err(WireError::Unsupported {
-                what: printable(other.as_bytes()),
-            }),
+            AuthPlugin::MysqlClearPassword if channel.is_private() => {
+                enables_clear.then_some(Self::Clear).ok_or(WireError::ClearNotEnabled)
+            }
+            other => Err(WireError::Unsupported { what: printable(other.as_bytes()) }),
         }
     }
 
@@ -166,10 +160,7 @@ impl<'a> Authentication<'a> {
     }
 
     /// Answers the server until it lets us in: the name of the plugin that did it.
-    pub(super) fn finish<S: Stream>(
-        mut self,
-        packets: &mut Packets<S>,
-    ) -> Result<&'static str, WireError> {
+    pub(super) fn finish<S: Stream>(mut self, packets: &mut Packets<S>) -> Result<&'static str, WireError> {
         const OK: u8 = 0x00;
         const MORE_DATA: u8 = 0x01;
         const SWITCH: u8 = 0xfe;
@@ -188,27 +179,16 @@ impl<'a> Authentication<'a> {
             }
         }
         let expected = "an end of the login";
-        Err(fault::malformed(
-            packets.action(),
-            expected,
-            b"one more step",
-        ))
+        Err(fault::malformed(packets.action(), expected, b"one more step"))
     }
 
     /// Goes over to the plugin that the server names, and answers its challenge.
-    fn switch(
-        &mut self,
-        action: &'static str,
-        payload: &[u8],
-    ) -> Result<Option<Vec<u8>>, WireError> {
+    fn switch(&mut self, action: &'static str, payload: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
         if payload.len() == 1 {
-            return Err(WireError::Unsupported {
-                what: "mysql_old_password".to_owned(),
-            });
+            return Err(WireError::Unsupported { what: "mysql_old_password".to_owned() });
         }
-        let request: AuthSwitchRequest<'_> = ParseBuf(payload)
-            .parse(())
-            .map_err(|_| fault::malformed(action, "a plugin's name", payload))?;
+        let request: AuthSwitchRequest<'_> =
+            ParseBuf(payload).parse(()).map_err(|_| fault::malformed(action, "a plugin's name", payload))?;
         let asked = request.auth_plugin();
         self.plugin = Plugin::accept(&asked, self.channel, self.enables_clear)?;
         self.procedure = self.plugin.procedure();
@@ -221,16 +201,8 @@ impl<'a> Authentication<'a> {
     }
 
     /// What the plugin says to a challenge; `None` when it only listens.
-    fn answer(
-        &mut self,
-        action: &'static str,
-        challenge: &[u8],
-    ) -> Result<Option<Vec<u8>>, WireError> {
-        let circumstances = Circumstances {
-            password: self.password,
-            salt: &self.salt,
-            channel: self.channel,
-        };
+    fn answer(&mut self, action: &'static str, challenge: &[u8]) -> Result<Option<Vec<u8>>, WireError> {
+        let circumstances = Circumstances { password: self.password, salt: &self.salt, channel: self.channel };
         let answer: Result<Response, plugins::Error> = match &mut self.procedure {
             Procedure::Native(it) => it.run(circumstances, challenge),
             Procedure::Ed25519(it) => it.run(circumstances, challenge),
@@ -241,11 +213,7 @@ impl<'a> Authentication<'a> {
         };
         match answer {
             Ok(Response::Next { packet } | Response::Last { packet }) => Ok(packet),
-            Err(_) => Err(fault::malformed(
-                action,
-                "a challenge of the plugin",
-                challenge,
-            )),
+            Err(_) => Err(fault::malformed(action, "a challenge of the plugin", challenge)),
         }
     }
 }

@@ -42,10 +42,7 @@ impl Codec for TableDump {
             return Ok(None);
         };
         codec::check_rows("MySQL", n_rows, self.n_rows)?;
-        Ok(Some(Reply {
-            bytes: passed.bytes,
-            data: 0..0,
-        }))
+        Ok(Some(Reply { bytes: passed.bytes, data: 0..0 }))
     }
 
     fn n_passed(&self) -> usize {
@@ -108,10 +105,7 @@ mod tests {
     fn a_row_too_few_is_an_error() {
         let mut dump = TableDump::new(Dialect::default(), "t", 41);
         let error = fed(&mut dump, &answer(40), 16).unwrap_err();
-        assert!(
-            error.to_string().contains("40 rows instead of 41"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("40 rows instead of 41"), "{error}");
     }
 
     #[test]
@@ -119,9 +113,6 @@ mod tests {
         let mut dump = TableDump::new(Dialect::default(), "t", 1);
         let refusal = packet(1, b"\xff\x7a\x04#42S02no such table");
         let error = fed(&mut dump, &refusal, 5).unwrap_err();
-        assert!(
-            matches!(&error, WireError::Server { code, .. } if code == "1146"),
-            "{error}"
-        );
+        assert!(matches!(&error, WireError::Server { code, .. } if code == "1146"), "{error}");
     }
 }

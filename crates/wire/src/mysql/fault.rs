@@ -15,12 +15,7 @@ const SHOWN_BYTES: usize = 60;
 #[cold]
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     let shown = &found[..found.len().min(SHOWN_BYTES)];
-    WireError::Malformed {
-        protocol: "MySQL",
-        action,
-        expected,
-        found: format!("`{}`", printable(shown)),
-    }
+    WireError::Malformed { protocol: "MySQL", action, expected, found: format!("`{}`", printable(shown)) }
 }
 
 /// What an error packet says. Takes it with and without the SQLSTATE: before the login is done
@@ -37,10 +32,7 @@ pub(super) fn server_error(action: &'static str, payload: &[u8]) -> WireError {
         [b'#', _, _, _, _, _, message @ ..] => message,
         without_state => without_state,
     };
-    WireError::Server {
-        code: u16::from_le_bytes([*low, *high]).to_string(),
-        message: printable(message),
-    }
+    WireError::Server { code: u16::from_le_bytes([*low, *high]).to_string(), message: printable(message) }
 }
 
 #[cfg(test)]
@@ -54,18 +46,9 @@ mod tests {
 
     #[test]
     fn reads_error_packets_with_and_without_state() {
-        check(
-            b"\xff\x15\x04#28000Access denied",
-            "the server says: Access denied (code 1045)",
-        );
-        check(
-            b"\xff\x10\x04Too many connections",
-            "the server says: Too many connections (code 1040)",
-        );
-        check(
-            b"\xff\x69\x04\x1b[2Jblocked",
-            "the server says: \\x1b[2Jblocked (code 1129)",
-        );
+        check(b"\xff\x15\x04#28000Access denied", "the server says: Access denied (code 1045)");
+        check(b"\xff\x10\x04Too many connections", "the server says: Too many connections (code 1040)");
+        check(b"\xff\x69\x04\x1b[2Jblocked", "the server says: \\x1b[2Jblocked (code 1129)");
         check(
             b"\xff\x10",
             "not a MySQL answer (tried to test): expected an error packet with its number, \

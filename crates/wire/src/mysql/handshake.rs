@@ -84,10 +84,7 @@ pub(super) fn run<S: Stream>(
     let version = printable(greeting.server_version_ref());
     Ok(Session {
         is_mariadb: agreed.is_mariadb || version.to_ascii_lowercase().contains("mariadb"),
-        server_version: version
-            .strip_prefix(REPLICATION_PREFIX)
-            .unwrap_or(&version)
-            .to_owned(),
+        server_version: version.strip_prefix(REPLICATION_PREFIX).unwrap_or(&version).to_owned(),
         auth_plugin,
         connection_id: u64::from(greeting.connection_id()),
         offers_tls: offers_tls(&greeting),
@@ -97,16 +94,9 @@ pub(super) fn run<S: Stream>(
 
 /// Asks for TLS, and starts it. The request is the part of the response that says what we can do: a server
 /// that has read it looks at that part of the response no more.
-fn seal<S: Stream>(
-    packets: &mut Packets<S>,
-    response: &[u8],
-    start_tls: StartTls<'_, S>,
-) -> Result<(), WireError> {
+fn seal<S: Stream>(packets: &mut Packets<S>, response: &[u8], start_tls: StartTls<'_, S>) -> Result<(), WireError> {
     packets.write(&response[..TLS_REQUEST_BYTES.min(response.len())])?;
-    start_tls(packets.stream_mut()).map_err(|source| WireError::Io {
-        action: "start TLS",
-        source,
-    })
+    start_tls(packets.stream_mut()).map_err(|source| WireError::Io { action: "start TLS", source })
 }
 
 /// Reads the greeting, or says what else it is.
@@ -143,13 +133,10 @@ struct Agreed {
 
 impl Agreed {
     fn new(greeting: &HandshakePacket<'_>) -> Result<Self, WireError> {
-        let needed =
-            CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_SECURE_CONNECTION;
+        let needed = CapabilityFlags::CLIENT_PROTOCOL_41 | CapabilityFlags::CLIENT_SECURE_CONNECTION;
         let offered = greeting.capabilities();
         if !offered.contains(needed) {
-            return Err(WireError::Unsupported {
-                what: "the protocol before version 4.1".to_owned(),
-            });
+            return Err(WireError::Unsupported { what: "the protocol before version 4.1".to_owned() });
         }
         let wanted = needed
             | CapabilityFlags::CLIENT_LONG_FLAG
@@ -163,20 +150,12 @@ impl Agreed {
         let (specific, mariadb) = if is_mariadb {
             let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
                 | MariadbCapabilities::MARIADB_CLIENT_EXTENDED_METADATA;
-            (
-                CapabilityFlags::empty(),
-                metadata & greeting.mariadb_ext_capabilities(),
-            )
+            (CapabilityFlags::empty(), metadata & greeting.mariadb_ext_capabilities())
         } else {
-            let mysql =
-                CapabilityFlags::CLIENT_LONG_PASSWORD | CapabilityFlags::CLIENT_DEPRECATE_EOF;
+            let mysql = CapabilityFlags::CLIENT_LONG_PASSWORD | CapabilityFlags::CLIENT_DEPRECATE_EOF;
             (mysql, MariadbCapabilities::empty())
         };
-        Ok(Self {
-            is_mariadb,
-            capabilities: (wanted | specific) & offered,
-            mariadb,
-        })
+        Ok(Self { is_mariadb, capabilities: (wanted | specific) & offered, mariadb })
     }
 
     fn add_tls(&mut self, greeting: &HandshakePacket<'_>) -> Result<(), WireError> {
@@ -188,8 +167,7 @@ impl Agreed {
     }
 
     fn has_plugins(&self) -> bool {
-        self.capabilities
-            .contains(CapabilityFlags::CLIENT_PLUGIN_AUTH)
+        self.capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     }
 
     /// Lets an administrator recognise us in `session_connect_attrs`.
@@ -201,12 +179,8 @@ impl Agreed {
 
     fn dialect(&self) -> Dialect {
         Dialect {
-            is_eof_deprecated: self
-                .capabilities
-                .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
-            has_cached_metadata: self
-                .mariadb
-                .contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
+            is_eof_deprecated: self.capabilities.contains(CapabilityFlags::CLIENT_DEPRECATE_EOF),
+            has_cached_metadata: self.mariadb.contains(MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA),
         }
     }
 }

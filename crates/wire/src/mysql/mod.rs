@@ -63,12 +63,7 @@ impl<S: Stream> Connection<S> {
     /// host), [`WireError::Malformed`] or [`WireError::TooLong`] when the peer does not speak this
     /// protocol, [`WireError::Unsupported`] for a plugin that we lack or that is unsafe here,
     /// [`WireError::Closed`], [`WireError::Timeout`] and [`WireError::Io`] from the stream.
-    pub fn login(
-        stream: S,
-        login: &Login,
-        channel: Channel,
-        timeout_hint: Duration,
-    ) -> Result<Self, WireError> {
+    pub fn login(stream: S, login: &Login, channel: Channel, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut packets = Packets::new(stream, timeout_hint);
         let session = handshake::run(&mut packets, login, channel, None)?;
         Ok(Self { packets, session })
@@ -129,9 +124,7 @@ impl<S: Stream> Connection<S> {
     pub fn query(&mut self, sql: &str) -> Result<Rows, WireError> {
         let answer = text::query(&mut self.packets, self.session.dialect, sql)?;
         let action = self.packets.action();
-        answer
-            .rows
-            .ok_or_else(|| fault::malformed(action, "rows", b"no result"))
+        answer.rows.ok_or_else(|| fault::malformed(action, "rows", b"no result"))
     }
 
     /// Runs `sql` in the text protocol and returns how many rows it affected; 0 for a SELECT, whose

@@ -34,12 +34,7 @@ pub(super) struct Packets<S> {
 impl<S: Stream> Packets<S> {
     /// Starts with the greeting to come. `limit` is only for the texts of errors.
     pub(super) fn new(stream: S, limit: Duration) -> Self {
-        Self {
-            stream,
-            sequence: 0,
-            action: "read the greeting",
-            limit,
-        }
+        Self { stream, sequence: 0, action: "read the greeting", limit }
     }
 
     /// What is being done, for errors.
@@ -53,12 +48,7 @@ impl<S: Stream> Packets<S> {
     }
 
     /// Sends a command: sequence numbers start again.
-    pub(super) fn command(
-        &mut self,
-        action: &'static str,
-        code: u8,
-        argument: &[u8],
-    ) -> Result<(), WireError> {
+    pub(super) fn command(&mut self, action: &'static str, code: u8, argument: &[u8]) -> Result<(), WireError> {
         self.action = action;
         self.sequence = 0;
         self.write(&[&[code], argument].concat())
@@ -116,11 +106,7 @@ impl<S: Stream> Packets<S> {
         Ok(header)
     }
 
-    fn read_payload(
-        &mut self,
-        header: [u8; HEADER_BYTES],
-        limit_bytes: usize,
-    ) -> Result<Vec<u8>, WireError> {
+    fn read_payload(&mut self, header: [u8; HEADER_BYTES], limit_bytes: usize) -> Result<Vec<u8>, WireError> {
         let stated = payload_bytes(header);
         if stated > limit_bytes {
             return Err(too_long(self.action, stated, limit_bytes));
@@ -151,11 +137,7 @@ pub(super) fn payload_bytes(header: [u8; HEADER_BYTES]) -> usize {
 /// The peer announced more than we take.
 #[cold]
 pub(super) fn too_long(action: &'static str, stated: usize, limit: usize) -> WireError {
-    WireError::TooLong {
-        action,
-        stated: stated as u64,
-        limit: limit as u64,
-    }
+    WireError::TooLong { action, stated: stated as u64, limit: limit as u64 }
 }
 
 /// Reads a length-encoded integer: its value and the bytes that it took; `None` when `bytes` ends too
@@ -195,10 +177,7 @@ mod tests {
         check_integer(&[0xfc, 0xfb, 0], Some((251, 3)));
         check_integer(&[0xfc, 0xfb], None);
         check_integer(&[0xfd, 1, 2, 3], Some((0x03_0201, 4)));
-        check_integer(
-            &[0xfe, 255, 255, 255, 255, 255, 255, 255, 255],
-            Some((u64::MAX, 9)),
-        );
+        check_integer(&[0xfe, 255, 255, 255, 255, 255, 255, 255, 255], Some((u64::MAX, 9)));
         check_integer(&[0xfe, 1, 2, 3, 4, 5, 6, 7], None);
         check_integer(&[0xff], None);
     }

@@ -36,9 +36,7 @@ pub(super) fn prepare<S: Stream>(
         0 => false,
         1 => true,
         n_params => {
-            return Err(WireError::Unsupported {
-                what: format!("{n_params} parameters of one statement"),
-            });
+            return Err(WireError::Unsupported { what: format!("{n_params} parameters of one statement") });
         }
     };
     let id = prepared.id;
@@ -57,35 +55,21 @@ pub(super) fn prepare_statement<S: Stream>(
     sql: &str,
 ) -> Result<PreparedStatement, WireError> {
     let prepared = exchange(packets, dialect, sql)?;
-    Ok(PreparedStatement::new(
-        dialect,
-        prepared.id,
-        prepared.n_params,
-        prepared.first_column,
-    ))
+    Ok(PreparedStatement::new(dialect, prepared.id, prepared.n_params, prepared.first_column))
 }
 
-fn exchange<S: Stream>(
-    packets: &mut Packets<S>,
-    dialect: Dialect,
-    sql: &str,
-) -> Result<Prepared, WireError> {
+fn exchange<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, sql: &str) -> Result<Prepared, WireError> {
     packets.command("prepare a statement", COM_STMT_PREPARE, sql.as_bytes())?;
     let action = packets.action();
     let payload = packets.read()?;
     if payload.first() == Some(&fault::ERR) {
         return Err(fault::server_error(action, &payload));
     }
-    let statement: StmtPacket = ParseBuf(&payload)
-        .parse(())
-        .map_err(|_| fault::malformed(action, "a prepared statement", &payload))?;
+    let statement: StmtPacket =
+        ParseBuf(&payload).parse(()).map_err(|_| fault::malformed(action, "a prepared statement", &payload))?;
     read_definitions(packets, dialect, statement.num_params())?;
     let first_column = read_definitions(packets, dialect, statement.num_columns())?;
-    Ok(Prepared {
-        id: statement.statement_id(),
-        n_params: statement.num_params(),
-        first_column,
-    })
+    Ok(Prepared { id: statement.statement_id(), n_params: statement.num_params(), first_column })
 }
 
 /// Reads `n_columns` definitions and their end: the first one's layout, if there is one.

@@ -34,11 +34,7 @@ pub struct PreparedQuery {
 
 impl Codec for PreparedQuery {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
-        let template = if self.is_bound {
-            &self.later_request
-        } else {
-            &self.first_request
-        };
+        let template = if self.is_bound { &self.later_request } else { &self.first_request };
         out.extend_from_slice(template);
         if self.has_key {
             let key_at = out.len() - KEY_BYTES;

@@ -8,9 +8,7 @@ use std::ops::Range;
 
 use crate::mysql::fault;
 use crate::mysql::handshake::Dialect;
-use crate::mysql::packet::{
-    HEADER_BYTES, MAX_PAYLOAD_BYTES, length_encoded, payload_bytes, too_long,
-};
+use crate::mysql::packet::{HEADER_BYTES, MAX_PAYLOAD_BYTES, length_encoded, payload_bytes, too_long};
 use crate::mysql::text::{column_count, is_end};
 use crate::transaction::Answer;
 use crate::{Reply, WireError};
@@ -69,15 +67,8 @@ enum Step {
 }
 
 impl Progress {
-    const START: Self = Self {
-        at: 0,
-        sequence: 1,
-        n_columns: 0,
-        step: Step::Count,
-        data: None,
-        n_rows: 0,
-        n_changed: 0,
-    };
+    const START: Self =
+        Self { at: 0, sequence: 1, n_columns: 0, step: Step::Count, data: None, n_rows: 0, n_changed: 0 };
 }
 
 /// Walks one reply after the other.
@@ -113,12 +104,7 @@ pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, 
 impl Replies {
     /// Replies in this form; `first_column` is what the prepare announced, where there was one.
     pub(super) fn new(dialect: Dialect, form: Form, first_column: Option<Layout>) -> Self {
-        Self {
-            dialect,
-            form,
-            first_column: first_column.unwrap_or(Layout::LengthEncoded),
-            progress: Progress::START,
-        }
+        Self { dialect, form, first_column: first_column.unwrap_or(Layout::LengthEncoded), progress: Progress::START }
     }
 
     /// Walks the packets that are whole, from where the last call stopped. After an error the next
@@ -135,17 +121,11 @@ impl Replies {
     pub(super) fn pass(&mut self, received: &[u8]) -> Result<Passed, WireError> {
         let outcome = self.walk(received);
         match outcome {
-            Ok(None) => Ok(Passed {
-                bytes: std::mem::take(&mut self.progress.at),
-                n_rows: None,
-            }),
+            Ok(None) => Ok(Passed { bytes: std::mem::take(&mut self.progress.at), n_rows: None }),
             Ok(Some(answer)) => {
                 let n_rows = self.progress.n_rows;
                 self.progress = Progress::START;
-                Ok(Passed {
-                    bytes: answer.reply.bytes,
-                    n_rows: Some(n_rows),
-                })
+                Ok(Passed { bytes: answer.reply.bytes, n_rows: Some(n_rows) })
             }
             Err(error) => {
                 self.progress = Progress::START;
@@ -163,10 +143,7 @@ impl Replies {
                 return Ok(Some(Answer {
                     has_row: data.is_some(),
                     n_changed: self.progress.n_changed,
-                    reply: Reply {
-                        bytes: packet.end,
-                        data: data.unwrap_or(0..0),
-                    },
+                    reply: Reply { bytes: packet.end, data: data.unwrap_or(0..0) },
                 }));
             }
         }
@@ -223,34 +200,23 @@ impl Replies {
 
     fn take_count(&mut self, payload: &[u8]) -> Result<bool, WireError> {
         if payload.first() == Some(&0x00) {
-            let (n_changed, _) = length_encoded(&payload[1..])
-                .ok_or_else(|| wrong("a count of affected rows", payload))?;
+            let (n_changed, _) =
+                length_encoded(&payload[1..]).ok_or_else(|| wrong("a count of affected rows", payload))?;
             self.progress.n_changed = n_changed;
             return Ok(true);
         }
         if payload.first() == Some(&LOCAL_INFILE) {
-            return Err(WireError::Unsupported {
-                what: "LOAD DATA LOCAL".to_owned(),
-            });
+            return Err(WireError::Unsupported { what: "LOAD DATA LOCAL".to_owned() });
         }
         let count = column_count(ACTION, self.dialect, payload)?;
         self.progress.n_columns = count.n_columns;
-        self.progress.step = if count.has_definitions {
-            Step::Definitions {
-                left: count.n_columns,
-            }
-        } else {
-            self.after_definitions()
-        };
+        self.progress.step =
+            if count.has_definitions { Step::Definitions { left: count.n_columns } } else { self.after_definitions() };
         Ok(false)
     }
 
     fn after_definitions(&self) -> Step {
-        if self.dialect.is_eof_deprecated {
-            Step::Rows
-        } else {
-            Step::DefinitionsEnd
-        }
+        if self.dialect.is_eof_deprecated { Step::Rows } else { Step::DefinitionsEnd }
     }
 
     fn take_row(&mut self, payload: &[u8], start: usize) -> Result<bool, WireError> {

@@ -39,11 +39,7 @@ enum Form {
 }
 
 /// `secret` as only the owner of the public key `pem` can read it.
-pub(super) fn encrypt(
-    action: &'static str,
-    pem: &[u8],
-    secret: &[u8],
-) -> Result<Vec<u8>, WireError> {
+pub(super) fn encrypt(action: &'static str, pem: &[u8], secret: &[u8]) -> Result<Vec<u8>, WireError> {
     let malformed = || fault::malformed(action, "an RSA public key", pem);
     let text = pem::parse(pem).map_err(|_| malformed())?;
     let form = match text.tag() {
@@ -55,14 +51,10 @@ pub(super) fn encrypt(
     let key = key(text.contents(), form).filter(|key| takes.contains(&key.modulus.len()));
     let key = key.ok_or_else(malformed)?;
     if secret.len() + OAEP_BYTES > key.modulus.len() {
-        return Err(WireError::Unsupported {
-            what: "a password longer than its RSA key".to_owned(),
-        });
+        return Err(WireError::Unsupported { what: "a password longer than its RSA key".to_owned() });
     }
     let [modulus, exponent] = [key.modulus, key.exponent].map(BigUint::from_bytes_be);
-    PublicKey::new(modulus, exponent)
-        .encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom))
-        .map_err(|_| malformed())
+    PublicKey::new(modulus, exponent).encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom)).map_err(|_| malformed())
 }
 
 /// The key, if all of it is sound: a modulus that is odd and of whole bytes, a small odd exponent

@@ -59,11 +59,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     pub(super) fn new(kind: Kind) -> Self {
-        Self {
-            kind,
-            awaits: Awaits::Salt,
-            salt: [0; SALT_BYTES],
-        }
+        Self { kind, awaits: Awaits::Salt, salt: [0; SALT_BYTES] }
     }
 
     /// What is said to a challenge; `None` when we only listen.
@@ -95,9 +91,7 @@ impl Exchange {
             (Awaits::Cache, FOUND_IN_CACHE) => Ok(None),
             (Awaits::Cache, WANTS_PASSWORD) => self.password_or_key(password, channel).map(Some),
             (Awaits::Key, pem) => {
-                let salted = terminated(password)
-                    .into_iter()
-                    .zip(self.salt.iter().cycle());
+                let salted = terminated(password).into_iter().zip(self.salt.iter().cycle());
                 let salted: Vec<u8> = salted.map(|(byte, salt)| byte ^ salt).collect();
                 rsa::encrypt(action, pem, &salted).map(Some)
             }
@@ -112,9 +106,7 @@ impl Exchange {
             return Ok(terminated(password));
         }
         if channel == Channel::Foreign {
-            return Err(WireError::Unsupported {
-                what: READABLE.to_owned(),
-            });
+            return Err(WireError::Unsupported { what: READABLE.to_owned() });
         }
         self.awaits = Awaits::Key;
         Ok(self.kind.asks_for_key())

@@ -59,12 +59,7 @@ pub struct PreparedStatement {
 }
 
 impl PreparedStatement {
-    pub(super) fn new(
-        dialect: Dialect,
-        id: u32,
-        n_params: u16,
-        first_column: Option<Layout>,
-    ) -> Self {
+    pub(super) fn new(dialect: Dialect, id: u32, n_params: u16, first_column: Option<Layout>) -> Self {
         Self {
             id,
             n_params: usize::from(n_params),
@@ -84,11 +79,7 @@ impl PreparedStatement {
         if self.n_params > 0 {
             let nulls_at = out.len();
             out.resize(nulls_at + self.n_params.div_ceil(8), 0);
-            for (idx, _) in values
-                .iter()
-                .enumerate()
-                .filter(|(_, it)| *it == Bound::Null)
-            {
+            for (idx, _) in values.iter().enumerate().filter(|(_, it)| *it == Bound::Null) {
                 out[nulls_at + idx / 8] |= 1 << (idx % 8);
             }
             self.write_types(values, out);
@@ -149,10 +140,7 @@ pub struct TextStatement {
 impl TextStatement {
     /// `sql` with `?` for each value.
     pub(super) fn new(dialect: Dialect, sql: &str) -> Self {
-        Self {
-            pieces: Pieces::split(sql),
-            replies: Replies::new(dialect, Form::Text, None),
-        }
+        Self { pieces: Pieces::split(sql), replies: Replies::new(dialect, Form::Text, None) }
     }
 
     fn write(&mut self, values: &Values, out: &mut Vec<u8>) {

@@ -46,11 +46,7 @@ pub(super) struct ColumnCount {
 }
 
 /// Runs `sql` and collects its answer.
-pub(super) fn query<S: Stream>(
-    packets: &mut Packets<S>,
-    dialect: Dialect,
-    sql: &str,
-) -> Result<Answer, WireError> {
+pub(super) fn query<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, sql: &str) -> Result<Answer, WireError> {
     packets.command("run a query", COM_QUERY, sql.as_bytes())?;
     let action = packets.action();
     let payload = packets.read()?;
@@ -58,10 +54,7 @@ pub(super) fn query<S: Stream>(
         Some(&OK) => {
             let (affected, _) = length_encoded(&payload[1..])
                 .ok_or_else(|| fault::malformed(action, "a count of affected rows", &payload))?;
-            Ok(Answer {
-                affected,
-                rows: None,
-            })
+            Ok(Answer { affected, rows: None })
         }
         Some(&fault::ERR) => Err(fault::server_error(action, &payload)),
         Some(&LOCAL_INFILE) => Err(refuse_local_file(packets)),
@@ -69,10 +62,7 @@ pub(super) fn query<S: Stream>(
             let count = column_count(action, dialect, &payload)?;
             skip_definitions(packets, dialect, count)?;
             let rows = read_rows(packets, dialect, count.n_columns)?;
-            Ok(Answer {
-                affected: 0,
-                rows: Some(rows),
-            })
+            Ok(Answer { affected: 0, rows: Some(rows) })
         }
     }
 }
@@ -81,11 +71,7 @@ pub(super) fn query<S: Stream>(
 ///
 /// # Source
 /// mariadb.com/docs: "Result Set Packets", column count packet; checked against MariaDB 10.11.
-pub(super) fn column_count(
-    action: &'static str,
-    dialect: Dialect,
-    payload: &[u8],
-) -> Result<ColumnCount, WireError> {
+pub(super) fn column_count(action: &'static str, dialect: Dialect, payload: &[u8]) -> Result<ColumnCount, WireError> {
     let wrong = || fault::malformed(action, "a count of 1 to 4096 columns", payload);
     let (n_columns, n_bytes) = length_encoded(payload).ok_or_else(wrong)?;
     if !(1..=MAX_COLUMNS).contains(&n_columns) {
@@ -96,10 +82,7 @@ pub(super) fn column_count(
         (true, [0]) => false,
         _ => return Err(wrong()),
     };
-    Ok(ColumnCount {
-        n_columns: n_columns as u16,
-        has_definitions,
-    })
+    Ok(ColumnCount { n_columns: n_columns as u16, has_definitions })
 }
 
 /// Whether a packet ends a list of rows (or, without `CLIENT_DEPRECATE_EOF`, of definitions). A row
@@ -110,10 +93,7 @@ pub(super) fn is_end(dialect: Dialect, payload: &[u8]) -> bool {
 }
 
 /// Reads the EOF packet after definitions, where there is one.
-pub(super) fn end_definitions<S: Stream>(
-    packets: &mut Packets<S>,
-    dialect: Dialect,
-) -> Result<(), WireError> {
+pub(super) fn end_definitions<S: Stream>(packets: &mut Packets<S>, dialect: Dialect) -> Result<(), WireError> {
     if dialect.is_eof_deprecated {
         return Ok(());
     }
@@ -138,11 +118,7 @@ fn skip_definitions<S: Stream>(
     end_definitions(packets, dialect)
 }
 
-fn read_rows<S: Stream>(
-    packets: &mut Packets<S>,
-    dialect: Dialect,
-    n_columns: u16,
-) -> Result<Rows, WireError> {
+fn read_rows<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, n_columns: u16) -> Result<Rows, WireError> {
     let action = packets.action();
     let mut rows = Rows::new();
     let mut total_bytes = 0;
@@ -158,8 +134,7 @@ fn read_rows<S: Stream>(
         if total_bytes > MAX_ROWS_BYTES {
             return Err(too_long(action, total_bytes, MAX_ROWS_BYTES));
         }
-        let row = split_row(&payload, n_columns)
-            .ok_or_else(|| fault::malformed(action, "a row", &payload))?;
+        let row = split_row(&payload, n_columns).ok_or_else(|| fault::malformed(action, "a row", &payload))?;
         rows.push(row);
     }
 }
@@ -187,9 +162,9 @@ fn split_row(payload: &[u8], n_columns: u16) -> Option<Row> {
 #[cold]
 fn refuse_local_file<S: Stream>(packets: &mut Packets<S>) -> WireError {
     let ended = packets.write(&[]).and_then(|()| packets.read());
-    ended.err().unwrap_or_else(|| WireError::Unsupported {
-        what: "a file of this machine (LOAD DATA LOCAL)".to_owned(),
-    })
+    ended
+        .err()
+        .unwrap_or_else(|| WireError::Unsupported { what: "a file of this machine (LOAD DATA LOCAL)".to_owned() })
 }
 
 #[cfg(test)]
@@ -200,9 +175,7 @@ mod tests {
     fn check_row(payload: &[u8], n_columns: u16, wanted: Option<&[Option<&str>]>) {
         let found = split_row(payload, n_columns);
         let cells = wanted.map(<[_]>::iter).into_iter().flatten();
-        let row: Row = cells
-            .map(|cell| cell.map(|text| text.as_bytes().to_vec()))
-            .collect();
+        let row: Row = cells.map(|cell| cell.map(|text| text.as_bytes().to_vec())).collect();
         let wanted = wanted.map(|_| row);
         assert_eq!(found, wanted);
     }
@@ -219,10 +192,7 @@ mod tests {
 
     #[track_caller]
     fn check_count(has_cached_metadata: bool, payload: &[u8], wanted: Option<(u16, bool)>) {
-        let dialect = Dialect {
-            has_cached_metadata,
-            ..Dialect::default()
-        };
+        let dialect = Dialect { has_cached_metadata, ..Dialect::default() };
         let found = column_count("test", dialect, payload).ok();
         let found = found.map(|count| (count.n_columns, count.has_definitions));
         assert_eq!(found, wanted, "{payload:?}");

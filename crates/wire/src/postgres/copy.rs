@@ -28,12 +28,7 @@ impl TableCopy {
         let sql = format!("COPY {table} TO STDOUT");
         let length = sql.len() as u32 + 5;
         let request = [b"Q", &length.to_be_bytes()[..], sql.as_bytes(), b"\0"].concat();
-        Self {
-            request,
-            n_rows,
-            n_copied: None,
-            n_passed: 0,
-        }
+        Self { request, n_rows, n_copied: None, n_passed: 0 }
     }
 
     /// Takes one whole message: whether it was the last of its answer.
@@ -47,8 +42,7 @@ impl TableCopy {
             }
             b'Z' => {
                 let n_copied = self.n_copied.take();
-                let n_copied =
-                    n_copied.ok_or_else(|| malformed(READ_COPY, "a number of rows", message))?;
+                let n_copied = n_copied.ok_or_else(|| malformed(READ_COPY, "a number of rows", message))?;
                 codec::check_rows(PROTOCOL, n_copied, self.n_rows)?;
                 Ok(true)
             }
@@ -73,10 +67,7 @@ impl Codec for TableCopy {
             at = end;
             if self.take(header[0], message)? {
                 self.n_passed = 0;
-                return Ok(Some(Reply {
-                    bytes: at,
-                    data: 0..0,
-                }));
+                return Ok(Some(Reply { bytes: at, data: 0..0 }));
             }
         }
         self.n_passed = at;
@@ -141,10 +132,7 @@ mod tests {
             fed(&mut copy, &answer(30, b"COPY 30\0"), piece).unwrap();
         }
         let error = fed(&mut copy, &answer(30, b"COPY 29\0"), 9).unwrap_err();
-        assert!(
-            error.to_string().contains("29 rows instead of 30"),
-            "{error}"
-        );
+        assert!(error.to_string().contains("29 rows instead of 30"), "{error}");
     }
 
     #[test]

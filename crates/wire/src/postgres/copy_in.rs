@@ -19,11 +19,7 @@ const PIECE_BYTES: usize = 64 << 10;
 /// # Source
 /// PostgreSQL documentation, "COPY Operations": the server discards what comes after its own error up to `CopyDone`, so
 /// that nothing has to be read before all is sent.
-pub(super) fn run<S: Stream>(
-    frames: &mut Frames<S>,
-    sql: &str,
-    rows: &[u8],
-) -> Result<u64, WireError> {
+pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str, rows: &[u8]) -> Result<u64, WireError> {
     frames.send(BEGIN, |out| frontend::query(sql, out))?;
     if let Some(refusal) = begin(frames)? {
         // Of a fatal error nothing follows but the end of the stream: the error says more.

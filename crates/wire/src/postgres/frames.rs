@@ -36,17 +36,9 @@ pub(super) struct Allowance {
 
 impl Allowance {
     /// Before the login is done: real servers need a few hundred bytes.
-    pub(super) const LOGIN: Self = Self {
-        tags: b"RSKENAZ",
-        message: 64 << 10,
-        total: 1 << 20,
-    };
+    pub(super) const LOGIN: Self = Self { tags: b"RSKENAZ", message: 64 << 10, total: 1 << 20 };
     /// One answer of a server that has let us in.
-    pub(super) const ANSWER: Self = Self {
-        tags: b"12ACDEGHINSTWZnt",
-        message: MESSAGE_LIMIT,
-        total: ANSWER_LIMIT,
-    };
+    pub(super) const ANSWER: Self = Self { tags: b"12ACDEGHINSTWZnt", message: MESSAGE_LIMIT, total: ANSWER_LIMIT };
 
     /// Takes `bytes` off what is left.
     pub(super) fn spend(&mut self, bytes: u64, action: &'static str) -> Result<(), WireError> {
@@ -55,11 +47,7 @@ impl Allowance {
                 self.total = left;
                 Ok(())
             }
-            None => Err(WireError::TooLong {
-                action,
-                stated: bytes,
-                limit: self.total,
-            }),
+            None => Err(WireError::TooLong { action, stated: bytes, limit: self.total }),
         }
     }
 }
@@ -74,11 +62,7 @@ pub(super) struct Frames<S> {
 
 impl<S: Stream> Frames<S> {
     pub(super) fn new(stream: S, timeout_hint: Duration) -> Self {
-        Self {
-            stream,
-            timeout_hint,
-            outgoing: BytesMut::new(),
-        }
+        Self { stream, timeout_hint, outgoing: BytesMut::new() }
     }
 
     /// Sends the messages that `write` puts into the buffer, in one write.
@@ -94,11 +78,7 @@ impl<S: Stream> Frames<S> {
     }
 
     /// The next message that is not a notice or a notification.
-    pub(super) fn receive(
-        &mut self,
-        action: &'static str,
-        allowance: &mut Allowance,
-    ) -> Result<Message, WireError> {
+    pub(super) fn receive(&mut self, action: &'static str, allowance: &mut Allowance) -> Result<Message, WireError> {
         loop {
             match self.receive_any(action, allowance)? {
                 Message::NoticeResponse(_) | Message::NotificationResponse(_) => {}
@@ -134,11 +114,7 @@ impl<S: Stream> Frames<S> {
         self.stream
     }
 
-    fn receive_any(
-        &mut self,
-        action: &'static str,
-        allowance: &mut Allowance,
-    ) -> Result<Message, WireError> {
+    fn receive_any(&mut self, action: &'static str, allowance: &mut Allowance) -> Result<Message, WireError> {
         let mut header = [0; HEADER_BYTES];
         read_exact(&mut self.stream, &mut header, action, self.timeout_hint)?;
         if !allowance.tags.contains(&header[0]) {
@@ -150,10 +126,7 @@ impl<S: Stream> Frames<S> {
         message[..HEADER_BYTES].copy_from_slice(&header);
         let body = &mut message[HEADER_BYTES..];
         read_exact(&mut self.stream, body, action, self.timeout_hint)?;
-        Message::parse(&mut message)
-            .ok()
-            .flatten()
-            .ok_or_else(|| malformed(action, "a whole backend message", &header))
+        Message::parse(&mut message).ok().flatten().ok_or_else(|| malformed(action, "a whole backend message", &header))
     }
 }
 
@@ -161,26 +134,14 @@ impl<S: Stream> Frames<S> {
 ///
 /// # Errors
 /// [`WireError::Malformed`] for a length below its own 4 bytes, [`WireError::TooLong`] above `limit`.
-pub(super) fn body_bytes(
-    header: [u8; HEADER_BYTES],
-    limit: u64,
-    action: &'static str,
-) -> Result<usize, WireError> {
+pub(super) fn body_bytes(header: [u8; HEADER_BYTES], limit: u64, action: &'static str) -> Result<usize, WireError> {
     let [_tag, a, b, c, d] = header;
     let stated = u32::from_be_bytes([a, b, c, d]);
     if stated < 4 {
-        return Err(malformed(
-            action,
-            "a message length of 4 or more bytes",
-            &header,
-        ));
+        return Err(malformed(action, "a message length of 4 or more bytes", &header));
     }
     if u64::from(stated) > limit {
-        return Err(WireError::TooLong {
-            action,
-            stated: u64::from(stated),
-            limit,
-        });
+        return Err(WireError::TooLong { action, stated: u64::from(stated), limit });
     }
     Ok(stated as usize - 4)
 }

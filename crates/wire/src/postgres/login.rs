@@ -75,30 +75,16 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// As [`Self::login`]; [`WireError::Unsupported`] where the server asks for the password itself, or for md5.
-    pub fn login_over(
-        stream: S,
-        login: &Login,
-        clear: Clear,
-        timeout_hint: Duration,
-    ) -> Result<Self, WireError> {
+    pub fn login_over(stream: S, login: &Login, clear: Clear, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut frames = Frames::new(stream, timeout_hint);
         frames.send(SAY_HELLO, |out| {
-            let fixed = [
-                ("user", login.user.as_str()),
-                ("client_encoding", "UTF8"),
-                ("application_name", "looptax"),
-            ];
+            let fixed = [("user", login.user.as_str()), ("client_encoding", "UTF8"), ("application_name", "looptax")];
             let database = login.database.as_deref().map(|name| ("database", name));
             frontend::startup_message(fixed.into_iter().chain(database), out)
         })?;
         let mut allowance = Allowance::LOGIN;
         authenticate(&mut frames, login, clear, &mut allowance)?;
-        let mut connection = Self {
-            frames,
-            server_version: String::new(),
-            backend_pid: 0,
-            n_named: 0,
-        };
+        let mut connection = Self { frames, server_version: String::new(), backend_pid: 0, n_named: 0 };
         connection.read_session_facts(&mut allowance)?;
         Ok(connection)
     }
@@ -120,10 +106,7 @@ impl<S: Stream> Connection<S> {
                     }
                 }
                 _ => {
-                    return Err(out_of_place(
-                        FINISH,
-                        "parameters, key data or a ready server",
-                    ));
+                    return Err(out_of_place(FINISH, "parameters, key data or a ready server"));
                 }
             }
         }
@@ -143,21 +126,15 @@ fn authenticate<S: Stream>(
         Message::AuthenticationCleartextPassword | Message::AuthenticationMd5Password(_)
             if clear == Clear::NeverGoes =>
         {
-            return Err(WireError::Unsupported {
-                what: READABLE.to_owned(),
-            });
+            return Err(WireError::Unsupported { what: READABLE.to_owned() });
         }
         // Over plain TCP, too: callers connect to this machine's own addresses only.
         Message::AuthenticationCleartextPassword => {
-            frames.send(AUTHENTICATE, |out| {
-                frontend::password_message(password.as_bytes(), out)
-            })?;
+            frames.send(AUTHENTICATE, |out| frontend::password_message(password.as_bytes(), out))?;
         }
         Message::AuthenticationMd5Password(body) => {
             let hash = md5_hash(login.user.as_bytes(), password.as_bytes(), body.salt());
-            frames.send(AUTHENTICATE, |out| {
-                frontend::password_message(hash.as_bytes(), out)
-            })?;
+            frames.send(AUTHENTICATE, |out| frontend::password_message(hash.as_bytes(), out))?;
         }
         Message::AuthenticationSasl(body) => {
             check_mechanism(&body)?;
@@ -182,19 +159,14 @@ fn refused_request(request: &Message) -> WireError {
         Message::AuthenticationScmCredential => "SCM credentials",
         _ => return out_of_place(AUTHENTICATE, "an authentication request"),
     };
-    WireError::Unsupported {
-        what: what.to_owned(),
-    }
+    WireError::Unsupported { what: what.to_owned() }
 }
 
 /// Whether SCRAM-SHA-256 is among the server's mechanisms.
 fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
     let mut names: Vec<&str> = Vec::new();
     let mut mechanisms = body.mechanisms();
-    while let Some(name) = mechanisms
-        .next()
-        .map_err(|_| out_of_place(AUTHENTICATE, "a list of SASL mechanisms"))?
-    {
+    while let Some(name) = mechanisms.next().map_err(|_| out_of_place(AUTHENTICATE, "a list of SASL mechanisms"))? {
         names.push(name);
     }
     if names.contains(&SCRAM_SHA_256) {
@@ -208,38 +180,24 @@ fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
 ///
 /// # Source
 /// PostgreSQL documentation, "SASL Authentication".
-fn scram<S: Stream>(
-    frames: &mut Frames<S>,
-    login: &Login,
-    allowance: &mut Allowance,
-) -> Result<(), WireError> {
-    let exchange =
-        Exchange::begin("", login.password.reveal()).map_err(|source| WireError::Io {
-            action: AUTHENTICATE,
-            source,
-        })?;
-    frames.send(AUTHENTICATE, |out| {
-        frontend::sasl_initial_response(SCRAM_SHA_256, exchange.first().as_bytes(), out)
-    })?;
+fn scram<S: Stream>(frames: &mut Frames<S>, login: &Login, allowance: &mut Allowance) -> Result<(), WireError> {
+    let exchange = Exchange::begin("", login.password.reveal())
+        .map_err(|source| WireError::Io { action: AUTHENTICATE, source })?;
+    frames
+        .send(AUTHENTICATE, |out| frontend::sasl_initial_response(SCRAM_SHA_256, exchange.first().as_bytes(), out))?;
     let answer = match frames.receive(AUTHENTICATE, allowance)? {
-        Message::AuthenticationSaslContinue(body) => {
-            exchange.answer(body.data(), &login.salted).ok_or_else(|| {
-                malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data())
-            })?
-        }
+        Message::AuthenticationSaslContinue(body) => exchange
+            .answer(body.data(), &login.salted)
+            .ok_or_else(|| malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data()))?,
         Message::ErrorResponse(body) => return Err(server_error(body.fields())),
         _ => return Err(out_of_place(AUTHENTICATE, "a SCRAM challenge")),
     };
-    frames.send(AUTHENTICATE, |out| {
-        frontend::sasl_response(answer.message.as_bytes(), out)
-    })?;
+    frames.send(AUTHENTICATE, |out| frontend::sasl_response(answer.message.as_bytes(), out))?;
     match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationSaslFinal(body) if answer.is_proved_by(body.data()) => Ok(()),
-        Message::AuthenticationSaslFinal(body) => Err(malformed(
-            AUTHENTICATE,
-            "a signature that proves that the server knows the password",
-            body.data(),
-        )),
+        Message::AuthenticationSaslFinal(body) => {
+            Err(malformed(AUTHENTICATE, "a signature that proves that the server knows the password", body.data()))
+        }
         Message::ErrorResponse(body) => Err(server_error(body.fields())),
         _ => Err(out_of_place(AUTHENTICATE, "the server's SCRAM signature")),
     }

@@ -131,9 +131,7 @@ impl<S: Stream> Connection<S> {
         let name = format!("looptax{}", self.n_named);
         self.n_named += 1;
         let parameters = prepared::parse(&mut self.frames, &name, sql)?;
-        Ok(AnyStatement::Prepared(PreparedStatement::new(
-            &name, parameters,
-        )))
+        Ok(AnyStatement::Prepared(PreparedStatement::new(&name, parameters)))
     }
 
     /// Dumps of all columns and rows of `table`, which holds `n_rows` rows.

@@ -34,20 +34,12 @@ pub struct PreparedQuery {
 }
 
 /// See [`super::Connection::prepare`].
-pub(super) fn prepare<S: Stream>(
-    frames: &mut Frames<S>,
-    name: &str,
-    sql: &str,
-) -> Result<PreparedQuery, WireError> {
+pub(super) fn prepare<S: Stream>(frames: &mut Frames<S>, name: &str, sql: &str) -> Result<PreparedQuery, WireError> {
     PreparedQuery::new(name, &parse(frames, name, sql)?)
 }
 
 /// Prepares `sql` under `name`; gives its parameters' types.
-pub(super) fn parse<S: Stream>(
-    frames: &mut Frames<S>,
-    name: &str,
-    sql: &str,
-) -> Result<Vec<u32>, WireError> {
+pub(super) fn parse<S: Stream>(frames: &mut Frames<S>, name: &str, sql: &str) -> Result<Vec<u32>, WireError> {
     frames.send(PREPARE, |out| {
         frontend::parse(name, sql, [], out)?;
         frontend::describe(b'S', name, out)?;
@@ -67,9 +59,7 @@ pub(super) fn parse<S: Stream>(
 }
 
 fn parameter_types(body: &ParameterDescriptionBody) -> Result<Vec<u32>, WireError> {
-    body.parameters()
-        .collect()
-        .map_err(|_| out_of_place(PREPARE, "a list of parameter types"))
+    body.parameters().collect().map_err(|_| out_of_place(PREPARE, "a list of parameter types"))
 }
 
 impl PreparedQuery {
@@ -89,10 +79,7 @@ impl PreparedQuery {
             }
         };
         let (template, parameter_at) = requests(name, parameter)?;
-        Ok(Self {
-            template,
-            key: form.map(|form| (parameter_at, form)),
-        })
+        Ok(Self { template, key: form.map(|form| (parameter_at, form)) })
     }
 }
 

@@ -29,11 +29,7 @@ pub(super) struct Answer {
 impl Answer {
     /// Its rows, where there was a result.
     pub(super) fn into_rows(self) -> Result<Vec<Vec<Cell>>, WireError> {
-        if self.has_result {
-            Ok(self.rows)
-        } else {
-            Err(malformed(RUN, "rows", b"no result"))
-        }
+        if self.has_result { Ok(self.rows) } else { Err(malformed(RUN, "rows", b"no result")) }
     }
 }
 
@@ -45,17 +41,13 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer
         match message {
             Message::DataRow(body) => answer.rows.push(cells(&body, allowance)?),
             Message::CommandComplete(body) => {
-                let tag = body
-                    .tag()
-                    .map_err(|_| malformed(RUN, "a command tag in UTF-8", b"other bytes"))?;
+                let tag = body.tag().map_err(|_| malformed(RUN, "a command tag in UTF-8", b"other bytes"))?;
                 answer.n_affected = answer.n_affected.saturating_add(n_rows_in_tag(tag));
             }
             Message::RowDescription(_) => answer.has_result = true,
             Message::EmptyQueryResponse => {}
             Message::CopyInResponse(_) | Message::CopyOutResponse(_) => {
-                return Err(WireError::Unsupported {
-                    what: "COPY".to_owned(),
-                });
+                return Err(WireError::Unsupported { what: "COPY".to_owned() });
             }
             _ => return Err(out_of_place(RUN, "rows or a command tag")),
         }
@@ -68,13 +60,9 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer
 fn cells(body: &DataRowBody, allowance: &mut Allowance) -> Result<Vec<Cell>, WireError> {
     let mut row = Vec::new();
     let mut ranges = body.ranges();
-    while let Some(range) = ranges.next().map_err(|_| {
-        malformed(
-            RUN,
-            "a row with columns of the stated lengths",
-            body.buffer(),
-        )
-    })? {
+    while let Some(range) =
+        ranges.next().map_err(|_| malformed(RUN, "a row with columns of the stated lengths", body.buffer()))?
+    {
         allowance.spend(size_of::<Cell>() as u64, RUN)?;
         row.push(range.map(|range| body.buffer()[range].to_vec()));
     }

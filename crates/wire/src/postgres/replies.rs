@@ -8,9 +8,7 @@ use std::ops::Range;
 use bytes::BytesMut;
 use postgres_protocol::message::backend::Message;
 
-use super::frames::{
-    ANSWER_LIMIT, HEADER_BYTES, MESSAGE_LIMIT, body_bytes, malformed, server_error,
-};
+use super::frames::{ANSWER_LIMIT, HEADER_BYTES, MESSAGE_LIMIT, body_bytes, malformed, server_error};
 use crate::transaction::Answer;
 use crate::{Reply, WireError};
 
@@ -47,10 +45,7 @@ pub(super) fn answer(received: &[u8]) -> Result<Option<Answer>, WireError> {
                 return Ok(Some(Answer {
                     has_row: data.is_some(),
                     n_changed,
-                    reply: Reply {
-                        bytes: end,
-                        data: data.unwrap_or(end..end),
-                    },
+                    reply: Reply { bytes: end, data: data.unwrap_or(end..end) },
                 }));
             }
             b'Z' => return Err(malformed(READ_REPLY, "a completed command", header)),
@@ -74,28 +69,19 @@ fn changed(tag: &[u8]) -> u64 {
         .unwrap_or_default()
         .iter()
         .take_while(|byte| byte.is_ascii_digit())
-        .fold(0_u64, |sum, digit| {
-            sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0'))
-        })
+        .fold(0_u64, |sum, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
 /// Whether a message with this tag may be part of the reply (or come at any time).
 #[inline]
 fn is_reply_tag(tag: u8) -> bool {
-    matches!(
-        tag,
-        b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A'
-    )
+    matches!(tag, b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A')
 }
 
 /// More bytes are needed, unless the answer goes beyond all bounds: `known_bytes` belong to it.
 fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     if known_bytes as u64 > ANSWER_LIMIT {
-        return Err(WireError::TooLong {
-            action: READ_REPLY,
-            stated: known_bytes as u64,
-            limit: ANSWER_LIMIT,
-        });
+        return Err(WireError::TooLong { action: READ_REPLY, stated: known_bytes as u64, limit: ANSWER_LIMIT });
     }
     Ok(None)
 }

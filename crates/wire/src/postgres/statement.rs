@@ -45,10 +45,7 @@ pub struct PreparedStatement {
 
 impl PreparedStatement {
     pub(super) fn new(name: &str, parameters: Vec<u32>) -> Self {
-        Self {
-            name: name.as_bytes().to_vec(),
-            parameters,
-        }
+        Self { name: name.as_bytes().to_vec(), parameters }
     }
 
     fn write(&mut self, values: &Values, out: &mut Vec<u8>) {
@@ -146,9 +143,7 @@ fn end(start: usize, out: &mut [u8]) {
 pub(super) fn numbered(sql: &str) -> String {
     let mut pieces = sql.split('?');
     let first = pieces.next().unwrap_or_default().to_owned();
-    pieces
-        .zip(1..)
-        .fold(first, |text, (piece, idx)| format!("{text}${idx}{piece}"))
+    pieces.zip(1..).fold(first, |text, (piece, idx)| format!("{text}${idx}{piece}"))
 }
 
 #[cfg(test)]
@@ -157,10 +152,7 @@ mod tests {
 
     #[test]
     fn placeholders_are_numbered_in_order() {
-        assert_eq!(
-            numbered("UPDATE t SET c=? WHERE id=?"),
-            "UPDATE t SET c=$1 WHERE id=$2"
-        );
+        assert_eq!(numbered("UPDATE t SET c=? WHERE id=?"), "UPDATE t SET c=$1 WHERE id=$2");
         assert_eq!(numbered("BEGIN"), "BEGIN");
     }
 }

@@ -45,9 +45,6 @@ impl Codec for Counting {
             return Ok(None);
         };
         let end = 1 + n_chars;
-        Ok(Some(Reply {
-            bytes: end + 2,
-            data: 1..end,
-        }))
+        Ok(Some(Reply { bytes: end + 2, data: 1..end }))
     }
 }

@@ -16,10 +16,7 @@ const AUTHENTICATE: &str = "log in";
 ///
 /// # Source
 /// Redis, src/acl.c and (5.0) src/server.c, `authCommand`.
-const NEEDLESS_PASSWORD: [&str; 2] = [
-    "without any password configured",
-    "Client sent AUTH, but no password is set",
-];
+const NEEDLESS_PASSWORD: [&str; 2] = ["without any password configured", "Client sent AUTH, but no password is set"];
 const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
@@ -50,11 +47,7 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// As [`Self::login`].
-    pub fn login_briefly(
-        stream: S,
-        login: &Login,
-        timeout_hint: Duration,
-    ) -> Result<Self, WireError> {
+    pub fn login_briefly(stream: S, login: &Login, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut connection = Self {
             replies: Replies::new(stream, timeout_hint),
             server_version: String::new(),
@@ -77,9 +70,7 @@ impl<S: Stream> Connection<S> {
             (false, _) => self.expect_ok(AUTHENTICATE, &[b"AUTH", user, password]),
         };
         answer.map_err(|error| match error {
-            WireError::Server { code, message }
-                if NEEDLESS_PASSWORD.iter().any(|it| message.contains(it)) =>
-            {
+            WireError::Server { code, message } if NEEDLESS_PASSWORD.iter().any(|it| message.contains(it)) => {
                 WireError::NeedlessPassword { code, message }
             }
             other => other,
@@ -95,8 +86,7 @@ impl<S: Stream> Connection<S> {
         };
         let valkey = field(&info, b"valkey_version:");
         let version = valkey.or_else(|| field(&info, b"redis_version:"));
-        let version =
-            version.ok_or_else(|| malformed(ASK_VERSION, "a text with `redis_version`", &info))?;
+        let version = version.ok_or_else(|| malformed(ASK_VERSION, "a text with `redis_version`", &info))?;
         self.is_valkey = valkey.is_some();
         self.server_version = printable(version);
         Ok(())
@@ -156,9 +146,7 @@ impl<S: Stream> Connection<S> {
 
 /// The rest of the line of `info` that starts with `name`.
 fn field<'a>(info: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
-    info.split(|&byte| byte == b'\n')
-        .find_map(|line| line.strip_prefix(name))
-        .map(<[u8]>::trim_ascii_end)
+    info.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(name)).map(<[u8]>::trim_ascii_end)
 }
 
 fn surprise(action: &'static str, expected: &'static str, found: &Value) -> WireError {
@@ -185,8 +173,7 @@ mod tests {
 
     #[test]
     fn finds_a_field_by_its_whole_name_at_the_start_of_a_line() {
-        let info =
-            "# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n";
+        let info = "# Server\r\nredis_version:7.2.4\r\nserver_name:valkey\r\nvalkey_version:8.0.1\r\n";
         check(info, "redis_version:", Some("7.2.4"));
         check(info, "valkey_version:", Some("8.0.1"));
         check(info, "version:", None);

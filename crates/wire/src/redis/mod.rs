@@ -94,12 +94,7 @@ impl<S: Stream> Connection<S> {
 
     /// Sends `request`, which holds `n_commands`, and reads as many replies. All of them are read
     /// before an error among them is given, so the session stays usable.
-    fn exchange(
-        &mut self,
-        request: &[u8],
-        n_commands: usize,
-        values: &mut Vec<Value>,
-    ) -> Result<(), WireError> {
+    fn exchange(&mut self, request: &[u8], n_commands: usize, values: &mut Vec<Value>) -> Result<(), WireError> {
         if let Err(error) = self.replies.send(request) {
             return Err(self.last_words(error));
         }
@@ -122,9 +117,7 @@ impl<S: Stream> Connection<S> {
     /// send: its words are still there to be read.
     fn last_words(&mut self, error: WireError) -> WireError {
         match (&error, self.replies.next_value()) {
-            (WireError::Closed { .. }, Ok(Value::Error { code, message })) => {
-                WireError::Server { code, message }
-            }
+            (WireError::Closed { .. }, Ok(Value::Error { code, message })) => WireError::Server { code, message },
             _ => error,
         }
     }

@@ -33,9 +33,7 @@ pub(super) struct Replies<S> {
 
 impl<S: Stream> Replies<S> {
     pub(super) fn new(stream: S, timeout_hint: Duration) -> Self {
-        Self {
-            lines: Lines::new(stream, PROTOCOL, timeout_hint),
-        }
+        Self { lines: Lines::new(stream, PROTOCOL, timeout_hint) }
     }
 
     pub(super) fn send(&mut self, request: &[u8]) -> Result<(), WireError> {
@@ -43,10 +41,7 @@ impl<S: Stream> Replies<S> {
     }
 
     pub(super) fn next_value(&mut self) -> Result<Value, WireError> {
-        let mut allowance = Allowance {
-            bytes: REPLY_LIMIT,
-            elements: ELEMENT_LIMIT,
-        };
+        let mut allowance = Allowance { bytes: REPLY_LIMIT, elements: ELEMENT_LIMIT };
         self.value(0, &mut allowance)
     }
 
@@ -75,17 +70,11 @@ impl<S: Stream> Replies<S> {
             b'-' => Ok(error_value(text)),
             b':' => number(text).map(Value::Integer),
             b'$' => self.bulk(number(text)?, allowance).map(Value::Bulk),
-            _ => self
-                .array(number(text)?, depth, allowance)
-                .map(Value::Array),
+            _ => self.array(number(text)?, depth, allowance).map(Value::Array),
         }
     }
 
-    fn bulk(
-        &mut self,
-        stated: i64,
-        allowance: &mut Allowance,
-    ) -> Result<Option<Vec<u8>>, WireError> {
+    fn bulk(&mut self, stated: i64, allowance: &mut Allowance) -> Result<Option<Vec<u8>>, WireError> {
         let Some(n_bytes) = length(stated, BULK_LIMIT)? else {
             return Ok(None);
         };
@@ -93,12 +82,7 @@ impl<S: Stream> Replies<S> {
         self.lines.string(n_bytes).map(Some)
     }
 
-    fn array(
-        &mut self,
-        stated: i64,
-        depth: usize,
-        allowance: &mut Allowance,
-    ) -> Result<Option<Vec<Value>>, WireError> {
+    fn array(&mut self, stated: i64, depth: usize, allowance: &mut Allowance) -> Result<Option<Vec<Value>>, WireError> {
         let Some(n_elements) = length(stated, allowance.elements)? else {
             return Ok(None);
         };
@@ -145,17 +129,9 @@ fn number(text: &[u8]) -> Result<i64, WireError> {
 /// A stated length: `None` for nil (-1).
 fn length(stated: i64, limit: u64) -> Result<Option<usize>, WireError> {
     match u64::try_from(stated) {
-        Ok(stated) if stated > limit => Err(WireError::TooLong {
-            action: READ,
-            stated,
-            limit,
-        }),
+        Ok(stated) if stated > limit => Err(WireError::TooLong { action: READ, stated, limit }),
         Ok(stated) => Ok(Some(stated as usize)),
         Err(_) if stated == -1 => Ok(None),
-        Err(_) => Err(malformed(
-            READ,
-            "a length of 0 or more, or -1",
-            stated.to_string().as_bytes(),
-        )),
+        Err(_) => Err(malformed(READ, "a length of 0 or more, or -1", stated.to_string().as_bytes())),
     }
 }

@@ -49,11 +49,7 @@ impl Values {
         };
         if stated != Some(self.value_bytes) {
             let expected = "a value of the size that was stored";
-            return Err(malformed(
-                READ_REPLY,
-                expected,
-                &received[..=line_bytes.min(LINE_LIMIT)],
-            ));
+            return Err(malformed(READ_REPLY, expected, &received[..=line_bytes.min(LINE_LIMIT)]));
         }
         self.n_left = Some(self.value_bytes + 2);
         Ok(Some(1 + line_bytes))
@@ -83,10 +79,7 @@ impl Codec for Values {
             return Ok(None);
         }
         self.n_left = None;
-        Ok(Some(Reply {
-            bytes: at + n_here,
-            data: 0..0,
-        }))
+        Ok(Some(Reply { bytes: at + n_here, data: 0..0 }))
     }
 
     fn goes_on(&self) -> bool {

@@ -64,18 +64,12 @@ impl Codec for Get {
         };
         let value_at = 1 + header_bytes;
         let Some(value_bytes) = stated else {
-            return Ok(Some(Reply {
-                bytes: value_at,
-                data: value_at..value_at,
-            }));
+            return Ok(Some(Reply { bytes: value_at, data: value_at..value_at }));
         };
         let value_end = value_at + value_bytes;
         match received.get(value_end..value_end + 2) {
             None => Ok(None),
-            Some(b"\r\n") => Ok(Some(Reply {
-                bytes: value_end + 2,
-                data: value_at..value_end,
-            })),
+            Some(b"\r\n") => Ok(Some(Reply { bytes: value_end + 2, data: value_at..value_end })),
             Some(other) => Err(malformed(READ_REPLY, "a line end after a string", other)),
         }
     }
@@ -150,20 +144,13 @@ impl Codec for Ping {
 
 /// A reply that can only be `wanted`, or an error.
 #[inline]
-fn only(
-    received: &[u8],
-    wanted: &[u8],
-    expected: &'static str,
-) -> Result<Option<Reply>, WireError> {
+fn only(received: &[u8], wanted: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     fixed_reply(received, wanted, || other_reply(received, expected))
 }
 
 /// Neither the wanted reply nor the beginning of it: an error of the server, or no reply at all.
 #[cold]
-pub(super) fn other_reply(
-    received: &[u8],
-    expected: &'static str,
-) -> Result<Option<Reply>, WireError> {
+pub(super) fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     let Some(text) = received.strip_prefix(b"-") else {
         return Err(malformed(READ_REPLY, expected, received));
     };
@@ -180,17 +167,10 @@ pub(super) fn other_reply(
 /// How many characters the short line at the front of `text` has before its end; `None` when it is
 /// not whole.
 #[inline]
-pub(super) fn length_chars(
-    text: &[u8],
-    expected: &'static str,
-) -> Result<Option<usize>, WireError> {
+pub(super) fn length_chars(text: &[u8], expected: &'static str) -> Result<Option<usize>, WireError> {
     let front = &text[..text.len().min(LENGTH_CHARS)];
     let Some(n_chars) = front.iter().position(|&byte| byte == b'\r') else {
-        return if front.len() == LENGTH_CHARS {
-            Err(malformed(READ_REPLY, expected, front))
-        } else {
-            Ok(None)
-        };
+        return if front.len() == LENGTH_CHARS { Err(malformed(READ_REPLY, expected, front)) } else { Ok(None) };
     };
     match text.get(n_chars + 1) {
         None => Ok(None),
@@ -224,11 +204,7 @@ pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>,
         return Err(malformed(READ_REPLY, EXPECTED, front));
     }
     if stated > VALUE_LIMIT {
-        return Err(WireError::TooLong {
-            action: READ_REPLY,
-            stated,
-            limit: VALUE_LIMIT,
-        });
+        return Err(WireError::TooLong { action: READ_REPLY, stated, limit: VALUE_LIMIT });
     }
     Ok(Some((Some(stated as usize), line_bytes)))
 }

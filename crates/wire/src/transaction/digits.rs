@@ -38,10 +38,7 @@ mod tests {
     fn groups_have_eleven_digits_each() {
         let text = text(7, 10);
         assert_eq!(text.len(), 119);
-        assert!(
-            text.split('-')
-                .all(|group| group.len() == 11 && group.bytes().all(|byte| byte.is_ascii_digit()))
-        );
+        assert!(text.split('-').all(|group| group.len() == 11 && group.bytes().all(|byte| byte.is_ascii_digit())));
     }
 
     #[test]

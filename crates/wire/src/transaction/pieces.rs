@@ -9,20 +9,11 @@ pub struct Pieces(Vec<Vec<u8>>);
 impl Pieces {
     /// Cuts `sql` at every `?`. Only our own statements come here: none has a `?` inside a literal.
     pub fn split(sql: &str) -> Self {
-        Self(
-            sql.split('?')
-                .map(|piece| piece.as_bytes().to_vec())
-                .collect(),
-        )
+        Self(sql.split('?').map(|piece| piece.as_bytes().to_vec()).collect())
     }
 
     /// Writes the text with each value where its placeholder was.
-    pub fn write(
-        &self,
-        values: &Values,
-        out: &mut Vec<u8>,
-        mut write_value: impl FnMut(Bound<'_>, &mut Vec<u8>),
-    ) {
+    pub fn write(&self, values: &Values, out: &mut Vec<u8>, mut write_value: impl FnMut(Bound<'_>, &mut Vec<u8>)) {
         let mut values = values.iter();
         for (idx, piece) in self.0.iter().enumerate() {
             if idx > 0
@@ -66,18 +57,11 @@ mod tests {
         values.push_number(-3);
         values.push_text(|text| text.extend_from_slice(b"it's \\"));
         let mut out = b"> ".to_vec();
-        Pieces::split("UPDATE t SET c=?, k=k+1 WHERE id=?").write(
-            &values,
-            &mut out,
-            |value, out| match value {
-                Bound::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
-                Bound::Text(text) => quote(text, Escapes::Backslash, out),
-                Bound::Sql(_) | Bound::Null => {}
-            },
-        );
-        assert_eq!(
-            String::from_utf8(out).unwrap(),
-            "> UPDATE t SET c=-3, k=k+1 WHERE id='it''s \\\\'"
-        );
+        Pieces::split("UPDATE t SET c=?, k=k+1 WHERE id=?").write(&values, &mut out, |value, out| match value {
+            Bound::Number(number) => out.extend_from_slice(number.to_string().as_bytes()),
+            Bound::Text(text) => quote(text, Escapes::Backslash, out),
+            Bound::Sql(_) | Bound::Null => {}
+        });
+        assert_eq!(String::from_utf8(out).unwrap(), "> UPDATE t SET c=-3, k=k+1 WHERE id='it''s \\\\'");
     }
 }

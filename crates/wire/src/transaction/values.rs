@@ -81,12 +81,7 @@ mod tests {
         values.push_text(|text| text.extend_from_slice(b"one"));
         values.push_null();
         values.push_text(|text| text.extend_from_slice(b""));
-        let wanted = [
-            Bound::Number(-7),
-            Bound::Text(b"one"),
-            Bound::Null,
-            Bound::Text(b""),
-        ];
+        let wanted = [Bound::Number(-7), Bound::Text(b"one"), Bound::Null, Bound::Text(b"")];
         assert_eq!(values.iter().collect::<Vec<_>>(), wanted);
     }
 }

@@ -37,11 +37,7 @@ impl Chunks {
     /// # Errors
     /// [`WireError::Malformed`] for what are no chunks.
     pub(super) fn take(&mut self, bytes: &[u8]) -> Result<Taken, WireError> {
-        let mut taken = Taken {
-            n_used: 0,
-            n_body: 0,
-            is_end: false,
-        };
+        let mut taken = Taken { n_used: 0, n_body: 0, is_end: false };
         loop {
             let rest = &bytes[taken.n_used..];
             match *self {

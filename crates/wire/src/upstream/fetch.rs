@@ -32,12 +32,7 @@ pub struct Asked<'a> {
 impl<'a> Asked<'a> {
     /// A GET on a connection that stays open, whatever its answer holds.
     pub fn page(target: &'a str) -> Self {
-        Self {
-            target,
-            upload_bytes: None,
-            answer_bytes: None,
-            is_last: false,
-        }
+        Self { target, upload_bytes: None, answer_bytes: None, is_last: false }
     }
 }
 
@@ -72,18 +67,11 @@ impl Fetch {
     pub fn new(asked: &Asked<'_>) -> Result<Self, WireError> {
         let target = asked.target;
         if !target.starts_with('/') || target.bytes().any(|byte| !byte.is_ascii_graphic()) {
-            return Err(WireError::Request {
-                what: format!("`{}` is no path of a page", target.escape_debug()),
-            });
+            return Err(WireError::Request { what: format!("`{}` is no path of a page", target.escape_debug()) });
         }
-        let method = if asked.upload_bytes.is_some() {
-            "POST"
-        } else {
-            "GET"
-        };
+        let method = if asked.upload_bytes.is_some() { "POST" } else { "GET" };
         let mut request =
-            format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: looptax\r\n")
-                .into_bytes();
+            format!("{method} {target} HTTP/1.1\r\nHost: localhost\r\nUser-Agent: looptax\r\n").into_bytes();
         if asked.is_last {
             request.extend_from_slice(b"Connection: close\r\n");
         }
@@ -138,10 +126,7 @@ impl Fetch {
     fn whole(&mut self, bytes: usize, n_data: usize) -> Result<Option<Reply>, WireError> {
         self.body = Body::Head;
         self.check_length()?;
-        Ok(Some(Reply {
-            bytes,
-            data: bytes - n_data..bytes,
-        }))
+        Ok(Some(Reply { bytes, data: bytes - n_data..bytes }))
     }
 }
 
@@ -171,11 +156,7 @@ impl Codec for Fetch {
                 let n_here = n_left.min(rest.len() as u64);
                 if n_here == n_left {
                     self.n_body += n_here;
-                    let n_data = if self.n_body == n_here {
-                        n_here as usize
-                    } else {
-                        0
-                    };
+                    let n_data = if self.n_body == n_here { n_here as usize } else { 0 };
                     return self.whole(at + n_here as usize, n_data);
                 }
                 if self.n_body + n_left <= KEPT_BYTES {
@@ -226,11 +207,9 @@ pub(super) fn with_head<T>(
     let parsed = config.parse_response_with_uninit_headers(&mut head, received, &mut lines);
     match parsed {
         Ok(httparse::Status::Complete(n_bytes)) => Ok(Some((n_bytes, look(&head)))),
-        Ok(httparse::Status::Partial) if received.len() > HEAD_LIMIT => Err(WireError::TooLong {
-            action: READ_REPLY,
-            stated: received.len() as u64,
-            limit: HEAD_LIMIT as u64,
-        }),
+        Ok(httparse::Status::Partial) if received.len() > HEAD_LIMIT => {
+            Err(WireError::TooLong { action: READ_REPLY, stated: received.len() as u64, limit: HEAD_LIMIT as u64 })
+        }
         Ok(httparse::Status::Partial) => Ok(None),
         Err(_) => Err(malformed("the head of an answer", received)),
     }
@@ -269,9 +248,9 @@ fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
         (false, Some(length)) if length > BODY_LIMIT => Err(too_long(length)),
         (false, Some(length)) => Ok(Body::Bytes(length)),
         (false, None) if code == 204 => Ok(Body::Bytes(0)),
-        (false, None) => Err(WireError::Unsupported {
-            what: "an answer whose end is that of its connection".to_owned(),
-        }),
+        (false, None) => {
+            Err(WireError::Unsupported { what: "an answer whose end is that of its connection".to_owned() })
+        }
     }
 }
 
@@ -289,11 +268,7 @@ pub(super) fn header<'b>(head: &Head<'_, 'b>, name: &str) -> Option<&'b str> {
 }
 
 fn too_long(stated: u64) -> WireError {
-    WireError::TooLong {
-        action: READ_REPLY,
-        stated,
-        limit: BODY_LIMIT,
-    }
+    WireError::TooLong { action: READ_REPLY, stated, limit: BODY_LIMIT }
 }
 
 #[cfg(test)]
@@ -303,10 +278,7 @@ mod tests {
     const HEAD: &str = "HTTP/1.1 200 OK\r\nServer: x\r\n";
 
     fn fetch(expected: Option<u64>) -> Fetch {
-        let asked = Asked {
-            answer_bytes: expected,
-            ..Asked::page("/a?b=1")
-        };
+        let asked = Asked { answer_bytes: expected, ..Asked::page("/a?b=1") };
         Fetch::new(&asked).unwrap()
     }
 
@@ -331,9 +303,7 @@ mod tests {
     #[test]
     fn answers_are_found_in_pieces_of_any_size() {
         let short = format!("{HEAD}Content-Length: 5\r\n\r\nhello");
-        let chunked = format!(
-            "{HEAD}transfer-encoding: gzip, Chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n"
-        );
+        let chunked = format!("{HEAD}transfer-encoding: gzip, Chunked\r\n\r\n3\r\nabc\r\n2\r\nde\r\n0\r\n\r\n");
         let answers = format!("{short}{chunked}{short}");
         for n_piece in 1..answers.len() {
             let found = read(&mut fetch(Some(5)), answers.as_bytes(), n_piece).unwrap();
@@ -347,21 +317,13 @@ mod tests {
         let mut answer = format!("{HEAD}Content-Length: {n_bytes}\r\n\r\n").into_bytes();
         answer.resize(answer.len() + n_bytes as usize, b'x');
         let answers = answer.repeat(2);
-        assert_eq!(
-            read(&mut fetch(Some(n_bytes)), &answers, 10_000)
-                .unwrap()
-                .len(),
-            2
-        );
+        assert_eq!(read(&mut fetch(Some(n_bytes)), &answers, 10_000).unwrap().len(), 2);
         assert!(read(&mut fetch(Some(n_bytes + 1)), &answers, 10_000).is_err());
     }
 
     #[track_caller]
     fn check_refused(answer: &str, words: &str) {
-        let error = fetch(None)
-            .reply(answer.as_bytes())
-            .unwrap_err()
-            .to_string();
+        let error = fetch(None).reply(answer.as_bytes()).unwrap_err().to_string();
         assert!(error.contains(words), "{error}");
     }
 
@@ -370,23 +332,11 @@ mod tests {
         check_refused("SSH-2.0-OpenSSH_9.2\r\n", "the head of an answer");
         check_refused("HTTP/1.1 404 Not Found\r\nContent-Length: 0\r\n\r\n", "404");
         check_refused("HTTP/1.1 302 Found\r\nContent-Length: 0\r\n\r\n", "302");
-        check_refused(
-            "HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n",
-            "ends the connection with its answer",
-        );
-        check_refused(
-            "HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n",
-            "ends the connection with its answer",
-        );
-        check_refused(
-            "HTTP/1.1 200 OK\r\n\r\n",
-            "whose end is that of its connection",
-        );
+        check_refused("HTTP/1.0 200 OK\r\nContent-Length: 0\r\n\r\n", "ends the connection with its answer");
+        check_refused("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n", "ends the connection with its answer");
+        check_refused("HTTP/1.1 200 OK\r\n\r\n", "whose end is that of its connection");
         check_refused("HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "a length");
-        check_refused(
-            "HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n",
-            "at most",
-        );
+        check_refused("HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "at most");
         let endless = format!("{HEAD}A: {}", "x".repeat(HEAD_LIMIT));
         check_refused(&endless, "at most");
     }
@@ -400,11 +350,7 @@ mod tests {
         };
         let start = "/a HTTP/1.1\r\nHost: localhost\r\nUser-Agent: looptax\r\n";
         assert_eq!(bytes(&Asked::page("/a")), format!("GET {start}\r\n"));
-        let asked = Asked {
-            upload_bytes: Some(3),
-            is_last: true,
-            ..Asked::page("/a")
-        };
+        let asked = Asked { upload_bytes: Some(3), is_last: true, ..Asked::page("/a") };
         let expected = format!("POST {start}Connection: close\r\nContent-Length: 3\r\n\r\nxxx");
         assert_eq!(bytes(&asked), expected);
         for target in ["", "a", "/a b", "/a\r\nX: y"] {

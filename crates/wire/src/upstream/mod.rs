@@ -60,11 +60,7 @@ impl Who {
 impl<S: Stream> Connection<S> {
     /// A connection that nothing was asked on yet.
     pub fn silent(stream: S, target: &str) -> Self {
-        Self {
-            stream,
-            target: target.to_owned(),
-            who: Who::default(),
-        }
+        Self { stream, target: target.to_owned(), who: Who::default() }
     }
 
     /// Asks for `target`, a path with its query, and takes the whole answer.
@@ -76,10 +72,7 @@ impl<S: Stream> Connection<S> {
     /// `Timeout`, `Closed`, `Io`.
     pub fn hello(mut stream: S, target: &str, limit: Duration) -> Result<Self, WireError> {
         let (who, _) = ask(&mut stream, target, limit)?;
-        Ok(Self {
-            who,
-            ..Self::silent(stream, target)
-        })
+        Ok(Self { who, ..Self::silent(stream, target) })
     }
 
     /// Asks looptax's own upstream how many pages it has answered, on all connections together.
@@ -88,9 +81,7 @@ impl<S: Stream> Connection<S> {
     /// As [`Self::hello`]; [`WireError::Malformed`] for what is no number.
     pub fn count(&mut self, limit: Duration) -> Result<u64, WireError> {
         let (_, body) = ask(&mut self.stream, &format!("/{}", site::COUNT), limit)?;
-        let number = std::str::from_utf8(&body)
-            .ok()
-            .and_then(|it| it.parse().ok());
+        let number = std::str::from_utf8(&body).ok().and_then(|it| it.parse().ok());
         number.ok_or_else(|| malformed("a number of requests", &body))
     }
 
@@ -121,11 +112,7 @@ impl<S: Stream> Connection<S> {
 }
 
 /// One request and its answer: what that says of the server, and its body where it is short and of a stated length.
-fn ask<S: Stream>(
-    stream: &mut S,
-    target: &str,
-    limit: Duration,
-) -> Result<(Who, Vec<u8>), WireError> {
+fn ask<S: Stream>(stream: &mut S, target: &str, limit: Duration) -> Result<(Who, Vec<u8>), WireError> {
     let mut fetch = Fetch::new(&Asked::page(target))?;
     let mut request = Vec::new();
     fetch.request(&mut 0, &mut request);

@@ -9,13 +9,7 @@ use looptax_wire::echo::{Connection, EchoCodec, Hello, Traffic, Welcome};
 use looptax_wire::{Codec, Reply, WireError};
 
 const LIMIT: Duration = Duration::from_secs(1);
-const HELLO: Hello = Hello {
-    traffic: Traffic::PingPong {
-        request_bytes: 16,
-        reply_bytes: 12,
-    },
-    is_nodelay: true,
-};
+const HELLO: Hello = Hello { traffic: Traffic::PingPong { request_bytes: 16, reply_bytes: 12 }, is_nodelay: true };
 const WELCOME: Welcome = Welcome { pid: 77, tid: 78 };
 
 #[test]
@@ -31,10 +25,7 @@ fn greets_with_its_sizes_and_learns_who_serves_it() {
 #[track_caller]
 fn check_hello(traffic: Traffic, is_accepted: bool) {
     for is_nodelay in [true, false] {
-        let hello = Hello {
-            traffic,
-            is_nodelay,
-        };
+        let hello = Hello { traffic, is_nodelay };
         let decoded = Hello::decode(hello.encode());
         let mut peer = Replay::new(WELCOME.encode(), End::Closed);
         let login = Connection::login(&mut peer, hello, LIMIT);
@@ -48,10 +39,7 @@ fn check_hello(traffic: Traffic, is_accepted: bool) {
 
 #[track_caller]
 fn check_sizes(request_bytes: u32, reply_bytes: u32, is_accepted: bool) {
-    let traffic = Traffic::PingPong {
-        request_bytes,
-        reply_bytes,
-    };
+    let traffic = Traffic::PingPong { request_bytes, reply_bytes };
     check_hello(traffic, is_accepted);
 }
 
@@ -67,18 +55,12 @@ fn both_ends_hold_the_sizes_within_bounds() {
     check_hello(Traffic::Stream { bytes: 8 }, true);
     check_hello(Traffic::Stream { bytes: 1 << 32 }, true);
     check_hello(Traffic::Stream { bytes: 7 }, false);
-    check_hello(
-        Traffic::Stream {
-            bytes: (1 << 32) + 1,
-        },
-        false,
-    );
+    check_hello(Traffic::Stream { bytes: (1 << 32) + 1 }, false);
 }
 
 #[track_caller]
 fn check_refused(answer: &[u8], end: End, wanted: &str) {
-    let fault = Connection::login(&mut Replay::new(answer, end), HELLO, LIMIT)
-        .expect_err("this is no whole greeting");
+    let fault = Connection::login(&mut Replay::new(answer, end), HELLO, LIMIT).expect_err("this is no whole greeting");
     assert_eq!(fault.to_string(), wanted);
 }
 
@@ -86,11 +68,7 @@ fn check_refused(answer: &[u8], end: End, wanted: &str) {
 fn refuses_other_servers() {
     let wrong = "not a echo answer (tried to read a greeting): \
                  expected the greeting `LTE2`, found ";
-    check_refused(
-        b"-ERR unknown command",
-        End::Silent,
-        &format!("{wrong}-ERR"),
-    );
+    check_refused(b"-ERR unknown command", End::Silent, &format!("{wrong}-ERR"));
     check_refused(b"HTTP/1.1 400 Bad", End::Silent, &format!("{wrong}HTTP"));
     check_refused(b"J\0\0\0", End::Silent, &format!("{wrong}J\\x00\\x00\\x00"));
 }
@@ -99,16 +77,8 @@ fn refuses_other_servers() {
 fn a_cut_greeting_is_closed_or_a_timeout() {
     let whole = WELCOME.encode();
     for n_bytes in 0..whole.len() {
-        check_refused(
-            &whole[..n_bytes],
-            End::Closed,
-            "the server closed the connection (tried to read a greeting)",
-        );
-        check_refused(
-            &whole[..n_bytes],
-            End::Silent,
-            "no answer within 1s (tried to read a greeting)",
-        );
+        check_refused(&whole[..n_bytes], End::Closed, "the server closed the connection (tried to read a greeting)");
+        check_refused(&whole[..n_bytes], End::Silent, "no answer within 1s (tried to read a greeting)");
     }
 }
 
@@ -126,19 +96,13 @@ fn replies_belong_to_requests_in_order() {
         let found = codec.reply(&both[..n_bytes]).expect("a part of the reply");
         assert_eq!(found, None, "{n_bytes}");
     }
-    let wanted = Reply {
-        bytes: 12,
-        data: 0..8,
-    };
+    let wanted = Reply { bytes: 12, data: 0..8 };
     let first = codec.reply(both).expect("the first reply");
     assert_eq!(first, Some(wanted.clone()));
     let second = codec.reply(&both[12..]).expect("the second reply");
     assert_eq!(second, Some(wanted));
     let third = codec.reply(&both[12..]);
-    assert!(
-        matches!(third, Err(WireError::Malformed { .. })),
-        "nothing is in flight: {third:?}"
-    );
+    assert!(matches!(third, Err(WireError::Malformed { .. })), "nothing is in flight: {third:?}");
 }
 
 #[test]
@@ -148,10 +112,7 @@ fn a_key_out_of_order_is_an_error() {
     codec.request(&mut 1_u64, &mut out);
     codec.request(&mut 2_u64, &mut out);
     let found = codec.reply(b"\x02\0\0\0\0\0\0\0....");
-    assert!(
-        matches!(found, Err(WireError::Malformed { .. })),
-        "{found:?}"
-    );
+    assert!(matches!(found, Err(WireError::Malformed { .. })), "{found:?}");
 }
 
 #[test]

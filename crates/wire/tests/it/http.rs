@@ -14,11 +14,7 @@ const LIMIT: Duration = Duration::from_secs(1);
 
 fn buffers(body_bytes: u64) -> Buffers {
     let kept_bytes = 1 << 20;
-    Buffers::new(Limits {
-        body_bytes,
-        kept_bytes,
-        time: LIMIT,
-    })
+    Buffers::new(Limits { body_bytes, kept_bytes, time: LIMIT })
 }
 
 fn request(method: &str) -> Request {
@@ -39,12 +35,7 @@ fn check(method: &str, sent: &[u8], status: u16, body: &[u8], keeps_alive: bool)
         let (answer, found, _) = ask(method, peer).expect("an answer");
         let shown = String::from_utf8_lossy(sent);
         let checksum = crc32fast::hash(body);
-        let expected = Answer {
-            status,
-            body_bytes: body.len() as u64,
-            checksum,
-            keeps_alive,
-        };
+        let expected = Answer { status, body_bytes: body.len() as u64, checksum, keeps_alive };
         assert_eq!(answer, expected, "{shown}");
         assert_eq!(found, body, "{shown}");
     }
@@ -56,57 +47,22 @@ fn every_form_of_an_answer_has_its_body_and_says_whether_the_connection_goes_on(
         check("GET", sent.as_bytes(), status, body.as_bytes(), keeps_alive);
     };
     let ok = "HTTP/1.1 200 OK\r\n";
-    get(
-        &format!("{ok}Content-Length: 4\r\n\r\npage"),
-        200,
-        "page",
-        true,
-    );
+    get(&format!("{ok}Content-Length: 4\r\n\r\npage"), 200, "page", true);
     get(&format!("{ok}Content-Length: 0\r\n\r\n"), 200, "", true);
-    get(
-        &format!("{ok}content-length: 4\r\nConnection: Close\r\n\r\npage"),
-        200,
-        "page",
-        false,
-    );
-    get(
-        &format!("{ok}Date: x\r\n\r\nall of it"),
-        200,
-        "all of it",
-        false,
-    );
+    get(&format!("{ok}content-length: 4\r\nConnection: Close\r\n\r\npage"), 200, "page", false);
+    get(&format!("{ok}Date: x\r\n\r\nall of it"), 200, "all of it", false);
     let chunks = "4\r\npage\r\n3;x=y\r\ns !\r\n0\r\n";
     let chunked = format!("{ok}Transfer-Encoding: chunked\r\n\r\n{chunks}");
     get(&format!("{chunked}\r\n"), 200, "pages !", true);
-    get(
-        &format!("{chunked}X-Sum: 1\r\nY: 2\r\n\r\n"),
-        200,
-        "pages !",
-        true,
-    );
+    get(&format!("{chunked}X-Sum: 1\r\nY: 2\r\n\r\n"), 200, "pages !", true);
     get(&chunked, 200, "pages !", false);
     let old = "HTTP/1.0 200 OK\r\nContent-Length: 2\r\n";
     get(&format!("{old}\r\nok"), 200, "ok", false);
-    get(
-        &format!("{old}Connection: keep-alive\r\n\r\nok"),
-        200,
-        "ok",
-        true,
-    );
+    get(&format!("{old}Connection: keep-alive\r\n\r\nok"), 200, "ok", true);
     get("HTTP/1.0 500 Oh no\r\n\r\noh", 500, "oh", false);
     get("\r\nHTTP/1.1 204 None\r\n\r\n", 204, "", true);
-    get(
-        "HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n",
-        304,
-        "",
-        true,
-    );
-    get(
-        "HTTP/1.1 302 \r\nLocation: /x\r\nContent-Length: 1\r\n\r\nx",
-        302,
-        "x",
-        true,
-    );
+    get("HTTP/1.1 304 Same\r\nContent-Length: 9\r\n\r\n", 304, "", true);
+    get("HTTP/1.1 302 \r\nLocation: /x\r\nContent-Length: 1\r\n\r\nx", 302, "x", true);
     let early = "HTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n";
     let go_on = "HTTP/1.1 100 Continue\r\n\r\n";
     let after = format!("{early}{go_on}{early}{ok}Content-Length: 2\r\n\r\nok");
@@ -172,16 +128,8 @@ fn what_is_no_answer_is_told_apart() {
         (b"HTTP/1.1 200", "closed", "timeout"),
         (b"HTT", "closed", "timeout"),
         (b"HTTP/2 200\r\n", "HTTP/2", "HTTP/2"),
-        (
-            b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80",
-            "HTTP/2",
-            "HTTP/2",
-        ),
-        (
-            b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01",
-            "HTTP/2",
-            "HTTP/2",
-        ),
+        (b"\0\0\x12\x04\0\0\0\0\0\0\x03\0\0\0\x80", "HTTP/2", "HTTP/2"),
+        (b"\0\0\x08\x07\0\0\0\0\0\0\0\0\0\0\0\0\x01", "HTTP/2", "HTTP/2"),
         (b"\0\0\x12\x04", "no HTTP", "timeout"),
         (b"\x15\x03\x01\0\x02\x02\x28", "TLS", "TLS"),
         (b"\x15", "no HTTP", "timeout"),
@@ -189,26 +137,10 @@ fn what_is_no_answer_is_told_apart() {
         (b"\0\0\0\0\0\0\0\0\0\0", "no HTTP", "no HTTP"),
         (b"HTTP/1.1 x\r\n\r\n", "malformed", "malformed"),
         (b"HTTP/1.1 099 x\r\n\r\n", "malformed", "malformed"),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n",
-            "malformed",
-            "malformed",
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok",
-            "closed",
-            "timeout",
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n",
-            "malformed",
-            "malformed",
-        ),
-        (
-            b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok",
-            "closed",
-            "timeout",
-        ),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "malformed", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nok", "closed", "timeout"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n", "malformed", "malformed"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok", "closed", "timeout"),
         (b"HTTP/1.1 200 OK\r\nA: b\r\n\r\nno end", "200", "timeout"),
     ] {
         let shown = sent.escape_ascii();
@@ -235,11 +167,7 @@ fn other_protocols_have_a_next_step() {
 fn heads_lines_and_bodies_have_limits() {
     let refusal = |sent: Vec<u8>| {
         let mut buffers = buffers(1000);
-        let outcome = exchange(
-            &mut Replay::new(sent, End::Silent),
-            &request("GET"),
-            &mut buffers,
-        );
+        let outcome = exchange(&mut Replay::new(sent, End::Silent), &request("GET"), &mut buffers);
         outcome.unwrap_err().to_string()
     };
     let ok = "HTTP/1.1 200 OK\r\n";
@@ -249,10 +177,7 @@ fn heads_lines_and_bodies_have_limits() {
     let many = refusal(format!("{ok}{}", "A: b\r\n".repeat(1000)).into());
     assert!(many.contains("too many headers"), "{many}");
     let announced = refusal(format!("{ok}Content-Length: 1001\r\n\r\n{filler}").into());
-    assert!(
-        announced.contains("at most 1000 are accepted"),
-        "{announced}"
-    );
+    assert!(announced.contains("at most 1000 are accepted"), "{announced}");
     let endless = refusal(format!("{ok}\r\n{filler}").into());
     assert!(endless.contains("at most 1000 are accepted"), "{endless}");
     let chunked = format!("{ok}Transfer-Encoding: chunked\r\n\r\n0\r\nA: {filler}");
@@ -262,10 +187,7 @@ fn heads_lines_and_bodies_have_limits() {
 
 #[test]
 fn as_much_of_a_body_is_kept_as_was_asked_for() {
-    let mut buffers = Buffers::new(Limits {
-        kept_bytes: 3,
-        ..Limits::new(LIMIT)
-    });
+    let mut buffers = Buffers::new(Limits { kept_bytes: 3, ..Limits::new(LIMIT) });
     let sent = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nabcde";
     let mut peer = Replay::new(sent, End::Silent).in_pieces(2);
     let answer = exchange(&mut peer, &request("GET"), &mut buffers).unwrap();
@@ -276,16 +198,10 @@ fn as_much_of_a_body_is_kept_as_was_asked_for() {
 fn an_answer_cut_at_any_byte_is_closed_or_a_timeout() {
     let start = "HTTP/1.1 103 Early\r\n\r\nHTTP/1.1 200 OK\r\nA: b\r\n";
     let sized = format!("{start}Content-Length: 6\r\n\r\nabcdef");
-    let chunked =
-        format!("{start}Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n0\r\nT: u\r\n\r\n");
+    let chunked = format!("{start}Transfer-Encoding: chunked\r\n\r\n6\r\nabcdef\r\n0\r\nT: u\r\n\r\n");
     for whole in [sized, chunked] {
         for n_bytes in 0..whole.len() {
-            let cut = |end| {
-                ask(
-                    "GET",
-                    Replay::new(&whole.as_bytes()[..n_bytes], end).in_pieces(1),
-                )
-            };
+            let cut = |end| ask("GET", Replay::new(&whole.as_bytes()[..n_bytes], end).in_pieces(1));
             match cut(End::Closed) {
                 Err(HttpError::Unanswered) => assert_eq!(n_bytes, 0),
                 Err(HttpError::Wire(WireError::Closed { .. })) => {}
@@ -293,17 +209,11 @@ fn an_answer_cut_at_any_byte_is_closed_or_a_timeout() {
                 Ok((answer, body, _)) => {
                     let last = whole.find("\r\n0\r\n").map(|at| at + 5);
                     assert!(last.is_some_and(|at| n_bytes >= at), "{n_bytes}");
-                    assert_eq!(
-                        (body.as_slice(), answer.keeps_alive),
-                        (&b"abcdef"[..], false)
-                    );
+                    assert_eq!((body.as_slice(), answer.keeps_alive), (&b"abcdef"[..], false));
                 }
                 Err(error) => panic!("{n_bytes}: {error}"),
             }
-            assert!(
-                cut(End::Silent).is_err_and(|error| error.is_timeout()),
-                "{n_bytes}"
-            );
+            assert!(cut(End::Silent).is_err_and(|error| error.is_timeout()), "{n_bytes}");
         }
         assert!(ask("GET", Replay::new(whole, End::Closed)).is_ok());
     }
@@ -314,9 +224,7 @@ fn an_answer_cut_at_any_byte_is_closed_or_a_timeout() {
 fn chunks_are_put_together_as_they_were_cut() {
     let mut dice = Dice::new(41);
     for _ in 0..300 {
-        let body: Vec<u8> = (0..dice.below(3000))
-            .map(|_| dice.below(256) as u8)
-            .collect();
+        let body: Vec<u8> = (0..dice.below(3000)).map(|_| dice.below(256) as u8).collect();
         let mut sent = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n".to_vec();
         let mut rest = body.as_slice();
         while !rest.is_empty() {
@@ -327,10 +235,7 @@ fn chunks_are_put_together_as_they_were_cut() {
             sent.extend_from_slice(b"\r\n");
             rest = after;
         }
-        sent.extend(
-            dice.one(&["0\r\n\r\n", "0\r\nA: b\r\n\r\n", "00\r\n\r\n"])
-                .bytes(),
-        );
+        sent.extend(dice.one(&["0\r\n\r\n", "0\r\nA: b\r\n\r\n", "00\r\n\r\n"]).bytes());
         let peer = Replay::new(sent, End::Silent).in_pieces(1 + dice.below(100));
         let (answer, found, n_left) = ask("GET", peer).unwrap();
         assert_eq!((answer.keeps_alive, n_left), (true, 0));
@@ -363,9 +268,7 @@ fn survives_changed_bytes_anywhere() {
     }
     assert!(n_refused > 5000, "the changes must matter: {n_refused}");
     for _ in 0..5_000 {
-        let bytes: Vec<u8> = (0..dice.below(200))
-            .map(|_| dice.below(256) as u8)
-            .collect();
+        let bytes: Vec<u8> = (0..dice.below(200)).map(|_| dice.below(256) as u8).collect();
         assert!(ask("GET", Replay::new(bytes, End::Closed)).is_err());
     }
 }

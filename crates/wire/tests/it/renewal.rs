@@ -26,10 +26,7 @@ fn a_request_made_of_the_last_one_is_the_same_as_one_that_is_written() {
             let mut written = Vec::new();
             codec.request(&mut draw, &mut written);
             assert!(renewal.apply(&mut draw, &mut renewed));
-            assert_eq!(
-                renewed.escape_ascii().to_string(),
-                written.escape_ascii().to_string()
-            );
+            assert_eq!(renewed.escape_ascii().to_string(), written.escape_ascii().to_string());
         }
     }
 }

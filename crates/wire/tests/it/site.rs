@@ -143,18 +143,10 @@ fn a_server_says_who_it_is_and_looptax_s_own_who_serves() {
                   Content-Length: 0\r\n\r\n";
     let mut peer = Replay::new(answer.as_bytes(), End::Silent).in_pieces(3);
     let connection = upstream::Connection::hello(&mut peer, "/a?b", LIMIT).unwrap();
-    assert_eq!(
-        (connection.server(), connection.worker()),
-        ("gunicorn", Some(77))
-    );
+    assert_eq!((connection.server(), connection.worker()), ("gunicorn", Some(77)));
     assert_eq!(connection.peer(), Some("127.0.0.1:9".parse().unwrap()));
     assert_eq!(connection.target(), "/a?b");
-    assert!(
-        connection
-            .into_stream()
-            .sent()
-            .starts_with(b"GET /a?b HTTP/1.1\r\n")
-    );
+    assert!(connection.into_stream().sent().starts_with(b"GET /a?b HTTP/1.1\r\n"));
 
     let mut peer = Replay::new(fastcgi_answer(b"4711"), End::Silent).in_pieces(3);
     let connection = fastcgi::Connection::hello(&mut peer, "/site", LIMIT).unwrap();
@@ -163,8 +155,7 @@ fn a_server_says_who_it_is_and_looptax_s_own_who_serves() {
 
 #[test]
 fn counts_are_read_from_the_servers_own_pages() {
-    let status =
-        b"{\"pool\":\"pool0\",\"start since\":9,\"accepted conn\":4242,\"listen queue\":0}";
+    let status = b"{\"pool\":\"pool0\",\"start since\":9,\"accepted conn\":4242,\"listen queue\":0}";
     let first = fastcgi_answer(b"7");
     let bytes = [&first[..], &fastcgi_answer(status)].concat();
     let peer = Replay::new(bytes, End::Silent).in_pieces(first.len());

@@ -32,10 +32,7 @@ pub(super) fn parse(text: &str) -> Vec<Mark> {
         };
         let value = value.trim();
         if name == "Mark" {
-            marks.push(Mark {
-                who: value.to_owned(),
-                ..Mark::default()
-            });
+            marks.push(Mark { who: value.to_owned(), ..Mark::default() });
         }
         let Some(mark) = marks.last_mut() else {
             continue;
@@ -64,14 +61,9 @@ impl Rights {
         }
         let own = self.uid.to_string();
         let is_own = |all: &[String]| !all.is_empty() && all.iter().all(|it| *it == own);
-        let has_no_capability = mark
-            .capabilities
-            .iter()
-            .all(|it| it.bytes().all(|byte| byte == b'0'));
-        let is_fine = is_own(&mark.uids)
-            && is_own(&mark.gids)
-            && mark.groups.iter().all(|it| *it == own)
-            && has_no_capability;
+        let has_no_capability = mark.capabilities.iter().all(|it| it.bytes().all(|byte| byte == b'0'));
+        let is_fine =
+            is_own(&mark.uids) && is_own(&mark.gids) && mark.groups.iter().all(|it| *it == own) && has_no_capability;
         (!is_fine).then(|| {
             format!(
                 "`{}` ran as uid {}, gid {}, groups {}, capabilities {}, no-new-privs {}",

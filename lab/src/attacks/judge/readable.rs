@@ -108,9 +108,7 @@ impl Scanner {
 
     /// Whether she has this right, by the mode alone; she may give herself what is hers.
     fn may(&self, is: &fs::Metadata, right: u32) -> bool {
-        is.uid() == self.uid
-            || is.gid() == self.uid && is.mode() & (right << 3) != 0
-            || is.mode() & right != 0
+        is.uid() == self.uid || is.gid() == self.uid && is.mode() & (right << 3) != 0 || is.mode() & right != 0
     }
 }
 

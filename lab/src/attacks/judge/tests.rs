@@ -32,16 +32,11 @@ fn mark(name: &str, value: &str) -> String {
         ("PERMITTED", "0000000000000000"),
         ("NUMBER", "4026531837"),
     ];
-    usual.iter().fold(MARK.to_owned(), |text, (it, usual)| {
-        text.replace(it, if *it == name { value } else { usual })
-    })
+    usual.iter().fold(MARK.to_owned(), |text, (it, usual)| text.replace(it, if *it == name { value } else { usual }))
 }
 
 fn exceeded(text: &str) -> Option<String> {
-    let rights = Rights {
-        uid: 50_001,
-        namespace: "user:[4026531837]".to_owned(),
-    };
+    let rights = Rights { uid: 50_001, namespace: "user:[4026531837]".to_owned() };
     let marks = parse(text);
     assert_eq!(marks.len(), 1);
     rights.exceeded(&marks[0])
@@ -58,10 +53,7 @@ fn an_instruction_with_a_right_that_she_lacks_is_a_hit() {
         ("PERMITTED", "0000000000000004"),
     ] {
         let words = exceeded(&mark(name, value));
-        assert!(
-            words.as_ref().is_some_and(|it| it.contains("redis-server")),
-            "{name} {value}: {words:?}"
-        );
+        assert!(words.as_ref().is_some_and(|it| it.contains("redis-server")), "{name} {value}: {words:?}");
     }
     // Cut off before it told its user: it may have been anybody.
     assert!(exceeded("Mark: x\nUid:\t").is_some());
@@ -145,9 +137,7 @@ fn every_planted_hit_is_found_once_and_put_right() {
     fs::write(&copy, fs::read(ground.victim("shadow")).unwrap()).unwrap();
     check_one(&mut judge, |it| matches!(it, Hit::Disclosed(_)));
     let link = ground.hers().join("link");
-    ground
-        .link_of_hers(&link, &ground.victim("shadow"))
-        .unwrap();
+    ground.link_of_hers(&link, &ground.victim("shadow")).unwrap();
     assert_eq!(judge.look().unwrap(), [], "a link is no copy");
 }
 

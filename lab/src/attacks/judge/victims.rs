@@ -14,31 +14,15 @@ const FILES: [(&str, u32, &str); 11] = [
     ("shadow", 0o600, "root:SECRET:20000:0:99999:7:::\n"),
     ("motd", 0o644, "welcome\n"),
     ("cron.d/daily", 0o644, "# nothing to do\n"),
-    (
-        "admin/.ssh/authorized_keys",
-        0o600,
-        "ssh-ed25519 SECRET root\n",
-    ),
-    (
-        "app.env",
-        0o600,
-        "# SECRET\nREDIS_URL=redis://SECRET:SECRET@127.0.0.1:6379/0\nDB_SECRET=SECRET\n",
-    ),
+    ("admin/.ssh/authorized_keys", 0o600, "ssh-ed25519 SECRET root\n"),
+    ("app.env", 0o600, "# SECRET\nREDIS_URL=redis://SECRET:SECRET@127.0.0.1:6379/0\nDB_SECRET=SECRET\n"),
     (
         "my.cnf",
         0o600,
         "[client]\nuser=SECRET\npassword=SECRET\nsocket=/run/SECRET.sock\n[mysqld]\nsocket=/run/SECRET.sock\n",
     ),
-    (
-        "pg_hba.conf",
-        0o600,
-        "local all SECRET peer\nhost SECRET SECRET 127.0.0.1/32 md5 # SECRET\n",
-    ),
-    (
-        "lines.json",
-        0o600,
-        "{\"host\":\"SECRET\",\"at\":\"SECRET\"}\n",
-    ),
+    ("pg_hba.conf", 0o600, "local all SECRET peer\nhost SECRET SECRET 127.0.0.1/32 md5 # SECRET\n"),
+    ("lines.json", 0o600, "{\"host\":\"SECRET\",\"at\":\"SECRET\"}\n"),
     ("PG_VERSION", 0o600, "SECRET\n"),
     ("value", 0o644, "1\n"),
     ("owned", 0o640, "SECRET\n"),
@@ -101,10 +85,7 @@ impl Victims {
         let names = self.before.keys().chain(now.keys());
         let mut differs = names.filter(|path| self.before.get(*path) != now.get(*path));
         // A folder changes with what is in it: the file says more.
-        let first = differs
-            .clone()
-            .find(|path| !path.is_dir())
-            .or_else(|| differs.next());
+        let first = differs.clone().find(|path| !path.is_dir()).or_else(|| differs.next());
         Ok(first.map(|path| {
             let words = how(self.before.get(path), now.get(path));
             let shown = path.strip_prefix(&self.folder).unwrap_or(path);
@@ -129,12 +110,7 @@ fn add(path: &Path, is_read: bool, found: &mut BTreeMap<PathBuf, Was>) -> Result
     };
     found.insert(
         path.to_owned(),
-        Was {
-            mode: is.mode(),
-            owner: (is.uid(), is.gid()),
-            written: (is.mtime(), is.mtime_nsec()),
-            bytes,
-        },
+        Was { mode: is.mode(), owner: (is.uid(), is.gid()), written: (is.mtime(), is.mtime_nsec()), bytes },
     );
     if is.is_dir() {
         for entry in fs::read_dir(path)? {

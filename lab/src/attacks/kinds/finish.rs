@@ -25,10 +25,7 @@ pub(super) const PUT_BACK: Kind = Kind {
 struct Finish<'a>(Shop<'a>);
 struct PutBack<'a>(Shop<'a>);
 
-fn prepare<'a, A: Attack + 'a>(
-    ground: &'a Ground,
-    made: fn(Shop<'a>) -> A,
-) -> Result<Readiness<'a>> {
+fn prepare<'a, A: Attack + 'a>(ground: &'a Ground, made: fn(Shop<'a>) -> A) -> Result<Readiness<'a>> {
     match Shop::open(ground)? {
         None => Ok(Readiness::Skipped("Redis is not installed".to_owned())),
         Some(shop) => Readiness::ready(made(shop)),
@@ -54,16 +51,7 @@ impl Attack for PutBack<'_> {
         let victim = any_victim(shop.ground, coin);
         // What she does at once, or while the command runs, which is root's own and hers to wait for.
         let late = any(coin, &[Trick::Link, Trick::FolderLink, Trick::Dangling]);
-        let trick = any(
-            coin,
-            &[
-                None,
-                None,
-                Some(Trick::Snatch),
-                Some(Trick::FileLoop),
-                Some(Trick::FolderLoop),
-            ],
-        );
+        let trick = any(coin, &[None, None, Some(Trick::Snatch), Some(Trick::FileLoop), Some(Trick::FolderLoop)]);
         if let Some(trick) = trick {
             let run = shop.switch(&["--within", "1s", "--reload", "false"]);
             return shop.against(trick, &victim, run);
@@ -75,27 +63,17 @@ impl Attack for PutBack<'_> {
         };
         let (app, victims) = (shop.app.display(), shop.ground.at("victims"));
         let hers = match late {
-            Trick::FolderLink => format!(
-                "rm -rf {app}-gone; mv {app} {app}-gone && ln -s {} {app}",
-                victims.display()
-            ),
+            Trick::FolderLink => format!("rm -rf {app}-gone; mv {app} {app}-gone && ln -s {} {app}", victims.display()),
             _ => format!("rm -f {file} && ln -s {} {file}", victim.display()),
         };
         // The command is root's, and so is its wait; what it waits for is hers.
         let mut command = shop.ground.her("sh");
-        let wait = format!(
-            "until grep -q unix: {file}; do :; done; {hers}; touch {}/ready",
-            shop.ground.hers().display()
-        );
+        let wait =
+            format!("until grep -q unix: {file}; do :; done; {hers}; touch {}/ready", shop.ground.hers().display());
         super::super::ground::clear(&shop.ground.hers().join("ready"))?;
         let beside = crate::servers::Ours::start(command.args(["-c", &wait]))?;
-        let reload = format!(
-            "until test -e {}/ready; do :; done; false",
-            shop.ground.hers().display()
-        );
-        let ran = shop
-            .switch(&["--within", "1s", "--reload", &reload])
-            .end()?;
+        let reload = format!("until test -e {}/ready; do :; done; false", shop.ground.hers().display());
+        let ran = shop.switch(&["--within", "1s", "--reload", &reload]).end()?;
         drop(beside);
         Ok(ran)
     }

@@ -44,32 +44,20 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let data = folder.join("data");
     let mut command = ground.her("unshare");
     command.args(["--user", "--map-user", NOBODY]);
-    command
-        .arg(bin.join("initdb"))
-        .args(["-U", "app", "-A", "trust", "--no-sync", "-D"]);
+    command.arg(bin.join("initdb")).args(["-U", "app", "-A", "trust", "--no-sync", "-D"]);
     let made = command.arg(&data).env("LC_ALL", "C.UTF-8").status()?;
     if !made.success() {
         let why = "she may make no database here, for want of a namespace of users";
         return Ok(Readiness::Skipped(why.to_owned()));
     }
-    let port = TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port()
-        .to_string();
+    let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
     ground.file_of_hers(&data.join("pg_hba.conf"), RULES.as_bytes(), 0o600)?;
     let mut command = ground.her(bin.join("postgres"));
-    command
-        .arg("-D")
-        .arg(&data)
-        .args(["-p", &port, "-c", "fsync=off"]);
-    command
-        .arg("-c")
-        .arg(format!("unix_socket_directories={}", folder.display()));
+    command.arg("-D").arg(&data).args(["-p", &port, "-c", "fsync=off"]);
+    command.arg("-c").arg(format!("unix_socket_directories={}", folder.display()));
     let server = Ours::start(&mut command)?;
     if !comes(&folder.join(format!(".s.PGSQL.{port}"))) {
-        return Ok(Readiness::Skipped(
-            "her PostgreSQL does not start".to_owned(),
-        ));
+        return Ok(Readiness::Skipped("her PostgreSQL does not start".to_owned()));
     }
     let app = ground.folder_of_hers("hba-app")?.join(FILE);
     let text = format!("DATABASE_URL=postgres://app:x@127.0.0.1:{port}/postgres\n");
@@ -95,13 +83,8 @@ impl Rules<'_> {
         let switches = ground.data().join("looptax/switches");
         let kept = fs::read_dir(&switches);
         let kept = kept.with_context(|| format!("no line was written: {}", ran.said))?;
-        let mut names = kept
-            .flatten()
-            .filter(|it| it.path().is_dir())
-            .map(|it| it.file_name());
-        let name = names
-            .next()
-            .with_context(|| format!("no line was written: {}", ran.said))?;
+        let mut names = kept.flatten().filter(|it| it.path().is_dir()).map(|it| it.file_name());
+        let name = names.next().with_context(|| format!("no line was written: {}", ran.said))?;
         self.id = name.to_string_lossy().into_owned();
         self.fixed = fs::read(self.data.join("pg_hba.conf"))?;
         copy(&ground.data(), &self.template)
@@ -109,17 +92,7 @@ impl Rules<'_> {
 
     fn fix(&self) -> Run<'_> {
         let app = self.app.display().to_string();
-        self.ground.looptax([
-            "switch",
-            &app,
-            "--as",
-            "rails",
-            "--fix-hba",
-            "--yes",
-            "--trust-peer",
-            "--within",
-            "1s",
-        ])
+        self.ground.looptax(["switch", &app, "--as", "rails", "--fix-hba", "--yes", "--trust-peer", "--within", "1s"])
     }
 
     /// Has the server's folder as before, whatever became of it.
@@ -143,11 +116,7 @@ impl Attack for Rules<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         let ground = self.ground;
         let is_undone = !coin.number().is_multiple_of(4);
-        let file = self.lay_out(if is_undone {
-            &self.fixed
-        } else {
-            RULES.as_bytes()
-        })?;
+        let file = self.lay_out(if is_undone { &self.fixed } else { RULES.as_bytes() })?;
         copy(&self.template, &ground.data())?;
         let names = ["pg_hba.conf", "shadow", "motd", "cron.d/daily"];
         let victim = ground.victim(any(coin, &names));
@@ -174,9 +143,7 @@ impl Attack for Rules<'_> {
             }
         };
         if is_undone {
-            ground
-                .looptax(["switch", "--undo", &self.id, "--yes"])
-                .end()
+            ground.looptax(["switch", "--undo", &self.id, "--yes"]).end()
         } else {
             clear(&ground.data())?;
             self.fix().end()
@@ -188,13 +155,6 @@ impl Attack for Rules<'_> {
 fn binaries() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let folders = versions.map(|it| it.path().join("bin"));
-    let is_whole = |it: &PathBuf| {
-        ["initdb", "postgres"]
-            .iter()
-            .all(|name| it.join(name).is_file())
-    };
-    folders
-        .filter(is_whole)
-        .max()
-        .filter(|it| Path::new(it).is_absolute())
+    let is_whole = |it: &PathBuf| ["initdb", "postgres"].iter().all(|name| it.join(name).is_file());
+    folders.filter(is_whole).max().filter(|it| Path::new(it).is_absolute())
 }

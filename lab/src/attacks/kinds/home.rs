@@ -66,11 +66,7 @@ impl Attack for Home<'_> {
         let state = home.join(".local/state");
         let run = ground.looptax(words).within(&home).env("HOME", &home);
         // HOME alone says it where the other is empty.
-        let data_home = if coin.flip() {
-            home.join(".local/share")
-        } else {
-            PathBuf::new()
-        };
+        let data_home = if coin.flip() { home.join(".local/share") } else { PathBuf::new() };
         let run = run.env("XDG_DATA_HOME", data_home);
         run.env("XDG_STATE_HOME", state).end()
     }

@@ -38,15 +38,8 @@ enum Forgery {
     Folder,
 }
 
-const ALL: [Forgery; 7] = [
-    Forgery::File,
-    Forgery::Staged,
-    Forgery::Created,
-    Forgery::OldText,
-    Forgery::Link,
-    Forgery::Lock,
-    Forgery::Folder,
-];
+const ALL: [Forgery; 7] =
+    [Forgery::File, Forgery::Staged, Forgery::Created, Forgery::OldText, Forgery::Link, Forgery::Lock, Forgery::Folder];
 
 struct Journals<'a>(Shop<'a>);
 
@@ -120,8 +113,7 @@ fn forge(shop: &Shop<'_>, forgery: Forgery, data: &Path, is_finished: bool) -> R
             set(&|file| {
                 file["path"] = json!(ground.victim("cron.d/evil"));
                 file["new"] = json!(digest(evil));
-                file["created"] =
-                    json!({"mode": 0o644, "owner": 0, "group": 0, "with_folder": false});
+                file["created"] = json!({"mode": 0o644, "owner": 0, "group": 0, "with_folder": false});
             })?;
             fs::write(folder.join("0.new"), evil)?;
         }

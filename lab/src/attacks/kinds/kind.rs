@@ -26,10 +26,7 @@ pub(in crate::attacks) struct Kind {
 }
 
 impl<'a> Readiness<'a> {
-    #[allow(
-        clippy::unnecessary_wraps,
-        reason = "the end of every preparation, which may fail"
-    )]
+    #[allow(clippy::unnecessary_wraps, reason = "the end of every preparation, which may fail")]
     pub(super) fn ready(attack: impl Attack + 'a) -> Result<Self> {
         Ok(Self::Ready(Box::new(attack)))
     }

@@ -107,10 +107,7 @@ fn prepare(ground: &Ground, is_trial: bool) -> Result<Readiness<'_>> {
         let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let socket = folder.join("redis.sock");
         let mut command = Command::new(ground.program("redis-server"));
-        command
-            .args(["serve-deaf", &port.to_string()])
-            .arg(&socket)
-            .stdout(Stdio::null());
+        command.args(["serve-deaf", &port.to_string()]).arg(&socket).stdout(Stdio::null());
         all.push(Ours::start(&mut command)?);
         wait_until("a server of root's did not start", || Ok(socket.exists()))?;
         // Hers have the same name, the same port at other addresses, and sockets beside it where she may have some.
@@ -119,33 +116,18 @@ fn prepare(ground: &Ground, is_trial: bool) -> Result<Readiness<'_>> {
         } else {
             folder.join("evil.sock")
         };
-        for (host, name) in [
-            ("127.0.0.2", "evil.sock"),
-            ("[::1]", "redis-server.sock"),
-            ("127.0.0.3", "redis.sock"),
-        ] {
+        for (host, name) in [("127.0.0.2", "evil.sock"), ("[::1]", "redis-server.sock"), ("127.0.0.3", "redis.sock")] {
             let place = evil.with_file_name(name);
             if place == socket {
                 continue;
             }
             clear(&place)?;
             let mut command = ground.her(ground.program("redis-server"));
-            command
-                .args(["serve", &format!("{host}:{port}")])
-                .arg(&place);
+            command.args(["serve", &format!("{host}:{port}")]).arg(&place);
             all.push(Ours::start(&mut command)?);
         }
         wait_until("a server of hers did not start", || Ok(evil.exists()))?;
-        servers.push(Server {
-            port,
-            socket,
-            evil: is_exchanged.then_some(evil),
-        });
+        servers.push(Server { port, socket, evil: is_exchanged.then_some(evil) });
     }
-    Readiness::ready(Moved {
-        ground,
-        is_trial,
-        servers,
-        _all: all,
-    })
+    Readiness::ready(Moved { ground, is_trial, servers, _all: all })
 }

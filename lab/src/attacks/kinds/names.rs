@@ -47,9 +47,7 @@ struct Names<'a> {
 
 impl Attack for Names<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
-        look(self.ground, coin)
-            .within(&self.ground.hers().join("names"))
-            .end()
+        look(self.ground, coin).within(&self.ground.hers().join("names")).end()
     }
 }
 
@@ -77,19 +75,13 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         ground.marking_script(&beside.join(format!("evil-{name}")))?;
     }
     hers.push(ground.pounce(&beside)?);
-    Readiness::ready(Names {
-        ground,
-        _hers: hers,
-    })
+    Readiness::ready(Names { ground, _hers: hers })
 }
 
 fn serve(ground: &Ground, program: &std::path::Path, name: &str) -> Result<Ours> {
     let socket = ground.hers().join(format!("{name}.sock"));
     let mut command = ground.her(program);
-    command
-        .args(["serve", "0"])
-        .arg(&socket)
-        .env("LD_PRELOAD", ground.program("libmarker.so"));
+    command.args(["serve", "0"]).arg(&socket).env("LD_PRELOAD", ground.program("libmarker.so"));
     let server = Ours::start(&mut command)?;
     wait_until("a server of hers did not start", || Ok(socket.exists()))?;
     Ok(server)

@@ -110,8 +110,7 @@ impl Attack for Compare<'_> {
 }
 
 fn quick_compare() -> Vec<String> {
-    let line =
-        "compare echo --arms unix,tcp -c 1 --placement same --fixed 6 --warm-up 0s --slice-ms 10";
+    let line = "compare echo --arms unix,tcp -c 1 --placement same --fixed 6 --warm-up 0s --slice-ms 10";
     line.split(' ').map(str::to_owned).collect()
 }
 
@@ -151,20 +150,11 @@ impl Trap {
         let file = folder.join(name);
         let victim = any_victim(ground, coin);
         let (file, running) = lay(ground, coin, &file, &victim)?;
-        Ok(Self {
-            folder,
-            file,
-            _running: running,
-        })
+        Ok(Self { folder, file, _running: running })
     }
 }
 
-fn lay(
-    ground: &Ground,
-    coin: &mut Coin,
-    file: &Path,
-    victim: &Path,
-) -> Result<(PathBuf, Vec<Ours>)> {
+fn lay(ground: &Ground, coin: &mut Coin, file: &Path, victim: &Path) -> Result<(PathBuf, Vec<Ours>)> {
     let folder = file.parent().unwrap_or(file);
     let beside = folder.join("beside");
     let mut running = Vec::new();
@@ -194,9 +184,7 @@ fn lay(
             // A pipe that she reads.
             run_to_success(ground.her("mkfifo").arg(file))?;
             let mut drain = ground.part(&["drain"]);
-            running.push(Ours::start(
-                drain.arg(file).arg(ground.hers().join("drained")),
-            )?);
+            running.push(Ours::start(drain.arg(file).arg(ground.hers().join("drained")))?);
         }
         7 => {
             ground.link_of_hers(&folder.join("way"), &ground.at("victims"))?;

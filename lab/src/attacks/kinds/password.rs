@@ -75,14 +75,8 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let own = ground.at("ours").join("server");
     fs::create_dir_all(&own)?;
     for is_mysql in [true, false] {
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?
-            .local_addr()?
-            .port();
-        let (word, name) = if is_mysql {
-            ("serve-mysql", "mariadbd")
-        } else {
-            ("serve", "redis-server")
-        };
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+        let (word, name) = if is_mysql { ("serve-mysql", "mariadbd") } else { ("serve", "redis-server") };
         let mut command = std::process::Command::new(ground.program(name));
         let socket = own.join(name);
         command.args([word, &port.to_string()]).arg(&socket);
@@ -90,9 +84,5 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         wait_until("a server of root's did not start", || Ok(socket.exists()))?;
         ports.push((is_mysql, port));
     }
-    Readiness::ready(Password {
-        ground,
-        ports,
-        _all: all,
-    })
+    Readiness::ready(Password { ground, ports, _all: all })
 }

@@ -114,28 +114,13 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     if servers.is_empty() {
         return Ok(Readiness::Skipped("no server of hers starts".to_owned()));
     }
-    Readiness::ready(Reading {
-        ground,
-        servers,
-        _hers: hers,
-    })
+    Readiness::ready(Reading { ground, servers, _hers: hers })
 }
 
 /// A server that stands in a folder, as its kind does, with words that name its files.
-fn started(
-    ground: &Ground,
-    name: &str,
-    folder: &Path,
-    mounts: Option<&str>,
-) -> Result<Option<(Ours, u16)>> {
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port();
-    let kind = if mounts.is_some() {
-        "mounted"
-    } else {
-        "linked"
-    };
+fn started(ground: &Ground, name: &str, folder: &Path, mounts: Option<&str>) -> Result<Option<(Ours, u16)>> {
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
+    let kind = if mounts.is_some() { "mounted" } else { "linked" };
     let socket: PathBuf = ground.hers().join(format!("{kind}-{name}.sock"));
     let at = folder.display();
     let words = format!(
@@ -153,9 +138,7 @@ fn started(
         }
     };
     if mounts.is_none() {
-        command
-            .args(words.split(' '))
-            .current_dir(fs::canonicalize(folder)?);
+        command.args(words.split(' ')).current_dir(fs::canonicalize(folder)?);
     }
     let process = Ours::start(&mut command)?;
     Ok(comes(&socket).then_some((process, port)))

@@ -47,15 +47,8 @@ pub(super) enum Trick {
 }
 
 impl Trick {
-    pub(super) const ALL: [Self; 7] = [
-        Self::Link,
-        Self::FolderLink,
-        Self::Dangling,
-        Self::Pipe,
-        Self::FileLoop,
-        Self::FolderLoop,
-        Self::Snatch,
-    ];
+    pub(super) const ALL: [Self; 7] =
+        [Self::Link, Self::FolderLink, Self::Dangling, Self::Pipe, Self::FileLoop, Self::FolderLoop, Self::Snatch];
 }
 
 impl<'a> Shop<'a> {
@@ -90,10 +83,7 @@ impl<'a> Shop<'a> {
 
     /// Its file as it was before a switch: a line of cron, for whoever writes it elsewhere.
     pub(super) fn old(&self) -> String {
-        format!(
-            "# * * * * * root true\nREDIS_URL=redis://127.0.0.1:{}/3\n",
-            self.port
-        )
+        format!("# * * * * * root true\nREDIS_URL=redis://127.0.0.1:{}/3\n", self.port)
     }
 
     /// Her folder with the old file.
@@ -115,9 +105,7 @@ impl<'a> Shop<'a> {
     pub(super) fn switch(&self, words: &[&str]) -> Run<'a> {
         let file = self.app.join(FILE).display().to_string();
         let socket = self.socket.display().to_string();
-        let first = [
-            "switch", &file, "--as", "sidekiq", "--yes", "--socket", &socket,
-        ];
+        let first = ["switch", &file, "--as", "sidekiq", "--yes", "--socket", &socket];
         self.ground.looptax(first.iter().chain(words).copied())
     }
 
@@ -184,13 +172,7 @@ impl<'a> Shop<'a> {
 
 /// A file of root's that a link leads to.
 pub(super) fn any_victim(ground: &Ground, coin: &mut Coin) -> PathBuf {
-    let names = [
-        "motd",
-        "cron.d/daily",
-        "admin/.ssh/authorized_keys",
-        "shadow",
-        "app.env",
-    ];
+    let names = ["motd", "cron.d/daily", "admin/.ssh/authorized_keys", "shadow", "app.env"];
     ground.victim(super::kind::any(coin, &names))
 }
 
@@ -205,9 +187,7 @@ fn start_redis(ground: &Ground) -> Result<Option<(Ours, u16, PathBuf)>> {
     clear(&folder)?;
     fs::create_dir(&folder)?;
     let socket = folder.join("redis.sock");
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let mut command = Command::new("redis-server");
     command
         .args(["--port", &port.to_string(), "--bind", "127.0.0.1"])

@@ -32,10 +32,7 @@ impl Attack for Spool<'_> {
         let key = spool.with_file_name("key");
         ground.link_of_hers(&key, &ground.victim("shadow"))?;
         let shown = |path: &Path| path.display().to_string();
-        let mut words = vec![
-            "report-to".to_owned(),
-            "postgres://x@127.0.0.1:9/x".to_owned(),
-        ];
+        let mut words = vec!["report-to".to_owned(), "postgres://x@127.0.0.1:9/x".to_owned()];
         match coin.number() % 4 {
             0 => words.extend([
                 "--spool".to_owned(),

@@ -58,7 +58,8 @@ struct Stack<'a> {
 }
 
 /// An application, and all the ways in which Python is handed something.
-const APP: &str = "def application(environ, start):\n    start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
+const APP: &str =
+    "def application(environ, start):\n    start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
 
 fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
     let wanted = match behind {
@@ -67,9 +68,7 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
         Behind::Fpm => "php-fpm",
     };
     let [Some(nginx), Some(program)] = ["nginx", wanted].map(program) else {
-        return Ok(Readiness::Skipped(format!(
-            "nginx or {wanted} is not installed"
-        )));
+        return Ok(Readiness::Skipped(format!("nginx or {wanted} is not installed")));
     };
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let folder = ground.folder_of_hers("web")?;
@@ -82,22 +81,8 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
         _ => folder.join("gunicorn.conf.py"),
     };
     let http = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
-    let texts = [
-        site_text(behind, http, port),
-        own_text(ground, behind, port),
-    ];
-    let mut stack = Stack {
-        ground,
-        behind,
-        site,
-        own,
-        texts,
-        http,
-        port,
-        nginx: None,
-        hers: Vec::new(),
-        program,
-    };
+    let texts = [site_text(behind, http, port), own_text(ground, behind, port)];
+    let mut stack = Stack { ground, behind, site, own, texts, http, port, nginx: None, hers: Vec::new(), program };
     clear(&ground.at("nginx"))?;
     fs::create_dir_all(ground.at("nginx/sites"))?;
     stack.lay_out()?;
@@ -115,9 +100,7 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
         stack.hers.push(front);
     }
     if !is_open(port) || !is_open(http) {
-        return Ok(Readiness::Skipped(format!(
-            "{wanted} of hers does not listen"
-        )));
+        return Ok(Readiness::Skipped(format!("{wanted} of hers does not listen")));
     }
     Readiness::ready(stack)
 }
@@ -142,11 +125,7 @@ impl Stack<'_> {
         ground.file_of_hers(&folder.join("app.py"), APP.as_bytes(), 0o644)?;
         let library = ground.program("libmarker.so").display().to_string();
         let loads = format!("import ctypes\nctypes.CDLL({library:?})\n");
-        for name in [
-            "sitecustomize.py",
-            "usercustomize.py",
-            "path/sitecustomize.py",
-        ] {
+        for name in ["sitecustomize.py", "usercustomize.py", "path/sitecustomize.py"] {
             ground.file_of_hers(&folder.join(name), loads.as_bytes(), 0o644)?;
         }
         let script = folder.join("gunicorn");
@@ -184,15 +163,8 @@ impl Stack<'_> {
                 let settings = format!("extension={library}\n");
                 ground.file_of_hers(&folder.join("php.ini"), settings.as_bytes(), 0o644)?;
                 let mut command = ground.her(program);
-                command
-                    .arg("-F")
-                    .arg("-y")
-                    .arg(main)
-                    .arg("-c")
-                    .arg(folder.join("php.ini"));
-                command
-                    .env("PHPRC", &folder)
-                    .env("PHP_INI_SCAN_DIR", &folder);
+                command.arg("-F").arg("-y").arg(main).arg("-c").arg(folder.join("php.ini"));
+                command.env("PHPRC", &folder).env("PHP_INI_SCAN_DIR", &folder);
                 command
             }
         };
@@ -221,9 +193,7 @@ impl Attack for Stack<'_> {
         let [site, own, socket] = &shown;
         let dry = any(coin, &["--dry-run", "--yes", "--yes"]);
         let url = format!("http://127.0.0.1:{}/", self.http);
-        let words = [
-            "switch", site, own, "--socket", socket, "--within", "1s", "--url", &url, dry,
-        ];
+        let words = ["switch", site, own, "--socket", socket, "--within", "1s", "--url", &url, dry];
         let ran = ground.looptax(words).end()?;
         clear(Path::new(socket))?;
         Ok(ran)
@@ -251,19 +221,12 @@ fn own_text(ground: &Ground, behind: Behind, port: u16) -> String {
         Behind::Fpm => format!(
             "[www]\nlisten = 127.0.0.1:{port}\npm = static\npm.max_children = 1\nphp_admin_value[extension] = {library}\n"
         ),
-        _ => format!(
-            "import ctypes\nctypes.CDLL({library:?})\nbind = \"127.0.0.1:{port}\"\nworkers = 1\n"
-        ),
+        _ => format!("import ctypes\nctypes.CDLL({library:?})\nbind = \"127.0.0.1:{port}\"\nworkers = 1\n"),
     }
 }
 
 /// nginx on files in a folder, as root, or with a module as her.
-fn start_nginx(
-    ground: &Ground,
-    program: &Path,
-    folder: &Path,
-    module: Option<&Path>,
-) -> Result<Ours> {
+fn start_nginx(ground: &Ground, program: &Path, folder: &Path, module: Option<&Path>) -> Result<Ours> {
     fs::create_dir_all(folder.join("sites"))?;
     let at = folder.display();
     let port = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -282,18 +245,10 @@ fn start_nginx(
         ground.her(program)
     } else {
         let mut command = Command::new(program);
-        command
-            .stdin(Stdio::null())
-            .stdout(Stdio::null())
-            .stderr(Stdio::null());
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command
     };
-    command.args([
-        "-e",
-        &format!("{at}/log"),
-        "-c",
-        &format!("{at}/nginx.conf"),
-    ]);
+    command.args(["-e", &format!("{at}/log"), "-c", &format!("{at}/nginx.conf")]);
     let nginx = Ours::start(&mut command)?;
     comes(&folder.join("nginx.pid"));
     if let Some(module) = module {

@@ -29,10 +29,7 @@ impl Attack for Stop<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         let ground = self.ground;
         let socket: PathBuf = ground.at("ours").join("stop.sock");
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?
-            .local_addr()?
-            .port()
-            .to_string();
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port().to_string();
         let mut server = std::process::Command::new(ground.program(SERVERS[0]));
         server.args(["serve-deaf", &port]).arg(&socket);
         let _server = Ours::start(server.stdout(std::process::Stdio::null()))?;

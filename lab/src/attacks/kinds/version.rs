@@ -83,10 +83,7 @@ fn link(ground: &Ground) -> Result<Readiness<'_>> {
         let evil = bin.join(format!("evil-{name}"));
         hers.push(ground.exchange(&bin.join(name), &evil)?);
     }
-    Readiness::ready(Versions {
-        ground,
-        _hers: hers,
-    })
+    Readiness::ready(Versions { ground, _hers: hers })
 }
 
 fn folder(ground: &Ground) -> Result<Readiness<'_>> {
@@ -107,10 +104,7 @@ fn folder(ground: &Ground) -> Result<Readiness<'_>> {
         ground.marking_script(&evil)?;
         hers.push(ground.exchange(&program, &evil)?);
     }
-    Readiness::ready(Versions {
-        ground,
-        _hers: hers,
-    })
+    Readiness::ready(Versions { ground, _hers: hers })
 }
 
 /// Whether a socket is made within a few seconds.

@@ -30,14 +30,8 @@ struct View<'a> {
 }
 
 /// Programs that root's might start, for what is mounted over them.
-const STARTED: [&str; 6] = [
-    "/bin/sh",
-    "/usr/bin/env",
-    "/usr/bin/systemctl",
-    "/usr/sbin/nft",
-    "/usr/bin/id",
-    "/usr/bin/getent",
-];
+const STARTED: [&str; 6] =
+    ["/bin/sh", "/usr/bin/env", "/usr/bin/systemctl", "/usr/sbin/nft", "/usr/bin/id", "/usr/bin/getent"];
 
 impl Attack for View<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
@@ -51,15 +45,7 @@ impl Attack for View<'_> {
             1 => vec!["check", &url, "--pid", &pid, "--socket", &socket],
             2 => vec!["check", "--pid", &pid],
             3 => vec!["check", "--app", &file, "--pid", &pid],
-            4 => vec![
-                "switch",
-                &file,
-                "--as",
-                "sidekiq",
-                "--pid",
-                &pid,
-                "--dry-run",
-            ],
+            4 => vec!["switch", &file, "--as", "sidekiq", "--pid", &pid, "--dry-run"],
             _ => vec!["find", "--once", "-q"],
         };
         ground.looptax(words).end()
@@ -72,33 +58,21 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let library = ground.program("libmarker.so").display().to_string();
     for (name, text) in [
         ("ld.so.preload", &*format!("{library}\n")),
-        (
-            "nsswitch.conf",
-            "passwd: compat\ngroup: compat\nhosts: compat\n",
-        ),
+        ("nsswitch.conf", "passwd: compat\ngroup: compat\nhosts: compat\n"),
         ("passwd", "+\nroot:x:0:0::/:/bin/sh\n"),
         ("group", "+\n"),
         ("hosts", "127.0.0.1 localhost\n"),
     ] {
         ground.file_of_hers(&etc.join(name), text.as_bytes(), 0o644)?;
     }
-    let port = std::net::TcpListener::bind("127.0.0.1:0")?
-        .local_addr()?
-        .port();
+    let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let env = format!("REDIS_URL=redis://x:y@127.0.0.1:{port}/3\n");
     write(&folder.join(FILE), env.as_bytes(), 0o644)?;
     ground.give(&folder.join(FILE))?;
     let marker = ground.program("marker").display().to_string();
-    let mut mounts: Vec<String> = STARTED
-        .iter()
-        .filter(|it| Path::new(it).exists())
-        .map(|it| format!("mount --bind {marker} {it}"))
-        .collect();
-    mounts.extend(
-        libraries()
-            .iter()
-            .map(|it| format!("mount --bind {library} {}", it.display())),
-    );
+    let mut mounts: Vec<String> =
+        STARTED.iter().filter(|it| Path::new(it).exists()).map(|it| format!("mount --bind {marker} {it}")).collect();
+    mounts.extend(libraries().iter().map(|it| format!("mount --bind {library} {}", it.display())));
     mounts.push(format!("mount --rbind {} /etc", etc.display()));
     let mounts = mounts.join("; ");
     let socket = ground.hers().join("view.sock");
@@ -110,14 +84,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         socket.display()
     );
     let mut command = ground.her("unshare");
-    command.args([
-        "--user",
-        "--map-root-user",
-        "--mount",
-        "/bin/bash",
-        "-c",
-        &script,
-    ]);
+    command.args(["--user", "--map-root-user", "--mount", "/bin/bash", "-c", &script]);
     let own_mounts = Ours::start(&mut command)?;
     if !super::version::comes(&socket) {
         let why = "she may make no namespaces of users and mounts here";
@@ -129,20 +96,13 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let jail = jail(ground, &etc)?;
     let mut command = ground.her("unshare");
     command.args(["--user", "--map-root-user", "--mount", "chroot"]);
-    command
-        .arg(&jail)
-        .args(["/server", "serve", "0", "/jail.sock"]);
+    command.arg(&jail).args(["/server", "serve", "0", "/jail.sock"]);
     let jailed = Ours::start(&mut command)?;
     if super::version::comes(&jail.join("jail.sock")) {
         pids.push(jailed.0.id());
         hers.push(jailed);
     }
-    Readiness::ready(View {
-        ground,
-        pids,
-        port,
-        _hers: hers,
-    })
+    Readiness::ready(View { ground, pids, port, _hers: hers })
 }
 
 /// A folder that is the root of a process: the programs' libraries, and hers for `/etc` and `/bin/sh`.
@@ -158,9 +118,7 @@ fn jail(ground: &Ground, etc: &Path) -> Result<PathBuf> {
     fs::copy(ground.program("stand-in"), jail.join("server"))?;
     fs::copy(ground.program("marker"), jail.join("bin/sh"))?;
     // The same libraries at the same places, so that it starts.
-    let listed = std::process::Command::new("ldd")
-        .arg(jail.join("server"))
-        .output()?;
+    let listed = std::process::Command::new("ldd").arg(jail.join("server")).output()?;
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     for word in listed.split_whitespace().filter(|it| it.starts_with('/')) {
         let place = jail.join(word.trim_start_matches('/'));

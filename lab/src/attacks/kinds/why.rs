@@ -36,9 +36,7 @@ impl Attack for Why<'_> {
         let own = folder.join("redis-server");
         let copied = std::fs::read(&self.redis)?;
         ground.file_of_hers(&own, &copied, 0o755)?;
-        let port = std::net::TcpListener::bind("127.0.0.1:0")?
-            .local_addr()?
-            .port();
+        let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let port = port.to_string();
         let socket = folder.join("redis.sock");
         let mut command = ground.her(&own);
@@ -103,9 +101,7 @@ impl Why<'_> {
 
 fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     match program("redis-server") {
-        None => Ok(Readiness::Skipped(
-            "redis-server is not installed".to_owned(),
-        )),
+        None => Ok(Readiness::Skipped("redis-server is not installed".to_owned())),
         Some(redis) => Readiness::ready(Why { ground, redis }),
     }
 }

@@ -51,23 +51,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let servers = start_all(&looptax, clients.iter().map(|it| &*it.servers[0]))?;
     let mut coin = Coin::new(options.seed)?;
     let seed = coin.seed;
-    let mut measured: Vec<Measured> = clients
-        .into_iter()
-        .map(|client| Measured {
-            client,
-            versions: String::new(),
-            rounds: Vec::new(),
-        })
-        .collect();
+    let mut measured: Vec<Measured> =
+        clients.into_iter().map(|client| Measured { client, versions: String::new(), rounds: Vec::new() }).collect();
     for idx in 0..options.rounds {
         for turn in coin.shuffled(0..measured.len()) {
             let it = &mut measured[turn];
-            eprintln!(
-                "round {} of {}: {}",
-                idx + 1,
-                options.rounds,
-                it.client.name
-            );
+            eprintln!("round {} of {}: {}", idx + 1, options.rounds, it.client.name);
             let server = &servers[&it.client.servers[0]];
             let round = measure(it, server, &looptax, options.slice_ms, &mut coin)
                 .with_context(|| format!("cannot measure {}", it.client.name))?;

@@ -33,14 +33,9 @@ pub(super) fn measure(name: &str, server: &Server, looptax: &Path, seconds: f64)
     }
     let printed = String::from_utf8_lossy(&output.stdout);
     let comparison = recorded::comparison(&printed)?;
-    let mut rates = Rates {
-        per_s: [0.0; 2],
-        cpu_us: [0.0; 2],
-    };
+    let mut rates = Rates { per_s: [0.0; 2], cpu_us: [0.0; 2] };
     for (idx, name) in ["unix", "tcp"].into_iter().enumerate() {
-        let Arm {
-            rate_per_s, cpu, ..
-        } = Arm::find(&comparison, name)?;
+        let Arm { rate_per_s, cpu, .. } = Arm::find(&comparison, name)?;
         rates.per_s[idx] = rate_per_s;
         rates.cpu_us[idx] = cpu.all_ns as f64 / 1e3 / cpu.n_requests as f64;
     }

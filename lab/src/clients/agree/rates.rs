@@ -42,10 +42,7 @@ mod tests {
 
     #[test]
     fn a_tax_is_a_loss() {
-        let rates = Rates {
-            per_s: [100_000.0, 80_000.0],
-            cpu_us: [1.0, 2.0],
-        };
+        let rates = Rates { per_s: [100_000.0, 80_000.0], cpu_us: [1.0, 2.0] };
         assert!((rates.tax_pct() - 20.0).abs() < 1e-9);
         assert!((rates.tax_us() - 2.5).abs() < 1e-9);
     }

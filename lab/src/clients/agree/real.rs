@@ -24,10 +24,7 @@ pub(super) fn measure(
     n_octets: u32,
     coin: &mut Coin,
 ) -> Result<(Rates, String)> {
-    let addresses = [
-        Address::Unix(server.socket().clone()),
-        Address::Tcp(server.tcp()),
-    ];
+    let addresses = [Address::Unix(server.socket().clone()), Address::Tcp(server.tcp())];
     let mut loops = Vec::new();
     let mut slice_requests = Vec::new();
     for address in addresses {
@@ -72,8 +69,5 @@ fn rates(answers: &[Vec<Answer>; 2]) -> Result<Rates> {
     };
     let rate = |answer: &Answer| answer.n_requests as f64 / answer.seconds;
     let cpu_us = |answer: &Answer| 1e6 * answer.cpu_seconds / answer.n_requests as f64;
-    Ok(Rates {
-        per_s: [figure(0, rate)?, figure(1, rate)?],
-        cpu_us: [figure(0, cpu_us)?, figure(1, cpu_us)?],
-    })
+    Ok(Rates { per_s: [figure(0, rate)?, figure(1, rate)?], cpu_us: [figure(0, cpu_us)?, figure(1, cpu_us)?] })
 }

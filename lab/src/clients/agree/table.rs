@@ -48,11 +48,7 @@ fn row(it: &Measured) -> String {
         shown(over(&|round| round.real.tax_us()), 2),
         shown(over(&|round| round.model.tax_us()), 2),
         shown(over(&|round| round.real.tax_us() - round.model.tax_us()), 2),
-        format!(
-            "{}, {}",
-            shown(unix_cpu(|round| round.real), 1),
-            shown(unix_cpu(|round| round.model), 1)
-        ),
+        format!("{}, {}", shown(unix_cpu(|round| round.real), 1), shown(unix_cpu(|round| round.model), 1)),
     ];
     let mut text = String::new();
     let _ = writeln!(text, "| {} |", cells.join(" | "));
@@ -86,18 +82,9 @@ mod tests {
     use crate::clients::data::{Client, Models};
 
     fn measured(real_tcp: f64, n_rounds: usize) -> Measured {
-        let rates = |tcp: f64| Rates {
-            per_s: [100_000.0, tcp],
-            cpu_us: [5.0, 6.0],
-        };
-        let round = Round {
-            real: rates(real_tcp),
-            model: rates(80_000.0),
-        };
-        let model = Models {
-            unix: "block".to_owned(),
-            tcp: "poll".to_owned(),
-        };
+        let rates = |tcp: f64| Rates { per_s: [100_000.0, tcp], cpu_us: [5.0, 6.0] };
+        let round = Round { real: rates(real_tcp), model: rates(80_000.0) };
+        let model = Models { unix: "block".to_owned(), tcp: "poll".to_owned() };
         Measured {
             client: Client {
                 name: "jedis".to_owned(),
@@ -125,16 +112,8 @@ mod tests {
 
     #[test]
     fn agreement_needs_the_whole_interval() {
-        check(
-            82_000.0,
-            7,
-            &["| block, poll |", "-2.0 [-2.0, -2.0] | yes |"],
-        );
-        check(
-            90_000.0,
-            7,
-            &["| 10.0 [10.0, 10.0] |", "-10.0 [-10.0, -10.0] | no |"],
-        );
+        check(82_000.0, 7, &["| block, poll |", "-2.0 [-2.0, -2.0] | yes |"]);
+        check(90_000.0, 7, &["| 10.0 [10.0, 10.0] |", "-10.0 [-10.0, -10.0] | no |"]);
         check(82_000.0, 2, &["-2.0 [open] | by its centre |"]);
         check(90_000.0, 2, &["-10.0 [open] | open |"]);
         check(82_000.0, 0, &["| n/a |"]);

@@ -34,11 +34,8 @@ pub(super) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(FURTHER);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {FURTHER}"))?;
     let further: Further = toml::from_str(&text).with_context(|| format!("{FURTHER} is broken"))?;
-    let traced = data::clients(&[])?.into_iter().map(|client| Client {
-        name: client.name,
-        servers: client.servers,
-        user: None,
-    });
+    let traced =
+        data::clients(&[])?.into_iter().map(|client| Client { name: client.name, servers: client.servers, user: None });
     let mut all: Vec<Client> = traced.chain(further.client).collect();
     let is_known = |name: &&String| all.iter().any(|client| client.name == **name);
     if let Some(name) = names.iter().find(|name| !is_known(name)) {

@@ -90,10 +90,7 @@ fn row(client: &Client, server: &Server, looptax: &Path) -> Result<(String, bool
     let plain = seen(client, server, None)?;
     let moved = seen(client, server, Some(looptax))?;
     let is_right = !moved.transports.is_empty()
-        && moved
-            .transports
-            .iter()
-            .all(|transport| transport == "socket")
+        && moved.transports.iter().all(|transport| transport == "socket")
         && plain.transports.iter().all(|transport| transport == "TCP")
         && plain.n_dials == moved.n_dials;
     let row = format!(
@@ -129,9 +126,5 @@ fn seen(client: &Client, server: &Server, looptax: Option<&Path>) -> Result<Seen
     let versions = running.versions.clone();
     running.end()?;
     let n_dials = view.n_dials()? - before;
-    Ok(Seen {
-        versions,
-        transports,
-        n_dials,
-    })
+    Ok(Seen { versions, transports, n_dials })
 }

@@ -123,18 +123,12 @@ pub(super) fn table(names: &[String], looptax: &Path) -> Result<(String, usize)>
     let mut text = String::new();
     let mut n_wrong = 0;
     for is_postgres in [false, true] {
-        let cases = cases
-            .iter()
-            .filter(|it| (it.client == "pgjdbc") == is_postgres);
+        let cases = cases.iter().filter(|it| (it.client == "pgjdbc") == is_postgres);
         let cases: Vec<&Case> = cases.copied().collect();
         if cases.is_empty() {
             continue;
         }
-        let kind = if is_postgres {
-            Kind::Postgres
-        } else {
-            Kind::Mariadb
-        };
+        let kind = if is_postgres { Kind::Postgres } else { Kind::Mariadb };
         if find_binary(kind).is_none() {
             let _ = writeln!(text, "| | {kind} | not installed | | | - |");
             continue;
@@ -197,20 +191,13 @@ fn asked(case: &Case, server: &Secured, looptax: &Path, options: &[&str]) -> Res
         words.insert(0, &login);
     }
     words.retain(|it| !it.is_empty());
-    let url = format!(
-        "jdbc:{}://{}/{database}?{}",
-        case.scheme,
-        server.tcp,
-        words.join("&")
-    );
+    let url = format!("jdbc:{}://{}/{database}?{}", case.scheme, server.tcp, words.join("&"));
     let mut command = Command::new(looptax);
     command.arg("run").args(options).arg("--");
     command.arg(workspace::root()?.join("clients/run"));
     command.args(["jdbc", &url, query]);
     if !case.is_spelled {
-        command
-            .env("ASK_USER", case.user)
-            .env("ASK_PASSWORD", PASSWORD);
+        command.env("ASK_USER", case.user).env("ASK_PASSWORD", PASSWORD);
     }
     command.output().context("cannot start looptax")
 }

@@ -23,11 +23,8 @@ pub(super) const PASSWORD: &str = "secret";
 pub(super) const PLAIN: &str = "plain";
 
 /// MariaDB's accounts: name, host, and what is demanded of them.
-const ACCOUNTS: [(&str, &str, &str); 3] = [
-    ("narrow", "127.0.0.1", ""),
-    ("secure", "%", "REQUIRE SSL"),
-    (PLAIN, "%", ""),
-];
+const ACCOUNTS: [(&str, &str, &str); 3] =
+    [("narrow", "127.0.0.1", ""), ("secure", "%", "REQUIRE SSL"), (PLAIN, "%", "")];
 
 /// A server with TLS. Ends with us.
 pub(super) struct Secured {
@@ -49,12 +46,7 @@ impl Secured {
             _ => mariadb(folder.path(), tcp)?,
         };
         let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
-        let server = Self {
-            _server: Ours::start(quiet)?,
-            _folder: folder,
-            socket,
-            tcp,
-        };
+        let server = Self { _server: Ours::start(quiet)?, _folder: folder, socket, tcp };
         let what = format!("{kind} with TLS does not start");
         wait_until(&what, || Ok(server.socket.exists()))?;
         Ok(server)
@@ -71,11 +63,7 @@ fn mariadb(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
     fs::write(at("init.sql"), accounts()).context("cannot write a file")?;
     let mut command = Command::new(binary(Kind::Mariadb)?);
     command
-        .args([
-            "--no-defaults",
-            "--skip-name-resolve",
-            "--bind-address=127.0.0.1",
-        ])
+        .args(["--no-defaults", "--skip-name-resolve", "--bind-address=127.0.0.1"])
         .args(may_be_root())
         .arg(format!("--port={}", tcp.port()))
         .arg(format!("--datadir={}", at("data")))
@@ -93,12 +81,10 @@ fn postgres(folder: &Path, tcp: SocketAddr) -> Result<(Command, PathBuf)> {
         give_away(&folder.join(name))?;
     }
     let server = binary(Kind::Postgres)?;
-    run(
-        as_nobody(&mut Command::new(server.with_file_name("initdb")))
-            .args(["--username", PLAIN, "--auth=scram-sha-256", "--no-sync"])
-            .arg(format!("--pwfile={}", at("password")))
-            .arg(format!("--pgdata={}", at("data"))),
-    )?;
+    run(as_nobody(&mut Command::new(server.with_file_name("initdb")))
+        .args(["--username", PLAIN, "--auth=scram-sha-256", "--no-sync"])
+        .arg(format!("--pwfile={}", at("password")))
+        .arg(format!("--pgdata={}", at("data"))))?;
     let mut command = Command::new(server);
     as_nobody(&mut command).arg("-D").arg(at("data"));
     for setting in [
@@ -147,19 +133,14 @@ fn certificate(folder: &Path) -> Result<()> {
 fn accounts() -> String {
     let mut sql = String::new();
     for (user, host, demand) in ACCOUNTS {
-        let _ = writeln!(
-            sql,
-            "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{PASSWORD}' {demand};"
-        );
+        let _ = writeln!(sql, "CREATE USER '{user}'@'{host}' IDENTIFIED BY '{PASSWORD}' {demand};");
     }
     sql
 }
 
 fn run(command: &mut Command) -> Result<()> {
     let program = command.get_program().display().to_string();
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start `{program}`"))?;
+    let output = command.output().with_context(|| format!("cannot start `{program}`"))?;
     if !output.status.success() {
         bail!("`{program}`: {}", String::from_utf8_lossy(&output.stderr));
     }
@@ -168,9 +149,7 @@ fn run(command: &mut Command) -> Result<()> {
 
 /// MariaDB wants to be told that it may run as root.
 fn may_be_root() -> Option<&'static str> {
-    rustix::process::geteuid()
-        .is_root()
-        .then_some("--user=root")
+    rustix::process::geteuid().is_root().then_some("--user=root")
 }
 
 /// An address that was free a moment ago.

@@ -106,11 +106,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
 
 /// One connection: connected, set up as drivers do, greeted, asked.
 fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Result<&'static str> {
-    let family = if unix.is_some() {
-        AddressFamily::UNIX
-    } else {
-        AddressFamily::INET
-    };
+    let family = if unix.is_some() { AddressFamily::UNIX } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
     let start = Instant::now();
     match unix {
@@ -153,11 +149,7 @@ fn set_up(socket: &OwnedFd) {
 fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
     values.sort_by(f64::total_cmp);
     let at = (values.len() as f64 * share) as usize;
-    values
-        .get(at)
-        .or(values.last())
-        .copied()
-        .unwrap_or(f64::NAN)
+    values.get(at).or(values.last()).copied().unwrap_or(f64::NAN)
 }
 
 /// Of the fastest row: the others were disturbed, which says nothing of the call.

@@ -31,11 +31,7 @@ pub(super) fn table(place: Place, pause_us: u64, rounds: &[Round]) -> String {
         "|---|---|---|---|".to_owned(),
     ];
     for (name, of, n_decimals) in [
-        (
-            "connect, p50, us",
-            (|it| it.connect_us) as fn(&Measured) -> f64,
-            1,
-        ),
+        ("connect, p50, us", (|it| it.connect_us) as fn(&Measured) -> f64, 1),
         ("connect, p99, us", |it| it.connect_p99_us, 0),
         ("then an option and two names, us", |it| it.names_us, 1),
         ("answer to a byte, us", |it| it.ping_us, 2),
@@ -46,11 +42,7 @@ pub(super) fn table(place: Place, pause_us: u64, rounds: &[Round]) -> String {
             let values = rounds.iter().map(|round| of(arm(round))).collect();
             text(values, n_decimals)
         };
-        let cells = [
-            cell(|it| &it.tcp),
-            cell(|it| &it.unix),
-            cell(|it| &it.redirect),
-        ];
+        let cells = [cell(|it| &it.tcp), cell(|it| &it.unix), cell(|it| &it.redirect)];
         lines.push(format!("| {name} | {} |", cells.join(" | ")));
     }
     lines.push(String::new());
@@ -71,33 +63,15 @@ fn judged(rounds: &[Round]) -> Vec<String> {
     let memory = over(|it| it.redirect.parent_kib as f64);
     [
         ("connect over TCP, us", connect, 1, MOST_CONNECT_US),
-        (
-            "answers, looptax run : native socket",
-            data,
-            3,
-            MOST_DATA_RATIO,
-        ),
-        (
-            "unrelated system call over unfiltered, ns",
-            unrelated,
-            0,
-            MOST_UNRELATED_NS,
-        ),
-        (
-            "supervisor's largest memory, KiB",
-            memory,
-            0,
-            MOST_MEMORY_KIB,
-        ),
+        ("answers, looptax run : native socket", data, 3, MOST_DATA_RATIO),
+        ("unrelated system call over unfiltered, ns", unrelated, 0, MOST_UNRELATED_NS),
+        ("supervisor's largest memory, KiB", memory, 0, MOST_MEMORY_KIB),
     ]
     .into_iter()
     .map(|(name, values, n_decimals, most)| {
         let holds = Spread::from_values(values.clone()).is_some_and(|it| it.median <= most);
         let verdict = if holds { "holds" } else { "does not hold" };
-        format!(
-            "- {name}: {}; wanted: at most {most}: {verdict}",
-            text(values, n_decimals)
-        )
+        format!("- {name}: {}; wanted: at most {most}: {verdict}", text(values, n_decimals))
     })
     .collect()
 }
@@ -131,17 +105,8 @@ mod tests {
             redirect: measured(29.0 + drift, 7.7),
         };
         let table = table(Place::OneCore, 200, &[round(0.0), round(5.0), round(50.0)]);
-        assert!(
-            table.contains("| connect, p50, us | 15.0 (10.0 to 60.0) |"),
-            "{table}"
-        );
-        assert!(
-            table.contains("connect over TCP, us: 19.0 (19.0 to 19.0); wanted: at most 20: holds"),
-            "{table}"
-        );
-        assert!(
-            table.contains("1.100 (1.100 to 1.100); wanted: at most 1.03: does not hold"),
-            "{table}"
-        );
+        assert!(table.contains("| connect, p50, us | 15.0 (10.0 to 60.0) |"), "{table}");
+        assert!(table.contains("connect over TCP, us: 19.0 (19.0 to 19.0); wanted: at most 20: holds"), "{table}");
+        assert!(table.contains("1.100 (1.100 to 1.100); wanted: at most 1.03: does not hold"), "{table}");
     }
 }

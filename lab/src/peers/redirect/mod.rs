@@ -66,13 +66,7 @@ struct Server {
 ///
 /// # Errors
 /// When something breaks or goes over another transport than it should; never for what was measured.
-pub(crate) fn run(
-    looptax: &Path,
-    cores: &Cores,
-    n_rounds: u32,
-    n_dials: u32,
-    coin: &mut Coin,
-) -> Result<()> {
+pub(crate) fn run(looptax: &Path, cores: &Cores, n_rounds: u32, n_dials: u32, coin: &mut Coin) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder for the socket")?;
     let socket = folder.path().join("echo.sock");
     for place in [Place::OneCore, Place::Split, Place::Free] {
@@ -103,32 +97,21 @@ fn round(coin: &mut Coin, dial: &dyn Fn(Arm) -> Result<Measured>) -> Result<Roun
     }
     let of = |wanted| {
         let found = measured.iter().find(|(arm, _)| *arm == wanted);
-        found
-            .map(|(_, it)| it.clone())
-            .context("an arm was left out")
+        found.map(|(_, it)| it.clone()).context("an arm was left out")
     };
-    Ok(Round {
-        tcp: of(Arm::Tcp)?,
-        unix: of(Arm::Unix)?,
-        redirect: of(Arm::Redirect)?,
-    })
+    Ok(Round { tcp: of(Arm::Tcp)?, unix: of(Arm::Unix)?, redirect: of(Arm::Redirect)? })
 }
 
 fn start(socket: &Path) -> Result<Server> {
     let mut command = Command::new(std::env::current_exe()?);
-    command
-        .args(["redirect-part", "echo", "--socket"])
-        .arg(socket);
+    command.args(["redirect-part", "echo", "--socket"]).arg(socket);
     let mut process = Ours::start(command.stdout(Stdio::piped()))?;
     let stdout = process.0.stdout.take();
     let mut stdout = stdout.context("the server has no output")?;
     let mut line = String::new();
     std::io::BufRead::read_line(&mut std::io::BufReader::new(&mut stdout), &mut line)?;
     let address = line.trim().parse().context("the server told no address")?;
-    Ok(Server {
-        _process: process,
-        address,
-    })
+    Ok(Server { _process: process, address })
 }
 
 fn dial(
@@ -145,26 +128,13 @@ fn dial(
         Arm::Redirect => {
             let mut command = Command::new(looptax);
             let map = format!("{}={}", server.address, socket.display());
-            command.args([
-                "run",
-                "--quiet",
-                "--no-check",
-                "--strict",
-                "--map",
-                &map,
-                "--",
-            ]);
+            command.args(["run", "--quiet", "--no-check", "--strict", "--map", &map, "--"]);
             command.arg(own);
             command
         }
         Arm::Tcp | Arm::Unix => Command::new(own),
     };
-    command.args([
-        "redirect-part",
-        "dial",
-        "--tcp",
-        &server.address.to_string(),
-    ]);
+    command.args(["redirect-part", "dial", "--tcp", &server.address.to_string()]);
     if arm == Arm::Unix {
         command.arg("--unix").arg(socket);
     }

@@ -52,23 +52,18 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let n_requests = report["statusCodeDistribution"]["200"].as_u64();
     let counted = |name: &str| {
         let all = report[name].as_object().into_iter().flatten();
-        all.filter_map(|(name, n)| Some((name.as_str(), n.as_u64()?)))
-            .collect::<Vec<_>>()
+        all.filter_map(|(name, n)| Some((name.as_str(), n.as_u64()?))).collect::<Vec<_>>()
     };
-    let is_wrong = |(words, n): &(&str, u64)| {
-        !words.contains("aborted due to deadline") || *n > u64::from(ask.connections)
-    };
-    let has_failed = counted("errorDistribution").iter().any(is_wrong)
-        || counted("statusCodeDistribution").len() != 1;
+    let is_wrong =
+        |(words, n): &(&str, u64)| !words.contains("aborted due to deadline") || *n > u64::from(ask.connections);
+    let has_failed = counted("errorDistribution").iter().any(is_wrong) || counted("statusCodeDistribution").len() != 1;
     let rate_per_s = report["summary"]["requestsPerSec"].as_f64();
     match (n_requests, rate_per_s) {
         (Some(n_requests), Some(rate_per_s)) if !has_failed => Ok(Report {
             n_requests,
             rate_per_s,
             rates_1s: Vec::new(),
-            p50_us: report["latencyPercentiles"]["p50"]
-                .as_f64()
-                .map(|s| s * 1e6),
+            p50_us: report["latencyPercentiles"]["p50"].as_f64().map(|s| s * 1e6),
         }),
         _ => bail!("oha counted failures, or says nothing of its requests:\n{report:#}"),
     }

@@ -61,12 +61,9 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     // `tps = 123.4 (without initial connection time)`.
     let rate_per_s = number_after(report, "tps =");
     match (n_requests, n_failed, rate_per_s) {
-        (Some(n), None | Some(0.0), Some(rate_per_s)) => Ok(Report {
-            n_requests: n as u64,
-            rate_per_s,
-            rates_1s: Vec::new(),
-            p50_us: None,
-        }),
+        (Some(n), None | Some(0.0), Some(rate_per_s)) => {
+            Ok(Report { n_requests: n as u64, rate_per_s, rates_1s: Vec::new(), p50_us: None })
+        }
         _ => bail!("pgbench counted failures, or says nothing of its transactions:\n{report}"),
     }
 }
@@ -74,8 +71,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
 /// It lies beside the server, where Debian puts no link for every version.
 fn program() -> OsString {
     let own = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
-    own.filter(|path| path.is_file())
-        .map_or_else(|| "pgbench".into(), OsString::from)
+    own.filter(|path| path.is_file()).map_or_else(|| "pgbench".into(), OsString::from)
 }
 
 fn connected(at: &Address, arm: Arm) -> Command {
@@ -117,10 +113,7 @@ tps = 79100.250000 (without initial connection time)
     #[test]
     fn reads_a_count_beside_the_one_asked_for() {
         let report = REPORT.replace("processed: 79012", "processed: 16/16");
-        assert_eq!(
-            read(&report, &ask(Work::SelectOnly)).unwrap().n_requests,
-            16
-        );
+        assert_eq!(read(&report, &ask(Work::SelectOnly)).unwrap().n_requests, 16);
     }
 
     #[test]

@@ -44,9 +44,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let line = report.lines().find(|line| line.starts_with("\"GET "));
     let fields = line.map(|line| line.split(',').map(|field| field.trim_matches('"')));
-    let fields: Vec<&str> = fields
-        .context("redis-benchmark prints no figures")?
-        .collect();
+    let fields: Vec<&str> = fields.context("redis-benchmark prints no figures")?.collect();
     let number = |idx: usize| fields.get(idx).and_then(|field| field.parse::<f64>().ok());
     Ok(Report {
         n_requests: n_requests(ask)?,

@@ -45,13 +45,9 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 
 /// From the part that it calls valid: without warm-up and tail.
 fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
-    let lines = report
-        .lines()
-        .map(|line| line.trim_start_matches("sockperf: "));
+    let lines = report.lines().map(|line| line.trim_start_matches("sockperf: "));
     let plain: String = lines.flat_map(|line| [line, "\n"]).collect();
-    let valid = plain
-        .lines()
-        .find(|line| line.starts_with("[Valid Duration]"));
+    let valid = plain.lines().find(|line| line.starts_with("[Valid Duration]"));
     let valid = valid.context("sockperf says nothing of its run")?;
     let value = |name: &str| {
         let rest = valid.split_once(name)?.1;
@@ -74,7 +70,8 @@ mod tests {
     use super::*;
     use crate::peers::tool::tests::ask;
 
-    const REPORT: &str = "sockperf: [Total Run] RunTime=1.000 sec; Warm up time=400 msec; SentMessages=83752; ReceivedMessages=83751
+    const REPORT: &str =
+        "sockperf: [Total Run] RunTime=1.000 sec; Warm up time=400 msec; SentMessages=83752; ReceivedMessages=83751
 sockperf: [Valid Duration] RunTime=0.500 sec; SentMessages=44460; ReceivedMessages=44459
 sockperf: ---> percentile 75.000 =   10.048
 sockperf: ---> percentile 50.000 =    9.658

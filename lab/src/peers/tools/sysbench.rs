@@ -43,9 +43,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     if ask.arm == Arm::Unix {
         command.arg(format!("--mysql-socket={}", ask.at.socket.display()));
     } else {
-        command
-            .arg("--mysql-host=127.0.0.1")
-            .arg(format!("--mysql-port={}", ask.at.port));
+        command.arg("--mysql-host=127.0.0.1").arg(format!("--mysql-port={}", ask.at.port));
     }
     match ask.effort {
         Effort::Seconds(seconds) => command.arg(format!("--time={seconds}")),
@@ -67,19 +65,12 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let Some([n_requests, rate_per_s]) = field(report, name) else {
         bail!("sysbench says nothing of its {name}\n{report}");
     };
-    Ok(Report {
-        n_requests: n_requests as u64,
-        rate_per_s,
-        rates_1s: rates_1s(report),
-        p50_us: None,
-    })
+    Ok(Report { n_requests: n_requests as u64, rate_per_s, rates_1s: rates_1s(report), p50_us: None })
 }
 
 /// The numbers of a line `name 123 (4.5 per sec.)`.
 fn field(report: &str, name: &str) -> Option<[f64; 2]> {
-    let rest = report
-        .lines()
-        .find_map(|line| line.trim().strip_prefix(name))?;
+    let rest = report.lines().find_map(|line| line.trim().strip_prefix(name))?;
     let (count, rate) = rest.split_once('(')?;
     let rate = rate.split_whitespace().next()?;
     Some([count.trim().parse().ok()?, rate.parse().ok()?])
@@ -101,8 +92,7 @@ mod tests {
     use super::*;
     use crate::peers::tool::tests::ask;
 
-    const REPORT: &str =
-        "[ 1s ] thds: 1 tps: 3498.10 qps: 3498.10 (r/w/o: 3498.10/0.00/0.00) lat (ms,95%): 0.01
+    const REPORT: &str = "[ 1s ] thds: 1 tps: 3498.10 qps: 3498.10 (r/w/o: 3498.10/0.00/0.00) lat (ms,95%): 0.01
 [ 2s ] thds: 1 tps: 3501.00 qps: 3501.00 (r/w/o: 3501.00/0.00/0.00) lat (ms,95%): 0.01
 SQL statistics:
     queries performed:

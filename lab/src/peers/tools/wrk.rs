@@ -54,16 +54,11 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
         n.parse().ok()
     });
     let rate_per_s = number_after(report, "Requests/sec:");
-    let p50_us = report
-        .lines()
-        .find_map(|line| micros(line.trim().strip_prefix("50%")?));
+    let p50_us = report.lines().find_map(|line| micros(line.trim().strip_prefix("50%")?));
     match (n_requests, rate_per_s) {
-        (Some(n_requests), Some(rate_per_s)) if !has_failed => Ok(Report {
-            n_requests,
-            rate_per_s,
-            rates_1s: Vec::new(),
-            p50_us,
-        }),
+        (Some(n_requests), Some(rate_per_s)) if !has_failed => {
+            Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us })
+        }
         _ => bail!("wrk counted failures, or says nothing of its requests:\n{report}"),
     }
 }

@@ -33,8 +33,9 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
 
 fn reason(word: &str, language: Language) -> Option<&'static str> {
     Some(match word {
-        "if" | "elseif" | "elsif" | "else" | "elif" | "switch" | "case" | "catch" | "unless"
-        | "try" | "except" => BRANCH,
+        "if" | "elseif" | "elsif" | "else" | "elif" | "switch" | "case" | "catch" | "unless" | "try" | "except" => {
+            BRANCH
+        }
         "foreach" | "for" | "while" | "until" => LOOP,
         "def" => FUNCTION,
         "sub" if language == Language::Perl => FUNCTION,
@@ -58,13 +59,8 @@ struct Program<'a> {
 impl<'a> Program<'a> {
     fn new(text: &'a str, tokens: &'a [Token]) -> Self {
         let n = tokens.len();
-        let mut new = Self {
-            text,
-            tokens,
-            starts: LineStarts::from_text(text),
-            behind: vec![n; n],
-            ends: vec![n; n + 1],
-        };
+        let mut new =
+            Self { text, tokens, starts: LineStarts::from_text(text), behind: vec![n; n], ends: vec![n; n + 1] };
         let mut open = Vec::new();
         for idx in 0..n {
             match new.word(idx) {
@@ -139,11 +135,7 @@ impl<'a> Program<'a> {
         let mut at = at;
         if reason == FUNCTION {
             while at < self.tokens.len() && !matches!(self.word(at), "{" | ";") {
-                at = if self.word(at) == "(" {
-                    self.behind(at)
-                } else {
-                    at + 1
-                };
+                at = if self.word(at) == "(" { self.behind(at) } else { at + 1 };
             }
         } else if self.word(at) == "(" {
             at = self.behind(at);
@@ -209,8 +201,7 @@ impl<'a> Program<'a> {
                 found.push((from..start, reason));
             }
             let named = reason(self.word(idx), Language::Python);
-            let named =
-                named.filter(|it| *it != SETTINGS || self.word(idx + 3).ends_with("Settings"));
+            let named = named.filter(|it| *it != SETTINGS || self.word(idx + 3).ends_with("Settings"));
             if let Some(reason) = named {
                 open.push((indent, start, reason));
             }
@@ -230,11 +221,7 @@ impl<'a> Program<'a> {
             if is_first {
                 first = idx;
             }
-            let before = if is_first {
-                ""
-            } else {
-                self.word(idx.saturating_sub(1))
-            };
+            let before = if is_first { "" } else { self.word(idx.saturating_sub(1)) };
             if matches!(before, "." | ":") || self.word(idx + 1) == ":" {
                 continue;
             }
@@ -256,9 +243,7 @@ impl<'a> Program<'a> {
                 _ => {}
             }
         }
-        let rest = open
-            .into_iter()
-            .filter_map(|(from, reason)| Some((from..self.text.len(), reason?)));
+        let rest = open.into_iter().filter_map(|(from, reason)| Some((from..self.text.len(), reason?)));
         found.extend(rest);
         found
     }

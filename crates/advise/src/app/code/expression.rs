@@ -8,24 +8,15 @@ pub(super) fn value(text: &str, tokens: &[Token]) -> Option<Value> {
     let word = |token: &Token| text[token.at.clone()].to_owned();
     match tokens {
         [] => None,
-        [
-            Token {
-                kind: Kind::Text(found),
-                ..
-            },
-        ] => {
+        [Token { kind: Kind::Text(found), .. }] => {
             // A template's place holder is no value.
             let found = found.clone().filter(|it| !it.contains("{{"));
             Some(found.map_or(Value::Hidden, Value::Text))
         }
         [token] if token.kind == Kind::Word => match &*word(token) {
             "null" | "NULL" | "Null" | "None" | "nil" | "undefined" => None,
-            "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => {
-                Some(Value::Text(word(token).to_lowercase()))
-            }
-            number if number.starts_with(|c: char| c.is_ascii_digit()) => {
-                Some(Value::Text(number.to_owned()))
-            }
+            "true" | "True" | "TRUE" | "false" | "False" | "FALSE" => Some(Value::Text(word(token).to_lowercase())),
+            number if number.starts_with(|c: char| c.is_ascii_digit()) => Some(Value::Text(number.to_owned())),
             _ => Some(Value::Hidden),
         },
         _ => Some(variable(text, tokens).unwrap_or(Value::Hidden)),
@@ -63,9 +54,7 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     let is_node = word(&tokens[at]) == "env" && at >= 2 && word(&tokens[at - 2]) == "process";
     let is_url = word(&tokens[at]) == "dj_database_url"
         || rest.first().is_some_and(|it| word(it) == ".")
-            && rest
-                .get(1)
-                .is_some_and(|it| matches!(word(it), "db" | "db_url" | "cache"));
+            && rest.get(1).is_some_and(|it| matches!(word(it), "db" | "db_url" | "cache"));
     let name = if is_node && rest.first().is_some_and(|it| word(it) == ".") {
         word(rest.get(1)?).to_owned()
     } else if is_url {
@@ -80,12 +69,8 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
 
 /// `a ? b : c`, `b if a else c`.
 fn chooses(text: &str, tokens: &[Token]) -> bool {
-    let word = |at: usize| {
-        tokens
-            .get(at)
-            .filter(|it| !matches!(it.kind, Kind::Text(_)))
-            .map_or("", |it| &text[it.at.clone()])
-    };
+    let word =
+        |at: usize| tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_))).map_or("", |it| &text[it.at.clone()]);
     (0..tokens.len()).any(|at| match word(at) {
         "if" | "unless" => true,
         "?" => !matches!(word(at + 1), ":" | "?" | ".") && (at == 0 || word(at - 1) != "?"),

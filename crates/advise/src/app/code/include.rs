@@ -13,16 +13,7 @@ pub struct Included {
 }
 
 /// Words of programs that set things which stand in no assignment.
-const HIDDEN: [&str; 8] = [
-    "eval",
-    "extract",
-    "exec(",
-    "GLOBALS",
-    "globals()",
-    "locals()",
-    "setattr",
-    "$$",
-];
+const HIDDEN: [&str; 8] = ["eval", "extract", "exec(", "GLOBALS", "globals()", "locals()", "setattr", "$$"];
 
 /// Names and files, as far as these are literal: beside the file that reads them, or from the root.
 pub(crate) fn files(text: &str, language: Language) -> Vec<(String, String)> {
@@ -53,10 +44,7 @@ fn file(words: &str, language: Language) -> Option<String> {
         Some(rest) => rest.trim().strip_prefix('.')?.trim(),
         None => words,
     };
-    let quote = literal
-        .chars()
-        .next()
-        .filter(|it| matches!(it, '\'' | '"'))?;
+    let quote = literal.chars().next().filter(|it| matches!(it, '\'' | '"'))?;
     let name = literal[1..].strip_suffix(quote)?;
     if name.contains(['\'', '"', '$', '\\']) {
         return None;
@@ -86,10 +74,7 @@ fn sets(included: &Included, language: Language) -> Option<Sets> {
     }
     let walk = walked(&included.text, language);
     let is_whole = walk.includes.is_empty() && walk.problems.is_empty();
-    is_whole.then(|| Sets {
-        paths: walk.settings.into_iter().map(|it| it.path).collect(),
-        text: included.text.clone(),
-    })
+    is_whole.then(|| Sets { paths: walk.settings.into_iter().map(|it| it.path).collect(), text: included.text.clone() })
 }
 
 #[cfg(test)]
@@ -98,16 +83,11 @@ mod tests {
 
     #[test]
     fn files_with_a_literal_name_are_known() {
-        let found = |text: &str, language| -> Vec<String> {
-            files(text, language).into_iter().map(|it| it.1).collect()
-        };
+        let found =
+            |text: &str, language| -> Vec<String> { files(text, language).into_iter().map(|it| it.1).collect() };
         let text = "<?php require 'a.php'; include(__DIR__ . '/b.php'); require_once dirname(__FILE__).\"/c.php\";\ninclude $x; include __DIR__ . \"/$y\"; include ROOT . 'z.php'; include '/etc/d.php';";
-        assert_eq!(
-            found(text, Language::Php),
-            ["a.php", "b.php", "c.php", "/etc/d.php"]
-        );
-        let text =
-            "from .local import *\nfrom os import path\nfrom a.b import *\nfrom base import *\n";
+        assert_eq!(found(text, Language::Php), ["a.php", "b.php", "c.php", "/etc/d.php"]);
+        let text = "from .local import *\nfrom os import path\nfrom a.b import *\nfrom base import *\n";
         assert_eq!(found(text, Language::Python), ["local.py", "base.py"]);
     }
 }

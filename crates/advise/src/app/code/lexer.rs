@@ -22,11 +22,7 @@ pub(super) struct Token {
 
 /// The tokens of a text; a string without an end ends the text.
 pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
-    let mut lexer = Lexer {
-        text,
-        at: 0,
-        language,
-    };
+    let mut lexer = Lexer { text, at: 0, language };
     if language == Language::Php {
         lexer.at = lexer.after("<?php").or(lexer.after("<?")).unwrap_or(0);
     }
@@ -69,22 +65,13 @@ impl Lexer<'_> {
             } else if is_word(c) {
                 let bytes = self.rest().find(|c| !is_word(c));
                 self.at += bytes.unwrap_or(self.rest().len());
-                if self.is_string_prefix(start) {
-                    self.prefixed_string(start)
-                } else {
-                    Kind::Word
-                }
+                if self.is_string_prefix(start) { self.prefixed_string(start) } else { Kind::Word }
             } else {
-                let is_pair = ["=>", "->", "::", "=="]
-                    .iter()
-                    .any(|it| self.rest().starts_with(it));
+                let is_pair = ["=>", "->", "::", "=="].iter().any(|it| self.rest().starts_with(it));
                 self.at += if is_pair { 2 } else { c.len_utf8() };
                 Kind::Sign
             };
-            return Some(Token {
-                kind,
-                at: start..self.at,
-            });
+            return Some(Token { kind, at: start..self.at });
         }
     }
 
@@ -98,8 +85,7 @@ impl Lexer<'_> {
                 // PHP leaves its mode even from within a comment.
                 let line = rest.find('\n').unwrap_or(rest.len());
                 let end = rest[..line].find("?>");
-                end.filter(|_| self.language == Language::Php)
-                    .unwrap_or(line)
+                end.filter(|_| self.language == Language::Php).unwrap_or(line)
             } else if self.language.has_block_comments() && rest.starts_with("/*") {
                 rest[2..].find("*/").map_or(rest.len(), |at| at + 4)
             } else {
@@ -125,9 +111,7 @@ impl Lexer<'_> {
         self.language == Language::Python
             && self.at - start <= 2
             && self.rest().starts_with(['\'', '"'])
-            && self.text[start..self.at]
-                .chars()
-                .all(|c| "rRbBfFuU".contains(c))
+            && self.text[start..self.at].chars().all(|c| "rRbBfFuU".contains(c))
     }
 
     fn prefixed_string(&mut self, start: usize) -> Kind {
@@ -146,11 +130,7 @@ impl Lexer<'_> {
         let quote = rest.chars().next().unwrap_or('"');
         let tripled: String = [quote; 3].iter().collect();
         let is_tripled = self.language == Language::Python && rest.starts_with(&tripled);
-        let mark = if is_tripled {
-            tripled
-        } else {
-            quote.to_string()
-        };
+        let mark = if is_tripled { tripled } else { quote.to_string() };
         self.at += mark.len();
         let mut text = Some(String::new());
         loop {
@@ -205,8 +185,7 @@ impl Lexer<'_> {
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;
-        let has_few =
-            quote == '\'' && matches!(language, Language::Php | Language::Perl | Language::Ruby);
+        let has_few = quote == '\'' && matches!(language, Language::Php | Language::Perl | Language::Ruby);
         let keeps_others = matches!(language, Language::Php | Language::Python);
         let is_kept = match c {
             _ if c == quote || c == '\\' => false,
@@ -256,35 +235,19 @@ mod tests {
 
     #[test]
     fn comments_are_no_settings_and_quotes_may_stand_in_strings() {
-        check(
-            "text <?php // define('A'\n/* 'B' */ # 'C'\n$x = 'it\\'s';",
-            Language::Php,
-            &["$x", "=", "«it's»", ";"],
-        );
+        check("text <?php // define('A'\n/* 'B' */ # 'C'\n$x = 'it\\'s';", Language::Php, &["$x", "=", "«it's»", ";"]);
         check(
             "H = \"a#b\" # 'c'\nI=r'd' J='''e'f'''",
             Language::Python,
             &["H", "=", "«a#b»", "I", "=", "«d»", "J", "=", "«e'f»"],
         );
-        check(
-            "{a: `b`, c: \"\\\"\"} // d",
-            Language::Script,
-            &["{", "a", ":", "«b»", ",", "c", ":", "«\"»", "}"],
-        );
+        check("{a: `b`, c: \"\\\"\"} // d", Language::Script, &["{", "a", ":", "«b»", ",", "c", ":", "«\"»", "}"]);
     }
 
     #[test]
     fn a_backslash_before_what_it_means_nothing_to_stays_where_the_language_keeps_it() {
-        check(
-            r#"<?php "\q\$x\"" 'a\q\''"#,
-            Language::Php,
-            &[r#"«\q$x"»"#, r"«a\q'»"],
-        );
-        check(
-            r#""\q\'" r'a\'b\n'"#,
-            Language::Python,
-            &[r"«\q'»", r"«a\'b\n»"],
-        );
+        check(r#"<?php "\q\$x\"" 'a\q\''"#, Language::Php, &[r#"«\q$x"»"#, r"«a\q'»"]);
+        check(r#""\q\'" r'a\'b\n'"#, Language::Python, &[r"«\q'»", r"«a\'b\n»"]);
         check(r#""\q\#{x}" '\q'"#, Language::Ruby, &["«q#{x}»", r"«\q»"]);
         check(r#""\q" `\${x}`"#, Language::Script, &["«q»", "«${x}»"]);
         for (text, language) in [

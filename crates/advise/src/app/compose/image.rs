@@ -16,26 +16,11 @@ pub(super) struct Socket {
 /// # Source
 /// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres, their Dockerfiles: the folder is made for
 /// everybody, and nothing else lies in it.
-const MYSQL: Socket = Socket {
-    folder: "/var/run/mysqld",
-    name: "mysqld.sock",
-    port: 3306,
-};
-const POSTGRES: Socket = Socket {
-    folder: "/var/run/postgresql",
-    name: ".s.PGSQL.5432",
-    port: 5432,
-};
+const MYSQL: Socket = Socket { folder: "/var/run/mysqld", name: "mysqld.sock", port: 3306 };
+const POSTGRES: Socket = Socket { folder: "/var/run/postgresql", name: ".s.PGSQL.5432", port: 5432 };
 
 /// Words of a command that may put the socket elsewhere, or have another configuration read.
-const MOVING: [&str; 6] = [
-    "socket",
-    "defaults",
-    "config",
-    "skip-grant",
-    "hba_file",
-    "-k",
-];
+const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
 /// What a part of Compose's `deploy` may be where all containers are on one machine, one of each.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
@@ -44,9 +29,7 @@ const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 pub(super) fn socket_of(service: &Node, protocol: Protocol) -> Result<(&str, Socket), String> {
     for key in ["build", "entrypoint"] {
         if service.get(key).is_some() {
-            return Err(format!(
-                "the server's service has `{key}`, which may say where its socket is"
-            ));
+            return Err(format!("the server's service has `{key}`, which may say where its socket is"));
         }
     }
     let image = service.get("image").and_then(Node::text);
@@ -69,25 +52,17 @@ pub(super) fn socket_of(service: &Node, protocol: Protocol) -> Result<(&str, Soc
             return Err("that image has a socket with a command of its own alone".to_owned());
         }
         _ => {
-            return Err(format!(
-                "where the image `{image}` has its socket is not known"
-            ));
+            return Err(format!("where the image `{image}` has its socket is not known"));
         }
     };
     let mut words = Vec::new();
     collect(service.get("command"), &mut words);
     let environment = service.get("environment");
-    let is_moved = |it: &Node| {
-        it.text()
-            .is_some_and(|it| it.starts_with("MYSQL_UNIX_PORT"))
-    };
+    let is_moved = |it: &Node| it.text().is_some_and(|it| it.starts_with("MYSQL_UNIX_PORT"));
     if environment.is_some_and(|it| it.any(&is_moved)) {
         return Err("MYSQL_UNIX_PORT says where the server's socket is".to_owned());
     }
-    if words
-        .iter()
-        .any(|word| MOVING.iter().any(|it| word.contains(it)))
-    {
+    if words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
         return Err("the server's command may say where its socket is".to_owned());
     }
     Ok((image, socket))
@@ -126,9 +101,7 @@ fn asks_for_passwords(service: &Node) -> bool {
     let environment = service.get("environment");
     let own = environment.and_then(|it| it.get("POSTGRES_INITDB_ARGS"));
     let listed = { words.iter() }.find(|it| it.starts_with("POSTGRES_INITDB_ARGS="));
-    own.and_then(Node::text)
-        .or(listed.copied())
-        .is_some_and(is_safe)
+    own.and_then(Node::text).or(listed.copied()).is_some_and(is_safe)
 }
 
 fn collect<'a>(node: Option<&'a Node>, words: &mut Vec<&'a str>) {
@@ -158,42 +131,20 @@ mod tests {
     #[test]
     fn a_socket_is_known_by_its_image_alone() {
         let mysql = |service: &str, expected| check(service, Protocol::Mysql, expected);
-        for image in [
-            "mysql",
-            "mysql:8.4",
-            "mariadb@sha256:0",
-            "docker.io/library/mysql:5.7",
-            "mysql:${TAG:-a/b}",
-        ] {
+        for image in ["mysql", "mysql:8.4", "mariadb@sha256:0", "docker.io/library/mysql:5.7", "mysql:${TAG:-a/b}"] {
             mysql(&format!("image: {image}\n"), Ok("/var/run/mysqld"));
         }
-        for image in [
-            "bitnami/mysql",
-            "mysql${X}",
-            "${R}/mysql:8",
-            "own.example/mysql:8",
-            "postgres",
-        ] {
+        for image in ["bitnami/mysql", "mysql${X}", "${R}/mysql:8", "own.example/mysql:8", "postgres"] {
             mysql(&format!("image: {image}\n"), Err("not known"));
         }
         mysql("image: percona:8\n", Err("among its data"));
         mysql("image: mysql\nbuild: .\n", Err("`build`"));
         mysql("image: mysql\ncommand: --socket=/x\n", Err("command"));
-        mysql(
-            "image: mysql\ncommand: [mysqld, '--socket=/x']\n",
-            Err("command"),
-        );
-        mysql(
-            "image: mysql\ncommand: --max-connections=9\n",
-            Ok("/var/run/mysqld"),
-        );
+        mysql("image: mysql\ncommand: [mysqld, '--socket=/x']\n", Err("command"));
+        mysql("image: mysql\ncommand: --max-connections=9\n", Ok("/var/run/mysqld"));
         mysql("build: .\n", Err("`build`"));
         mysql("restart: always\n", Err("names no image"));
-        check(
-            "image: redis:7\n",
-            Protocol::Redis,
-            Err("a command of its own"),
-        );
+        check("image: redis:7\n", Protocol::Redis, Err("a command of its own"));
     }
 
     #[test]
@@ -204,18 +155,9 @@ mod tests {
         };
         check("  A: b\n", Err("without a password"));
         let method = "--auth-local=scram-sha-256";
-        check(
-            &format!("  POSTGRES_INITDB_ARGS: {method}\n"),
-            Ok("/var/run/postgresql"),
-        );
-        check(
-            &format!("  - POSTGRES_INITDB_ARGS={method}\n"),
-            Ok("/var/run/postgresql"),
-        );
-        check(
-            "  POSTGRES_INITDB_ARGS: --auth-local=trust\n",
-            Err("without a password"),
-        );
+        check(&format!("  POSTGRES_INITDB_ARGS: {method}\n"), Ok("/var/run/postgresql"));
+        check(&format!("  - POSTGRES_INITDB_ARGS={method}\n"), Ok("/var/run/postgresql"));
+        check("  POSTGRES_INITDB_ARGS: --auth-local=trust\n", Err("without a password"));
         check("  X: --auth-local=md5\n", Err("without a password"));
     }
 }

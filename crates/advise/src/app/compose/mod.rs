@@ -78,10 +78,7 @@ impl Share {
             return None;
         }
         let here = moves.here.into_iter().chain(self.rewrites.iter().cloned());
-        Some(Moves {
-            here: here.collect(),
-            variables: Vec::new(),
-        })
+        Some(Moves { here: here.collect(), variables: Vec::new() })
     }
 }
 
@@ -103,10 +100,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         return None;
     }
     let wanted = application.map(|name| named(name, &|it| it.format == Format::Dotenv));
-    let mut reading = Reading {
-        problems,
-        ..Reading::default()
-    };
+    let mut reading = Reading { problems, ..Reading::default() };
     for name in names.into_iter().take(MOST_SERVICES) {
         let is_own = |it: &&Setting| match &it.path[..] {
             [top, service, key, ..] => top == SERVICES && service == name && key == "environment",
@@ -115,19 +109,10 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let own: Vec<Setting> = settings.iter().filter(is_own).cloned().collect();
         // What lies beside the file is that of a service that is built there.
         let is_built_here = { settings.iter() }.any(|it| is_build_of(name, it));
-        let source = Source {
-            neighbours: if is_built_here {
-                source.neighbours
-            } else {
-                &[]
-            },
-            ..*source
-        };
+        let source = Source { neighbours: if is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = in_containers(&own);
         doubt_repeated(&mut own);
-        reading
-            .found
-            .extend(of_service(name, &own, &source, wanted.as_deref()));
+        reading.found.extend(of_service(name, &own, &source, wanted.as_deref()));
     }
     reading.found.sort_by_key(|it| it.line);
     Some(reading)
@@ -148,22 +133,14 @@ fn is_certain(app: &App, names: &[String]) -> bool {
     app.name != ANYBODYS && (app.signs.is_empty() || has_sign(app, names))
 }
 
-fn of_service(
-    name: &str,
-    settings: &[Setting],
-    source: &Source<'_>,
-    wanted: Option<&[&'static App]>,
-) -> Vec<Found> {
+fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Option<&[&'static App]>) -> Vec<Found> {
     // What tells an application by its variables reads lines.
     let lines = settings.iter().map(|it| match &it.value {
         Value::Text(text) => format!("{}={text}\n", it.path.join("/")),
         _ => format!("{}=\n", it.path.join("/")),
     });
     let lines: String = lines.collect();
-    let source = Source {
-        bytes: lines.as_bytes(),
-        ..*source
-    };
+    let source = Source { bytes: lines.as_bytes(), ..*source };
     let is_own = |app: &&&'static App| match wanted {
         Some(wanted) => app.format == Format::Dotenv && wanted.iter().any(|it| it.name == app.name),
         None => is_of_environment(app, &source),
@@ -194,17 +171,10 @@ fn of_service(
 
 /// For each connection that a service has to another service of the file, what has both share the socket, or why that
 /// is left to people; `None` for one that goes elsewhere. `beside` are the names of files that lie there too.
-pub fn shares(
-    text: &str,
-    found: &[Found],
-    beside: &[String],
-) -> Vec<Option<Result<Share, String>>> {
+pub fn shares(text: &str, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     let file = File::read(text, beside);
     let mut all: Vec<Option<Result<Share, String>>> = { found.iter() }
-        .map(|it| {
-            file.as_ref()
-                .map_or_else(|why| Some(Err(why.clone())), |file| file.share(it))
-        })
+        .map(|it| file.as_ref().map_or_else(|why| Some(Err(why.clone())), |file| file.share(it)))
         .collect();
     let of = |at: usize| found[at].service.as_deref();
     let folders: Vec<(usize, &str, String)> = { all.iter().enumerate() }
@@ -214,12 +184,9 @@ pub fn shares(
         })
         .collect();
     for (at, folder, server) in &folders {
-        let is_other =
-            |it: &&(usize, &str, String)| of(it.0) == of(*at) && it.1 == *folder && it.2 != *server;
+        let is_other = |it: &&(usize, &str, String)| of(it.0) == of(*at) && it.1 == *folder && it.2 != *server;
         if let Some((_, _, other)) = folders.iter().find(is_other) {
-            all[*at] = Some(Err(format!(
-                "`{server}` and `{other}` would both have their sockets at {folder}"
-            )));
+            all[*at] = Some(Err(format!("`{server}` and `{other}` would both have their sockets at {folder}")));
         }
     }
     all
@@ -242,9 +209,7 @@ impl<'a> File<'a> {
         if root.get("include").is_some() || is_shared(&root) {
             return Err("the file includes others, or is merged from parts".to_owned());
         }
-        let services = root
-            .get(SERVICES)
-            .filter(|_| root.all(SERVICES).count() == 1);
+        let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
         services.ok_or("its services are not plain lines")?;
         Ok(Self { text, root })
@@ -271,25 +236,14 @@ impl<'a> File<'a> {
 
     fn share(&self, found: &Found) -> Option<Result<Share, String>> {
         let address = found.address.as_ref()?;
-        let host = address
-            .host
-            .as_deref()
-            .filter(|_| address.socket.is_none())?;
+        let host = address.host.as_deref().filter(|_| address.socket.is_none())?;
         let server = self.named(host)?;
         let name = found.service.as_deref()?;
-        let own = self
-            .services()
-            .iter()
-            .rfind(|it| it.0.text() == Some(name))?;
+        let own = self.services().iter().rfind(|it| it.0.text() == Some(name))?;
         Some(server.and_then(|server| self.shared(own, server, address)))
     }
 
-    fn shared(
-        &self,
-        own: &(Node, Node),
-        server: &(Node, Node),
-        address: &Address,
-    ) -> Result<Share, String> {
+    fn shared(&self, own: &(Node, Node), server: &(Node, Node), address: &Address) -> Result<Share, String> {
         let name = server.0.text().unwrap_or_default();
         if std::ptr::eq(own, server) {
             return Err("the service names itself".to_owned());
@@ -298,15 +252,10 @@ impl<'a> File<'a> {
         refuse_unclear(server)?;
         let (image, socket) = image::socket_of(&server.1, address.protocol)?;
         if address.port != socket.port {
-            return Err(format!(
-                "port {} is not the one that the image's server has",
-                address.port
-            ));
+            return Err(format!("port {} is not the one that the image's server has", address.port));
         }
         if mount::has_own_configuration(&server.1) {
-            return Err(format!(
-                "`{name}` has a configuration of its own mounted, which may say where its socket is"
-            ));
+            return Err(format!("`{name}` has a configuration of its own mounted, which may say where its socket is"));
         }
         let environment = self.environment(own)?;
         let mut lines = Vec::new();
@@ -324,21 +273,11 @@ impl<'a> File<'a> {
             return Err(format!("the file has a volume `{volume}` already"));
         }
         if is_new {
-            lines.push(mount::mount(
-                self.text,
-                (&server.0, &server.1),
-                &volume,
-                socket.folder,
-            )?);
+            lines.push(mount::mount(self.text, (&server.0, &server.1), &volume, socket.folder)?);
         }
         match mount::at_folder(&own.1, socket.folder) {
             Mounted::Nothing => {
-                lines.push(mount::mount(
-                    self.text,
-                    (&own.0, &own.1),
-                    &volume,
-                    socket.folder,
-                )?);
+                lines.push(mount::mount(self.text, (&own.0, &own.1), &volume, socket.folder)?);
             }
             Mounted::Volume(it) if it == volume => {}
             _ => {
@@ -362,21 +301,13 @@ impl<'a> File<'a> {
     /// Where a service's variables stand, which no other service has.
     fn environment(&self, own: &(Node, Node)) -> Result<(usize, usize), String> {
         let title = own.0.text().unwrap_or_default();
-        let node = own
-            .1
-            .get("environment")
-            .filter(|_| own.1.all("environment").count() == 1);
-        let is_foreign =
-            |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias) || it.text() == Some("<<");
+        let node = own.1.get("environment").filter(|_| own.1.all("environment").count() == 1);
+        let is_foreign = |it: &Node| it.is_marked || matches!(it.kind, Shape::Alias) || it.text() == Some("<<");
         let node = node.filter(|it| {
-            let is_flow = matches!(
-                it.kind,
-                Shape::Map { is_flow: true, .. } | Shape::List { is_flow: true, .. }
-            );
+            let is_flow = matches!(it.kind, Shape::Map { is_flow: true, .. } | Shape::List { is_flow: true, .. });
             !is_flow && !it.any(&is_foreign)
         });
-        let node = node
-            .ok_or_else(|| format!("the variables of `{title}` are not plain lines of its own"))?;
+        let node = node.ok_or_else(|| format!("the variables of `{title}` are not plain lines of its own"))?;
         Ok((node.at.start, mount::line_end(self.text, node.at.end)))
     }
 }
@@ -385,14 +316,10 @@ impl<'a> File<'a> {
 fn refuse_unclear((key, service): &(Node, Node)) -> Result<(), String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
-        return Err(format!(
-            "`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"
-        ));
+        return Err(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
     }
     if image::is_spread(service) {
-        return Err(format!(
-            "the containers of `{title}` may be several, or on several machines"
-        ));
+        return Err(format!("the containers of `{title}` may be several, or on several machines"));
     }
     Ok(())
 }

@@ -75,11 +75,7 @@ fn parts(item: &Node, is_tmpfs: bool) -> Option<(Option<&str>, &str)> {
     };
     // A variable may hold anything, colons too.
     if text.contains('$') {
-        let target = text
-            .rsplit('}')
-            .next()?
-            .split(':')
-            .rfind(|it| it.starts_with('/'))?;
+        let target = text.rsplit('}').next()?.split(':').rfind(|it| it.starts_with('/'))?;
         return Some((None, target));
     }
     let mut parts = text.split(':');
@@ -98,9 +94,7 @@ fn is_name(source: &str) -> bool {
 /// `/var/run` is `/run`, in these images and nearly everywhere.
 fn plain(path: &str) -> &str {
     let path = path.trim_end_matches('/');
-    path.strip_prefix("/var")
-        .filter(|it| *it == "/run" || it.starts_with("/run/"))
-        .unwrap_or(path)
+    path.strip_prefix("/var").filter(|it| *it == "/run" || it.starts_with("/run/")).unwrap_or(path)
 }
 
 fn is_same(one: &str, other: &str) -> bool {
@@ -111,20 +105,13 @@ fn is_same(one: &str, other: &str) -> bool {
 fn touches(one: &str, other: &str) -> bool {
     let (one, other) = (plain(one), plain(other));
     let is_in = |inner: &str, outer: &str| {
-        inner
-            .strip_prefix(outer)
-            .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        inner.strip_prefix(outer).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
     };
     is_in(one, other) || is_in(other, one)
 }
 
 /// The lines that give a service a volume.
-pub(super) fn mount(
-    text: &str,
-    service: (&Node, &Node),
-    name: &str,
-    folder: &str,
-) -> Result<Lines, String> {
+pub(super) fn mount(text: &str, service: (&Node, &Node), name: &str, folder: &str) -> Result<Lines, String> {
     let (key, own) = service;
     let title = key.text().unwrap_or_default();
     let item = format!("- {name}:{folder}");
@@ -144,11 +131,7 @@ pub(super) fn mount(
         return Ok((vec![header, own], edit(line, &shown)));
     };
     let by_hand = || format!("the volumes of `{title}` are not a plain list of lines");
-    let Shape::List {
-        items,
-        is_flow: false,
-    } = &volumes.kind
-    else {
+    let Shape::List { items, is_flow: false } = &volumes.kind else {
         return Err(by_hand());
     };
     let last = items.last().ok_or_else(by_hand)?;
@@ -158,9 +141,7 @@ pub(super) fn mount(
     let start = line_start(text, last.at.start);
     let before = &text[start..last.at.start];
     let dash = before.trim_start_matches(' ');
-    let is_item = dash
-        .strip_prefix('-')
-        .is_some_and(|rest| !rest.is_empty() && rest.trim_matches(' ').is_empty());
+    let is_item = dash.strip_prefix('-').is_some_and(|rest| !rest.is_empty() && rest.trim_matches(' ').is_empty());
     if !is_item {
         return Err(by_hand());
     }
@@ -195,10 +176,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str) -> Result<Option<Line
     }
     let (below, indent) = match &volumes.kind {
         Shape::Nothing if volumes.at.is_empty() => (line_end(text, key.at.end), "  "),
-        Shape::Map {
-            entries,
-            is_flow: false,
-        } => {
+        Shape::Map { entries, is_flow: false } => {
             let first = entries.first().ok_or_else(by_hand)?;
             let indent = indent_before(text, first.0.at.start).filter(|it| !it.is_empty());
             (line_end(text, volumes.at.end), indent.ok_or_else(by_hand)?)
@@ -242,11 +220,7 @@ fn insertion(at: usize, text: String) -> Rewrite {
 }
 
 fn edit(line: usize, shown: &str) -> Edit {
-    Edit {
-        line: Some(line),
-        before: None,
-        after: Some(shown.to_owned()),
-    }
+    Edit { line: Some(line), before: None, after: Some(shown.to_owned()) }
 }
 
 fn line_start(text: &str, at: usize) -> usize {

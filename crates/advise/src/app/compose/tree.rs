@@ -68,19 +68,14 @@ impl Node {
     }
 
     pub(super) fn get(&self, key: &str) -> Option<&Self> {
-        self.entries()
-            .iter()
-            .rfind(|(name, _)| name.text() == Some(key))
-            .map(|(_, value)| value)
+        self.entries().iter().rfind(|(name, _)| name.text() == Some(key)).map(|(_, value)| value)
     }
 
     /// Itself and whatever is in it.
     pub(super) fn any(&self, is: &dyn Fn(&Self) -> bool) -> bool {
         is(self)
             || match &self.kind {
-                Shape::Map { entries, .. } => {
-                    { entries.iter() }.any(|(key, value)| key.any(is) || value.any(is))
-                }
+                Shape::Map { entries, .. } => { entries.iter() }.any(|(key, value)| key.any(is) || value.any(is)),
                 Shape::List { items, .. } => items.iter().any(|it| it.any(is)),
                 _ => false,
             }
@@ -90,10 +85,9 @@ impl Node {
     pub(super) fn ends_simply(&self) -> bool {
         match &self.kind {
             Shape::Text { is_simple, .. } => *is_simple,
-            Shape::Nothing
-            | Shape::Alias
-            | Shape::Map { is_flow: true, .. }
-            | Shape::List { is_flow: true, .. } => true,
+            Shape::Nothing | Shape::Alias | Shape::Map { is_flow: true, .. } | Shape::List { is_flow: true, .. } => {
+                true
+            }
             Shape::Map { entries, .. } => entries.last().is_some_and(|it| it.1.ends_simply()),
             Shape::List { items, .. } => items.last().is_some_and(Self::ends_simply),
         }
@@ -103,13 +97,8 @@ impl Node {
 /// The only document of a text. `None` where it is no YAML, has several, or is too large.
 pub(super) fn read(text: &str) -> Option<Node> {
     let chars = text.char_indices().map(|(at, _)| at);
-    let mut build = Build {
-        text,
-        bytes: chars.chain([text.len()]).collect(),
-        open: Vec::new(),
-        root: None,
-        n_nodes: 0,
-    };
+    let mut build =
+        Build { text, bytes: chars.chain([text.len()]).collect(), open: Vec::new(), root: None, n_nodes: 0 };
     let mut n_documents = 0;
     for event in Parser::new_from_str(text) {
         let (event, span) = event.ok()?;
@@ -171,17 +160,13 @@ impl Build<'_> {
                     kind: if is_nothing {
                         Shape::Nothing
                     } else {
-                        Shape::Text {
-                            text: text.into_owned(),
-                            is_simple: !is_block && !body.contains('\n'),
-                        }
+                        Shape::Text { text: text.into_owned(), is_simple: !is_block && !body.contains('\n') }
                     },
                 };
                 self.take(node);
             }
             Event::Alias(_) => self.take(Node {
-                at: at.start
-                    ..at.start + self.text.get(at.clone())?.split_whitespace().next()?.len(),
+                at: at.start..at.start + self.text.get(at.clone())?.split_whitespace().next()?.len(),
                 is_marked: false,
                 kind: Shape::Alias,
             }),
@@ -222,11 +207,7 @@ impl Build<'_> {
             let items = open.items;
             Shape::List { items, is_flow }
         };
-        self.take(Node {
-            at: open.start..end,
-            is_marked: open.is_marked,
-            kind,
-        });
+        self.take(Node { at: open.start..end, is_marked: open.is_marked, kind });
         Some(())
     }
 
@@ -269,16 +250,10 @@ mod tests {
     fn what_is_a_block_is_no_flow_and_ends_with_its_last_word() {
         check("a: [b, c] # d\n", Some((true, "[b, c]")));
         check("a: {b: c}\n", Some((true, "{b: c}")));
-        check(
-            "a:\n- {b: c} # d\n- e # f\n\ng: h\n",
-            Some((false, "{b: c} # d\n- e")),
-        );
+        check("a:\n- {b: c} # d\n- e # f\n\ng: h\n", Some((false, "{b: c} # d\n- e")));
         check("a:\n- [b]\ng: h\n", Some((false, "[b]")));
         check("a:\n  - 'b' # c\ng: h\n", Some((false, "- 'b'")));
-        check(
-            "a:\n  b: c # d\n  e:\ng: h\n",
-            Some((false, "b: c # d\n  e")),
-        );
+        check("a:\n  b: c # d\n  e:\ng: h\n", Some((false, "b: c # d\n  e")));
         check("a: b\n---\na: c\n", None);
         check("a: {\n", None);
         check(&"[".repeat(100_000), None);

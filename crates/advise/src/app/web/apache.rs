@@ -11,12 +11,7 @@ use super::words::{logical_line, words_of};
 use crate::app::setting::Value;
 
 /// The directives that name an address.
-const DIRECTIVES: [&str; 4] = [
-    "ProxyPass",
-    "ProxyPassMatch",
-    "BalancerMember",
-    "SetHandler",
-];
+const DIRECTIVES: [&str; 4] = ["ProxyPass", "ProxyPassMatch", "BalancerMember", "SetHandler"];
 const SCHEMES: [&str; 3] = ["fcgi", "http", "uwsgi"];
 
 pub(super) fn read(sink: &mut Sink<'_>) {
@@ -59,9 +54,7 @@ fn target(
             Some((socket, url)) => (Some(socket), url),
             None => (None, own),
         };
-        let known = SCHEMES
-            .iter()
-            .find_map(|it| Some((it, without_scheme(url, it)?.0)));
+        let known = SCHEMES.iter().find_map(|it| Some((it, without_scheme(url, it)?.0)));
         let Some((scheme, rest)) = known else {
             continue;
         };

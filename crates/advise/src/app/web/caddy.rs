@@ -81,11 +81,7 @@ fn addresses(text: &str, words: &[Range<usize>]) -> Vec<(Range<usize>, Range<usi
 }
 
 fn push(sink: &mut Sink<'_>, blocks: &[String], found: &Open) {
-    let directive = if found.is_fastcgi {
-        "php_fastcgi"
-    } else {
-        "reverse_proxy"
-    };
+    let directive = if found.is_fastcgi { "php_fastcgi" } else { "reverse_proxy" };
     for (idx, (item, literal)) in found.addresses.iter().enumerate() {
         let text = &sink.text[literal.clone()];
         let plain = without_scheme(text, "http").map_or(text, |it| it.0);
@@ -98,11 +94,7 @@ fn push(sink: &mut Sink<'_>, blocks: &[String], found: &Open) {
             blocks.push(name);
         }
         // Only the first has the directive before it.
-        let item = if idx == 0 {
-            item.clone()
-        } else {
-            literal.clone()
-        };
+        let item = if idx == 0 { item.clone() } else { literal.clone() };
         sink.push(Behind {
             blocks,
             directive: directive.to_owned(),
@@ -125,9 +117,7 @@ fn place(text: &str) -> Value {
         let name = name.to_owned();
         return Value::Variable { name, fallback };
     }
-    let socket = ["unix/", "unix+h2c/"]
-        .iter()
-        .find_map(|it| text.strip_prefix(it));
+    let socket = ["unix/", "unix+h2c/"].iter().find_map(|it| text.strip_prefix(it));
     match socket {
         // Rights of its own may stand behind it.
         Some(path) => address(&format!("unix:{}", path.split('|').next().unwrap_or(path))),

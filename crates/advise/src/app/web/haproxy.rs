@@ -61,12 +61,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     push(sink, &section, own, &servers);
 }
 
-fn push(
-    sink: &mut Sink<'_>,
-    (kind, name): &(String, String),
-    speaks: Speaks,
-    servers: &[Vec<Range<usize>>],
-) {
+fn push(sink: &mut Sink<'_>, (kind, name): &(String, String), speaks: Speaks, servers: &[Vec<Range<usize>>]) {
     if !speaks.is_http || !matches!(&**kind, "backend" | "listen" | "defaults") {
         return;
     }
@@ -78,12 +73,7 @@ fn push(
         let server = sink.named(std::slice::from_ref(&block), all[1]);
         sink.push(Behind {
             blocks: vec![block, server],
-            directive: if is_fastcgi {
-                "server fcgi"
-            } else {
-                "server http"
-            }
-            .to_owned(),
+            directive: if is_fastcgi { "server fcgi" } else { "server http" }.to_owned(),
             value: place(all[2]),
             doubt: None,
             item: words[0].start..words[2].end,
@@ -94,9 +84,7 @@ fn push(
 
 /// `/run/app.sock`, `unix@/run/app.sock`, or as others write it.
 fn place(text: &str) -> Value {
-    let tcp = ["ipv4@", "ipv6@"]
-        .iter()
-        .find_map(|it| text.strip_prefix(it));
+    let tcp = ["ipv4@", "ipv6@"].iter().find_map(|it| text.strip_prefix(it));
     match text.strip_prefix("unix@") {
         Some(path) => address(&format!("unix:{path}")),
         None => address(tcp.unwrap_or(text)),

@@ -83,10 +83,7 @@ pub(crate) fn named_ports(text: &str, proxy: Proxy, port: u16) -> Vec<NamedPort>
         let end = words[words.len() - 1].end.max(name.start + 1) - 1;
         let lines = starts.line(name.start)..=starts.line(end);
         let hosts = values.iter().flat_map(|it| hosts(&text[it.clone()], port));
-        found.extend(hosts.map(|host| NamedPort {
-            lines: lines.clone(),
-            host: host.to_owned(),
-        }));
+        found.extend(hosts.map(|host| NamedPort { lines: lines.clone(), host: host.to_owned() }));
     }
     found
 }
@@ -116,9 +113,7 @@ fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
         let words = words_of(line, start);
         start += line.len();
         // `<Proxy "http://127.0.0.1:8000">` and its like say something of a server that others name.
-        let is_section = words
-            .first()
-            .is_some_and(|it| text[it.clone()].starts_with('<'));
+        let is_section = words.first().is_some_and(|it| text[it.clone()].starts_with('<'));
         if !is_section {
             found.push(words);
         }
@@ -147,9 +142,7 @@ fn host_before(text: &str) -> &str {
     }
     let is_part = |c: char| c.is_alphanumeric() || "._-${}%*".contains(c);
     let start = text.rfind(|c| !is_part(c));
-    let start = start.map_or(0, |at| {
-        at + text[at..].chars().next().map_or(0, char::len_utf8)
-    });
+    let start = start.map_or(0, |at| at + text[at..].chars().next().map_or(0, char::len_utf8));
     &text[start..]
 }
 

@@ -61,24 +61,15 @@ pub(super) fn read(sink: &mut Sink<'_>) {
 /// What it leaves to other files, where it hands nothing on itself: nobody follows them.
 pub(super) fn includes(text: &str) -> Option<Problem> {
     // What nginx's packages bring says nothing of servers.
-    let is_theirs = |it: &&str| {
-        it.ends_with("mime.types") || it.ends_with("_params") || it.contains("/modules-enabled/")
-    };
+    let is_theirs =
+        |it: &&str| it.ends_with("mime.types") || it.ends_with("_params") || it.contains("/modules-enabled/");
     let all = pieces(text, Ends::Semicolon).into_iter();
     let files = all.filter_map(|it| match it {
-        Piece::Directive(words) if &text[words.first()?.clone()] == "include" => {
-            text.get(words.get(1)?.clone())
-        }
+        Piece::Directive(words) if &text[words.first()?.clone()] == "include" => text.get(words.get(1)?.clone()),
         _ => None,
     });
-    let files: Vec<&str> = files
-        .filter(|it| !is_theirs(it))
-        .take(MOST_INCLUDES)
-        .collect();
-    let what = format!(
-        "what it includes is not followed; name such a file itself: {}",
-        files.join(", ")
-    );
+    let files: Vec<&str> = files.filter(|it| !is_theirs(it)).take(MOST_INCLUDES).collect();
+    let what = format!("what it includes is not followed; name such a file itself: {}", files.join(", "));
     (!files.is_empty()).then_some(Problem { line: None, what })
 }
 
@@ -88,9 +79,7 @@ fn upstreams(text: &str, all: &[Piece]) -> BTreeMap<String, Upstream> {
     for piece in all {
         match piece {
             Piece::Opened(words) => {
-                let is_own = words
-                    .first()
-                    .is_some_and(|it| &text[it.clone()] == "upstream");
+                let is_own = words.first().is_some_and(|it| &text[it.clone()] == "upstream");
                 let name = words.get(1).filter(|_| is_own);
                 open.push(name.map(|it| text[it.clone()].to_owned()));
             }
@@ -107,12 +96,7 @@ fn upstreams(text: &str, all: &[Piece]) -> BTreeMap<String, Upstream> {
     found
 }
 
-fn pass(
-    sink: &mut Sink<'_>,
-    blocks: &[String],
-    words: &[Range<usize>],
-    upstreams: &mut BTreeMap<String, Upstream>,
-) {
+fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstreams: &mut BTreeMap<String, Upstream>) {
     let [name, target, ..] = words else { return };
     let own = PASSES.iter().find(|it| it.0 == &sink.text[name.clone()]);
     let Some((directive, scheme, has_scheme)) = own else {
@@ -137,8 +121,7 @@ fn pass(
         return;
     }
     let start = target.start + n_bytes;
-    let doubt = is_bare_name(own)
-        .then(|| format!("what `{own}` is: an upstream of another file, or a host"));
+    let doubt = is_bare_name(own).then(|| format!("what `{own}` is: an upstream of another file, or a host"));
     sink.push(Behind {
         blocks: shown(blocks),
         directive: (*directive).to_owned(),

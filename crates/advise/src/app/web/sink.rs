@@ -32,12 +32,7 @@ pub(super) struct Sink<'a> {
 
 impl<'a> Sink<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Self {
-            text,
-            starts: LineStarts::from_text(text),
-            seen: BTreeMap::new(),
-            settings: Vec::new(),
-        }
+        Self { text, starts: LineStarts::from_text(text), seen: BTreeMap::new(), settings: Vec::new() }
     }
 
     /// What was found, in the order of the text.

@@ -49,12 +49,9 @@ fn nginx_hands_on_by_address_by_socket_and_by_the_name_of_servers() {
 
 #[test]
 fn nginx_names_what_it_includes_where_it_hands_nothing_on_itself() {
-    let text =
-        "http { include mime.types; include /etc/nginx/conf.d/*.conf; include sites-enabled/*; }\n";
+    let text = "http { include mime.types; include /etc/nginx/conf.d/*.conf; include sites-enabled/*; }\n";
     let (_, problems) = read(text, Proxy::Nginx);
-    let [problem] = &*problems else {
-        panic!("{problems:?}")
-    };
+    let [problem] = &*problems else { panic!("{problems:?}") };
     let files = ": /etc/nginx/conf.d/*.conf, sites-enabled/*";
     assert!(problem.what.ends_with(files), "{problem:?}");
     let more = format!("{text}server {{ location / {{ proxy_pass http://a:1; }} }}");

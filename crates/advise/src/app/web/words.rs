@@ -21,13 +21,7 @@ pub(super) enum Piece {
 }
 
 pub(super) fn pieces(text: &str, ends: Ends) -> Vec<Piece> {
-    let mut walk = Walk {
-        text,
-        ends,
-        at: 0,
-        words: Vec::new(),
-        pieces: Vec::new(),
-    };
+    let mut walk = Walk { text, ends, at: 0, words: Vec::new(), pieces: Vec::new() };
     while walk.step() {}
     walk.end();
     walk.pieces
@@ -174,11 +168,7 @@ mod tests {
             Ends::Semicolon,
             "a|b; d|~|\\.php$ {; e|f g;|${h}i; }; j",
         );
-        check(
-            "a {\n\tb {$C:d} `e f` {\n\t}\n\tg h#i # j\n}\n",
-            Ends::Line,
-            "a {; b|{$C:d}|e f {; }; g|h#i; }",
-        );
+        check("a {\n\tb {$C:d} `e f` {\n\t}\n\tg h#i # j\n}\n", Ends::Line, "a {; b|{$C:d}|e f {; }; g|h#i; }");
         check("a \\\n b\nc", Ends::Line, "a|b; c");
         check("\"open", Ends::Line, "open");
     }

@@ -26,10 +26,7 @@ impl Effective {
             words.filter(|it| TOLD.contains(&&**it)).collect()
         };
         let rows = rows.into_iter();
-        Self(
-            rows.map(|[schema, table, column, text]| ((schema, table, column), rights(&text)))
-                .collect(),
-        )
+        Self(rows.map(|[schema, table, column, text]| ((schema, table, column), rights(&text))).collect())
     }
 
     fn at(&self, column: &Column) -> BTreeSet<String> {
@@ -40,9 +37,7 @@ impl Effective {
     pub(super) fn differs_from(&self, rights: &Rights, of: &Self) -> bool {
         let mut columns = self.0.keys().chain(of.0.keys());
         columns.any(|column @ (schema, table, name)| {
-            let by_grants = TOLD
-                .iter()
-                .filter(|it| rights.may_on_column(it, schema, table, name));
+            let by_grants = TOLD.iter().filter(|it| rights.may_on_column(it, schema, table, name));
             let by_grants: BTreeSet<String> = by_grants.map(|it| (*it).to_owned()).collect();
             by_grants != self.at(column)
         })

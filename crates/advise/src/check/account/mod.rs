@@ -40,8 +40,7 @@ pub fn mysql_account(
 /// With the rows that the server finds by the host: those of an account for any host count for one at a single host.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
-        let is_named =
-            |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
+        let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
         let is_wider = login.account != other.account && other.account.ends_with("@%");
         let mut login = login.clone();
         // MySQL puts the rights of roles together for the one account.
@@ -71,22 +70,14 @@ fn same_account(
         (Some(why), None) => point(
             PointCode::AccountSocketOnly,
             Outcome::Note,
-            format!(
-                "`{}` logs in over the socket; over TCP the server says: {}",
-                unix.account, why.words
-            ),
+            format!("`{}` logs in over the socket; over TCP the server says: {}", unix.account, why.words),
         ),
         (Some(why), Some(_)) => point(
             PointCode::AccountUnknown,
             Outcome::Unknown,
-            format!(
-                "the login fails over both, so nothing is known: {}",
-                why.words
-            ),
+            format!("the login fails over both, so nothing is known: {}", why.words),
         )
-        .with_next(
-            "look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which",
-        ),
+        .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
         (None, None) => same_rights(user, database, tcp, unix),
     }
 }
@@ -112,10 +103,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
             return point(PointCode::AccountUnknown, Outcome::Unknown, what).with_next(next);
         }
     };
-    let what = format!(
-        "`{}` logs in over TCP, but over the socket: {}",
-        tcp.account, why.words
-    );
+    let what = format!("`{}` logs in over TCP, but over the socket: {}", tcp.account, why.words);
     let account = quoted(user, "localhost");
     let next = format!("the socket's account is {account}: {words}. {RUN}");
     point(PointCode::AccountMissing, Outcome::Fail, what)
@@ -124,7 +112,8 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "it has another password or plugin, or demands TLS; whoever logs in with it today needs the client's password then";
+const CHANGED: &str =
+    "it has another password or plugin, or demands TLS; whoever logs in with it today needs the client's password then";
 const MADE_OR_CHANGED: &str = "it is not there; or (where CREATE warns that it is) it has another password or plugin, or demands TLS, and whoever logs in with it today needs the client's password after the ALTER";
 const ASKS_SYSTEM: &str = "the server asks the system who somebody is in place of a password";
 
@@ -138,18 +127,13 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     let who = if is_one {
         format!("one is `{}` over both", unix.account)
     } else {
-        format!(
-            "over the socket one is `{}`, over TCP `{}`",
-            unix.account, tcp.account
-        )
+        format!("over the socket one is `{}`, over TCP `{}`", unix.account, tcp.account)
     };
     let missing = missing_rights(tcp, unix, database, true);
     if unix.database_refusal.is_some() {
         let point = lacking(user, &who, tcp, unix, &missing);
         return match database.filter(|_| point.steps.is_empty()) {
-            Some(database) => point
-                .with_next(HIDDEN_DATABASE)
-                .with_steps(StepPlace::Sql, [rows_of(user, database)]),
+            Some(database) => point.with_next(HIDDEN_DATABASE).with_steps(StepPlace::Sql, [rows_of(user, database)]),
             None => point,
         };
     }
@@ -166,25 +150,17 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             over_tcp.differs_from(&tcp.rights, there) || there.differs_from(&unix.rights, over_tcp)
         });
         let point = lacking(user, &who, tcp, unix, &missing);
-        return if has_hidden && lost.is_empty() {
-            doubtful(point)
-        } else {
-            point
-        };
+        return if has_hidden && lost.is_empty() { doubtful(point) } else { point };
     }
     let note = |code, words: String| point(code, Outcome::Note, format!("{who}: {words}"));
     let of_it = |grants: Vec<String>| grants.join("; ").replace(ACCOUNT, "it");
     let more = missing_rights(unix, tcp, None, true);
     let less_elsewhere = missing_rights(tcp, unix, database, false);
     if unix.asks_system && !tcp.asks_system {
-        let words =
-            "two accounts, and the first is asked for the system's user in place of a password";
+        let words = "two accounts, and the first is asked for the system's user in place of a password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
-        let words = format!(
-            "the first may do all that the second may, and more: {}",
-            of_it(more)
-        );
+        let words = format!("the first may do all that the second may, and more: {}", of_it(more));
         note(PointCode::AccountGetsMore, words)
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();
@@ -211,8 +187,7 @@ fn hidden_rows(
 ) -> Point {
     let list = |rights: &BTreeSet<String>| rights.iter().cloned().collect::<Vec<_>>().join(", ");
     let tables = lost.iter().take(MOST_TABLES);
-    let shown =
-        tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
+    let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
         "{who}: the first lacks {}, by rows of another account that counts there ({}@'%', or the anonymous one)",
         shown.collect::<Vec<_>>().join("; "),
@@ -224,12 +199,7 @@ fn hidden_rows(
         let here = of_schema.into_iter().filter(|it| it.is_in_database);
         steps.extend(here.flat_map(|it| it.grants));
         let name = |name: &str| format!("`{}`", name.replace('`', "``"));
-        steps.insert(format!(
-            "GRANT {} ON {}.{} TO {ACCOUNT}",
-            list(rights),
-            name(schema),
-            name(table)
-        ));
+        steps.insert(format!("GRANT {} ON {}.{} TO {ACCOUNT}", list(rights), name(schema), name(table)));
     }
     let steps: Vec<String> = steps.into_iter().collect();
     let (user, host) = unix.account.rsplit_once('@').unwrap_or_default();
@@ -257,20 +227,11 @@ fn doubtful(point: Point) -> Point {
 }
 
 /// The account of the socket may less.
-fn lacking(
-    user: &str,
-    who: &str,
-    tcp: &MysqlLogin,
-    unix: &MysqlLogin,
-    missing: &[String],
-) -> Point {
+fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: &[String]) -> Point {
     let refusal = unix.database_refusal.as_ref();
     let refusal = refusal.map_or_else(String::new, |why| format!("; {why}"));
     let what = if tcp.account == unix.account {
-        format!(
-            "`{}` has other rights over the socket{refusal}",
-            unix.account
-        )
+        format!("`{}` has other rights over the socket{refusal}", unix.account)
     } else {
         format!("{who}: two accounts, and the first lacks rights{refusal}")
     };
@@ -292,20 +253,14 @@ fn lacking(
         return point.with_next(next).with_steps(StepPlace::Sql, steps);
     }
     let steps = granted(missing, &quoted(name, host));
-    point
-        .with_next("run as an administrator")
-        .with_steps(StepPlace::Sql, steps)
+    point.with_next("run as an administrator").with_steps(StepPlace::Sql, steps)
 }
 
 /// `REQUIRE SSL` counts on the socket too, as a login there shows, or else `mysql.user`.
 ///
 /// # Source
 /// Seen in MariaDB 10.11; dev.mysql.com, CREATE USER, "SSL/TLS Options".
-fn demands_tls(
-    user: &str,
-    (tcp, unix): (&MysqlLogin, &MysqlLogin),
-    accounts: &[MysqlAccount],
-) -> Option<Point> {
+fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     let at = |host: &str| accounts.iter().find(|it| it.host == host);
     let of_login = unix.account.rsplit_once('@').filter(|_| unix.needs_tls);
     let (name, host, how) = if let Some((name, host)) = of_login {
@@ -328,10 +283,7 @@ fn demands_tls(
     let account = quoted(name, host);
     // The driver does TLS today: whether it does on a socket as well is its own matter.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
-        (
-            Outcome::Unknown,
-            "; the driver does TLS over TCP, and not every one does on a socket",
-        )
+        (Outcome::Unknown, "; the driver does TLS over TCP, and not every one does on a socket")
     } else {
         (Outcome::Fail, "")
     };
@@ -372,11 +324,7 @@ mod tests {
     }
 
     fn login(account: &str, grants: &[&str]) -> MysqlLogin {
-        MysqlLogin {
-            account: account.to_owned(),
-            rights: rights(grants),
-            ..MysqlLogin::default()
-        }
+        MysqlLogin { account: account.to_owned(), rights: rights(grants), ..MysqlLogin::default() }
     }
 
     fn refused() -> MysqlLogin {
@@ -398,10 +346,7 @@ mod tests {
 
     #[test]
     fn an_account_for_one_transport_alone_is_told_with_how_to_make_the_other() {
-        let grants = [
-            "GRANT USAGE ON *.* TO `app`@`127.0.0.1`",
-            "GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`",
-        ];
+        let grants = ["GRANT USAGE ON *.* TO `app`@`127.0.0.1`", "GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`"];
         check(
             &login("app@127.0.0.1", &grants),
             &refused(),
@@ -414,61 +359,26 @@ mod tests {
             Outcome::Fail,
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
-        check(
-            &refused(),
-            &login("app@localhost", &[]),
-            Outcome::Note,
-            "over TCP the server says",
-        );
+        check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server says");
         check(&refused(), &refused(), Outcome::Unknown, "fails over both");
     }
 
     #[test]
     fn two_accounts_and_other_rights_are_told_with_the_grants_that_are_missing() {
-        let tcp = login(
-            "app@127.0.0.1",
-            &["GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`"],
-        );
-        let unix = login(
-            "app@localhost",
-            &["GRANT USAGE ON *.* TO `app`@`localhost`"],
-        );
-        check(
-            &tcp,
-            &unix,
-            Outcome::Fail,
-            "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
-        );
+        let tcp = login("app@127.0.0.1", &["GRANT SELECT ON `shop`.* TO `app`@`127.0.0.1`"]);
+        let unix = login("app@localhost", &["GRANT USAGE ON *.* TO `app`@`localhost`"]);
+        check(&tcp, &unix, Outcome::Fail, "GRANT SELECT ON `shop`.* TO 'app'@'localhost';");
         let enough = login(
             "app@localhost",
-            &[
-                "GRANT SELECT ON `shop`.* TO `app`@`localhost`",
-                "GRANT INSERT ON `shop`.* TO `app`@`localhost`",
-            ],
+            &["GRANT SELECT ON `shop`.* TO `app`@`localhost`", "GRANT INSERT ON `shop`.* TO `app`@`localhost`"],
         );
-        check(
-            &tcp,
-            &enough,
-            Outcome::Note,
-            "and more: GRANT INSERT ON `shop`.* TO it",
-        );
-        let twin = login(
-            "app@localhost",
-            &["GRANT SELECT ON `shop`.* TO `app`@`localhost`"],
-        );
+        check(&tcp, &enough, Outcome::Note, "and more: GRANT INSERT ON `shop`.* TO it");
+        let twin = login("app@localhost", &["GRANT SELECT ON `shop`.* TO `app`@`localhost`"]);
         check(&tcp, &twin, Outcome::Note, "with the same rights");
-        let asks_system = MysqlLogin {
-            asks_system: true,
-            ..twin
-        };
+        let asks_system = MysqlLogin { asks_system: true, ..twin };
         check(&tcp, &asks_system, Outcome::Note, "in place of a password");
         let nobody = login("@localhost", &["GRANT USAGE ON *.* TO ``@`localhost`"]);
-        check(
-            &tcp,
-            &nobody,
-            Outcome::Fail,
-            "CREATE USER IF NOT EXISTS 'app'@'localhost'",
-        );
+        check(&tcp, &nobody, Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
         // What everybody may is no difference.
         let public = login("app@127.0.0.1", &["GRANT SELECT ON `test`.* TO PUBLIC"]);
         check(&public, &unix, Outcome::Note, "two accounts");
@@ -491,10 +401,7 @@ mod tests {
         let unix = login("localhost", "%", "INSERT");
         check(&tcp, &unix, Outcome::Fail, "`%` comes before");
         let point = mysql_account(("app", None), &tcp, &unix, &[]).remove(0);
-        assert_eq!(
-            (point.code, point.steps.len()),
-            (PointCode::RightsHidden, 0)
-        );
+        assert_eq!((point.code, point.steps.len()), (PointCode::RightsHidden, 0));
     }
 
     #[test]
@@ -506,22 +413,10 @@ mod tests {
         };
         let same = login("app@localhost", &[]);
         let topics = |accounts: &[MysqlAccount]| -> Vec<Topic> {
-            mysql_account(("app", None), &same, &same, accounts)
-                .iter()
-                .map(|it| it.topic)
-                .collect()
+            mysql_account(("app", None), &same, &same, accounts).iter().map(|it| it.topic).collect()
         };
-        assert_eq!(
-            topics(&[account("mysql_native_password", "")]),
-            [Topic::Account]
-        );
-        assert_eq!(
-            topics(&[account("mysql_native_password", "ANY")]),
-            [Topic::Account, Topic::Tls]
-        );
-        assert_eq!(
-            topics(&[account("caching_sha2_password", "")]),
-            [Topic::Account, Topic::Plugin]
-        );
+        assert_eq!(topics(&[account("mysql_native_password", "")]), [Topic::Account]);
+        assert_eq!(topics(&[account("mysql_native_password", "ANY")]), [Topic::Account, Topic::Tls]);
+        assert_eq!(topics(&[account("caching_sha2_password", "")]), [Topic::Account, Topic::Plugin]);
     }
 }

@@ -85,9 +85,7 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
                 "ed25519" => "ed25519",
                 _ => "mysql_native_password",
             };
-            format!(
-                "ALTER USER {account} IDENTIFIED VIA unix_socket OR {plugin} USING PASSWORD('…');"
-            )
+            format!("ALTER USER {account} IDENTIFIED VIA unix_socket OR {plugin} USING PASSWORD('…');")
         }
         Server::Mysql => format!("ALTER USER {account} {};", identified(tcp)),
     }
@@ -101,9 +99,7 @@ pub(super) fn missing_rights(
     is_in_database: bool,
 ) -> Vec<String> {
     let lacking = has.rights.beyond(&lacks.rights, database, &has.databases);
-    let asked = lacking
-        .into_iter()
-        .filter(|it| it.is_in_database == is_in_database);
+    let asked = lacking.into_iter().filter(|it| it.is_in_database == is_in_database);
     asked.flat_map(|it| it.grants).collect()
 }
 
@@ -128,13 +124,9 @@ mod tests {
 
     #[test]
     fn r20_only_a_lock_that_is_told_of_is_taken_off() {
-        for row in [
-            SocketRow::Unknown,
-            SocketRow::Absent,
-            SocketRow::Present,
-            SocketRow::AsksSystem,
-            SocketRow::Expired,
-        ] {
+        for row in
+            [SocketRow::Unknown, SocketRow::Absent, SocketRow::Present, SocketRow::AsksSystem, SocketRow::Expired]
+        {
             let steps = twin("app", &MysqlLogin::default(), row);
             assert!(!steps.join(" ").contains("UNLOCK"), "{row:?}: {steps:?}");
         }

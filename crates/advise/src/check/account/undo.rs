@@ -69,12 +69,7 @@ impl AccountStatement {
         };
         let user = literal_at(rest)?;
         let host = literal_at(rest[user.len()..].strip_prefix('@')?)?;
-        Some(Self {
-            user: user.to_owned(),
-            host: host.to_owned(),
-            text: text.to_owned(),
-            kind,
-        })
+        Some(Self { user: user.to_owned(), host: host.to_owned(), text: text.to_owned(), kind })
     }
 
     /// Without the semicolon; `…` stands for the client's password.
@@ -106,15 +101,10 @@ impl AccountStatement {
         match &self.kind {
             Kind::Create { or_stay: true } => Undo::Needless,
             Kind::Create { or_stay: false } => Undo::Unknown,
-            Kind::Alter => {
-                as_it_was(made, &account).map_or(Undo::Unknown, |text| Undo::Statements(vec![text]))
-            }
+            Kind::Alter => as_it_was(made, &account).map_or(Undo::Unknown, |text| Undo::Statements(vec![text])),
             Kind::DefaultRole => {
                 let role = default_role(&before.grants);
-                let role = role.map_or_else(
-                    || "NONE".to_owned(),
-                    |role| format!("`{}`", role.replace('`', "``")),
-                );
+                let role = role.map_or_else(|| "NONE".to_owned(), |role| format!("`{}`", role.replace('`', "``")));
                 Undo::Statements(vec![format!("SET DEFAULT ROLE {role} FOR {account}")])
             }
             Kind::Grant(on) => match revokes(&self.text, on, &account, &before.grants) {
@@ -133,10 +123,7 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     let user = quoted_at(rest)?;
     let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
-    let (role, require) = (
-        outside_quotes(rest, "DEFAULT ROLE "),
-        outside_quotes(rest, " REQUIRE "),
-    );
+    let (role, require) = (outside_quotes(rest, "DEFAULT ROLE "), outside_quotes(rest, " REQUIRE "));
     let rest = match (role, require) {
         // MySQL tells of it here, and takes it in a statement of its own; nothing of ours changes it.
         (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
@@ -147,11 +134,7 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
         return None;
     }
     // MariaDB says nothing of an account without a password, nor of one that may do without TLS.
-    let identified = if rest.starts_with("IDENTIFIED ") {
-        ""
-    } else {
-        "IDENTIFIED BY '' "
-    };
+    let identified = if rest.starts_with("IDENTIFIED ") { "" } else { "IDENTIFIED BY '' " };
     let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
         Some(_) => "",
         None => " REQUIRE NONE",
@@ -211,10 +194,7 @@ mod tests {
     use super::*;
 
     fn state(made: &str, grants: &[&str]) -> AccountState {
-        AccountState {
-            made: Some(made.to_owned()),
-            grants: grants.iter().map(|it| (*it).to_owned()).collect(),
-        }
+        AccountState { made: Some(made.to_owned()), grants: grants.iter().map(|it| (*it).to_owned()).collect() }
     }
 
     #[track_caller]
@@ -231,11 +211,7 @@ mod tests {
         check(step, &nobody, &[r"DROP USER 'o''n\\e'@'localhost'"]);
         let step = "CREATE USER IF NOT EXISTS 'a'@'localhost' IDENTIFIED BY '…';";
         check(step, &nobody, &["DROP USER 'a'@'localhost'"]);
-        check(
-            "GRANT SELECT ON `a TO b`.* TO 'a'@'localhost';",
-            &nobody,
-            &[],
-        );
+        check("GRANT SELECT ON `a TO b`.* TO 'a'@'localhost';", &nobody, &[]);
         check("ALTER USER 'a'@'localhost' REQUIRE NONE;", &nobody, &[]);
         let there = state("CREATE USER `a`@`localhost`", &[]);
         let parsed = AccountStatement::parse(step).unwrap();
@@ -248,18 +224,9 @@ mod tests {
     fn an_account_that_is_changed_becomes_as_it_was() {
         let step = "ALTER USER 'a'@'localhost' IDENTIFIED BY '…' REQUIRE NONE;";
         for (made, undo) in [
-            (
-                "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD '*1'",
-                "IDENTIFIED BY PASSWORD '*1' REQUIRE NONE",
-            ),
-            (
-                "CREATE USER `a`@`localhost` REQUIRE SSL",
-                "IDENTIFIED BY '' REQUIRE SSL",
-            ),
-            (
-                "CREATE USER `a`@`localhost`",
-                "IDENTIFIED BY '' REQUIRE NONE",
-            ),
+            ("CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD '*1'", "IDENTIFIED BY PASSWORD '*1' REQUIRE NONE"),
+            ("CREATE USER `a`@`localhost` REQUIRE SSL", "IDENTIFIED BY '' REQUIRE SSL"),
+            ("CREATE USER `a`@`localhost`", "IDENTIFIED BY '' REQUIRE NONE"),
             (
                 "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD '*1' WITH MAX_USER_CONNECTIONS 5 ACCOUNT LOCK PASSWORD EXPIRE",
                 "IDENTIFIED BY PASSWORD '*1' REQUIRE NONE WITH MAX_USER_CONNECTIONS 5 ACCOUNT LOCK PASSWORD EXPIRE",
@@ -272,10 +239,7 @@ mod tests {
             let undo = format!("ALTER USER 'a'@'localhost' {undo}");
             check(step, &state(made, &[]), &[&undo]);
         }
-        let hidden = state(
-            "CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD <secret>",
-            &[],
-        );
+        let hidden = state("CREATE USER `a`@`localhost` IDENTIFIED BY PASSWORD <secret>", &[]);
         let parsed = AccountStatement::parse(step).unwrap();
         assert_eq!(parsed.undo(&hidden), Undo::Unknown);
     }
@@ -296,11 +260,7 @@ mod tests {
             &before,
             &["REVOKE DELETE ON `shop`.* FROM 'a'@'localhost'"],
         );
-        check(
-            &format!("GRANT `writer` {to};"),
-            &before,
-            &["REVOKE `writer` FROM 'a'@'localhost'"],
-        );
+        check(&format!("GRANT `writer` {to};"), &before, &["REVOKE `writer` FROM 'a'@'localhost'"]);
         check(
             "SET DEFAULT ROLE `reader` FOR 'a'@'localhost';",
             &before,

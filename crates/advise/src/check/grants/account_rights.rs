@@ -9,11 +9,7 @@ use super::rows::{Doubt, may_one};
 use super::{ALL, Choice, Grant, Level, Server};
 
 /// Rights of MariaDB alone.
-const OF_MARIADB: [&str; 3] = [
-    "DELETE HISTORY",
-    "DELETE VERSIONING ROWS",
-    "SHOW CREATE ROUTINE",
-];
+const OF_MARIADB: [&str; 3] = ["DELETE HISTORY", "DELETE VERSIONING ROWS", "SHOW CREATE ROUTINE"];
 
 const PUBLIC: &str = "PUBLIC";
 
@@ -38,10 +34,7 @@ pub struct Lacking {
 
 impl Lacking {
     fn of(grants: Vec<String>, is_in_database: bool) -> Option<Self> {
-        (!grants.is_empty()).then_some(Self {
-            grants,
-            is_in_database,
-        })
+        (!grants.is_empty()).then_some(Self { grants, is_in_database })
     }
 }
 
@@ -50,23 +43,14 @@ impl Rights {
     /// like others.
     pub fn read(lines: &[String], server: Server, has_plain_names: bool) -> Self {
         let read = |line: &String| read_line(line, has_plain_names);
-        Self {
-            server,
-            grants: lines.iter().map(read).collect(),
-            has_plain_names,
-            choice: Choice::default(),
-        }
+        Self { server, grants: lines.iter().map(read).collect(), has_plain_names, choice: Choice::default() }
     }
 
     /// With a role of MySQL in use, by the server's version: it takes patterns otherwise then.
     #[must_use]
     pub fn with_role_in_use(self, version: &str) -> Self {
         let major = version.split('.').next().and_then(|it| it.parse().ok());
-        let choice = if major.is_some_and(|it: u32| it < 9) {
-            Choice::All
-        } else {
-            Choice::First
-        };
+        let choice = if major.is_some_and(|it: u32| it < 9) { Choice::All } else { Choice::First };
         Self { choice, ..self }
     }
 
@@ -101,11 +85,7 @@ impl Rights {
             is_row && it.grantee == theirs
         };
         let rows = other.grants.iter().filter(is_row);
-        self.grants.extend(rows.map(|it| Grant {
-            grantee: own.clone(),
-            is_of_any_host: true,
-            ..it.clone()
-        }));
+        self.grants.extend(rows.map(|it| Grant { grantee: own.clone(), is_of_any_host: true, ..it.clone() }));
         self
     }
 
@@ -131,9 +111,7 @@ impl Rights {
             let of_role = own.grants.iter().filter(|it| it.grantee != own_name);
             improved.grants.extend(of_role.cloned());
         }
-        let named = seen
-            .iter()
-            .map(|it| (Place::Schema(it.clone()), self.in_grant(it, escaped(it))));
+        let named = seen.iter().map(|it| (Place::Schema(it.clone()), self.in_grant(it, escaped(it))));
         let mut given = of_roles;
         for places in [own.places(other, None), named.collect()] {
             for more in own.beyond_at(&places, &improved, None) {
@@ -151,29 +129,19 @@ impl Rights {
     }
 
     /// The same at these places, each with its schema's name as a grant has it.
-    fn beyond_at(
-        &self,
-        places: &BTreeMap<Place, String>,
-        other: &Self,
-        database: Option<&str>,
-    ) -> Vec<Lacking> {
+    fn beyond_at(&self, places: &BTreeMap<Place, String>, other: &Self, database: Option<&str>) -> Vec<Lacking> {
         let mut here: BTreeMap<Place, BTreeSet<String>> = BTreeMap::new();
         let mut elsewhere = here.clone();
         for (place, pattern) in places {
             let is_here = database.is_none_or(|database| place.schema() == Some(database));
             let rights = self.names_at(place);
-            let missing = rights.into_iter().filter(|right| {
-                self.may_by_itself(right, place) && !other.may(right, place, Doubt::All)
-            });
+            let missing = rights
+                .into_iter()
+                .filter(|right| self.may_by_itself(right, place) && !other.may(right, place, Doubt::All));
             let mut missing: BTreeSet<String> = missing.collect();
             if !missing.is_empty() && other.would_be_hidden_by(place, pattern) {
-                let all = self
-                    .names_at(place)
-                    .into_iter()
-                    .chain(other.names_at(place));
-                let kept = |right: &String| {
-                    self.may(right, place, Doubt::Any) || other.may(right, place, Doubt::Any)
-                };
+                let all = self.names_at(place).into_iter().chain(other.names_at(place));
+                let kept = |right: &String| self.may(right, place, Doubt::Any) || other.may(right, place, Doubt::Any);
                 missing.extend(all.filter(kept));
             }
             // Said so, and not one by one: a server may not know them all.
@@ -187,11 +155,7 @@ impl Rights {
         }
         let sides = [(true, here), (false, elsewhere)];
         let sides = sides.into_iter();
-        sides
-            .filter_map(|(is_in_database, side)| {
-                Lacking::of(statements(&side, places), is_in_database)
-            })
-            .collect()
+        sides.filter_map(|(is_in_database, side)| Lacking::of(statements(&side, places), is_in_database)).collect()
     }
 
     /// Whether a new row for that schema would hide another one, which so far decides there.
@@ -204,8 +168,7 @@ impl Rights {
             _ => None,
         });
         let name = escaped(pattern);
-        rows.clone().next().is_some()
-            && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
+        rows.clone().next().is_some() && rows.all(|row| row != pattern && !(self.has_plain_names && *row == name))
     }
 
     /// These rights and what those statements give.
@@ -234,22 +197,14 @@ impl Rights {
         let mut grantees: BTreeSet<&str> = BTreeSet::new();
         grantees.extend(self.grants.iter().map(|it| it.grantee.as_str()));
         grantees.into_iter().any(|grantee| {
-            let own: Vec<&Grant> = self
-                .grants
-                .iter()
-                .filter(|it| it.grantee == grantee)
-                .collect();
+            let own: Vec<&Grant> = self.grants.iter().filter(|it| it.grantee == grantee).collect();
             may_one(&own, (self.server, self.choice), right, place, doubt)
         })
     }
 
     /// How a schema is written in a grant: its pattern, or its name as it is.
     fn in_grant(&self, name: &str, pattern: String) -> String {
-        if self.has_plain_names {
-            name.to_owned()
-        } else {
-            pattern
-        }
+        if self.has_plain_names { name.to_owned() } else { pattern }
     }
 
     /// Whether a right may be used at a place, in any other schema by a grant on `*.*`: those on patterns are looked
@@ -298,26 +253,19 @@ impl Rights {
                 Level::Table(schema, table) => {
                     places.insert(Place::Table(schema.clone(), table.clone()));
                     let columns = grant.column_rights.iter();
-                    places.extend(columns.map(|(_, column)| {
-                        Place::Column(schema.clone(), table.clone(), column.clone())
-                    }));
+                    places.extend(
+                        columns.map(|(_, column)| Place::Column(schema.clone(), table.clone(), column.clone())),
+                    );
                 }
                 Level::Routine(kind, schema, name) => {
                     places.insert(Place::Routine(kind.clone(), schema.clone(), name.clone()));
                 }
-                Level::Global
-                | Level::Schema(_)
-                | Level::Roles
-                | Level::DefaultRole(_)
-                | Level::Other(_) => {}
+                Level::Global | Level::Schema(_) | Level::Roles | Level::DefaultRole(_) | Level::Other(_) => {}
             }
         }
         let schemas = schemas.into_iter();
         let places = places.into_iter().map(|it| (it, String::new()));
-        schemas
-            .map(|(name, pattern)| (Place::Schema(name), pattern))
-            .chain(places)
-            .collect()
+        schemas.map(|(name, pattern)| (Place::Schema(name), pattern)).chain(places).collect()
     }
 
     /// The rights that may be had at a place, by all that these grants name.
@@ -344,9 +292,7 @@ impl Rights {
             let lines = it.grants.iter().flat_map(|it| match &it.level {
                 Level::Roles => {
                     let roles = it.rights.iter();
-                    roles
-                        .map(|role| format!("GRANT {} TO ACCOUNT", quoted_role(role)))
-                        .collect()
+                    roles.map(|role| format!("GRANT {} TO ACCOUNT", quoted_role(role))).collect()
                 }
                 Level::DefaultRole(role) => {
                     vec![format!("SET DEFAULT ROLE {} FOR ACCOUNT", quoted(role))]
@@ -363,9 +309,9 @@ impl Rights {
         // An account has one default role: another one is not taken from it.
         let keeps_its_role = has_default(other);
         let theirs = lines_of(other);
-        let missing = lines_of(self).into_iter().filter(|it| {
-            !(theirs.contains(it) || keeps_its_role && it.starts_with("SET DEFAULT ROLE"))
-        });
+        let missing = lines_of(self)
+            .into_iter()
+            .filter(|it| !(theirs.contains(it) || keeps_its_role && it.starts_with("SET DEFAULT ROLE")));
         missing.collect()
     }
 }
@@ -392,27 +338,16 @@ mod tests {
     use super::*;
 
     fn rights(lines: &[&str]) -> Rights {
-        let lines: Vec<String> = lines
-            .iter()
-            .map(|it| format!("GRANT {it} TO `a`@`h`"))
-            .collect();
+        let lines: Vec<String> = lines.iter().map(|it| format!("GRANT {it} TO `a`@`h`")).collect();
         Rights::read(&lines, Server::Mariadb, false)
     }
 
     /// What TCP's grants have beyond the socket's, on the database `shop` or everywhere.
     #[track_caller]
-    fn check(
-        tcp: &[&str],
-        unix: &[&str],
-        database: Option<&str>,
-        here: &[&str],
-        elsewhere: &[&str],
-    ) {
+    fn check(tcp: &[&str], unix: &[&str], database: Option<&str>, here: &[&str], elsewhere: &[&str]) {
         let found = rights(tcp).beyond(&rights(unix), database, &[]);
         let of = |is_in_database: bool| -> Vec<String> {
-            let all = found
-                .iter()
-                .filter(|it| it.is_in_database == is_in_database);
+            let all = found.iter().filter(|it| it.is_in_database == is_in_database);
             all.flat_map(|it| it.grants.clone()).collect()
         };
         assert_eq!(of(true), here, "{tcp:?} over {unix:?}");
@@ -422,27 +357,11 @@ mod tests {
     #[test]
     fn wider_grants_cover_narrower_ones() {
         let narrow = ["SELECT ON `shop`.`t`"];
-        for wide in [
-            "ALL PRIVILEGES ON *.*",
-            "ALL PRIVILEGES ON `shop`.*",
-            "SELECT ON `sh%`.*",
-        ] {
+        for wide in ["ALL PRIVILEGES ON *.*", "ALL PRIVILEGES ON `shop`.*", "SELECT ON `sh%`.*"] {
             check(&narrow, &[wide], None, &[], &[]);
         }
-        check(
-            &["SELECT ON `shop`.*"],
-            &["ALL PRIVILEGES ON *.*"],
-            None,
-            &[],
-            &[],
-        );
-        check(
-            &["SELECT (`id`) ON `shop`.`t`"],
-            &["SELECT ON `shop`.`t`"],
-            None,
-            &[],
-            &[],
-        );
+        check(&["SELECT ON `shop`.*"], &["ALL PRIVILEGES ON *.*"], None, &[], &[]);
+        check(&["SELECT (`id`) ON `shop`.`t`"], &["SELECT ON `shop`.`t`"], None, &[], &[]);
         check(
             &["SELECT ON `shop`.`t`"],
             &["SELECT (`id`) ON `shop`.`t`"],
@@ -473,13 +392,7 @@ mod tests {
     #[test]
     fn of_patterns_that_fit_the_most_exact_alone_counts() {
         let unix = ["ALL PRIVILEGES ON `sh%`.*", "SELECT ON `shop`.*"];
-        check(
-            &["INSERT ON `shop`.*"],
-            &unix,
-            None,
-            &["GRANT INSERT ON `shop`.* TO ACCOUNT"],
-            &[],
-        );
+        check(&["INSERT ON `shop`.*"], &unix, None, &["GRANT INSERT ON `shop`.* TO ACCOUNT"], &[]);
         check(&["INSERT ON `shed`.*"], &unix, None, &[], &[]);
     }
 
@@ -491,10 +404,7 @@ mod tests {
         };
         let (own, other) = (read("SELECT ON `shop_eu`.*"), read("SELECT ON `shop%`.*"));
         let lacking = own.beyond(&other, None, &["shop_eu".to_owned()]);
-        assert_eq!(
-            lacking[0].grants,
-            ["GRANT SELECT ON `shop_eu`.* TO ACCOUNT"]
-        );
+        assert_eq!(lacking[0].grants, ["GRANT SELECT ON `shop_eu`.* TO ACCOUNT"]);
         assert_eq!(own.beyond(&own, None, &["shop_eu".to_owned()]), []);
     }
 
@@ -524,10 +434,7 @@ mod tests {
             ("shxp", "%", "shxp", [true, false]),
             ("____", "sh%", "shxp", [true, false]),
         ] {
-            let lines = [
-                format!("SELECT ON `{first}`.*"),
-                format!("INSERT ON `{second}`.*"),
-            ];
+            let lines = [format!("SELECT ON `{first}`.*"), format!("INSERT ON `{second}`.*")];
             may(&[&lines[0], &lines[1]], "9.7.4", database, &expected);
         }
         let both = ["SELECT ON `%`.*", "INSERT ON `sh\\_p`.*"];
@@ -563,10 +470,7 @@ mod tests {
         let of = |option: &str| Rights::read(&[line(option)], Server::Mysql, false);
         let (with, without) = (of(" WITH GRANT OPTION"), of(""));
         let lacking = with.beyond(&without, None, &[]);
-        assert_eq!(
-            lacking[0].grants,
-            ["GRANT USAGE ON `shop`.* TO ACCOUNT WITH GRANT OPTION"]
-        );
+        assert_eq!(lacking[0].grants, ["GRANT USAGE ON `shop`.* TO ACCOUNT WITH GRANT OPTION"]);
         assert_eq!(without.beyond(&with, None, &[]), []);
     }
 }

@@ -14,9 +14,7 @@ fn fits(pattern: &[char], name: &[char]) -> bool {
         ([], rest) => rest.is_empty(),
         (['%', pattern @ ..], _) => (0..=name.len()).any(|n| fits(pattern, &name[n..])),
         (['_', pattern @ ..], [_, name @ ..]) => fits(pattern, name),
-        (['\\', escaped, pattern @ ..], [first, name @ ..]) => {
-            escaped == first && fits(pattern, name)
-        }
+        (['\\', escaped, pattern @ ..], [first, name @ ..]) => escaped == first && fits(pattern, name),
         ([literal, pattern @ ..], [first, name @ ..]) => literal == first && fits(pattern, name),
         (_, []) => false,
     }

@@ -44,9 +44,7 @@ impl Place {
             (Self::Table(schema, table) | Self::Column(schema, table, _), Level::Table(s, t)) => {
                 (schema, table) == (s, t)
             }
-            (Self::Routine(kind, schema, name), Level::Routine(k, s, n)) => {
-                (kind, schema, name) == (k, s, n)
-            }
+            (Self::Routine(kind, schema, name), Level::Routine(k, s, n)) => (kind, schema, name) == (k, s, n),
             _ => false,
         }
     }
@@ -91,10 +89,7 @@ pub(super) fn quoted(name: &str) -> String {
 }
 
 /// The statements that give these rights; what a wider one gives is not repeated.
-pub(super) fn statements(
-    missing: &BTreeMap<Place, BTreeSet<String>>,
-    places: &BTreeMap<Place, String>,
-) -> Vec<String> {
+pub(super) fn statements(missing: &BTreeMap<Place, BTreeSet<String>>, places: &BTreeMap<Place, String>) -> Vec<String> {
     let covered = |place: &Place, right: &String| {
         let gives = |rights: &BTreeSet<String>| rights.contains(right) || rights.contains(ALL);
         let wider = |it: &Place| missing.get(it).is_some_and(gives);
@@ -102,10 +97,7 @@ pub(super) fn statements(
     };
     let mut lines = Vec::new();
     for (place, rights) in missing {
-        let own: Vec<&String> = rights
-            .iter()
-            .filter(|right| !covered(place, right))
-            .collect();
+        let own: Vec<&String> = rights.iter().filter(|right| !covered(place, right)).collect();
         let has_option = own.iter().any(|it| *it == super::GRANT_OPTION);
         let column = match place {
             Place::Column(_, _, column) => format!(" ({})", quoted(column)),

@@ -45,11 +45,7 @@ fn parse(line: &str) -> Option<Grant> {
     }
     loop {
         let right = tokens.words_before_sign(&["ON"])?;
-        let right = if right == "ALL PRIVILEGES" {
-            ALL.to_owned()
-        } else {
-            right
-        };
+        let right = if right == "ALL PRIVILEGES" { ALL.to_owned() } else { right };
         if tokens.takes(&Token::Sign('(')) {
             loop {
                 let column = tokens.name()?;
@@ -97,9 +93,7 @@ fn role(mut tokens: Tokens, mut grant: Grant) -> Option<Grant> {
 
 /// `` SET DEFAULT ROLE `reader` FOR `app`@`localhost` ``.
 fn default_role(mut tokens: Tokens) -> Option<Grant> {
-    let is_it = ["DEFAULT", "ROLE"]
-        .iter()
-        .all(|word| tokens.word().as_deref() == Some(word));
+    let is_it = ["DEFAULT", "ROLE"].iter().all(|word| tokens.word().as_deref() == Some(word));
     let role = is_it.then(|| tokens.name())??;
     (tokens.word()? == "FOR").then_some(())?;
     Some(Grant {
@@ -227,10 +221,8 @@ impl Tokens {
 
     fn has_words(&self, words: &[&str]) -> bool {
         let left = self.all.get(self.idx..).unwrap_or_default();
-        let is_word =
-            |(token, word): (&Token, &&str)| matches!(token, Token::Word(it) if it == *word);
-        left.windows(words.len())
-            .any(|it| it.iter().zip(words).all(is_word))
+        let is_word = |(token, word): (&Token, &&str)| matches!(token, Token::Word(it) if it == *word);
+        left.windows(words.len()).any(|it| it.iter().zip(words).all(is_word))
     }
 }
 
@@ -266,26 +258,10 @@ mod tests {
             &schema("sh\\_op"),
             &["CREATE TEMPORARY TABLES", "SELECT"],
         );
-        check(
-            "GRANT SELECT ON `a``b`.* TO `x`@`y`",
-            &schema("a`b"),
-            &["SELECT"],
-        );
-        check(
-            "GRANT SELECT ON \"shop\".* TO \"x\"@\"y\"",
-            &schema("shop"),
-            &["SELECT"],
-        );
-        check(
-            "GRANT SELECT ON `shop`.`orders` TO `x`@`y`",
-            &table(),
-            &["SELECT"],
-        );
-        check(
-            "GRANT SELECT ON TABLE `shop`.`orders` TO `x`@`y`",
-            &table(),
-            &["SELECT"],
-        );
+        check("GRANT SELECT ON `a``b`.* TO `x`@`y`", &schema("a`b"), &["SELECT"]);
+        check("GRANT SELECT ON \"shop\".* TO \"x\"@\"y\"", &schema("shop"), &["SELECT"]);
+        check("GRANT SELECT ON `shop`.`orders` TO `x`@`y`", &table(), &["SELECT"]);
+        check("GRANT SELECT ON TABLE `shop`.`orders` TO `x`@`y`", &table(), &["SELECT"]);
         check(
             "GRANT EXECUTE ON PROCEDURE `shop`.`p` TO `x`@`y`",
             &Level::Routine("PROCEDURE".to_owned(), "shop".to_owned(), "p".to_owned()),
@@ -296,11 +272,7 @@ mod tests {
             &Level::Global,
             &["APPLICATION_PASSWORD_ADMIN", "BACKUP_ADMIN", "GRANT OPTION"],
         );
-        check(
-            "GRANT `reader`@`%`,`writer`@`%` TO `x`@`y`",
-            &Level::Roles,
-            &["reader@%", "writer@%"],
-        );
+        check("GRANT `reader`@`%`,`writer`@`%` TO `x`@`y`", &Level::Roles, &["reader@%", "writer@%"]);
         let proxy = "GRANT PROXY ON ''@'%' TO 'root'@'localhost' WITH GRANT OPTION";
         check(proxy, &Level::Other(proxy.to_owned()), &[]);
         let strange = "GRANT SOMETHING NEW `x`";
@@ -310,29 +282,16 @@ mod tests {
 
     #[test]
     fn columns_have_rights_of_their_own() {
-        let grant =
-            read("GRANT SELECT (`id`, `name`), INSERT, UPDATE (`name`) ON `shop`.`t` TO `x`@`y`");
-        let columns: Vec<(&str, &str)> = { grant.column_rights.iter() }
-            .map(|(right, column)| (right.as_str(), column.as_str()))
-            .collect();
-        assert_eq!(
-            columns,
-            [("SELECT", "id"), ("SELECT", "name"), ("UPDATE", "name")]
-        );
+        let grant = read("GRANT SELECT (`id`, `name`), INSERT, UPDATE (`name`) ON `shop`.`t` TO `x`@`y`");
+        let columns: Vec<(&str, &str)> =
+            { grant.column_rights.iter() }.map(|(right, column)| (right.as_str(), column.as_str())).collect();
+        assert_eq!(columns, [("SELECT", "id"), ("SELECT", "name"), ("UPDATE", "name")]);
         assert!(grant.rights.contains("INSERT") && grant.rights.len() == 1);
     }
 
     #[test]
     fn no_line_makes_it_fail() {
-        for line in [
-            "",
-            "GRANT",
-            "GRANT `",
-            "GRANT SELECT (",
-            "GRANT SELECT ON",
-            "GRANT x ON `a`.",
-            "ä",
-        ] {
+        for line in ["", "GRANT", "GRANT `", "GRANT SELECT (", "GRANT SELECT ON", "GRANT x ON `a`.", "ä"] {
             read(line);
         }
     }

@@ -29,10 +29,7 @@ pub(super) fn may_one(
     doubt: Doubt,
 ) -> bool {
     let gives = |it: &&&Grant| !it.is_revoke && it.gives(right);
-    let is_global = grants
-        .iter()
-        .filter(gives)
-        .any(|it| it.level == Level::Global);
+    let is_global = grants.iter().filter(gives).any(|it| it.level == Level::Global);
     let Some(schema) = place.schema() else {
         return is_global;
     };
@@ -53,15 +50,12 @@ pub(super) fn may_one(
     }
     let fitting = rows.iter();
     let exactness = |is_of_host: bool, pattern| (is_of_host, exactness(pattern, server));
-    let fitting =
-        fitting.map(|((is_of_host, pattern), gives)| (exactness(*is_of_host, pattern), *gives));
+    let fitting = fitting.map(|((is_of_host, pattern), gives)| (exactness(*is_of_host, pattern), *gives));
     let most = fitting.clone().map(|(exactness, _)| exactness).max();
     let mut best = fitting.filter(|(exactness, _)| Some(*exactness) == most);
     let named = rows.iter().find(|((_, pattern), _)| is_name(pattern));
     let is_given = match doubt {
-        _ if choice != Choice::MostExact && named.is_some() => {
-            named.is_some_and(|(_, gives)| *gives)
-        }
+        _ if choice != Choice::MostExact && named.is_some() => named.is_some_and(|(_, gives)| *gives),
         _ if choice == Choice::All => rows.values().any(|gives| *gives),
         _ if choice == Choice::First => rows.values().next().is_some_and(|gives| *gives),
         Doubt::Any => best.any(|(_, gives)| gives),
@@ -78,10 +72,7 @@ pub(super) fn may_one(
     let mut of_table = of_table().filter(|it| !has_own || !it.is_of_any_host);
     of_table.any(|it| match place {
         Place::Column(_, _, column) => {
-            it.gives(right)
-                || it
-                    .column_rights
-                    .contains(&(right.to_owned(), column.clone()))
+            it.gives(right) || it.column_rights.contains(&(right.to_owned(), column.clone()))
         }
         _ => it.gives(right),
     })

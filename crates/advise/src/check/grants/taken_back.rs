@@ -17,12 +17,7 @@ impl Grant {
 /// could not bring that back exactly.
 ///
 /// `on` is what stands between `ON` and `TO`, `account` what stands behind: both as they are written.
-pub(in crate::check) fn revokes(
-    statement: &str,
-    on: &str,
-    account: &str,
-    before: &[String],
-) -> Option<Vec<String>> {
+pub(in crate::check) fn revokes(statement: &str, on: &str, account: &str, before: &[String]) -> Option<Vec<String>> {
     let added = Some(read(statement)).filter(Grant::is_plain)?;
     let before: Vec<Grant> = before.iter().map(|line| read(line)).collect();
     // The first line is the account's own; roles and everybody come after.
@@ -70,10 +65,7 @@ pub(in crate::check) fn revokes(
         lines.push(format!("REVOKE GRANT OPTION ON {on} FROM {account}"));
     }
     if !words.is_empty() {
-        lines.push(format!(
-            "REVOKE {} ON {on} FROM {account}",
-            words.join(", ")
-        ));
+        lines.push(format!("REVOKE {} ON {on} FROM {account}", words.join(", ")));
     }
     Some(lines)
 }
@@ -101,12 +93,7 @@ mod tests {
             Some(rights) => (rights, " WITH GRANT OPTION"),
             None => (rights, ""),
         };
-        let found = revokes(
-            &format!("GRANT {rights} ON {on} TO {account}{option}"),
-            on,
-            account,
-            &before,
-        );
+        let found = revokes(&format!("GRANT {rights} ON {on} TO {account}{option}"), on, account, &before);
         let expected = expected.map(|lines| {
             let line = |it: &&str| format!("REVOKE {it} FROM {account}");
             lines.iter().map(line).collect::<Vec<_>>()
@@ -120,33 +107,13 @@ mod tests {
         let on_table = "GRANT SELECT (id), INSERT ON `shop`.`t` TO `app`@`localhost`";
         let all = "GRANT ALL PRIVILEGES ON `shop`.* TO `app`@`localhost` WITH GRANT OPTION";
         let all_of_shop = "ALL PRIVILEGES ON `shop`.*";
-        check(
-            "SELECT, INSERT",
-            "`shop`.*",
-            &[on_shop],
-            Some(&["INSERT ON `shop`.*"]),
-        );
+        check("SELECT, INSERT", "`shop`.*", &[on_shop], Some(&["INSERT ON `shop`.*"]));
         check("SELECT", "`shop`.*", &[on_shop], Some(&[]));
-        check(
-            "SELECT",
-            "`shop_eu`.*",
-            &[on_shop],
-            Some(&["SELECT ON `shop_eu`.*"]),
-        );
+        check("SELECT", "`shop_eu`.*", &[on_shop], Some(&["SELECT ON `shop_eu`.*"]));
         check("ALL PRIVILEGES", "`shop`.*", &[], Some(&[all_of_shop]));
-        check(
-            "ALL PRIVILEGES",
-            "`shop`.*",
-            &[on_table],
-            Some(&[all_of_shop]),
-        );
+        check("ALL PRIVILEGES", "`shop`.*", &[on_table], Some(&[all_of_shop]));
         check("ALL PRIVILEGES", "`shop`.*", &[on_shop], None);
-        check(
-            "ALL PRIVILEGES, GRANT OPTION",
-            "`shop`.*",
-            &[all],
-            Some(&[]),
-        );
+        check("ALL PRIVILEGES, GRANT OPTION", "`shop`.*", &[all], Some(&[]));
         check("DELETE", "`shop`.*", &[all], Some(&[]));
         check(
             "SELECT (`id`), UPDATE (`na``me`)",
@@ -154,20 +121,10 @@ mod tests {
             &[on_table],
             Some(&["UPDATE (`na``me`) ON `shop`.`t`"]),
         );
-        check(
-            "USAGE WITH GRANT OPTION",
-            "`shop`.*",
-            &[on_shop],
-            Some(&["GRANT OPTION ON `shop`.*"]),
-        );
+        check("USAGE WITH GRANT OPTION", "`shop`.*", &[on_shop], Some(&["GRANT OPTION ON `shop`.*"]));
         let revoked = "REVOKE SELECT ON `mysql`.* FROM `app`@`localhost`";
         check("SELECT", "`shop`.*", &[revoked], None);
         let of_role = "GRANT SELECT ON `shop`.* TO `reader`";
-        check(
-            "SELECT",
-            "`shop`.*",
-            &[of_role],
-            Some(&["SELECT ON `shop`.*"]),
-        );
+        check("SELECT", "`shop`.*", &[of_role], Some(&["SELECT ON `shop`.*"]));
     }
 }

@@ -46,12 +46,8 @@ impl Address {
         let network: IpAddr = network.parse().ok()?;
         let bits: u32 = bits.parse().ok()?;
         let mask = match network {
-            IpAddr::V4(_) if bits <= 32 => {
-                IpAddr::V4(u32::MAX.checked_shl(32 - bits).unwrap_or(0).into())
-            }
-            IpAddr::V6(_) if bits <= 128 => {
-                IpAddr::V6(u128::MAX.checked_shl(128 - bits).unwrap_or(0).into())
-            }
+            IpAddr::V4(_) if bits <= 32 => IpAddr::V4(u32::MAX.checked_shl(32 - bits).unwrap_or(0).into()),
+            IpAddr::V6(_) if bits <= 128 => IpAddr::V6(u128::MAX.checked_shl(128 - bits).unwrap_or(0).into()),
             _ => return None,
         };
         Some(Self::masked(network, mask))
@@ -64,11 +60,7 @@ impl Address {
     /// Whether it is about connections from there.
     pub(super) fn fits(&self, origin: Origin) -> Fit {
         let Origin::Known { ip, is_localhost } = origin else {
-            return if *self == Self::All {
-                Fit::Yes
-            } else {
-                Fit::Maybe
-            };
+            return if *self == Self::All { Fit::Yes } else { Fit::Maybe };
         };
         let is_sure = match self {
             Self::All => true,
@@ -94,11 +86,7 @@ impl fmt::Display for Address {
                 let ones = value(*mask).count_ones();
                 let width = if network.is_ipv4() { 32 } else { 128 };
                 let is_prefix = value(*mask).trailing_zeros().min(width) == width - ones;
-                if is_prefix {
-                    write!(f, "{network}/{ones}")
-                } else {
-                    write!(f, "{network} {mask}")
-                }
+                if is_prefix { write!(f, "{network}/{ones}") } else { write!(f, "{network} {mask}") }
             }
             Self::Host(name) => f.write_str(name),
         }

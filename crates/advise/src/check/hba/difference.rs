@@ -16,14 +16,7 @@ use super::name::{Fit, Name};
 /// Methods that ask for the same over the socket as over TCP, from any user of the machine, where their
 /// options are the same. `reject` is told apart by whom it lets in: nobody. `pam` is not among them, as it
 /// tells its modules where a connection comes from.
-const SAME_EVERYWHERE: [&str; 6] = [
-    "trust",
-    "password",
-    "md5",
-    "scram-sha-256",
-    "ldap",
-    "radius",
-];
+const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
 /// More comparisons of names than this are not made.
 const MAX_STEPS: usize = 50_000_000;
@@ -82,12 +75,7 @@ impl Hba {
                 let lines = self.lines.iter();
                 let tcp = lines.map(|line| (line, line.fits_tcp(wrap, *origin)));
                 let tcp: Vec<_> = tcp.filter(|(_, fit)| *fit != Fit::No).collect();
-                let lists = Lists {
-                    tcp,
-                    local: &local,
-                    wrap,
-                    is_fine,
-                };
+                let lists = Lists { tcp, local: &local, wrap, is_fine };
                 if let Some(difference) = lists.difference() {
                     return Some(difference);
                 }
@@ -153,11 +141,7 @@ impl<'a> Lists<'a, '_> {
             Ok(line) => line,
             Err(line) => return Some(Difference::Open(line)),
         };
-        (!(self.is_fine)(tcp, local)).then(|| Difference::Lines {
-            whose: whose(session, user, self.wrap),
-            tcp,
-            local,
-        })
+        (!(self.is_fine)(tcp, local)).then(|| Difference::Lines { whose: whose(session, user, self.wrap), tcp, local })
     }
 }
 
@@ -167,11 +151,7 @@ fn names<'a>(lists: impl Iterator<Item = &'a Vec<Name>>) -> BTreeSet<&'a str> {
 }
 
 /// The first line that fits, or one before it that may.
-fn first<'a>(
-    lines: &Lines<'a>,
-    session: Session<'_>,
-    user: &str,
-) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
+fn first<'a>(lines: &Lines<'a>, session: Session<'_>, user: &str) -> Result<Option<&'a HbaLine>, &'a HbaLine> {
     for (line, fit) in lines {
         match fit.and(line.fits_login(session, user)) {
             Fit::Yes => return Ok(Some(line)),
@@ -187,8 +167,7 @@ fn is_same(tcp: Option<&HbaLine>, local: Option<&HbaLine>) -> bool {
     match (tcp.filter(lets_in), local.filter(lets_in)) {
         (None, None) => true,
         (Some(tcp), Some(local)) => {
-            SAME_EVERYWHERE.contains(&&*tcp.method)
-                && (&tcp.method, &tcp.options) == (&local.method, &local.options)
+            SAME_EVERYWHERE.contains(&&*tcp.method) && (&tcp.method, &tcp.options) == (&local.method, &local.options)
         }
         _ => false,
     }
@@ -229,9 +208,7 @@ impl Difference<'_> {
                     None => "no line lets anybody in".to_owned(),
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
-                format!(
-                    "in {path}, for {whose}, over TCP {tcp}, and over the socket {local}, which may end otherwise"
-                )
+                format!("in {path}, for {whose}, over TCP {tcp}, and over the socket {local}, which may end otherwise")
             }
             Self::Long => format!("{path} holds too many names to be compared"),
         }
@@ -245,10 +222,7 @@ mod tests {
     use super::*;
 
     fn origin(ip: impl Into<std::net::IpAddr>) -> Origin {
-        Origin::Known {
-            ip: ip.into(),
-            is_localhost: true,
-        }
+        Origin::Known { ip: ip.into(), is_localhost: true }
     }
 
     #[track_caller]
@@ -277,14 +251,8 @@ mod tests {
         ] {
             check(&format!("{text}\n{HOST}"), None);
         }
-        check(
-            "local all all trust\nhost all all localhost trust\nhost all all ::1/128 md5",
-            None,
-        );
-        check(
-            "local all all trust\nhost all all 127.0.0.1 255.0.0.0 trust",
-            None,
-        );
+        check("local all all trust\nhost all all localhost trust\nhost all all ::1/128 md5", None);
+        check("local all all trust\nhost all all 127.0.0.1 255.0.0.0 trust", None);
         check("hostssl all all samehost reject", None);
         check("# nothing", Some("holds no rules"));
     }
@@ -293,15 +261,11 @@ mod tests {
     fn the_lines_that_differ_are_named() {
         check(
             HOST,
-            Some(
-                "over TCP line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets",
-            ),
+            Some("over TCP line 1 says `host all all 127.0.0.1/32 scram-sha-256`, and over the socket no line lets"),
         );
         check(
             &format!("local shop all scram-sha-256\n{HOST}"),
-            Some(
-                "for a database that no line names and a user that no line names, over TCP line 2",
-            ),
+            Some("for a database that no line names and a user that no line names, over TCP line 2"),
         );
         check(
             &format!("local all all scram-sha-256\n{HOST}host replication all 127.0.0.1/8 md5"),
@@ -309,17 +273,13 @@ mod tests {
         );
         check(
             "local all all trust\nhost all bob samehost reject\nhost all all 0.0.0.0/0 trust",
-            Some(
-                "user `bob`, over TCP line 2 says `host all bob samehost reject`, and over the socket line 1",
-            ),
+            Some("user `bob`, over TCP line 2 says `host all bob samehost reject`, and over the socket line 1"),
         );
         check(
             &format!(
                 "local all all scram-sha-256\nhostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca\n{HOST}"
             ),
-            Some(
-                "with TLS, over TCP line 2 says `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`",
-            ),
+            Some("with TLS, over TCP line 2 says `hostssl all all 127.0.0.1/32 scram-sha-256 clientcert=verify-ca`"),
         );
         check(
             &format!("local all all scram-sha-256\nhostgssenc all all 127.0.0.1/32 gss\n{HOST}"),
@@ -329,10 +289,7 @@ mod tests {
             &format!("local sameuser all md5\nlocal all all scram-sha-256\n{HOST}"),
             Some("`local sameuser all md5`"),
         );
-        check(
-            "local all all ident\nhost all all all ident",
-            Some("`local all all ident`"),
-        );
+        check("local all all ident\nhost all all all ident", Some("`local all all ident`"));
     }
 
     #[test]
@@ -391,12 +348,9 @@ mod tests {
 
     #[test]
     fn connections_through_a_container_come_from_anywhere() {
-        let official =
-            "local all all trust\nhost all all 127.0.0.1/32 trust\nhost all all all trust";
+        let official = "local all all trust\nhost all all 127.0.0.1/32 trust\nhost all all all trust";
         let hba = Hba::parse(official);
-        assert!(
-            matches!(hba.difference(&[Origin::Unknown]), Some(Difference::Open(line)) if line.number == 2)
-        );
+        assert!(matches!(hba.difference(&[Origin::Unknown]), Some(Difference::Open(line)) if line.number == 2));
         let open = Hba::parse("local all all md5\nhost all all all md5");
         assert_eq!(open.difference(&[Origin::Unknown]), None);
     }
@@ -408,24 +362,15 @@ mod tests {
         let both = [origin(Ipv4Addr::LOCALHOST), origin(Ipv6Addr::LOCALHOST)];
         assert_eq!(hba.difference(&both[..1]), None);
         assert!(hba.difference(&both).is_some());
-        let elsewhere = Origin::Known {
-            ip: Ipv4Addr::LOCALHOST.into(),
-            is_localhost: false,
-        };
+        let elsewhere = Origin::Known { ip: Ipv4Addr::LOCALHOST.into(), is_localhost: false };
         let named = Hba::parse("local all all md5\nhost all all localhost md5");
-        assert!(matches!(
-            named.difference(&[elsewhere]),
-            Some(Difference::Open(_))
-        ));
+        assert!(matches!(named.difference(&[elsewhere]), Some(Difference::Open(_))));
     }
 
     #[test]
     fn too_many_names_are_not_compared() {
         let line = |idx| format!("local db{idx} u{idx} md5\n");
         let text: String = (0..2_000).map(line).collect();
-        assert_eq!(
-            Hba::parse(&text).difference(&[origin(Ipv4Addr::LOCALHOST)]),
-            Some(Difference::Long)
-        );
+        assert_eq!(Hba::parse(&text).difference(&[origin(Ipv4Addr::LOCALHOST)]), Some(Difference::Long));
     }
 }

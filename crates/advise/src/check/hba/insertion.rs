@@ -28,15 +28,10 @@ impl Hba {
         let at = above.and_then(|number| start_of(text, number));
         let (at, text) = match at {
             Some(at) => (at, format!("{line}{newline}")),
-            None if text.is_empty() || text.ends_with('\n') => {
-                (text.len(), format!("{line}{newline}"))
-            }
+            None if text.is_empty() || text.ends_with('\n') => (text.len(), format!("{line}{newline}")),
             None => (text.len(), format!("{newline}{line}{newline}")),
         };
-        Insertion {
-            above,
-            rewrite: Rewrite { at: at..at, text },
-        }
+        Insertion { above, rewrite: Rewrite { at: at..at, text } }
     }
 }
 
@@ -70,32 +65,16 @@ mod tests {
             Some(3),
             "# c\nlocal all postgres peer\nNEW\nlocal all all peer\n",
         );
-        check(
-            "# c\r\nlocal all all peer\r\n",
-            Some(2),
-            "# c\r\nNEW\r\nlocal all all peer\r\n",
-        );
+        check("# c\r\nlocal all all peer\r\n", Some(2), "# c\r\nNEW\r\nlocal all all peer\r\n");
         // A role that may be theirs, and a file that is included, may decide before.
         check(
             "\nlocal all +staff peer\nlocal all all peer\n",
             Some(2),
             "\nNEW\nlocal all +staff peer\nlocal all all peer\n",
         );
-        check(
-            "include other.conf\nlocal all all peer",
-            Some(1),
-            "NEW\ninclude other.conf\nlocal all all peer",
-        );
-        check(
-            "local \\\n all all peer\n",
-            Some(1),
-            "NEW\nlocal \\\n all all peer\n",
-        );
-        check(
-            "host all all ::1/128 md5",
-            Some(1),
-            "NEW\nhost all all ::1/128 md5",
-        );
+        check("include other.conf\nlocal all all peer", Some(1), "NEW\ninclude other.conf\nlocal all all peer");
+        check("local \\\n all all peer\n", Some(1), "NEW\nlocal \\\n all all peer\n");
+        check("host all all ::1/128 md5", Some(1), "NEW\nhost all all ::1/128 md5");
         check("# nothing", None, "# nothing\nNEW\n");
         check("", None, "NEW\n");
     }

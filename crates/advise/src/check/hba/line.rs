@@ -95,20 +95,11 @@ impl HbaLine {
     /// As it stands in the file, but for spaces and the way a mask is written.
     pub(super) fn shown(&self) -> String {
         let list = |names: &[Name]| {
-            let names = names.iter().map(|name| {
-                if name.is_quoted {
-                    format!("\"{}\"", name.text)
-                } else {
-                    name.text.clone()
-                }
-            });
+            let names =
+                names.iter().map(|name| if name.is_quoted { format!("\"{}\"", name.text) } else { name.text.clone() });
             names.collect::<Vec<_>>().join(",")
         };
-        let mut words = vec![
-            self.kind.name().to_owned(),
-            list(&self.databases),
-            list(&self.users),
-        ];
+        let mut words = vec![self.kind.name().to_owned(), list(&self.databases), list(&self.users)];
         words.extend(self.address.as_ref().map(ToString::to_string));
         words.push(self.method.clone());
         words.extend(self.options.iter().cloned());

@@ -9,12 +9,7 @@ use crate::check::Refusal;
 /// The points of a login that was tried over both transports, and of the rules for the socket.
 ///
 /// `refusal` is what the server said over the socket; `line` would let the client in there as over TCP.
-pub fn postgres_logins(
-    login: Point,
-    rules: Point,
-    refusal: Option<&Refusal>,
-    line: SocketLine,
-) -> Vec<Point> {
+pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],
         (PointCode::LoginFailsOverSocket, Some(refusal)) => {
@@ -31,17 +26,9 @@ pub fn postgres_logins(
 /// Whoever was let in needs no rule that is known.
 fn beside_a_login(rules: Point) -> Point {
     match rules.outcome {
-        Outcome::Unknown => Point {
-            outcome: Outcome::Note,
-            next: None,
-            steps: Vec::new(),
-            ..rules
-        },
+        Outcome::Unknown => Point { outcome: Outcome::Note, next: None, steps: Vec::new(), ..rules },
         Outcome::Fail => Point {
-            what: format!(
-                "{}; the server has older rules in force, by which the login works",
-                rules.what
-            ),
+            what: format!("{}; the server has older rules in force, by which the login works", rules.what),
             ..rules
         },
         Outcome::Pass | Outcome::Note => rules,
@@ -76,10 +63,7 @@ mod tests {
         let login = point(Topic::Login, PointCode::LoginFailsOverSocket);
         let mut rules = point(Topic::Hba, PointCode::HbaPassword);
         rules.outcome = Outcome::Pass;
-        let refusal = Refusal {
-            words: "no".to_owned(),
-            code: "28P01".to_owned(),
-        };
+        let refusal = Refusal { words: "no".to_owned(), code: "28P01".to_owned() };
         let hba = Hba::parse("host all all all trust\nlocal all all md5");
         let line = hba.socket_line("shop", "app", [127, 0, 0, 1].into());
         let points = postgres_logins(login, rules, Some(&refusal), line);

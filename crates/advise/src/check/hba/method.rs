@@ -53,8 +53,7 @@ impl HbaLine {
         let method = &*self.method;
         match name {
             "clientcert" => {
-                self.kind == Kind::HostSsl
-                    && (value == "verify-full" || value == "verify-ca" && method != "cert")
+                self.kind == Kind::HostSsl && (value == "verify-full" || value == "verify-ca" && method != "cert")
             }
             "clientname" => self.kind == Kind::HostSsl && matches!(value, "CN" | "DN"),
             "map" => matches!(method, "ident" | "peer" | "gss" | "cert" | "oauth"),
@@ -90,10 +89,7 @@ impl HbaLine {
                 let is_simple = has_any(&["ldapprefix", "ldapsuffix"]);
                 let searches = has_any(&LDAP[7..]);
                 let finds_twice = has(&"ldapsearchattribute") && has(&"ldapsearchfilter");
-                has(&"ldapserver")
-                    && is_simple != searches
-                    && (is_simple || has(&"ldapbasedn"))
-                    && !finds_twice
+                has(&"ldapserver") && is_simple != searches && (is_simple || has(&"ldapbasedn")) && !finds_twice
             }
             "radius" => has(&"radiusservers") && has(&"radiussecrets"),
             "oauth" => has(&"issuer") && has(&"scope"),
@@ -119,10 +115,7 @@ mod tests {
             ("ldap ldapserver=ldap.example.org", false),
             ("ldap ldapserver=a ldapprefix=cn=", true),
             ("ldap ldapserver=a ldapprefix=cn= ldapbasedn=dc=x", false),
-            (
-                "ldap ldapserver=a ldapbasedn=dc=x ldapsearchattribute=u",
-                true,
-            ),
+            ("ldap ldapserver=a ldapbasedn=dc=x ldapsearchattribute=u", true),
             ("ldap ldapserver=a ldapbasedn=dc=x ldapport=0", false),
             ("ldap ldapserver=a ldapprefix=x ldapunknown=1", false),
             ("ldap ldapurl=ldap://a/dc=x", false),
@@ -130,10 +123,7 @@ mod tests {
             ("radius radiusservers=127.0.0.1", false),
             ("radius radiusservers=127.0.0.1 radiussecrets=s", true),
             ("radius radiusservers=no.such.host radiussecrets=s", false),
-            (
-                "radius \"radiusservers=127.0.0.1,127.0.0.2\" radiussecrets=s",
-                false,
-            ),
+            ("radius \"radiusservers=127.0.0.1,127.0.0.2\" radiussecrets=s", false),
             ("md5 map=a", false),
             ("md5 clientcert=verify-ca", false),
             ("pam pamservice=x", true),

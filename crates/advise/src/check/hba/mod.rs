@@ -42,12 +42,7 @@ pub struct Hba {
 impl Hba {
     /// The line for a connection over the socket (`tcp` is `None`) or over TCP that is wrapped so; the
     /// flag says that an earlier line may fit as well, or was not understood.
-    fn decides(
-        &self,
-        database: &str,
-        user: &str,
-        tcp: Option<(IpAddr, Wrap)>,
-    ) -> (Option<&HbaLine>, bool) {
+    fn decides(&self, database: &str, user: &str, tcp: Option<(IpAddr, Wrap)>) -> (Option<&HbaLine>, bool) {
         let session = Session::Database(database);
         // What loopback addresses are called.
         let is_localhost = true;

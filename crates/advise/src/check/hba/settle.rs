@@ -15,24 +15,13 @@ pub struct Known<'a> {
 impl Hba {
     /// Settles which roles, databases of roles and patterns mean somebody. `matches` says whether a pattern means a
     /// name; `None` where it cannot tell.
-    pub fn settle(
-        &mut self,
-        known: &Known<'_>,
-        mut matches: impl FnMut(&str, &str) -> Option<bool>,
-    ) {
+    pub fn settle(&mut self, known: &Known<'_>, mut matches: impl FnMut(&str, &str) -> Option<bool>) {
         let is_role = |name: &str| known.roles.iter().any(|it| it == name);
         for line in &mut self.lines {
-            settle(&mut line.users, known.user, &mut matches, |keyword| {
-                keyword.strip_prefix('+').map(is_role)
+            settle(&mut line.users, known.user, &mut matches, |keyword| keyword.strip_prefix('+').map(is_role));
+            settle(&mut line.databases, known.database, &mut matches, |keyword| {
+                matches!(keyword, "samerole" | "samegroup").then(|| is_role(known.database))
             });
-            settle(
-                &mut line.databases,
-                known.database,
-                &mut matches,
-                |keyword| {
-                    matches!(keyword, "samerole" | "samegroup").then(|| is_role(known.database))
-                },
-            );
         }
     }
 }
@@ -49,10 +38,7 @@ fn settle(
         let by_keyword = name.keyword().and_then(&means);
         let by_pattern = || matches(name.text.strip_prefix('/')?, wanted);
         match by_keyword.or_else(by_pattern) {
-            Some(true) => settled.push(Name {
-                text: wanted.to_owned(),
-                is_quoted: true,
-            }),
+            Some(true) => settled.push(Name { text: wanted.to_owned(), is_quoted: true }),
             Some(false) => {}
             None => settled.push(name),
         }
@@ -68,11 +54,7 @@ mod tests {
     fn check(text: &str, expected: Option<u32>) {
         let mut hba = Hba::parse(text);
         let roles = ["app".to_owned(), "staff".to_owned()];
-        let known = Known {
-            user: "app",
-            database: "staff",
-            roles: &roles,
-        };
+        let known = Known { user: "app", database: "staff", roles: &roles };
         hba.settle(&known, |pattern, name| Some(name.starts_with(pattern)));
         let (line, is_unsure) = hba.decides("staff", "app", None);
         assert_eq!((line.map(|it| it.number), is_unsure), (expected, false));

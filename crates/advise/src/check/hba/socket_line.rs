@@ -6,15 +6,7 @@ use super::Hba;
 use super::line::{HbaLine, Wrap};
 
 /// Methods that ask for the same over either transport.
-const ON_SOCKETS: [&str; 7] = [
-    "scram-sha-256",
-    "md5",
-    "password",
-    "trust",
-    "pam",
-    "ldap",
-    "radius",
-];
+const ON_SOCKETS: [&str; 7] = ["scram-sha-256", "md5", "password", "trust", "pam", "ldap", "radius"];
 
 /// Names that mean something else without quotes.
 const KEYWORDS: [&str; 5] = ["all", "sameuser", "samerole", "samegroup", "replication"];
@@ -42,10 +34,7 @@ impl Hba {
             None => words.push("scram-sha-256".to_owned()),
         }
         let is_open = today.is_some_and(|it| it.method == "trust");
-        SocketLine {
-            text: words.join("  "),
-            caution: is_open.then(|| self.caution(database, user, tcp)),
-        }
+        SocketLine { text: words.join("  "), caution: is_open.then(|| self.caution(database, user, tcp)) }
     }
 
     /// What a line with the method `trust` means, beside what TCP asks for today.
@@ -68,9 +57,7 @@ impl Hba {
     pub(super) fn line_of_tcp(&self, database: &str, user: &str, tcp: IpAddr) -> Option<&HbaLine> {
         let over = |wrap| self.decides(database, user, Some((tcp, wrap))).0;
         let is_entry = |line: &&HbaLine| line.method != "reject";
-        over(Wrap::None)
-            .filter(is_entry)
-            .or_else(|| over(Wrap::Tls))
+        over(Wrap::None).filter(is_entry).or_else(|| over(Wrap::Tls))
     }
 }
 
@@ -95,26 +82,14 @@ mod tests {
 
     #[test]
     fn the_method_of_tcp_is_taken_where_a_socket_has_it() {
-        check(
-            "host all all 127.0.0.1/32 md5",
-            "app",
-            "local  shop  app  md5",
-        );
-        check(
-            "hostssl all all 127.0.0.1/32 pam pamservice=pg",
-            "app",
-            "local  shop  app  pam  pamservice=pg",
-        );
+        check("host all all 127.0.0.1/32 md5", "app", "local  shop  app  md5");
+        check("hostssl all all 127.0.0.1/32 pam pamservice=pg", "app", "local  shop  app  pam  pamservice=pg");
         check(
             "hostnossl all all 127.0.0.1/32 reject\nhostssl all all all password",
             "app",
             "local  shop  app  password",
         );
-        for text in [
-            "hostssl all all 127.0.0.1/32 cert",
-            "host all all all ident",
-            "",
-        ] {
+        for text in ["hostssl all all 127.0.0.1/32 cert", "host all all all ident", ""] {
             check(text, "app", "local  shop  app  scram-sha-256");
         }
     }

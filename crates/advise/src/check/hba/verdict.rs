@@ -10,21 +10,14 @@ use super::socket_line::quoted;
 
 /// Has the server read the file anew.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str = "; who comes in there today as the system's user of that name, without a password, then needs one, too";
+const PEERS: &str =
+    "; who comes in there today as the system's user of that name, without a password, then needs one, too";
 
 /// Which line lets the account in over the socket, and how that differs from TCP. `tcp` is the address
 /// that the client comes from today, `system_user` the name of the user it runs as.
-pub fn postgres_rules(
-    hba: &Hba,
-    database: &str,
-    user: &str,
-    tcp: IpAddr,
-    system_user: &str,
-    file: &str,
-) -> Point {
+pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
     let how = format!("read {file}, as the file is now");
-    let point =
-        |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
+    let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
     let (local, is_unsure) = hba.decides(database, user, None);
     let add = |point: Point| {
         let line = hba.socket_line(database, user, tcp);
@@ -34,19 +27,13 @@ pub fn postgres_rules(
         };
         let others = line.caution.as_deref().unwrap_or(others);
         point
-            .with_next(format!(
-                "above the other lines of {file} this lets them in as over TCP{others}"
-            ))
+            .with_next(format!("above the other lines of {file} this lets them in as over TCP{others}"))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
     };
     let Some(local) = local else {
         let what = format!("no local line is for user `{user}` and database `{database}`");
-        let outcome = if is_unsure {
-            Outcome::Unknown
-        } else {
-            Outcome::Fail
-        };
+        let outcome = if is_unsure { Outcome::Unknown } else { Outcome::Fail };
         return add(point(PointCode::HbaLineMissing, outcome, what));
     };
     let shown = local.numbered();
@@ -100,84 +87,29 @@ local   replication     all                                     peer
     #[track_caller]
     fn check(text: &str, user: &str, system_user: &str, outcome: Outcome, words: &str) {
         let tcp = IpAddr::from([127, 0, 0, 1]);
-        let point = postgres_rules(
-            &Hba::parse(text),
-            "shop",
-            user,
-            tcp,
-            system_user,
-            "pg_hba.conf",
-        );
+        let point = postgres_rules(&Hba::parse(text), "shop", user, tcp, system_user, "pg_hba.conf");
         assert_eq!(point.outcome, outcome, "{point:?}");
         assert!(format!("{point:?}").contains(words), "{words} in {point:?}");
     }
 
     #[test]
     fn debians_own_file_lets_only_the_user_of_the_same_name_in() {
-        check(
-            DEBIAN,
-            "app",
-            "www-data",
-            Outcome::Fail,
-            "line 4: local all all peer",
-        );
+        check(DEBIAN, "app", "www-data", Outcome::Fail, "line 4: local all all peer");
         check(DEBIAN, "app", "app", Outcome::Pass, "runs as `app`");
-        check(
-            DEBIAN,
-            "app",
-            "www-data",
-            Outcome::Fail,
-            "local  shop  app  scram-sha-256",
-        );
+        check(DEBIAN, "app", "www-data", Outcome::Fail, "local  shop  app  scram-sha-256");
     }
 
     #[test]
     fn the_first_line_that_fits_decides() {
         let text = "local shop app scram-sha-256\nlocal all all reject\n";
-        check(
-            text,
-            "app",
-            "www-data",
-            Outcome::Pass,
-            "line 1: local shop app scram-sha-256",
-        );
-        check(
-            text,
-            "other",
-            "www-data",
-            Outcome::Fail,
-            "refused by line 2",
-        );
-        check(
-            "local all all trust",
-            "app",
-            "x",
-            Outcome::Note,
-            "without a password",
-        );
-        check(
-            "host all all 127.0.0.1/32 md5",
-            "app",
-            "x",
-            Outcome::Fail,
-            "no local line",
-        );
+        check(text, "app", "www-data", Outcome::Pass, "line 1: local shop app scram-sha-256");
+        check(text, "other", "www-data", Outcome::Fail, "refused by line 2");
+        check("local all all trust", "app", "x", Outcome::Note, "without a password");
+        check("host all all 127.0.0.1/32 md5", "app", "x", Outcome::Fail, "no local line");
         check("local shop \"a b\" md5", "a b", "x", Outcome::Pass, "md5");
-        check(
-            "local all \\\n app, b md5",
-            "b",
-            "x",
-            Outcome::Pass,
-            "local all app,b md5",
-        );
+        check("local all \\\n app, b md5", "b", "x", Outcome::Pass, "local all app,b md5");
         // In quotes it is a database of that name.
-        check(
-            "local \"all\" app md5",
-            "app",
-            "x",
-            Outcome::Fail,
-            "no local line",
-        );
+        check("local \"all\" app md5", "app", "x", Outcome::Fail, "no local line");
     }
 
     #[test]
@@ -195,13 +127,7 @@ local   replication     all                                     peer
     fn lines_with_roles_patterns_or_files_leave_it_open() {
         let text = "local all +staff peer\nlocal all all scram-sha-256";
         check(text, "app", "x", Outcome::Unknown, "unless an earlier line");
-        check(
-            "local all /^app md5",
-            "app",
-            "x",
-            Outcome::Unknown,
-            "no local line",
-        );
+        check("local all /^app md5", "app", "x", Outcome::Unknown, "no local line");
     }
 
     #[test]
@@ -212,14 +138,8 @@ local   replication     all                                     peer
             found.is_some()
         };
         assert!(fits("host all all 127.0.0.0/8 md5", "127.9.9.9"));
-        assert!(fits(
-            "host all all 127.0.0.1 255.255.255.255 md5",
-            "127.0.0.1"
-        ));
-        assert!(!fits(
-            "host all all 127.0.0.1 255.255.255.255 md5",
-            "127.0.0.2"
-        ));
+        assert!(fits("host all all 127.0.0.1 255.255.255.255 md5", "127.0.0.1"));
+        assert!(!fits("host all all 127.0.0.1 255.255.255.255 md5", "127.0.0.2"));
         assert!(fits("host all all ::1/128 md5", "::1"));
         assert!(!fits("host all all 0.0.0.0/0 md5", "::1"));
         assert!(fits("host all all 0.0.0.0/0 md5", "10.0.0.1"));

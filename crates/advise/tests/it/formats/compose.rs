@@ -14,11 +14,7 @@ const FILES: usize = 400;
 const READER: &str = include_str!("../../data/readers/compose.py");
 
 /// What is written into a file, and for each of its connections what it shares or why not.
-type Edited = (
-    Option<String>,
-    Vec<Option<Result<Share, String>>>,
-    Vec<Rewrite>,
-);
+type Edited = (Option<String>, Vec<Option<Result<Share, String>>>, Vec<Rewrite>);
 
 fn edited(text: &str) -> Edited {
     edited_beside(text, &[])
@@ -62,11 +58,7 @@ struct App {
 
 const APPS: [App; 4] = [
     App {
-        variables: &[
-            ("WORDPRESS_DB_HOST", "db"),
-            ("WORDPRESS_DB_USER", "wp"),
-            ("WORDPRESS_DB_PASSWORD", "p w"),
-        ],
+        variables: &[("WORDPRESS_DB_HOST", "db"), ("WORDPRESS_DB_USER", "wp"), ("WORDPRESS_DB_PASSWORD", "p w")],
         changed: &[("WORDPRESS_DB_HOST", "localhost:/var/run/mysqld/mysqld.sock")],
         above: "",
         image: "mariadb:11",
@@ -198,9 +190,7 @@ impl Pen<'_> {
     fn service(&mut self, name: &str, app: &App) {
         self.line(1, &format!("{name}:"));
         let parts = self.dice.below(6);
-        let image = self
-            .dice
-            .one(&["image: own/app", "build: .", "restart: always"]);
+        let image = self.dice.one(&["image: own/app", "build: .", "restart: always"]);
         if parts < 3 {
             self.line(2, image);
         }
@@ -238,11 +228,7 @@ impl Pen<'_> {
 fn draw(dice: &mut Dice) -> Drawn {
     let app = &APPS[dice.below(APPS.len())];
     let step = dice.one(&[2, 4, 3]);
-    let mut pen = Pen {
-        dice,
-        lines: Vec::new(),
-        step,
-    };
+    let mut pen = Pen { dice, lines: Vec::new(), step };
     pen.line(0, "x-log: &log { driver: json-file }");
     let has_volumes = pen.dice.below(3);
     let is_before = pen.dice.below(2) == 0;
@@ -298,10 +284,7 @@ fn parsed(files: &[String]) -> Option<Vec<Value>> {
         skip("python3-yaml is not installed");
         return None;
     }
-    let output = Command::new("python3")
-        .args(["-c", READER])
-        .args(&paths)
-        .output();
+    let output = Command::new("python3").args(["-c", READER]).args(&paths).output();
     let Ok(output) = output else {
         skip("python3 is not installed");
         return None;
@@ -325,19 +308,13 @@ fn expected(mut document: Value, drawn: &Drawn) -> Value {
         }
     }
     let root = document.as_object_mut().unwrap();
-    let volumes = root
-        .entry("volumes")
-        .or_insert_with(|| Value::Object(Map::new()));
+    let volumes = root.entry("volumes").or_insert_with(|| Value::Object(Map::new()));
     volumes["sockets-db"] = Value::Null;
     document
 }
 
 fn folder(app: &App) -> &'static str {
-    if app.image.starts_with("postgres") {
-        "/var/run/postgresql"
-    } else {
-        "/var/run/mysqld"
-    }
+    if app.image.starts_with("postgres") { "/var/run/postgresql" } else { "/var/run/mysqld" }
 }
 
 fn change(environment: &mut Value, app: &App) {
@@ -345,8 +322,7 @@ fn change(environment: &mut Value, app: &App) {
         match &mut *environment {
             Value::Array(items) => {
                 let new = json!(format!("{name}={value}"));
-                let is_named =
-                    |it: &Value, name: &str| it.as_str().unwrap().starts_with(&format!("{name}="));
+                let is_named = |it: &Value, name: &str| it.as_str().unwrap().starts_with(&format!("{name}="));
                 if let Some(at) = items.iter().position(|it| is_named(it, name)) {
                     items[at] = new;
                 } else {
@@ -365,9 +341,7 @@ fn as_texts(value: Value) -> Value {
         Value::Number(it) => json!(it.to_string()),
         Value::Array(items) => items.into_iter().map(as_texts).collect(),
         Value::Object(entries) => {
-            let entries = entries
-                .into_iter()
-                .map(|(key, value)| (key, as_texts(value)));
+            let entries = entries.into_iter().map(|(key, value)| (key, as_texts(value)));
             Value::Object(entries.collect())
         }
         other => other,
@@ -407,13 +381,8 @@ fn another_parser_finds_what_was_meant_and_nothing_else() {
 fn check_by_hand(text: &str, words: &str) {
     let (new, shares, _) = edited(text);
     assert_eq!(new, None, "{text}");
-    let why: Vec<&String> = { shares.iter().flatten() }
-        .filter_map(|it| it.as_ref().err())
-        .collect();
-    assert!(
-        why.iter().any(|it| it.contains(words)),
-        "{words}: {why:?}\n{text}"
-    );
+    let why: Vec<&String> = { shares.iter().flatten() }.filter_map(|it| it.as_ref().err()).collect();
+    assert!(why.iter().any(|it| it.contains(words)), "{words}: {why:?}\n{text}");
 }
 
 /// A file with these lines in the application's service, in the server's, and at its end.
@@ -427,11 +396,7 @@ fn file(app: &str, server: &str, end: &str) -> String {
     } else {
         "environment:\n  WORDPRESS_DB_HOST: db\n  WORDPRESS_DB_USER: u\n  WORDPRESS_DB_PASSWORD: p\n"
     };
-    let image = if server.contains("image") {
-        ""
-    } else {
-        "image: mysql\n"
-    };
+    let image = if server.contains("image") { "" } else { "image: mysql\n" };
     format!(
         "services:\n  app:\n    image: wordpress\n{}{}  db:\n{}{}{end}",
         lines(app),
@@ -449,23 +414,13 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         ("volumes: [a:/b]", "", "", "the volumes of `app`"),
         ("", "volumes: [a:/b]", "", "the volumes of `db`"),
         ("volumes: &v\n- a:/b", "", "", "the volumes of `app`"),
-        (
-            "volumes:\n- a:/b\n- &v c:/d",
-            "",
-            "",
-            "the volumes of `app`",
-        ),
+        ("volumes:\n- a:/b\n- &v c:/d", "", "", "the volumes of `app`"),
         ("extends: {service: x}", "", "", "extends"),
         ("<<: {a: b}", "", "", "shares with others"),
         ("", "<<: {a: b}", "", "shares with others"),
         ("", "", "volumes: {a: }\n", "volumes of the file"),
         ("", "", "volumes: &v\n  a:\n", "volumes of the file"),
-        (
-            "",
-            "",
-            "volumes:\n  sockets-db:\n",
-            "a volume `sockets-db` already",
-        ),
+        ("", "", "volumes:\n  sockets-db:\n", "a volume `sockets-db` already"),
         ("", "", "include: [other.yml]\n", "includes others"),
         ("", "", "---\na: b\n", "one plain document"),
         ("", "", "...\n", "the end of a line"),
@@ -474,12 +429,7 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         ("", "image: mysql\nbuild: .", "", "`build`"),
         ("", "deploy: {replicas: 2}", "", "may be several"),
         ("deploy: {placement: {}}", "", "", "on several machines"),
-        (
-            "",
-            "volumes:\n- ./my.cnf:/etc/mysql/conf.d/my.cnf",
-            "",
-            "configuration of its own",
-        ),
+        ("", "volumes:\n- ./my.cnf:/etc/mysql/conf.d/my.cnf", "", "configuration of its own"),
         ("", "volumes:\n- ./run:/run/mysqld", "", "something else at"),
         ("", "tmpfs: /var/run", "", "something else at"),
         ("volumes:\n- x:/var/run/mysqld", "", "", "something else at"),
@@ -491,24 +441,9 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
             "",
             "not plain lines",
         ),
-        (
-            "environment:\n  <<: {A: b}\n  WORDPRESS_DB_HOST: db",
-            "",
-            "",
-            "not plain lines",
-        ),
-        (
-            "environment:\n  WORDPRESS_DB_HOST: &h db",
-            "",
-            "",
-            "not plain lines",
-        ),
-        (
-            "environment:\n  WORDPRESS_DB_HOST: db:3307",
-            "",
-            "",
-            "port 3307",
-        ),
+        ("environment:\n  <<: {A: b}\n  WORDPRESS_DB_HOST: db", "", "", "not plain lines"),
+        ("environment:\n  WORDPRESS_DB_HOST: &h db", "", "", "not plain lines"),
+        ("environment:\n  WORDPRESS_DB_HOST: db:3307", "", "", "port 3307"),
     ] {
         check_by_hand(&file(app, server, end), words);
     }
@@ -523,10 +458,9 @@ fn a_volume_that_is_there_is_taken() {
     let text = file("", "volumes:\n- run:/run/mysqld", "volumes:\n  run:\n");
     let (new, _, _) = edited(&text);
     let mounted = "    image: wordpress\n    volumes:\n      - run:/var/run/mysqld\n";
-    let expected = text.replace("    image: wordpress\n", mounted).replace(
-        "HOST: db\n",
-        "HOST: localhost:/var/run/mysqld/mysqld.sock\n",
-    );
+    let expected = text
+        .replace("    image: wordpress\n", mounted)
+        .replace("HOST: db\n", "HOST: localhost:/var/run/mysqld/mysqld.sock\n");
     assert_eq!(new, Some(expected));
 }
 
@@ -550,11 +484,7 @@ fn what_others_may_have_too_is_not_certain() {
     let generic = "    environment: {DB_HOST: db, DB_PORT: '3306', DB_USERNAME: u}\n";
     check(generic, "artisan", true);
     check(&format!("    build: .\n{generic}"), "artisan", false);
-    check(
-        &format!("    build: {{context: ./}}\n{generic}"),
-        "artisan",
-        false,
-    );
+    check(&format!("    build: {{context: ./}}\n{generic}"), "artisan", false);
     check(&format!("    build: ./other\n{generic}"), "artisan", true);
     check(&generic.replace('}', ", APP_KEY: k}"), "", false);
     check("    environment: [MYSQL_HOST=db, MYSQL_USER=u]\n", "", true);
@@ -563,14 +493,11 @@ fn what_others_may_have_too_is_not_certain() {
 
 #[test]
 fn two_servers_want_two_folders() {
-    let variables = |name: &str, host: &str| {
-        format!("  {name}_DB_HOST: {host}\n  {name}_DB_USER: u\n  {name}_DB_PASSWORD: p\n")
-    };
+    let variables =
+        |name: &str, host: &str| format!("  {name}_DB_HOST: {host}\n  {name}_DB_USER: u\n  {name}_DB_PASSWORD: p\n");
     let text = format!(
         "services:\n app:\n  environment:\n  {}   DB_CONNECTION: mysql\n   APP_KEY: k\n   DB_HOST: b\n   DB_USERNAME: u\n   DB_PASSWORD: p\n a:\n  image: mysql\n b:\n  image: mariadb\n",
-        variables("WORDPRESS", "a")
-            .replace("\n  ", "\n   ")
-            .replacen("  ", " ", 1)
+        variables("WORDPRESS", "a").replace("\n  ", "\n   ").replacen("  ", " ", 1)
     );
     check_by_hand(&text, "`a` and `b` would both");
 }

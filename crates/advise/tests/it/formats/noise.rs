@@ -71,11 +71,7 @@ fn noisy(dice: &mut Dice, case: &Case) -> String {
         lines.push(line.to_owned());
         is_open |= line.contains("<?php");
         // What goes on in the next line has no comment between.
-        may_stand = if is_xml {
-            line.ends_with('>')
-        } else {
-            !line.ends_with('\\')
-        };
+        may_stand = if is_xml { line.ends_with('>') } else { !line.ends_with('\\') };
     }
     let newline = dice.one(&["\n", "\r\n"]);
     let mut noisy = lines.join(newline);
@@ -87,9 +83,7 @@ fn noisy(dice: &mut Dice, case: &Case) -> String {
 
 /// The text without noise.
 fn quiet(noisy: &str) -> String {
-    let lines = noisy
-        .lines()
-        .filter(|it| !it.contains(MARK) && !it.trim().is_empty());
+    let lines = noisy.lines().filter(|it| !it.contains(MARK) && !it.trim().is_empty());
     lines.collect::<Vec<_>>().join("\n")
 }
 
@@ -134,17 +128,10 @@ fn noise_around_a_setting_changes_nothing_of_what_is_written_and_stays() {
             let text = noisy(&mut dice, &case);
             let found = edits(&case.path, &text);
             let names = |all: &[(String, Option<Vec<Rewrite>>)]| -> Vec<(String, bool)> {
-                all.iter()
-                    .map(|it| (it.0.clone(), it.1.is_some()))
-                    .collect()
+                all.iter().map(|it| (it.0.clone(), it.1.is_some())).collect()
             };
             if names(&plain) != names(&found) {
-                wrong.push(format!(
-                    "{}: {:?} and not {:?} in\n{text}",
-                    case.app,
-                    names(&found),
-                    names(&plain)
-                ));
+                wrong.push(format!("{}: {:?} and not {:?} in\n{text}", case.app, names(&found), names(&plain)));
                 break;
             }
             for ((name, plain), (_, found)) in plain.iter().zip(&found) {
@@ -158,15 +145,11 @@ fn noise_around_a_setting_changes_nothing_of_what_is_written_and_stays() {
                     let lines = text.split_inclusive('\n').filter(|it| it.contains(MARK));
                     lines.map(str::to_owned).collect()
                 };
-                let is_same = quiet(&new) == quiet(&expected)
-                    && lines_of_noise(&new) == lines_of_noise(&text);
+                let is_same = quiet(&new) == quiet(&expected) && lines_of_noise(&new) == lines_of_noise(&text);
                 let is_dos = text.contains("\r\n");
                 let keeps_ends = !is_dos || !new.replace("\r\n", "").contains('\n');
                 if !is_same || !keeps_ends {
-                    wrong.push(format!(
-                        "{} {name}:\n{text:?}\nbecomes\n{new:?}\nand not\n{expected:?}",
-                        case.app
-                    ));
+                    wrong.push(format!("{} {name}:\n{text:?}\nbecomes\n{new:?}\nand not\n{expected:?}", case.app));
                 }
             }
         }
@@ -175,12 +158,7 @@ fn noise_around_a_setting_changes_nothing_of_what_is_written_and_stays() {
         wrong.is_empty(),
         "{} of {n_edits}\n{}",
         wrong.len(),
-        wrong
-            .iter()
-            .take(12)
-            .cloned()
-            .collect::<Vec<_>>()
-            .join("\n----\n")
+        wrong.iter().take(12).cloned().collect::<Vec<_>>().join("\n----\n")
     );
     assert!(n_edits > 3_000, "{n_edits}");
 }

@@ -20,11 +20,7 @@ type Settings = BTreeMap<String, String>;
 
 /// What the program finds in each file; `None` where it is not installed.
 fn asked(oracle: &Oracle, files: &[std::path::PathBuf]) -> Option<Vec<Settings>> {
-    let output = Command::new(oracle.program)
-        .args(oracle.before)
-        .arg(oracle.script)
-        .args(files)
-        .output();
+    let output = Command::new(oracle.program).args(oracle.before).arg(oracle.script).args(files).output();
     let Ok(output) = output else {
         skip(&format!("{} is not installed", oracle.program));
         return None;
@@ -47,12 +43,7 @@ fn asked(oracle: &Oracle, files: &[std::path::PathBuf]) -> Option<Vec<Settings>>
 }
 
 /// Whether the settings are those that are wanted; a URL has to lead there.
-fn differs(
-    found: &Settings,
-    wanted: &[(&str, String)],
-    words: &Words,
-    is_moved: bool,
-) -> Option<String> {
+fn differs(found: &Settings, wanted: &[(&str, String)], words: &Words, is_moved: bool) -> Option<String> {
     for (name, value) in wanted {
         let Some(found) = found.get(*name) else {
             return Some(format!("{name} is not there"));
@@ -68,24 +59,14 @@ fn differs(
             return Some(format!("{name} is no URL: {found}"));
         };
         let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-        let whom = (
-            address.user.as_deref(),
-            password.as_deref(),
-            address.database.as_deref(),
-        );
-        let meant = (
-            Some(&*words.user),
-            Some(&*words.password),
-            Some(&*words.database),
-        );
+        let whom = (address.user.as_deref(), password.as_deref(), address.database.as_deref());
+        let meant = (Some(&*words.user), Some(&*words.password), Some(&*words.database));
         let socket = address.socket.as_deref();
         if whom != meant || socket != is_moved.then_some(Path::new(words.socket)) {
             return Some(format!("{name} leads elsewhere: {found}"));
         }
     }
-    let others = found
-        .keys()
-        .filter(|it| wanted.iter().all(|wanted| wanted.0 != **it));
+    let others = found.keys().filter(|it| wanted.iter().all(|wanted| wanted.0 != **it));
     let others: Vec<&String> = others.collect();
     (!others.is_empty()).then(|| format!("there is also {others:?}"))
 }
@@ -97,12 +78,7 @@ fn what_is_written_is_what_the_language_itself_reads() {
         check(shape, &mut wrong);
     }
     let shown: Vec<String> = wrong.iter().take(25).cloned().collect();
-    assert!(
-        wrong.is_empty(),
-        "{} wrong\n{}",
-        wrong.len(),
-        shown.join("\n----\n")
-    );
+    assert!(wrong.is_empty(), "{} wrong\n{}", wrong.len(), shown.join("\n----\n"));
 }
 
 fn check(shape: &Shape, wrong: &mut Vec<String>) {
@@ -153,30 +129,14 @@ fn check(shape: &Shape, wrong: &mut Vec<String>) {
 fn edited(shape: &Shape, words: &Words, text: &str) -> Result<String, String> {
     let reading = reading(shape.path, text.as_bytes());
     let [found] = &reading.found[..] else {
-        return Err(format!(
-            "{} connections: {:?}",
-            reading.found.len(),
-            reading.found
-        ));
+        return Err(format!("{} connections: {:?}", reading.found.len(), reading.found));
     };
     let address = found.address.as_ref().ok_or("no address")?;
     let password = address.password.as_ref().map(|it| it.reveal().to_owned());
-    let whom = (
-        address.user.as_deref(),
-        password.as_deref(),
-        address.database.as_deref(),
-    );
-    let meant = (
-        Some(&*words.user),
-        Some(&*words.password),
-        Some(&*words.database),
-    );
+    let whom = (address.user.as_deref(), password.as_deref(), address.database.as_deref());
+    let meant = (Some(&*words.user), Some(&*words.password), Some(&*words.database));
     let is_place_holder = |word: &String| word.contains("${") || word.contains("<%");
-    if whom != meant
-        && [&words.user, &words.password]
-            .into_iter()
-            .any(is_place_holder)
-    {
+    if whom != meant && [&words.user, &words.password].into_iter().any(is_place_holder) {
         // For all that anybody knows, something else stands there when it is read.
         return Ok(text.to_owned());
     }

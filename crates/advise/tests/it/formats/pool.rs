@@ -51,11 +51,7 @@ fn php_fpm_has_the_very_value_that_was_written_into_its_pool() {
         let wanted = [("DSN".to_owned(), value.to_owned())];
         let rewrites = assign(POOL, Provider::Pool, &wanted, &[]).unwrap();
         fs::write(&path, rewritten(POOL, &rewrites).unwrap()).unwrap();
-        let output = Command::new(&program)
-            .args(["-n", "-tt", "-R", "-y"])
-            .arg(&path)
-            .output()
-            .unwrap();
+        let output = Command::new(&program).args(["-n", "-tt", "-R", "-y"]).arg(&path).output().unwrap();
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         let line = said.lines().find_map(|it| it.split_once("env[DSN] = "));
         assert_eq!(line.map(|it| it.1), Some(value), "{said}");

@@ -36,35 +36,17 @@ const PYTHON: Oracle = Oracle {
     script: include_str!("../../data/readers/settings.py"),
 };
 
-const INI: Oracle = Oracle {
-    program: "python3",
-    before: &["-c"],
-    script: include_str!("../../data/readers/ini.py"),
-};
+const INI: Oracle = Oracle { program: "python3", before: &["-c"], script: include_str!("../../data/readers/ini.py") };
 
-const RUBY: Oracle = Oracle {
-    program: "ruby",
-    before: &["-W0", "-e"],
-    script: include_str!("../../data/readers/gitlab.rb"),
-};
+const RUBY: Oracle =
+    Oracle { program: "ruby", before: &["-W0", "-e"], script: include_str!("../../data/readers/gitlab.rb") };
 
-const YAML: Oracle = Oracle {
-    program: "ruby",
-    before: &["-W0", "-ryaml", "-e"],
-    script: include_str!("../../data/readers/yaml.rb"),
-};
+const YAML: Oracle =
+    Oracle { program: "ruby", before: &["-W0", "-ryaml", "-e"], script: include_str!("../../data/readers/yaml.rb") };
 
-const NODE: Oracle = Oracle {
-    program: "node",
-    before: &["-e"],
-    script: include_str!("../../data/readers/node.js"),
-};
+const NODE: Oracle = Oracle { program: "node", before: &["-e"], script: include_str!("../../data/readers/node.js") };
 
-const SHELL: Oracle = Oracle {
-    program: "bash",
-    before: &["-c"],
-    script: include_str!("../../data/readers/shell.sh"),
-};
+const SHELL: Oracle = Oracle { program: "bash", before: &["-c"], script: include_str!("../../data/readers/shell.sh") };
 
 /// A line of comment, or none.
 fn aside(dice: &mut Dice, start: &str, end: &str) -> String {
@@ -109,11 +91,7 @@ pub(super) const SHAPES: &[Shape] = &[
             format!("<?php\n{}", shuffled(dice, lines, comment, ""))
         },
         holds: |words, is_moved| {
-            let host = if is_moved {
-                format!("localhost:{}", words.socket)
-            } else {
-                "127.0.0.1".to_owned()
-            };
+            let host = if is_moved { format!("localhost:{}", words.socket) } else { "127.0.0.1".to_owned() };
             vec![
                 ("DB_HOST", host),
                 ("DB_USER", words.user.clone()),
@@ -154,10 +132,7 @@ pub(super) const SHAPES: &[Shape] = &[
                 ("databases/default/default/prefix", words.other.clone()),
             ];
             if is_moved {
-                all.push((
-                    "databases/default/default/unix_socket",
-                    words.socket.to_owned(),
-                ));
+                all.push(("databases/default/default/unix_socket", words.socket.to_owned()));
             }
             all
         },
@@ -167,9 +142,8 @@ pub(super) const SHAPES: &[Shape] = &[
         path: "/srv/configuration.php",
         oracle: &PHP,
         write: |dice, words| {
-            let set = |dice: &mut Dice, name: &str, value: &str| {
-                format!("\tpublic ${name} = {};", words::php(dice, value))
-            };
+            let set =
+                |dice: &mut Dice, name: &str, value: &str| format!("\tpublic ${name} = {};", words::php(dice, value));
             let lines = vec![
                 set(dice, "dbtype", "mysqli"),
                 set(dice, "host", "127.0.0.1"),
@@ -178,17 +152,10 @@ pub(super) const SHAPES: &[Shape] = &[
                 set(dice, "db", &words.database),
                 set(dice, "sitename", &words.other),
             ];
-            format!(
-                "<?php\nclass JConfig {{\n{}}}\n",
-                shuffled(dice, lines, "\t//", "")
-            )
+            format!("<?php\nclass JConfig {{\n{}}}\n", shuffled(dice, lines, "\t//", ""))
         },
         holds: |words, is_moved| {
-            let host = if is_moved {
-                format!("unix:{}", words.socket)
-            } else {
-                "127.0.0.1".to_owned()
-            };
+            let host = if is_moved { format!("unix:{}", words.socket) } else { "127.0.0.1".to_owned() };
             vec![
                 ("dbtype", "mysqli".to_owned()),
                 ("host", host),
@@ -223,10 +190,7 @@ pub(super) const SHAPES: &[Shape] = &[
             let host = if is_moved { words.socket } else { "127.0.0.1" };
             let port = is_moved.then(|| ("DATABASES/default/PORT", String::new()));
             let mut all = vec![
-                (
-                    "DATABASES/default/ENGINE",
-                    "django.db.backends.mysql".to_owned(),
-                ),
+                ("DATABASES/default/ENGINE", "django.db.backends.mysql".to_owned()),
                 ("DATABASES/default/HOST", host.to_owned()),
                 ("DATABASES/default/USER", words.user.clone()),
                 ("DATABASES/default/PASSWORD", words.password.clone()),
@@ -255,20 +219,9 @@ pub(super) const SHAPES: &[Shape] = &[
             shuffled(dice, lines, "#", "")
         },
         holds: |words, is_moved| {
-            let folder = Path::new(words.socket)
-                .parent()
-                .unwrap()
-                .display()
-                .to_string();
+            let folder = Path::new(words.socket).parent().unwrap().display().to_string();
             vec![
-                (
-                    "db_host",
-                    if is_moved {
-                        folder
-                    } else {
-                        "127.0.0.1".to_owned()
-                    },
-                ),
+                ("db_host", if is_moved { folder } else { "127.0.0.1".to_owned() }),
                 ("db_username", words.user.clone()),
                 ("db_password", words.password.clone()),
                 ("db_database", words.database.clone()),
@@ -281,9 +234,7 @@ pub(super) const SHAPES: &[Shape] = &[
         path: "/srv/config/database.yml",
         oracle: &YAML,
         write: |dice, words| {
-            let pair = |dice: &mut Dice, name: &str, value: &str| {
-                format!("  {name}: {}", words::yaml(dice, value))
-            };
+            let pair = |dice: &mut Dice, name: &str, value: &str| format!("  {name}: {}", words::yaml(dice, value));
             let lines = vec![
                 pair(dice, "adapter", "mysql2"),
                 pair(dice, "host", "127.0.0.1"),
@@ -320,21 +271,14 @@ pub(super) const SHAPES: &[Shape] = &[
             let other = words::yaml(dice, &words.other);
             format!("doctrine:\n  dbal:\n    url: {url} # ours\n    charset: {other}\n")
         },
-        holds: |words, _| {
-            vec![
-                ("doctrine/dbal/url", URL.to_owned()),
-                ("doctrine/dbal/charset", words.other.clone()),
-            ]
-        },
+        holds: |words, _| vec![("doctrine/dbal/url", URL.to_owned()), ("doctrine/dbal/charset", words.other.clone())],
     },
     Shape {
         name: "Ghost",
         path: "/srv/config.production.json",
         oracle: &NODE,
         write: |dice, words| {
-            let pair = |dice: &mut Dice, name: &str, value: &str| {
-                format!("\"{name}\": {}", words::json(dice, value))
-            };
+            let pair = |dice: &mut Dice, name: &str, value: &str| format!("\"{name}\": {}", words::json(dice, value));
             let mut lines = vec![
                 pair(dice, "host", "127.0.0.1"),
                 pair(dice, "user", &words.user),
@@ -371,9 +315,8 @@ pub(super) const SHAPES: &[Shape] = &[
         path: "/srv/knexfile.js",
         oracle: &NODE,
         write: |dice, words| {
-            let pair = |dice: &mut Dice, name: &str, value: &str| {
-                format!("    {name}: {},", words::script(dice, value))
-            };
+            let pair =
+                |dice: &mut Dice, name: &str, value: &str| format!("    {name}: {},", words::script(dice, value));
             let lines = vec![
                 pair(dice, "host", "127.0.0.1"),
                 pair(dice, "user", &words.user),
@@ -382,9 +325,7 @@ pub(super) const SHAPES: &[Shape] = &[
                 pair(dice, "charset", &words.other),
             ];
             let text = shuffled(dice, lines, "    //", "");
-            format!(
-                "module.exports = {{\n  client: 'mysql2',\n  connection: {{\n{text}  }},\n}};\n"
-            )
+            format!("module.exports = {{\n  client: 'mysql2',\n  connection: {{\n{text}  }},\n}};\n")
         },
         holds: |words, is_moved| {
             let host = if is_moved {
@@ -446,12 +387,7 @@ pub(super) const SHAPES: &[Shape] = &[
             ];
             format!("APP_SECRET=x\n{}", shuffled(dice, lines, "#", ""))
         },
-        holds: |words, _| {
-            vec![
-                ("DATABASE_URL", URL.to_owned()),
-                ("OTHER", words.other.clone()),
-            ]
-        },
+        holds: |words, _| vec![("DATABASE_URL", URL.to_owned()), ("OTHER", words.other.clone())],
     },
     Shape {
         name: "Odoo",
@@ -468,21 +404,10 @@ pub(super) const SHAPES: &[Shape] = &[
             format!("[options]\n{}", shuffled(dice, lines, "#", ""))
         },
         holds: |words, is_moved| {
-            let folder = Path::new(words.socket)
-                .parent()
-                .unwrap()
-                .display()
-                .to_string();
+            let folder = Path::new(words.socket).parent().unwrap().display().to_string();
             let port = is_moved.then(|| ("options/db_port", "5432".to_owned()));
             let mut all = vec![
-                (
-                    "options/db_host",
-                    if is_moved {
-                        folder
-                    } else {
-                        "127.0.0.1".to_owned()
-                    },
-                ),
+                ("options/db_host", if is_moved { folder } else { "127.0.0.1".to_owned() }),
                 ("options/db_user", words.user.clone()),
                 ("options/db_password", words.password.clone()),
                 ("options/db_name", words.database.clone()),
@@ -509,12 +434,7 @@ pub(super) const SHAPES: &[Shape] = &[
             ];
             format!("[alembic]\n{}", shuffled(dice, lines, "#", ""))
         },
-        holds: |words, _| {
-            vec![
-                ("alembic/sqlalchemy.url", URL.to_owned()),
-                ("alembic/other", words.other.clone()),
-            ]
-        },
+        holds: |words, _| vec![("alembic/sqlalchemy.url", URL.to_owned()), ("alembic/other", words.other.clone())],
     },
 ];
 

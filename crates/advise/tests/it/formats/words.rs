@@ -15,8 +15,8 @@ pub(super) struct Words {
 }
 
 const SIGNS: [&str; 32] = [
-    "a", "B9", "'", "\"", "\\", "$", "$x", "${Y}", "#", " ", "%", "%s", ";", "=", "é", "日", "{",
-    "}", "`", "@", "/", ":", "&", "!", "\\n", "#{z}", "\\q", "%%", "*", "~", "<", ">",
+    "a", "B9", "'", "\"", "\\", "$", "$x", "${Y}", "#", " ", "%", "%s", ";", "=", "é", "日", "{", "}", "`", "@", "/",
+    ":", "&", "!", "\\n", "#{z}", "\\q", "%%", "*", "~", "<", ">",
 ];
 
 const SOCKETS: [&str; 6] = [
@@ -69,11 +69,7 @@ fn lazily(dice: &mut Dice, text: &str, quote: char) -> String {
     for part in parts {
         if !joined.is_empty() {
             // Behind another one it would be that one's.
-            joined.push_str(if joined.ends_with('\\') {
-                "\\\\q"
-            } else {
-                "\\q"
-            });
+            joined.push_str(if joined.ends_with('\\') { "\\\\q" } else { "\\q" });
         }
         joined.push_str(&part);
     }

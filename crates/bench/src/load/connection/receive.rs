@@ -12,12 +12,10 @@ use crate::error::LoadError;
 use crate::load::tally::{PREFIX, Tally, digested};
 use crate::sys::lent;
 
-/// What one receive brought.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Received {
     /// Nothing was there.
     Nothing,
-    /// More has to come.
     Part,
     /// The request is answered, whole and right.
     Answer,
@@ -76,10 +74,7 @@ impl Connection {
                 Err(Errno::AGAIN) => return Ok(None),
                 Err(Errno::CONNRESET) => return Err(LoadError::Closed),
                 Err(errno) => {
-                    return Err(LoadError::Io {
-                        action: "receive",
-                        source: errno.into(),
-                    });
+                    return Err(LoadError::Io { action: "receive", source: errno.into() });
                 }
             }
         }
@@ -87,12 +82,7 @@ impl Connection {
 
     /// Takes `n` bytes just received; true when the request is answered, whole and right.
     #[inline]
-    fn accept(
-        &mut self,
-        room: &mut Vec<u8>,
-        n: usize,
-        tally: &mut Tally,
-    ) -> Result<bool, LoadError> {
+    fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
         // What an answer holds, not what it travels in.
         let n = match self.sealed {
             None => n,
@@ -101,10 +91,7 @@ impl Connection {
         self.n_received += n;
         tally.received_bytes += n as u64;
         let received = &room[..self.n_received];
-        let reply = self
-            .codec
-            .reply(received)
-            .map_err(|source| LoadError::Answer { source })?;
+        let reply = self.codec.reply(received).map_err(|source| LoadError::Answer { source })?;
         let Some(reply) = reply else {
             self.give_up(room, self.codec.n_passed());
             return Ok(false);
@@ -142,10 +129,7 @@ impl Connection {
         // Unlike elsewhere it is as long as what is in it.
         room.truncate(self.n_received);
         let opened = sealed.records.open(&sealed.received[..n], room);
-        opened.map_err(|source| LoadError::Io {
-            action: "open a record",
-            source,
-        })?;
+        opened.map_err(|source| LoadError::Io { action: "open a record", source })?;
         Ok(room.len() - self.n_received)
     }
 

@@ -42,18 +42,10 @@ pub(crate) fn log_in(
         // From the first byte, on a port of its own.
         Protocol::Redis => {
             start(&mut link).map_err(failed)?;
-            let log_in = if is_brief {
-                redis::Connection::login_briefly
-            } else {
-                redis::Connection::login
-            };
+            let log_in = if is_brief { redis::Connection::login_briefly } else { redis::Connection::login };
             ProtocolConnection::Redis(log_in(link, login, limit)?)
         }
-        Protocol::Memcached
-        | Protocol::Mongodb
-        | Protocol::Fastcgi
-        | Protocol::Http
-        | Protocol::Echo => {
+        Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo => {
             return Err(none(protocol));
         }
     };
@@ -62,14 +54,9 @@ pub(crate) fn log_in(
 }
 
 fn failed(source: io::Error) -> WireError {
-    WireError::Io {
-        action: "start TLS",
-        source,
-    }
+    WireError::Io { action: "start TLS", source }
 }
 
 fn none(protocol: Protocol) -> WireError {
-    WireError::Unsupported {
-        what: format!("TLS to {}", protocol.title()),
-    }
+    WireError::Unsupported { what: format!("TLS to {}", protocol.title()) }
 }

@@ -3,9 +3,7 @@
 /// System calls that a connection took for data, those of its set-up included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
-    /// Calls that send.
     pub sends: u64,
-    /// Calls that receive.
     pub receives: u64,
 }
 
@@ -13,9 +11,6 @@ impl Calls {
     /// Those after `before`.
     #[must_use]
     pub fn since(self, before: Self) -> Self {
-        Self {
-            sends: self.sends.saturating_sub(before.sends),
-            receives: self.receives.saturating_sub(before.receives),
-        }
+        Self { sends: self.sends.saturating_sub(before.sends), receives: self.receives.saturating_sub(before.receives) }
     }
 }

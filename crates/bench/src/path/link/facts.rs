@@ -9,17 +9,13 @@ use crate::path::{Family, TlsFacts};
 #[derive(Debug, Clone, Copy)]
 pub struct Limits {
     pub connect: Duration,
-    /// For one receive or send.
     pub io: Duration,
 }
 
 impl Default for Limits {
     /// 5 s to connect, 10 s for an answer: far over any healthy server's, short enough to wait for.
     fn default() -> Self {
-        Self {
-            connect: Duration::from_secs(5),
-            io: Duration::from_secs(10),
-        }
+        Self { connect: Duration::from_secs(5), io: Duration::from_secs(10) }
     }
 }
 

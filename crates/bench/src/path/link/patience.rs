@@ -26,12 +26,7 @@ pub(super) struct Patience {
 
 impl Patience {
     pub(super) fn new(limit: Duration) -> Self {
-        Self {
-            limit,
-            since: None,
-            begun: None,
-            is_logged_in: Arc::default(),
-        }
+        Self { limit, since: None, begun: None, is_logged_in: Arc::default() }
     }
 
     /// To be set once the login is over.
@@ -53,8 +48,8 @@ impl Patience {
         let begun = *self.begun.get_or_insert(now);
         let since = *self.since.get_or_insert(now);
         let is_late = now.saturating_sub(since) > self.limit;
-        let is_late_login = now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit
-            && !self.is_logged_in.load(Ordering::Relaxed);
+        let is_late_login =
+            now.saturating_sub(begun) > LOGIN_ANSWERS * self.limit && !self.is_logged_in.load(Ordering::Relaxed);
         if is_late || is_late_login {
             return Err(io::ErrorKind::TimedOut.into());
         }
@@ -113,10 +108,7 @@ mod tests {
     use super::*;
     use crate::path::{Conversation, Endpoint, Limits, PathError};
 
-    const LIMITS: Limits = Limits {
-        connect: Duration::from_secs(5),
-        io: Duration::from_millis(300),
-    };
+    const LIMITS: Limits = Limits { connect: Duration::from_secs(5), io: Duration::from_millis(300) };
 
     /// A server that sends byte after byte, each long before a receive would have waited for too long.
     fn dripping() -> Endpoint {
@@ -149,10 +141,7 @@ mod tests {
 
     #[test]
     fn r19_each_answer_and_each_login_has_its_own_time() {
-        let mut patience = Patience {
-            since: Some(Duration::ZERO),
-            ..Patience::new(LIMITS.io)
-        };
+        let mut patience = Patience { since: Some(Duration::ZERO), ..Patience::new(LIMITS.io) };
         let is_late = |patience: &mut Patience| {
             let late = patience.check().map_err(|it| it.kind());
             late == Err(io::ErrorKind::TimedOut)

@@ -14,7 +14,6 @@ use crate::path::{Endpoint, silence};
 /// libpq's and libmariadb's first receive buffers.
 const AHEAD_BYTES: usize = 16 << 10;
 
-/// A socket under its connection.
 #[derive(Debug)]
 pub(super) struct Raw {
     pub(super) fd: OwnedFd,
@@ -36,7 +35,6 @@ pub(super) struct Raw {
 enum GivenUp {
     /// No answer came within a limit.
     Silent,
-    /// A signal ended the wait.
     Stopped,
 }
 
@@ -63,11 +61,7 @@ impl Raw {
 
     /// Receives as much as is there from now on.
     pub(super) fn receive_ahead(&mut self) {
-        self.ahead = Some(Ahead {
-            bytes: vec![0; AHEAD_BYTES],
-            start: 0,
-            end: 0,
-        });
+        self.ahead = Some(Ahead { bytes: vec![0; AHEAD_BYTES], start: 0, end: 0 });
     }
 
     fn receive(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
@@ -89,7 +83,6 @@ impl Raw {
         }
     }
 
-    /// Notes what ended a wait.
     fn heed<T>(&mut self, done: io::Result<T>) -> io::Result<T> {
         match done.as_ref().map_err(io::Error::kind) {
             Err(io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
@@ -109,8 +102,7 @@ impl Read for Raw {
             return self.receive(buffer);
         };
         let filled = if ahead.start == ahead.end {
-            self.receive(&mut ahead.bytes)
-                .map(|received| (ahead.start, ahead.end) = (0, received))
+            self.receive(&mut ahead.bytes).map(|received| (ahead.start, ahead.end) = (0, received))
         } else {
             Ok(())
         };

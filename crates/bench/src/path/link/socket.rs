@@ -20,26 +20,15 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
         Endpoint::Unix(path) => connect_unix(SocketAddrUnix::new(path), path, limits),
         Endpoint::Abstract(name) => {
             let shown = endpoint.to_string();
-            connect_unix(
-                SocketAddrUnix::new_abstract_name(name),
-                Path::new(&shown),
-                limits,
-            )
+            connect_unix(SocketAddrUnix::new_abstract_name(name), Path::new(&shown), limits)
         }
         Endpoint::Tcp(address) => {
-            let failed = |source| PathError::ConnectTcp {
-                address: *address,
-                source,
-            };
+            let failed = |source| PathError::ConnectTcp { address: *address, source };
             connect_tcp(*address, limits.connect).map_err(failed)
         }
     };
-    if let Err(PathError::ConnectUnix { source, .. } | PathError::ConnectTcp { source, .. }) =
-        &connected
-        && matches!(
-            source.kind(),
-            io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut
-        )
+    if let Err(PathError::ConnectUnix { source, .. } | PathError::ConnectTcp { source, .. }) = &connected
+        && matches!(source.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
     {
         silence::note(endpoint, limits.connect);
     }
@@ -47,15 +36,8 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
 }
 
 /// A blocking connect: a full backlog makes it wait, as TCP would, up to `SO_SNDTIMEO`.
-fn connect_unix(
-    address: Result<SocketAddrUnix, Errno>,
-    shown: &Path,
-    limits: Limits,
-) -> Result<OwnedFd, PathError> {
-    let failed = |source: io::Error| PathError::ConnectUnix {
-        path: shown.to_owned(),
-        source,
-    };
+fn connect_unix(address: Result<SocketAddrUnix, Errno>, shown: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
+    let failed = |source: io::Error| PathError::ConnectUnix { path: shown.to_owned(), source };
     let begun = || {
         let fd = stream_socket(AddressFamily::UNIX)?;
         let part = Some(part_of(limits.connect));
@@ -113,11 +95,7 @@ pub(super) fn facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     let is_unix = brief.family == Family::Unix;
     Ok(LinkFacts {
         peer_pid: is_unix.then(|| peer_pid(fd)).flatten(),
-        nodelay: if is_unix {
-            None
-        } else {
-            Some(sockopt::tcp_nodelay(fd)?)
-        },
+        nodelay: if is_unix { None } else { Some(sockopt::tcp_nodelay(fd)?) },
         send_buffer_bytes: sockopt::socket_send_buffer_size(fd)?,
         receive_buffer_bytes: sockopt::socket_recv_buffer_size(fd)?,
         ..brief
@@ -145,10 +123,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
 }
 
 /// Nothing that anybody was asked for.
-#[expect(
-    clippy::unnecessary_wraps,
-    reason = "it stands where the others do, which ask"
-)]
+#[expect(clippy::unnecessary_wraps, reason = "it stands where the others do, which ask")]
 pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     Ok(LinkFacts {
         family: Family::Other(0),

@@ -41,7 +41,6 @@ pub enum Host {
 }
 
 impl Host {
-    /// The address of its bridge.
     pub fn address(self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.subnet(), 0, 1)
     }
@@ -122,17 +121,10 @@ impl Network {
                 .map_err(failed("make a bridge"))?;
         }
         let container = new_namespace()?;
-        let network = Self {
-            container,
-            hosts: made,
-        };
-        Netlink::open()
-            .and_then(|mut netlink| netlink.set_up("lo"))
-            .map_err(failed("switch loopback on"))?;
+        let network = Self { container, hosts: made };
+        Netlink::open().and_then(|mut netlink| netlink.set_up("lo")).map_err(failed("switch loopback on"))?;
         for (host, namespace) in &network.hosts {
-            network
-                .connect(*host, namespace)
-                .map_err(failed("connect host and container"))?;
+            network.connect(*host, namespace).map_err(failed("connect host and container"))?;
         }
         Ok(network)
     }
@@ -205,10 +197,7 @@ fn own_namespace() -> io::Result<OwnedFd> {
 }
 
 fn move_into(namespace: &OwnedFd) -> io::Result<()> {
-    Ok(move_into_link_name_space(
-        namespace.as_fd(),
-        Some(LinkNameSpaceType::Network),
-    )?)
+    Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::Network))?)
 }
 
 fn prepare_host(netlink: &mut Netlink, host: Host) -> io::Result<()> {

@@ -8,9 +8,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use looptax_host::program::find_program;
-use rustix::thread::{
-    CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities,
-};
+use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
 
 use super::{Host, Network};
 
@@ -21,14 +19,9 @@ pub fn has_nft() -> bool {
     let Ok(nft) = find_program(NFT) else {
         return false;
     };
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let mut nft = Command::new(nft);
-    let status = { nft.arg("--version").stdout(Stdio::null()) }
-        .stderr(Stdio::null())
-        .status();
+    let status = { nft.arg("--version").stdout(Stdio::null()) }.stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
 }
 
@@ -61,15 +54,9 @@ fn keep_right() -> io::Result<()> {
 }
 
 fn load(rules: &str) -> io::Result<()> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
     let mut nft = Command::new(find_program(NFT)?);
-    nft.args(["-f", "-"])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::null())
-        .stderr(Stdio::piped());
+    nft.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     // SAFETY: system calls alone, no memory is asked for between fork and exec.
     unsafe { nft.pre_exec(keep_right) };
     let mut nft = nft.spawn()?;

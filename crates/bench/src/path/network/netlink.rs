@@ -8,13 +8,11 @@ use std::net::Ipv4Addr;
 use std::os::fd::RawFd;
 
 use netlink_packet_core::{
-    ErrorBuffer, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer,
-    NetlinkHeader, NetlinkMessage,
+    ErrorBuffer, NLM_F_ACK, NLM_F_CREATE, NLM_F_EXCL, NLM_F_REQUEST, NLMSG_ERROR, NetlinkBuffer, NetlinkHeader,
+    NetlinkMessage,
 };
 use netlink_packet_route::address::{AddressAttribute, AddressMessage};
-use netlink_packet_route::link::{
-    InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage,
-};
+use netlink_packet_route::link::{InfoData, InfoKind, InfoVeth, LinkAttribute, LinkFlags, LinkInfo, LinkMessage};
 use netlink_packet_route::{AddressFamily, RouteNetlinkMessage};
 use netlink_sys::Socket;
 use netlink_sys::protocols::NETLINK_ROUTE;
@@ -32,9 +30,7 @@ pub(super) struct Netlink {
 impl Netlink {
     /// About the namespace that the calling thread is in now.
     pub(super) fn open() -> io::Result<Self> {
-        Ok(Self {
-            socket: Socket::new(NETLINK_ROUTE)?,
-        })
+        Ok(Self { socket: Socket::new(NETLINK_ROUTE)? })
     }
 
     pub(super) fn add_bridge(&mut self, name: &str) -> io::Result<()> {
@@ -45,10 +41,7 @@ impl Netlink {
     /// A pair of interfaces whose other end is in the namespace with that descriptor.
     pub(super) fn add_veth(&mut self, name: &str, peer: &str, namespace: RawFd) -> io::Result<()> {
         let mut other = LinkMessage::default();
-        other.attributes = vec![
-            LinkAttribute::IfName(peer.to_owned()),
-            LinkAttribute::NetNsFd(namespace),
-        ];
+        other.attributes = vec![LinkAttribute::IfName(peer.to_owned()), LinkAttribute::NetNsFd(namespace)];
         let data = LinkInfo::Data(InfoData::Veth(InfoVeth::Peer(other)));
         let info = LinkAttribute::LinkInfo(vec![LinkInfo::Kind(InfoKind::Veth), data]);
         self.add_link(name, info)
@@ -57,10 +50,7 @@ impl Netlink {
     fn add_link(&mut self, name: &str, info: LinkAttribute) -> io::Result<()> {
         let mut link = LinkMessage::default();
         link.attributes = vec![LinkAttribute::IfName(name.to_owned()), info];
-        self.ask(
-            RouteNetlinkMessage::NewLink(link),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        self.ask(RouteNetlinkMessage::NewLink(link), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     pub(super) fn set_up(&mut self, name: &str) -> io::Result<()> {
@@ -83,14 +73,8 @@ impl Netlink {
         message.header.family = AddressFamily::Inet;
         message.header.prefix_len = PREFIX_BITS;
         message.header.index = self.index_of(name)?;
-        message.attributes = vec![
-            AddressAttribute::Local(address.into()),
-            AddressAttribute::Address(address.into()),
-        ];
-        self.ask(
-            RouteNetlinkMessage::NewAddress(message),
-            NLM_F_CREATE | NLM_F_EXCL,
-        )
+        message.attributes = vec![AddressAttribute::Local(address.into()), AddressAttribute::Address(address.into())];
+        self.ask(RouteNetlinkMessage::NewAddress(message), NLM_F_CREATE | NLM_F_EXCL)
     }
 
     fn index_of(&self, name: &str) -> io::Result<u32> {

@@ -22,10 +22,7 @@ pub fn move_to_sidecar(folder: &Path) -> io::Result<()> {
     // SAFETY: no table of open files is unshared.
     unsafe { rustix::thread::unshare_unsafe(flags) }?;
     // Nothing that is mounted here shall be seen outside.
-    mount_change(
-        "/",
-        MountPropagationFlags::PRIVATE | MountPropagationFlags::REC,
-    )?;
+    mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
     Ok(mount_bind(folder, SHARED)?)
 }
 

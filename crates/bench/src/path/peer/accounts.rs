@@ -12,7 +12,6 @@ use super::rule::{Accounts, Lent};
 /// login.defs(5), `UID_MIN`.
 const USUAL_FIRST: u32 = 1000;
 
-/// What is known of them.
 pub(super) fn read_all() -> Accounts {
     let text = read::system_text;
     Accounts {
@@ -81,8 +80,7 @@ fn name_of(passwd: &str, uid: u32) -> Option<&str> {
 mod tests {
     use super::*;
 
-    const PASSWD: &str =
-        "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/srv/alice:/bin/sh\nbroken\n";
+    const PASSWD: &str = "root:x:0:0::/root:/bin/sh\nalice:x:1000:1000::/srv/alice:/bin/sh\nbroken\n";
 
     #[test]
     fn lent_numbers_have_a_name_or_a_number_before_them() {
@@ -94,10 +92,7 @@ mod tests {
 
     #[test]
     fn what_is_told_of_accounts_is_read() {
-        assert_eq!(
-            first_ordinary("# UID_MIN 7\nSYS_UID_MIN 100\nUID_MIN\t500\n"),
-            500
-        );
+        assert_eq!(first_ordinary("# UID_MIN 7\nSYS_UID_MIN 100\nUID_MIN\t500\n"), 500);
         assert_eq!(first_ordinary(""), 1000);
         assert_eq!(own("Name:\tx\nUid:\t5\t6\t7\t8\n"), 6);
         assert_eq!(own(""), rustix::process::geteuid().as_raw());

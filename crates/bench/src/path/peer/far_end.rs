@@ -27,7 +27,6 @@ enum By {
     Nothing,
     /// The process that listens on a Unix socket, where it is seen from here.
     Pid(Option<u32>),
-    /// Sockets of the account.
     Sockets {
         uid: u32,
         inodes: Vec<u64>,
@@ -38,10 +37,7 @@ enum By {
 
 impl Found {
     fn without_process(who: FarEnd) -> Self {
-        Self {
-            who,
-            by: By::Nothing,
-        }
+        Self { who, by: By::Nothing }
     }
 
     pub(super) fn process(&self, protocol: Protocol) -> Process {
@@ -71,10 +67,7 @@ fn of_unix(socket: BorrowedFd<'_>) -> Found {
         return Found::without_process(FarEnd::Untold);
     };
     let pid = u32::try_from(told.pid.as_raw_pid()).ok();
-    Found {
-        who: FarEnd::Account(told.uid.as_raw()),
-        by: By::Pid(pid.filter(|it| *it > 0)),
-    }
+    Found { who: FarEnd::Account(told.uid.as_raw()), by: By::Pid(pid.filter(|it| *it > 0)) }
 }
 
 fn of_tcp(socket: BorrowedFd<'_>) -> Found {
@@ -109,15 +102,9 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
             // The listener stays, while each connection has a socket of its own.
             inodes: vec![listener.inode],
         },
-        _ => By::Sockets {
-            uid: end.uid,
-            inodes: vec![end.inode],
-        },
+        _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },
     };
-    Found {
-        who: FarEnd::Account(end.uid),
-        by,
-    }
+    Found { who: FarEnd::Account(end.uid), by }
 }
 
 /// Whether the address is this machine's: only such a one can be bound to.

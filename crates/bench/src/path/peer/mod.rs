@@ -48,10 +48,7 @@ impl Admitted {
         if self.enables_clear == login.enables_clear {
             return Cow::Borrowed(login);
         }
-        Cow::Owned(Login {
-            enables_clear: self.enables_clear,
-            ..login.clone()
-        })
+        Cow::Owned(Login { enables_clear: self.enables_clear, ..login.clone() })
     }
 
     /// Whether a password may go as it is, or as an md5 of it.
@@ -76,11 +73,7 @@ pub fn admit(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted,
 }
 
 /// The same for one that is sealed before anything else is said: nobody on the way hears the password then.
-pub(crate) fn admit_sealed(
-    protocol: Protocol,
-    link: &Link,
-    login: &Login,
-) -> Result<Admitted, PathError> {
+pub(crate) fn admit_sealed(protocol: Protocol, link: &Link, login: &Login) -> Result<Admitted, PathError> {
     let trusts_anybody = TRUSTS_ANYBODY.load(Ordering::Relaxed);
     decide(trusts_anybody, true, protocol, link, login)
 }
@@ -106,16 +99,13 @@ fn decide(
     }
     let far_end = far_end::of(link);
     let process = || far_end.process(protocol);
-    let refused = |why| PathError::Stranger {
-        endpoint: link.endpoint().to_string(),
-        why,
-    };
+    let refused = |why| PathError::Stranger { endpoint: link.endpoint().to_string(), why };
     match ruling(far_end.who, &accounts::read_all(), process) {
         Ruling::Proved => Ok(admitted(near)),
         Ruling::NotInClear if is_sealed => Ok(admitted(near)),
-        Ruling::NotInClear if is_clear(protocol, login) => Err(refused(
-            "it is another machine's, and the password would go there in clear".to_owned(),
-        )),
+        Ruling::NotInClear if is_clear(protocol, login) => {
+            Err(refused("it is another machine's, and the password would go there in clear".to_owned()))
+        }
         Ruling::NotInClear => Ok(admitted(Channel::Foreign)),
         Ruling::Stranger(why) => Err(refused(words(why, protocol))),
     }
@@ -141,10 +131,7 @@ fn enables_clear(value: Option<String>) -> bool {
 
 fn words(why: Why, protocol: Protocol) -> String {
     match why {
-        Why::Person(uid) => format!(
-            "what listens there is of {}, who is neither root nor you",
-            accounts::named(uid)
-        ),
+        Why::Person(uid) => format!("what listens there is of {}, who is neither root nor you", accounts::named(uid)),
         Why::Program(uid) => format!(
             "what listens there is of {}, and its program is no server of {} that is known",
             accounts::named(uid),
@@ -168,11 +155,7 @@ mod tests {
     use crate::path::{Conversation, Limits};
 
     fn login() -> Login {
-        Login {
-            user: "app".to_owned(),
-            password: Secret::new("s3cr3t-w0rd"),
-            ..Login::default()
-        }
+        Login { user: "app".to_owned(), password: Secret::new("s3cr3t-w0rd"), ..Login::default() }
     }
 
     /// A fake of nobody's, who is no server; `None` without root.
@@ -184,11 +167,7 @@ mod tests {
         let folder = scratch.work();
         set_permissions(&folder, Permissions::from_mode(0o777)).unwrap();
         set_permissions(folder.parent().unwrap(), Permissions::from_mode(0o755)).unwrap();
-        let script = Script {
-            wants_password: true,
-            uid: Some(65_534),
-            ..Script::new(speaks, Answer::Done)
-        };
+        let script = Script { wants_password: true, uid: Some(65_534), ..Script::new(speaks, Answer::Done) };
         Some(Fake::start(&folder, script))
     }
 
@@ -212,10 +191,7 @@ mod tests {
                 assert!(why.contains("(uid 65534)"), "{why}");
                 let link = Link::open(&endpoint, Limits::default()).unwrap();
                 assert!(decide(true, false, protocol, &link, &login()).is_ok());
-                let own = Login {
-                    is_for_own_server: true,
-                    ..login()
-                };
+                let own = Login { is_for_own_server: true, ..login() };
                 assert!(decide(false, false, protocol, &link, &own).is_ok());
             }
             assert_eq!(fake.heard(), b"", "{protocol}");
@@ -228,8 +204,7 @@ mod tests {
         let script = Script::new(Speaks::Redis, Answer::Done);
         let fake = Fake::start(&scratch.work(), script);
         for endpoint in [Endpoint::Unix(fake.socket.clone()), Endpoint::Tcp(fake.tcp)] {
-            let opened =
-                Conversation::open(Protocol::Redis, &endpoint, &login(), Limits::default());
+            let opened = Conversation::open(Protocol::Redis, &endpoint, &login(), Limits::default());
             assert!(opened.is_ok(), "{endpoint}");
         }
     }

@@ -12,11 +12,8 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::rule::Process;
 
 /// Programs that hand logins on to servers, beside those that looptax knows more of.
-const POOLERS: [(&str, Protocol); 3] = [
-    ("mysqlrouter", Protocol::Mysql),
-    ("odyssey", Protocol::Postgres),
-    ("pgcat", Protocol::Postgres),
-];
+const POOLERS: [(&str, Protocol); 3] =
+    [("mysqlrouter", Protocol::Mysql), ("odyssey", Protocol::Postgres), ("pgcat", Protocol::Postgres)];
 
 /// Sockets that were found to be a server's. The kernel gives no number twice while a socket is open, so whoever asks for
 /// the same one means the same socket.
@@ -140,14 +137,8 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let link = kernel::link(format!("/proc/self/fd/{}", listener.as_raw_fd())).unwrap();
         let link = link.to_string_lossy().into_owned();
-        assert_eq!(
-            holds(Path::new("/proc/self"), std::slice::from_ref(&link)),
-            Some(true)
-        );
-        assert_eq!(
-            holds(Path::new("/proc/self"), &["socket:[0]".to_owned()]),
-            Some(false)
-        );
+        assert_eq!(holds(Path::new("/proc/self"), std::slice::from_ref(&link)), Some(true));
+        assert_eq!(holds(Path::new("/proc/self"), &["socket:[0]".to_owned()]), Some(false));
         let inode = link.trim_matches(|it: char| !it.is_ascii_digit());
         let inode = inode.parse().unwrap();
         let uid = rustix::process::geteuid().as_raw();
@@ -155,9 +146,6 @@ mod tests {
         let own = Some(std::process::id());
         assert_eq!(of_pid(own, Protocol::Mysql), Process::Other);
         assert_eq!(of_pid(None, Protocol::Mysql), Process::Unseen);
-        assert_eq!(
-            of_pid(Some(u32::MAX >> 1), Protocol::Mysql),
-            Process::Unseen
-        );
+        assert_eq!(of_pid(Some(u32::MAX >> 1), Protocol::Mysql), Process::Unseen);
     }
 }

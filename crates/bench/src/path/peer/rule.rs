@@ -15,7 +15,6 @@ const NOBODY: u32 = 65_534;
 /// Who is at the other end, as far as the kernel tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FarEnd {
-    /// An account of this machine.
     Account(u32),
     /// The network's rules lead on from an address of this machine, to a container: they are root's.
     Routed,
@@ -30,7 +29,6 @@ pub(super) enum FarEnd {
 pub(super) enum Process {
     /// Its program is a server of what is spoken, by its name.
     Server,
-    /// It is another program.
     Other,
     /// None of the account's processes is seen: they are in another container, or hidden from us.
     Unseen,
@@ -39,7 +37,6 @@ pub(super) enum Process {
 /// The accounts of this machine, as far as they matter here.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Accounts {
-    /// Ours.
     pub(super) own: u32,
     /// The first that is made for a person; those below are the system's.
     pub(super) first_ordinary: u32,
@@ -50,25 +47,20 @@ pub(super) struct Accounts {
 /// Numbers of `/etc/subuid`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Lent {
-    /// To whom.
     pub(super) to: u32,
     pub(super) first: u32,
-    /// How many.
     pub(super) n: u32,
 }
 
-/// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ruling {
     /// Log in, in whatever way the server wants.
     Proved,
     /// Log in where that shows the password to nobody on the way.
     NotInClear,
-    /// Log in to nobody.
     Stranger(Why),
 }
 
-/// Why somebody is a stranger.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Why {
     /// A person's account, which is neither root's nor ours.
@@ -79,7 +71,6 @@ pub(super) enum Why {
     Untold,
 }
 
-/// What an account stands for.
 enum Standing {
     Trusted,
     System,
@@ -104,11 +95,7 @@ impl Accounts {
 }
 
 /// The rule. `process` is looked for only where it decides.
-pub(super) fn ruling(
-    far_end: FarEnd,
-    accounts: &Accounts,
-    process: impl FnOnce() -> Process,
-) -> Ruling {
+pub(super) fn ruling(far_end: FarEnd, accounts: &Accounts, process: impl FnOnce() -> Process) -> Ruling {
     let uid = match far_end {
         FarEnd::Account(uid) => uid,
         FarEnd::Routed => return Ruling::Proved,
@@ -137,20 +124,11 @@ mod tests {
     const OWN: u32 = 1000;
 
     fn accounts() -> Accounts {
-        let lent = |to, first| Lent {
-            to,
-            first,
-            n: 65_536,
-        };
+        let lent = |to, first| Lent { to, first, n: 65_536 };
         Accounts {
             own: OWN,
             first_ordinary: 1000,
-            lent: vec![
-                lent(OWN, 100_000),
-                lent(1001, 165_536),
-                lent(998, 300_000),
-                lent(0, 400_000),
-            ],
+            lent: vec![lent(OWN, 100_000), lent(1001, 165_536), lent(998, 300_000), lent(0, 400_000)],
         }
     }
 
@@ -193,10 +171,6 @@ mod tests {
     fn r44_where_the_network_leads_on_the_way_decides() {
         check(FarEnd::Routed, Process::Other, Ruling::Proved);
         check(FarEnd::Elsewhere, Process::Other, Ruling::NotInClear);
-        check(
-            FarEnd::Untold,
-            Process::Server,
-            Ruling::Stranger(Why::Untold),
-        );
+        check(FarEnd::Untold, Process::Server, Ruling::Stranger(Why::Untold));
     }
 }

@@ -29,7 +29,6 @@ const STATE_AT: usize = HEADER_BYTES + 1;
 const UID_AT: usize = HEADER_BYTES + 64;
 const INODE_AT: usize = HEADER_BYTES + 68;
 
-/// A socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct End {
     pub(super) uid: u32,
@@ -38,7 +37,6 @@ pub(super) struct End {
 }
 
 impl End {
-    /// Whether a process has it.
     pub(super) fn is_held(self) -> bool {
         self.inode != 0
     }
@@ -116,10 +114,7 @@ fn read(answer: &[u8], wants_listener: bool) -> io::Result<Option<End>> {
     if kind != BY_FAMILY || answer.len() < ANSWER_BYTES {
         return Err(invalid());
     }
-    let end = End {
-        uid: u32::from_ne_bytes(number(UID_AT)?),
-        inode: u64::from(u32::from_ne_bytes(number(INODE_AT)?)),
-    };
+    let end = End { uid: u32::from_ne_bytes(number(UID_AT)?), inode: u64::from(u32::from_ne_bytes(number(INODE_AT)?)) };
     // Where no socket has that connection, the one that listens for it is told.
     let is_listener = answer[STATE_AT] == TCP_LISTEN;
     Ok((is_listener == wants_listener).then_some(end))
@@ -139,9 +134,7 @@ fn in_list(text: &str, local: SocketAddr, remote: Option<SocketAddr>) -> Option<
         let at = SocketAddr::new(ip, local.port());
         let mut rows = rows.iter();
         rows.find(|row| match remote {
-            Some(remote) => {
-                row.local == plain(local) && row.remote == plain(remote) && !row.listens
-            }
+            Some(remote) => row.local == plain(local) && row.remote == plain(remote) && !row.listens,
             None => row.listens && row.local == plain(at),
         })
     };
@@ -160,7 +153,6 @@ fn plain(address: SocketAddr) -> SocketAddr {
     SocketAddr::new(address.ip().to_canonical(), address.port())
 }
 
-/// A line of the list.
 struct Row {
     local: SocketAddr,
     remote: SocketAddr,
@@ -176,10 +168,7 @@ impl Row {
             local: plain(address(columns.get(1)?)?),
             remote: plain(address(columns.get(2)?)?),
             listens: *columns.get(3)? == "0A",
-            end: End {
-                uid: columns.get(7)?.parse().ok()?,
-                inode: columns.get(9)?.parse().ok()?,
-            },
+            end: End { uid: columns.get(7)?.parse().ok()?, inode: columns.get(9)?.parse().ok()? },
         })
     }
 }
@@ -218,10 +207,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let local = listener.local_addr().unwrap();
         let check = |remote, is_there: bool, is_held: bool| {
-            let (asked, listed) = (
-                asked(local, remote).unwrap(),
-                listed(local, remote).unwrap(),
-            );
+            let (asked, listed) = (asked(local, remote).unwrap(), listed(local, remote).unwrap());
             assert_eq!(asked.is_some(), is_there, "{remote:?}");
             assert_eq!(asked.is_some_and(End::is_held), is_held, "{remote:?}");
             assert_eq!(listed.is_some(), is_there, "{remote:?}");

@@ -3,10 +3,7 @@
 use looptax_wire::WireError;
 use looptax_wire::redis::Connection;
 
-use super::{
-    ClientSeen, MYSQL, POSTGRES, REDIS, SeenAs, mysql_host, postgres_session, redis_client,
-    redis_text,
-};
+use super::{ClientSeen, MYSQL, POSTGRES, REDIS, SeenAs, mysql_host, postgres_session, redis_client, redis_text};
 use crate::path::answers::{number, only, parsed, table, unfit, value};
 use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
@@ -37,11 +34,7 @@ impl Conversation {
             | ProtocolConnection::Http(_)
             | ProtocolConnection::Echo(_) => Ok(Vec::new()),
         };
-        answer.map_err(|source| PathError::Protocol {
-            action: ASK_CONNECTIONS,
-            endpoint,
-            source,
-        })
+        answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })
     }
 
     /// Asks what the server has counted so far: to be asked now and then.
@@ -60,35 +53,25 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => mysql_counts(it),
             ProtocolConnection::Postgres(it) => postgres_counts(it),
             ProtocolConnection::Redis(it) => redis_counts(it),
-            ProtocolConnection::Mongodb(it) => it.status().map(|status| ServerCounts {
-                n_connections: status.n_connections,
-                n_refused: None,
-            }),
+            ProtocolConnection::Mongodb(it) => {
+                it.status().map(|status| ServerCounts { n_connections: status.n_connections, n_refused: None })
+            }
             ProtocolConnection::Memcached(it) => it.stats("").map(|stats| ServerCounts {
                 n_connections: { stats.iter() }
                     .find(|(name, _)| name == "total_connections")
                     .and_then(|(_, value)| value.parse().ok()),
                 n_refused: None,
             }),
-            ProtocolConnection::Fastcgi(_)
-            | ProtocolConnection::Http(_)
-            | ProtocolConnection::Echo(_) => Ok(ServerCounts::default()),
+            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) | ProtocolConnection::Echo(_) => {
+                Ok(ServerCounts::default())
+            }
         };
-        answer.map_err(|source| PathError::Protocol {
-            action: ASK_CONNECTIONS,
-            endpoint,
-            source,
-        })
+        answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })
     }
 }
 
 fn session(connection_id: u64, seen_as: SeenAs) -> ClientSeen {
-    ClientSeen {
-        connection_id,
-        seen_as,
-        worker: None,
-        behind: None,
-    }
+    ClientSeen { connection_id, seen_as, worker: None, behind: None }
 }
 
 fn mysql_sessions(
@@ -107,11 +90,8 @@ fn mysql_sessions(
     .collect()
 }
 
-fn mysql_counts(
-    connection: &mut looptax_wire::mysql::Connection<Link>,
-) -> Result<ServerCounts, WireError> {
-    let counts = connection
-        .query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Connections', 'Aborted_connects')")?;
+fn mysql_counts(connection: &mut looptax_wire::mysql::Connection<Link>) -> Result<ServerCounts, WireError> {
+    let counts = connection.query("SHOW GLOBAL STATUS WHERE Variable_name IN ('Connections', 'Aborted_connects')")?;
     let counts = table::<2>(MYSQL, counts)?;
     let count = |name: &str| {
         let mut counts = counts.iter();
@@ -124,9 +104,7 @@ fn mysql_counts(
     })
 }
 
-fn postgres_sessions(
-    connection: &mut looptax_wire::postgres::Connection<Link>,
-) -> Result<Vec<ClientSeen>, WireError> {
+fn postgres_sessions(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result<Vec<ClientSeen>, WireError> {
     let sessions = connection.ask(
         "SELECT pid, host(client_addr), client_port FROM pg_stat_activity \
          WHERE usename = session_user AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
@@ -139,11 +117,8 @@ fn postgres_sessions(
     .collect()
 }
 
-fn postgres_counts(
-    connection: &mut looptax_wire::postgres::Connection<Link>,
-) -> Result<ServerCounts, WireError> {
-    let counted =
-        connection.ask("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
+fn postgres_counts(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result<ServerCounts, WireError> {
+    let counted = connection.ask("SELECT sessions FROM pg_stat_database WHERE datname = current_database()");
     let n_connections = match counted {
         // Before version 14.
         Err(WireError::Server { .. }) => None,
@@ -152,10 +127,7 @@ fn postgres_counts(
             Some(number(POSTGRES, n)?)
         }
     };
-    Ok(ServerCounts {
-        n_connections,
-        n_refused: None,
-    })
+    Ok(ServerCounts { n_connections, n_refused: None })
 }
 
 fn redis_sessions(connection: &mut Connection<Link>) -> Result<Vec<ClientSeen>, WireError> {
@@ -179,22 +151,15 @@ fn redis_counts(connection: &mut Connection<Link>) -> Result<ServerCounts, WireE
     let stats = redis_text(connection, &[b"INFO", b"stats"])?;
     // Since Redis 6.2.
     let errors = redis_text(connection, &[b"INFO", b"errorstats"])?;
-    let received = stats
-        .lines()
-        .find_map(|line| line.strip_prefix("total_connections_received:"));
+    let received = stats.lines().find_map(|line| line.strip_prefix("total_connections_received:"));
     let received = received.map(|count| parsed(REDIS, count));
-    Ok(ServerCounts {
-        n_connections: received.transpose()?,
-        n_refused: redis_refusals(&errors),
-    })
+    Ok(ServerCounts { n_connections: received.transpose()?, n_refused: redis_refusals(&errors) })
 }
 
 /// `errorstat_WRONGPASS:count=2`: logins that failed, and commands without one.
 /// `None` where there is no such section.
 fn redis_refusals(errors: &str) -> Option<u64> {
-    let has_section = errors
-        .lines()
-        .any(|it| it.trim().eq_ignore_ascii_case("# errorstats"));
+    let has_section = errors.lines().any(|it| it.trim().eq_ignore_ascii_case("# errorstats"));
     let count = |line: &str| {
         let (name, count) = line.strip_prefix("errorstat_")?.split_once(":count=")?;
         let is_login = matches!(name, "WRONGPASS" | "NOAUTH");
@@ -209,7 +174,8 @@ mod tests {
 
     #[test]
     fn of_redis_errors_those_of_logins_count() {
-        let errors = "# Errorstats\r\nerrorstat_ERR:count=9\r\nerrorstat_WRONGPASS:count=2\r\nerrorstat_NOAUTH:count=3\r\n";
+        let errors =
+            "# Errorstats\r\nerrorstat_ERR:count=9\r\nerrorstat_WRONGPASS:count=2\r\nerrorstat_NOAUTH:count=3\r\n";
         assert_eq!(redis_refusals(errors), Some(5));
         assert_eq!(redis_refusals("# Errorstats\r\n"), Some(0));
         assert_eq!(redis_refusals(""), None);

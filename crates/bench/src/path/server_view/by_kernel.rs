@@ -40,28 +40,17 @@ impl ServerView {
                 None => return None,
             };
             let told = it.worker().filter(|id| belongs_to(*id, listener));
-            Some(ClientSeen {
-                connection_id: it.connection_id(),
-                seen_as,
-                worker: told.or(Some(holder)),
-                behind: None,
-            })
+            Some(ClientSeen { connection_id: it.connection_id(), seen_as, worker: told.or(Some(holder)), behind: None })
         });
-        Some(Self {
-            identity: format!("pid={listener}"),
-            server_pid: Some(listener),
-            clients: clients.collect(),
-        })
+        Some(Self { identity: format!("pid={listener}"), server_pid: Some(listener), clients: clients.collect() })
     }
 }
 
 /// The far ends of what the listener's processes have accepted on its port, each with who holds it. Where processes
 /// are told, only they are looked into: a server may have started hundreds.
 fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(SocketAddr, u32)> {
-    let mut pids: Vec<u32> = told
-        .filter(|id| belongs_to(*id, listener))
-        .filter_map(|id| Some(of_thread(id)?.0))
-        .collect();
+    let mut pids: Vec<u32> =
+        told.filter(|id| belongs_to(*id, listener)).filter_map(|id| Some(of_thread(id)?.0)).collect();
     if pids.is_empty() {
         pids = family_of(listener);
     }
@@ -77,9 +66,7 @@ fn accepted(listener: u32, port: u16, told: impl Iterator<Item = u32>) -> Vec<(S
 /// The far end of the only connection that a process has accepted: through a port proxy it is not ours.
 fn only_one(pid: u32, accepted: &[(SocketAddr, u32)]) -> Option<SocketAddr> {
     let mut held = accepted.iter().filter(|held| held.1 == pid);
-    held.next()
-        .filter(|_| held.next().is_none())
-        .map(|held| held.0)
+    held.next().filter(|_| held.next().is_none()).map(|held| held.0)
 }
 
 /// Whether it is a thread of the listener, or a process that the listener has started.

@@ -41,11 +41,7 @@ pub(super) fn server_view(
     }
     let command = kernel::read(format!("/proc/{pid}/cmdline")).unwrap_or_default();
     if command.is_empty() {
-        return Err(unfit(
-            TITLE,
-            "a process that is seen here",
-            pid.to_string().as_bytes(),
-        ));
+        return Err(unfit(TITLE, "a process that is seen here", pid.to_string().as_bytes()));
     }
     let identity = format!(
         "version={} settings={:016x} command=`{}`",
@@ -54,17 +50,10 @@ pub(super) fn server_view(
         command_line(&command),
     );
     let worker = worker_of(pid);
-    let seen = |connection_id, seen_as| ClientSeen {
-        connection_id,
-        seen_as,
-        worker,
-        behind: None,
-    };
+    let seen = |connection_id, seen_as| ClientSeen { connection_id, seen_as, worker, behind: None };
     let clients = if facts.family == Family::Unix {
         // It lists connections over the socket without an address; who answers is all it tells.
-        ids.iter()
-            .map(|id| seen(*id, SeenAs::SocketOf(pid)))
-            .collect()
+        ids.iter().map(|id| seen(*id, SeenAs::SocketOf(pid))).collect()
     } else {
         connection
             .stats("conns")?
@@ -74,22 +63,17 @@ pub(super) fn server_view(
             .filter(|client| ids.contains(&client.connection_id))
             .collect()
     };
-    Ok(ServerView {
-        identity,
-        server_pid: Some(pid),
-        clients,
-    })
+    Ok(ServerView { identity, server_pid: Some(pid), clients })
 }
 
 fn process(stats: &[(String, String)]) -> Result<u32, WireError> {
     let pid = stats.iter().find(|(name, _)| name == "pid");
-    pid.and_then(|(_, pid)| pid.parse().ok())
-        .ok_or_else(|| WireError::Malformed {
-            protocol: "memcached",
-            action: "ask the server for its process",
-            expected: "a statistic `pid`",
-            found: format!("{} others", stats.len()),
-        })
+    pid.and_then(|(_, pid)| pid.parse().ok()).ok_or_else(|| WireError::Malformed {
+        protocol: "memcached",
+        action: "ask the server for its process",
+        expected: "a statistic `pid`",
+        found: format!("{} others", stats.len()),
+    })
 }
 
 /// The address of a client: `11:addr` has the value `tcp:127.0.0.1:40000`, or `tcp6:[::1]:40000`.
@@ -117,14 +101,10 @@ fn worker_of(pid: u32) -> Option<u32> {
 /// # Source
 /// The hash is FNV-1a of 64 bits (Fowler, Noll, Vo).
 fn fingerprint(settings: &[(String, String)]) -> u64 {
-    let compared = settings
-        .iter()
-        .filter(|(name, _)| !ADDRESS_SETTINGS.contains(&name.as_str()));
+    let compared = settings.iter().filter(|(name, _)| !ADDRESS_SETTINGS.contains(&name.as_str()));
     compared
         .flat_map(|(name, value)| format!("{name}={value}\n").into_bytes())
-        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
-        })
+        .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
 /// The words of `/proc/PID/cmdline` without those that say where it listens.

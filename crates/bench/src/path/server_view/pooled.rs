@@ -39,26 +39,18 @@ impl Conversation {
         let endpoint = self.endpoint().to_string();
         let kept = match &mut self.connection {
             ProtocolConnection::Postgres(it) => renames(it),
-            _ => Err(WireError::Unsupported {
-                what: "a pooler".to_owned(),
-            }),
+            _ => Err(WireError::Unsupported { what: "a pooler".to_owned() }),
         };
         match kept {
             // Statement pooling ends a connection that asks for a transaction.
             Err(WireError::Server { .. } | WireError::Closed { .. }) => Ok(false),
-            kept => kept.map_err(|source| PathError::Protocol {
-                action: ASK_CONNECTIONS,
-                endpoint,
-                source,
-            }),
+            kept => kept.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source }),
         }
     }
 }
 
 /// Within one transaction, for which the pooler keeps one of its connections to us.
-fn renames<S: looptax_wire::Stream>(
-    connection: &mut looptax_wire::postgres::Connection<S>,
-) -> Result<bool, WireError> {
+fn renames<S: looptax_wire::Stream>(connection: &mut looptax_wire::postgres::Connection<S>) -> Result<bool, WireError> {
     connection.execute("BEGIN")?;
     connection.prepare(LOOK, "SELECT 1")?;
     let sql = format!("SELECT count(*) FROM pg_prepared_statements WHERE name = '{LOOK}'");

@@ -5,15 +5,12 @@ use std::net::SocketAddr;
 /// How the server sees where a connection comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenAs {
-    /// A local socket: no address.
     Socket,
     /// A local socket, whose far end is this process, says that process.
     SocketOf(u32),
-    /// TCP, from this address.
     Tcp(SocketAddr),
     /// The server does not tell (echo).
     Untold,
-    /// Something else, in its words.
     Other(String),
 }
 
@@ -30,7 +27,6 @@ pub struct Backend {
 /// One connection as the server sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClientSeen {
-    /// The server's number for it.
     pub connection_id: u64,
     /// Where it comes from.
     pub seen_as: SeenAs,

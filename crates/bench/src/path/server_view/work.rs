@@ -13,7 +13,6 @@ use crate::path::{Conversation, Link, PathError};
 /// What a server counts of everybody's requests.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ServerWork {
-    /// The counter's own name.
     pub counter: &'static str,
     /// Requests since it started, those that ask for this among them.
     pub n_requests: u64,
@@ -39,9 +38,7 @@ impl Conversation {
             ProtocolConnection::Mysql(it) => mysql(it).map(Some),
             ProtocolConnection::Postgres(it) => postgres(it).map(Some),
             ProtocolConnection::Redis(it) => redis(it).map(Some),
-            ProtocolConnection::Memcached(it) => {
-                it.stats("").and_then(|stats| memcached(&stats).map(Some))
-            }
+            ProtocolConnection::Memcached(it) => it.stats("").and_then(|stats| memcached(&stats).map(Some)),
             // Our own are among them, where any are told.
             ProtocolConnection::Mongodb(it) => it.status().map(|status| {
                 (!status.commands.is_empty()).then(|| ServerWork {
@@ -51,15 +48,9 @@ impl Conversation {
                     busy_us: None,
                 })
             }),
-            ProtocolConnection::Fastcgi(_)
-            | ProtocolConnection::Http(_)
-            | ProtocolConnection::Echo(_) => Ok(None),
+            ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) | ProtocolConnection::Echo(_) => Ok(None),
         };
-        answer.map_err(|source| PathError::Protocol {
-            action: ASK_CONNECTIONS,
-            endpoint,
-            source,
-        })
+        answer.map_err(|source| PathError::Protocol { action: ASK_CONNECTIONS, endpoint, source })
     }
 }
 
@@ -88,12 +79,8 @@ fn mysql(connection: &mut looptax_wire::mysql::Connection<Link>) -> Result<Serve
     })
 }
 
-fn postgres(
-    connection: &mut looptax_wire::postgres::Connection<Link>,
-) -> Result<ServerWork, WireError> {
-    let of = |what: &str| {
-        format!("SELECT {what} FROM pg_stat_database WHERE datname = current_database()")
-    };
+fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>) -> Result<ServerWork, WireError> {
+    let of = |what: &str| format!("SELECT {what} FROM pg_stat_database WHERE datname = current_database()");
     let cell = |rows| {
         let [cell] = only(POSTGRES, table(POSTGRES, rows)?)?;
         number::<u64>(POSTGRES, cell)
@@ -126,12 +113,7 @@ fn redis(connection: &mut Connection<Link>) -> Result<ServerWork, WireError> {
     if n_requests == 0 {
         return Err(unfit(REDIS, "counts of commands", stats.as_bytes()));
     }
-    Ok(ServerWork {
-        counter: "commandstats",
-        n_requests,
-        n_own: 1,
-        busy_us: Some(busy_us as f64),
-    })
+    Ok(ServerWork { counter: "commandstats", n_requests, n_own: 1, busy_us: Some(busy_us as f64) })
 }
 
 /// `cmdstat_get:calls=21,usec=175,usec_per_call=8.33`: calls and µs.
@@ -151,12 +133,7 @@ fn memcached(stats: &[(String, String)]) -> Result<ServerWork, WireError> {
         let found = stats.iter().find(|it| it.0 == name).map(|it| it.1.clone());
         n_requests = n_requests.saturating_add(number(title, found)?);
     }
-    Ok(ServerWork {
-        counter: "cmd_get, cmd_set and cmd_touch",
-        n_requests,
-        n_own: 0,
-        busy_us: None,
-    })
+    Ok(ServerWork { counter: "cmd_get, cmd_set and cmd_touch", n_requests, n_own: 0, busy_us: None })
 }
 
 #[cfg(test)]

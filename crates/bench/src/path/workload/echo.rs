@@ -18,10 +18,7 @@ pub struct Echo {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EchoRequest {
     /// A message there and one back.
-    Ping {
-        request_bytes: u32,
-        reply_bytes: u32,
-    },
+    Ping { request_bytes: u32, reply_bytes: u32 },
     /// Bytes there, and eight back when the last one is in.
     Stream {
         /// Bytes of all writes together.
@@ -34,13 +31,7 @@ pub enum EchoRequest {
 impl Default for Echo {
     /// 64 bytes there and back, with `TCP_NODELAY` as database clients set it.
     fn default() -> Self {
-        Self {
-            request: EchoRequest::Ping {
-                request_bytes: PING_BYTES,
-                reply_bytes: PING_BYTES,
-            },
-            is_nodelay: true,
-        }
+        Self { request: EchoRequest::Ping { request_bytes: PING_BYTES, reply_bytes: PING_BYTES }, is_nodelay: true }
     }
 }
 
@@ -53,22 +44,12 @@ impl Echo {
         }
     }
 
-    /// How the conversation is opened.
     pub(crate) fn hello(&self) -> Hello {
         let traffic = match self.request {
-            EchoRequest::Ping {
-                request_bytes,
-                reply_bytes,
-            } => Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            },
+            EchoRequest::Ping { request_bytes, reply_bytes } => Traffic::PingPong { request_bytes, reply_bytes },
             EchoRequest::Stream { bytes, .. } => Traffic::Stream { bytes },
         };
-        Hello {
-            traffic,
-            is_nodelay: self.is_nodelay,
-        }
+        Hello { traffic, is_nodelay: self.is_nodelay }
     }
 
     /// Bytes that leave in one write.

@@ -8,13 +8,11 @@
 use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 const N_POINT_SELECTS: usize = 10;
-/// Rows of a range.
 const RANGE_SIZE: i64 = 100;
 /// Groups of digits in the columns `c` and `pad`.
 const C_GROUPS: usize = 10;
 const PAD_GROUPS: usize = 5;
 
-/// One of sysbench's transactions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Oltp {
     /// `oltp_read_only`.
@@ -34,7 +32,6 @@ pub enum Oltp {
 }
 
 impl Oltp {
-    /// All of them.
     pub const ALL: [Self; 7] = [
         Self::ReadOnly,
         Self::ReadWrite,
@@ -45,7 +42,6 @@ impl Oltp {
         Self::Delete,
     ];
 
-    /// The word for it.
     pub fn name(self) -> &'static str {
         match self {
             Self::ReadOnly => "read-only",
@@ -58,7 +54,6 @@ impl Oltp {
         }
     }
 
-    /// Whether it changes rows.
     pub fn writes(self) -> bool {
         self != Self::ReadOnly
     }
@@ -95,13 +90,7 @@ struct Building<'a> {
 
 impl<'a> Building<'a> {
     fn on(table: &'a str) -> Self {
-        Self {
-            table,
-            transaction: Transaction {
-                draws: Vec::new(),
-                steps: Vec::new(),
-            },
-        }
+        Self { table, transaction: Transaction { draws: Vec::new(), steps: Vec::new() } }
     }
 
     fn draw(&mut self, draw: Draw) -> usize {
@@ -110,25 +99,15 @@ impl<'a> Building<'a> {
     }
 
     fn key(&mut self) -> Value {
-        Value::Number {
-            draw: self.draw(Draw::Key),
-            plus: 0,
-        }
+        Value::Number { draw: self.draw(Draw::Key), plus: 0 }
     }
 
     fn digits(&mut self, n_groups: usize) -> Value {
-        Value::Digits {
-            draw: self.draw(Draw::Bits),
-            n_groups,
-        }
+        Value::Digits { draw: self.draw(Draw::Bits), n_groups }
     }
 
     fn step(&mut self, sql: String, values: Vec<Value>, expects: Expected) {
-        self.transaction.steps.push(Step {
-            sql,
-            values,
-            expects,
-        });
+        self.transaction.steps.push(Step { sql, values, expects });
     }
 
     fn plain(&mut self, sql: &str) {
@@ -219,10 +198,7 @@ mod tests {
     fn what_is_deleted_is_inserted_again() {
         let steps = Oltp::WriteOnly.transaction("t").steps;
         assert_eq!(steps[3].sql, "DELETE FROM t WHERE id=?");
-        assert_eq!(
-            steps[4].sql,
-            "INSERT INTO t (id, k, c, pad) VALUES (?, ?, ?, ?)"
-        );
+        assert_eq!(steps[4].sql, "INSERT INTO t (id, k, c, pad) VALUES (?, ?, ?, ?)");
         assert_eq!(steps[3].values[0], steps[4].values[0]);
     }
 }

@@ -19,7 +19,6 @@ pub enum SitePage {
         /// Bytes of the body.
         bytes: u64,
     },
-    /// What the target's URL names.
     Named,
 }
 

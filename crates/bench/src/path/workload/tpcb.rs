@@ -5,9 +5,7 @@
 
 use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
-/// Accounts of one branch.
 pub const TPCB_ACCOUNTS: u32 = 100_000;
-/// Tellers of one branch.
 const TELLERS: i64 = 10;
 /// A transaction moves at most so much.
 const MOST_MOVED: i64 = 5_000;
@@ -31,26 +29,10 @@ pub(super) fn transaction(schema: &str, scale: u32) -> Transaction {
     // A balance that moves by 0 counts as unchanged on MySQL: updates are not held to a count.
     let steps = vec![
         step("BEGIN", &[], Expected::Done),
-        step(
-            "UPDATE pgbench_accounts SET abalance = abalance + ? WHERE aid = ?",
-            &[moved, account],
-            Expected::Done,
-        ),
-        step(
-            "SELECT abalance FROM pgbench_accounts WHERE aid = ?",
-            &[account],
-            Expected::Row,
-        ),
-        step(
-            "UPDATE pgbench_tellers SET tbalance = tbalance + ? WHERE tid = ?",
-            &[moved, teller],
-            Expected::Done,
-        ),
-        step(
-            "UPDATE pgbench_branches SET bbalance = bbalance + ? WHERE bid = ?",
-            &[moved, branch],
-            Expected::Done,
-        ),
+        step("UPDATE pgbench_accounts SET abalance = abalance + ? WHERE aid = ?", &[moved, account], Expected::Done),
+        step("SELECT abalance FROM pgbench_accounts WHERE aid = ?", &[account], Expected::Row),
+        step("UPDATE pgbench_tellers SET tbalance = tbalance + ? WHERE tid = ?", &[moved, teller], Expected::Done),
+        step("UPDATE pgbench_branches SET bbalance = bbalance + ? WHERE bid = ?", &[moved, branch], Expected::Done),
         step(
             "INSERT INTO pgbench_history (tid, bid, aid, delta, mtime) VALUES (?, ?, ?, ?, CURRENT_TIMESTAMP)",
             &[teller, branch, account, moved],

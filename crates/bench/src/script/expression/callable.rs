@@ -11,17 +11,12 @@ use crate::script::symbols::nearest;
 pub(crate) struct Callable {
     pub(crate) name: &'static str,
     pub(crate) function: Function,
-    /// Least and most arguments.
     pub(crate) n_arguments: (usize, usize),
 }
 
 const fn callable(name: &'static str, function: Function, least: usize, most: usize) -> Callable {
     let n_arguments = (least, most);
-    Callable {
-        name,
-        function,
-        n_arguments,
-    }
+    Callable { name, function, n_arguments }
 }
 
 const CALLABLE: [Callable; 19] = [
@@ -69,10 +64,7 @@ impl Function {
             Self::ShiftRight => ">>",
             Self::Not => "NOT",
             Self::IsNull | Self::IsTrue | Self::IsFalse => "IS",
-            named => CALLABLE
-                .iter()
-                .find(|callable| callable.function == named)
-                .map_or("", |callable| callable.name),
+            named => CALLABLE.iter().find(|callable| callable.function == named).map_or("", |callable| callable.name),
         }
     }
 }
@@ -94,11 +86,8 @@ pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
             instead: "leave the argument without debug() around it",
         });
     }
-    CALLABLE
-        .iter()
-        .find(|callable| is(callable.name))
-        .ok_or_else(|| ParseFault::UnknownFunction {
-            found: word(name),
-            nearest: nearest(name, CALLABLE.iter().map(|callable| callable.name)),
-        })
+    CALLABLE.iter().find(|callable| is(callable.name)).ok_or_else(|| ParseFault::UnknownFunction {
+        found: word(name),
+        nearest: nearest(name, CALLABLE.iter().map(|callable| callable.name)),
+    })
 }

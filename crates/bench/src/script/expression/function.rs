@@ -55,11 +55,7 @@ impl Function {
     ///
     /// # Errors
     /// Division by zero, overflow, a wrong type, a range or parameter that is not allowed.
-    pub(crate) fn call(
-        self,
-        arguments: &[Value],
-        random: &mut dyn FnMut() -> u64,
-    ) -> Result<Value, RunFault> {
+    pub(crate) fn call(self, arguments: &[Value], random: &mut dyn FnMut() -> u64) -> Result<Value, RunFault> {
         if let Some(truth) = self.test(arguments) {
             return Ok(Value::Boolean(truth));
         }
@@ -68,9 +64,7 @@ impl Function {
         }
         match *arguments {
             [] => Ok(Value::Double(std::f64::consts::PI)),
-            [first, ref rest @ ..] if matches!(self, Self::Least | Self::Greatest) => {
-                self.select(first, rest)
-            }
+            [first, ref rest @ ..] if matches!(self, Self::Least | Self::Greatest) => self.select(first, rest),
             [only] => self.one(only),
             [left, right] => self.two(left, right, random),
             [first, last, parameter, ..] => self.draw(first, last, parameter, random),
@@ -90,11 +84,7 @@ impl Function {
 
     fn one(self, value: Value) -> Result<Value, RunFault> {
         let operation = self.operation();
-        let exact = |result: Option<i64>| {
-            result
-                .map(Value::Integer)
-                .ok_or(RunFault::Overflow { operation })
-        };
+        let exact = |result: Option<i64>| result.map(Value::Integer).ok_or(RunFault::Overflow { operation });
         match (self, value) {
             (Self::Not, value) => Ok(Value::Boolean(!value.is_true())),
             (Self::Negate, Value::Integer(integer)) => exact(integer.checked_neg()),
@@ -116,12 +106,7 @@ impl Function {
         }
     }
 
-    fn two(
-        self,
-        left: Value,
-        right: Value,
-        random: &mut dyn FnMut() -> u64,
-    ) -> Result<Value, RunFault> {
+    fn two(self, left: Value, right: Value, random: &mut dyn FnMut() -> u64) -> Result<Value, RunFault> {
         if self.is_overloaded()
             && let (Value::Double(_), _) | (_, Value::Double(_)) = (left, right)
         {
@@ -138,13 +123,8 @@ impl Function {
     /// Whether one double among the arguments makes the calculation one with doubles.
     fn is_overloaded(self) -> bool {
         use Function as F;
-        matches!(
-            self,
-            F::Add | F::Subtract | F::Multiply | F::Divide | F::Equal | F::NotEqual
-        ) || matches!(
-            self,
-            F::Less | F::LessOrEqual | F::Greater | F::GreaterOrEqual
-        )
+        matches!(self, F::Add | F::Subtract | F::Multiply | F::Divide | F::Equal | F::NotEqual)
+            || matches!(self, F::Less | F::LessOrEqual | F::Greater | F::GreaterOrEqual)
     }
 
     // Equal means equal here: a script that compares doubles asks for exactly that.
@@ -164,12 +144,7 @@ impl Function {
         }
     }
 
-    fn with_integers(
-        self,
-        left: i64,
-        right: i64,
-        random: &mut dyn FnMut() -> u64,
-    ) -> Result<Value, RunFault> {
+    fn with_integers(self, left: i64, right: i64, random: &mut dyn FnMut() -> u64) -> Result<Value, RunFault> {
         if right == 0 && matches!(self, Self::Divide | Self::Modulo) {
             return Err(RunFault::DivisionByZero);
         }
@@ -196,9 +171,7 @@ impl Function {
             _ => Some(random::uniform(left, right, random)?),
         };
         let operation = self.operation();
-        result
-            .map(Value::Integer)
-            .ok_or(RunFault::Overflow { operation })
+        result.map(Value::Integer).ok_or(RunFault::Overflow { operation })
     }
 
     fn select(self, first: Value, rest: &[Value]) -> Result<Value, RunFault> {
@@ -208,11 +181,7 @@ impl Function {
             let mut best = first.double()?;
             for value in rest {
                 let double = value.double()?;
-                best = if is_least {
-                    best.min(double)
-                } else {
-                    best.max(double)
-                };
+                best = if is_least { best.min(double) } else { best.max(double) };
             }
             return Ok(Value::Double(best));
         }
@@ -220,11 +189,7 @@ impl Function {
         let mut best = first.integer(operation)?;
         for value in rest {
             let integer = value.integer(operation)?;
-            best = if is_least {
-                best.min(integer)
-            } else {
-                best.max(integer)
-            };
+            best = if is_least { best.min(integer) } else { best.max(integer) };
         }
         Ok(Value::Integer(best))
     }
@@ -249,8 +214,5 @@ impl Function {
 }
 
 fn shift(n_bits: i64) -> Result<u32, RunFault> {
-    u32::try_from(n_bits)
-        .ok()
-        .filter(|&n_bits| n_bits < i64::BITS)
-        .ok_or(RunFault::Shift { n_bits })
+    u32::try_from(n_bits).ok().filter(|&n_bits| n_bits < i64::BITS).ok_or(RunFault::Shift { n_bits })
 }

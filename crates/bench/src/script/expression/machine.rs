@@ -64,9 +64,7 @@ pub(crate) fn run(
             Op::Load(variable) => stack.push(load(variable).map_err(|fault| (fault, at))?),
             Op::Call(function, n_arguments) => {
                 let start = stack.len().saturating_sub(n_arguments as usize);
-                let value = function
-                    .call(&stack[start..], random)
-                    .map_err(|fault| (fault, at))?;
+                let value = function.call(&stack[start..], random).map_err(|fault| (fault, at))?;
                 stack.truncate(start);
                 stack.push(value);
             }

@@ -24,9 +24,7 @@ pub(crate) fn infix(token: &Token<'_>) -> Option<(u8, Option<Function>)> {
         Token::Word(_) if token.is_word("or") => return Some((OR, None)),
         Token::Word(_) if token.is_word("and") => return Some((AND, None)),
         Token::Word(_) => {
-            let is_test = ["is", "isnull", "notnull"]
-                .iter()
-                .any(|word| token.is_word(word));
+            let is_test = ["is", "isnull", "notnull"].iter().any(|word| token.is_word(word));
             return is_test.then_some((IS, None));
         }
         Token::Symbol(symbol) => match *symbol {

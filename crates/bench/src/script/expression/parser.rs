@@ -22,13 +22,7 @@ const MAX_DEPTH: usize = 100;
 /// The expression up to the end of the meta command.
 pub(crate) fn parse(reader: &mut Reader<'_>, symbols: &mut Symbols) -> Result<Code, ScriptError> {
     let next = reader.next_token()?;
-    let mut parser = Parser {
-        reader,
-        symbols,
-        next,
-        steps: Vec::new(),
-        depth: 0,
-    };
+    let mut parser = Parser { reader, symbols, next, steps: Vec::new(), depth: 0 };
     parser.expression(LOOSEST)?;
     if parser.next.0 != Token::End {
         return Err(parser.unexpected("an operator or the end of the line"));
@@ -47,10 +41,7 @@ struct Parser<'r, 'a> {
 impl<'a> Parser<'_, 'a> {
     /// An expression whose operators all bind tighter than `loosest`, or as tight.
     fn expression(&mut self, loosest: u8) -> Result<(), ScriptError> {
-        const LIMIT: ParseFault = ParseFault::TooMuch {
-            what: "the expression is nested too deeply",
-            limit: MAX_DEPTH,
-        };
+        const LIMIT: ParseFault = ParseFault::TooMuch { what: "the expression is nested too deeply", limit: MAX_DEPTH };
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(self.error(LIMIT));
@@ -100,11 +91,7 @@ impl<'a> Parser<'_, 'a> {
                 self.advance()?;
                 is_negated = true;
             }
-            let tested = [
-                ("null", Function::IsNull),
-                ("true", Function::IsTrue),
-                ("false", Function::IsFalse),
-            ];
+            let tested = [("null", Function::IsNull), ("true", Function::IsTrue), ("false", Function::IsFalse)];
             let found = tested.iter().find(|(word, _)| self.next.0.is_word(word));
             let Some((_, function)) = found else {
                 return Err(self.unexpected("NULL, TRUE or FALSE"));
@@ -192,11 +179,9 @@ impl<'a> Parser<'_, 'a> {
         } else if let Some(value) = constant {
             self.advance()?;
             self.push(Op::Push(value), span);
-        } else if [
-            "and", "or", "when", "then", "else", "end", "is", "isnull", "notnull",
-        ]
-        .iter()
-        .any(|keyword| is(keyword))
+        } else if ["and", "or", "when", "then", "else", "end", "is", "isnull", "notnull"]
+            .iter()
+            .any(|keyword| is(keyword))
         {
             return Err(self.unexpected("a value"));
         } else {
@@ -205,7 +190,6 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    /// What follows CASE.
     fn case(&mut self) -> Result<(), ScriptError> {
         let mut jumps = Vec::new();
         if !self.next.0.is_word("when") {
@@ -235,8 +219,7 @@ impl<'a> Parser<'_, 'a> {
     }
 
     fn call(&mut self, name: &str, span: &Range<usize>) -> Result<(), ScriptError> {
-        let callable =
-            callable::find(name).map_err(|fault| self.reader.source.error(span.clone(), fault))?;
+        let callable = callable::find(name).map_err(|fault| self.reader.source.error(span.clone(), fault))?;
         self.advance()?;
         if self.next.0 != Token::Symbol("(") {
             return Err(self.unexpected("`(` after the function's name"));
@@ -255,10 +238,7 @@ impl<'a> Parser<'_, 'a> {
         }
         self.close()?;
         self.check_count(callable, n_arguments, span)?;
-        let is_hash = matches!(
-            callable.function,
-            Function::HashFnv1a | Function::HashMurmur2
-        );
+        let is_hash = matches!(callable.function, Function::HashFnv1a | Function::HashMurmur2);
         if is_hash && n_arguments == 1 {
             let seed = self.symbols.used("default_seed", span.clone());
             self.push(Op::Load(seed), span);
@@ -268,12 +248,7 @@ impl<'a> Parser<'_, 'a> {
         Ok(())
     }
 
-    fn check_count(
-        &self,
-        callable: &Callable,
-        found: usize,
-        span: &Range<usize>,
-    ) -> Result<(), ScriptError> {
+    fn check_count(&self, callable: &Callable, found: usize, span: &Range<usize>) -> Result<(), ScriptError> {
         let (least, most) = callable.n_arguments;
         if (least..=most).contains(&found) {
             return Ok(());
@@ -285,11 +260,7 @@ impl<'a> Parser<'_, 'a> {
             _ if least == most => format!("{least} argument{plural}"),
             _ => format!("{least} to {most} arguments"),
         };
-        let fault = ParseFault::Arguments {
-            function: callable.name,
-            wanted,
-            found,
-        };
+        let fault = ParseFault::Arguments { function: callable.name, wanted, found };
         Err(self.reader.source.error(span.clone(), fault))
     }
 

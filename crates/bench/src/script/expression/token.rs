@@ -33,10 +33,8 @@ impl Token<'_> {
 }
 
 /// Longer ones first: `<=` is not `<` and `=`.
-const SYMBOLS: [&str; 20] = [
-    "<=", ">=", "<>", "!=", "<<", ">>", "+", "-", "*", "/", "%", "=", "<", ">", "|", "&", "#", "~",
-    "(", ")",
-];
+const SYMBOLS: [&str; 20] =
+    ["<=", ">=", "<>", "!=", "<<", ">>", "+", "-", "*", "/", "%", "=", "<", ">", "|", "&", "#", "~", "(", ")"];
 
 /// Reads the words of one meta command.
 pub(crate) struct Reader<'a> {
@@ -104,8 +102,7 @@ impl<'a> Reader<'a> {
             expected: "a value, an operator or a function",
             found: format!("`{}`", word(&found.to_string())),
         };
-        self.source
-            .error(self.at..self.at + found.len_utf8(), fault)
+        self.source.error(self.at..self.at + found.len_utf8(), fault)
     }
 
     fn number(&self, rest: &str) -> Result<(Token<'a>, usize), ScriptError> {
@@ -125,19 +122,14 @@ impl<'a> Reader<'a> {
         }
         let text = &rest[..n_bytes];
         let token = if n_bytes > n_whole {
-            text.parse()
-                .ok()
-                .filter(|d: &f64| d.is_finite())
-                .map(Token::Double)
+            text.parse().ok().filter(|d: &f64| d.is_finite()).map(Token::Double)
         } else if text == LEAST_INTEGER {
             Some(Token::LeastInteger)
         } else {
             text.parse().ok().map(Token::Integer)
         };
         let found = || ParseFault::Constant { found: word(text) };
-        token
-            .map(|token| (token, n_bytes))
-            .ok_or_else(|| self.source.error(self.at..self.at + n_bytes, found()))
+        token.map(|token| (token, n_bytes)).ok_or_else(|| self.source.error(self.at..self.at + n_bytes, found()))
     }
 
     fn skip_blanks(&mut self) {
@@ -203,21 +195,10 @@ mod tests {
         use Token::{Double, Integer, LeastInteger, Symbol, Variable, Word};
         check(
             "1 2.5 .5 1. 1e3 1e",
-            &[
-                Integer(1),
-                Double(2.5),
-                Double(0.5),
-                Double(1.0),
-                Double(1000.0),
-                Integer(1),
-                Word("e"),
-            ],
+            &[Integer(1), Double(2.5), Double(0.5), Double(1.0), Double(1000.0), Integer(1), Word("e")],
         );
         check(":a+:ä_1", &[Variable("a"), Symbol("+"), Variable("ä_1")]);
-        check(
-            "a<=b<>c",
-            &[Word("a"), Symbol("<="), Word("b"), Symbol("<>"), Word("c")],
-        );
+        check("a<=b<>c", &[Word("a"), Symbol("<="), Word("b"), Symbol("<>"), Word("c")]);
         check("9223372036854775808", &[LeastInteger]);
     }
 
@@ -231,16 +212,7 @@ mod tests {
 
     #[test]
     fn refuses_what_no_number_can_hold() {
-        for text in [
-            "9223372036854775809",
-            "1e400",
-            "?",
-            "'a'",
-            "\\",
-            ":",
-            ".",
-            "ä",
-        ] {
+        for text in ["9223372036854775809", "1e400", "?", "'a'", "\\", ":", ".", "ä"] {
             let source = Source { name: "a", text };
             assert!(Reader::new(source, 0).next_token().is_err(), "{text}");
         }

@@ -39,11 +39,7 @@ impl Conditionals {
         let pending = Some(instructions.len());
         match self.open.last_mut().filter(|_| !is_first) {
             Some(conditional) => conditional.pending = pending,
-            None => self.open.push(Conditional {
-                span: span.clone(),
-                pending,
-                jumps: Vec::new(),
-            }),
+            None => self.open.push(Conditional { span: span.clone(), pending, jumps: Vec::new() }),
         }
         push_jump(span, instructions);
         Ok(instructions.len() - 1)
@@ -66,10 +62,7 @@ impl Conditionals {
         span: &Range<usize>,
         instructions: &mut [Instruction],
     ) -> Result<(), ScriptError> {
-        let conditional = self
-            .open
-            .pop()
-            .ok_or_else(|| alone(source, "endif", span))?;
+        let conditional = self.open.pop().ok_or_else(|| alone(source, "endif", span))?;
         let end = instructions.len();
         for jump in conditional.jumps.into_iter().chain(conditional.pending) {
             aim(instructions, jump, end);
@@ -118,10 +111,7 @@ fn alone(source: Source<'_>, command: &'static str, span: &Range<usize>) -> Scri
 }
 
 fn push_jump(span: &Range<usize>, instructions: &mut Vec<Instruction>) {
-    instructions.push(Instruction {
-        span: span.clone(),
-        kind: Kind::Jump { target: 0 },
-    });
+    instructions.push(Instruction { span: span.clone(), kind: Kind::Jump { target: 0 } });
 }
 
 fn aim(instructions: &mut [Instruction], jump: usize, aim: usize) {

@@ -41,12 +41,7 @@ impl Variables {
                 slots[idx as usize] = slot;
             }
         };
-        let values = [
-            presets.client_id,
-            presets.scale,
-            presets.random_seed,
-            presets.default_seed,
-        ];
+        let values = [presets.client_id, presets.scale, presets.random_seed, presets.default_seed];
         for (name, integer) in PRESET.iter().zip(values) {
             fill(name, Slot::Value(Value::Integer(integer)));
         }
@@ -55,17 +50,13 @@ impl Variables {
             let text = text.as_str().into();
             fill(name, Slot::Text { text, value });
         }
-        Self {
-            slots,
-            stack: Vec::new(),
-        }
+        Self { slots, stack: Vec::new() }
     }
 
     pub(super) fn set(&mut self, idx: u32, value: Value) {
         self.slots[idx as usize] = Slot::Value(value);
     }
 
-    /// Runs an expression.
     pub(super) fn evaluate(
         &mut self,
         code: &Code,
@@ -80,48 +71,28 @@ impl Variables {
         })
     }
 
-    pub(super) fn pause(
-        &self,
-        amount: Amount,
-        unit_us: u64,
-        symbols: &Symbols,
-    ) -> Result<Duration, RunFault> {
+    pub(super) fn pause(&self, amount: Amount, unit_us: u64, symbols: &Symbols) -> Result<Duration, RunFault> {
         let amount = match amount {
             Amount::Constant(amount) => amount,
             Amount::Variable(idx) => {
                 let integer = load(&self.slots, idx, symbols)?.integer("\\sleep")?;
-                u64::try_from(integer).map_err(|_| RunFault::Type {
-                    wanted: "a time to sleep",
-                    found: "a negative number",
-                })?
+                u64::try_from(integer)
+                    .map_err(|_| RunFault::Type { wanted: "a time to sleep", found: "a negative number" })?
             }
         };
         Ok(Duration::from_micros(amount.saturating_mul(unit_us)))
     }
 
     pub(super) fn is_null(&self, idx: u32) -> bool {
-        matches!(
-            self.slots[idx as usize],
-            Slot::Value(Value::Null)
-                | Slot::Text {
-                    value: Some(Value::Null),
-                    ..
-                }
-        )
+        matches!(self.slots[idx as usize], Slot::Value(Value::Null) | Slot::Text { value: Some(Value::Null), .. })
     }
 
     /// Appends the variable as SQL text.
-    pub(super) fn write(
-        &self,
-        idx: u32,
-        symbols: &Symbols,
-        out: &mut Vec<u8>,
-    ) -> Result<(), RunFault> {
+    pub(super) fn write(&self, idx: u32, symbols: &Symbols, out: &mut Vec<u8>) -> Result<(), RunFault> {
         match &self.slots[idx as usize] {
-            Slot::Value(Value::Double(found)) if !found.is_finite() => Err(RunFault::NotFinite {
-                name: symbols.name(idx).to_owned(),
-                found: *found,
-            }),
+            Slot::Value(Value::Double(found)) if !found.is_finite() => {
+                Err(RunFault::NotFinite { name: symbols.name(idx).to_owned(), found: *found })
+            }
             Slot::Value(value) => {
                 value.write(out);
                 Ok(())
@@ -138,9 +109,7 @@ impl Variables {
 fn load(slots: &[Slot], idx: u32, symbols: &Symbols) -> Result<Value, RunFault> {
     match &slots[idx as usize] {
         Slot::Value(value) => Ok(*value),
-        Slot::Text { value, .. } => value.ok_or_else(|| RunFault::NotANumber {
-            name: symbols.name(idx).to_owned(),
-        }),
+        Slot::Text { value, .. } => value.ok_or_else(|| RunFault::NotANumber { name: symbols.name(idx).to_owned() }),
         Slot::Unset => Err(unset(idx, symbols)),
     }
 }

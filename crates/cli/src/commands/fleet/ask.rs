@@ -15,33 +15,22 @@ use crate::terminal::Terminal;
 
 /// Runs `fleet report`.
 pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    Outputs::default()
-        .writes("--json", args.ask.json.path())?
-        .writes("--html", args.html.as_deref())?;
-    let is_kept =
-        args.html.is_some() || args.ask.json.is_printed() || args.ask.json.path().is_some();
-    let limits = if is_kept {
-        Limits::PAGE
-    } else {
-        Limits::TERMINAL
-    };
+    Outputs::default().writes("--json", args.ask.json.path())?.writes("--html", args.html.as_deref())?;
+    let is_kept = args.html.is_some() || args.ask.json.is_printed() || args.ask.json.path().is_some();
+    let limits = if is_kept { Limits::PAGE } else { Limits::TERMINAL };
     let fleet = overview(&args.ask, limits, terminal)?;
     if let Some(path) = &args.html {
         save_text(&html::fleet_page(&fleet), path, Existing::Replace)?;
         terminal.words(&format!("page: {}\n", path.display()));
     }
-    outputs::show(&fleet, &args.ask.json, || {
-        words::fleet(&fleet, terminal.style())
-    })?;
+    outputs::show(&fleet, &args.ask.json, || words::fleet(&fleet, terminal.style()))?;
     Ok(Exit::Done)
 }
 
 /// Runs `fleet pairs`.
 pub(super) fn pairs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let fleet = list(args, terminal)?;
-    show(&fleet.pairs, &args.ask, || {
-        words::fleet_pairs(&fleet, terminal.style())
-    })
+    show(&fleet.pairs, &args.ask, || words::fleet_pairs(&fleet, terminal.style()))
 }
 
 /// Runs `fleet movers`.
@@ -53,22 +42,15 @@ pub(super) fn movers(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, F
         fell_back: &'a F,
     }
     let fleet = list(args, terminal)?;
-    let both = Both {
-        movers: &fleet.movers,
-        fell_back: &fleet.fell_back,
-    };
-    show(&both, &args.ask, || {
-        words::fleet_movers(&fleet, terminal.style())
-    })
+    let both = Both { movers: &fleet.movers, fell_back: &fleet.fell_back };
+    show(&both, &args.ask, || words::fleet_movers(&fleet, terminal.style()))
 }
 
 /// Runs `fleet hosts`.
 pub(super) fn hosts(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let answers = answers(&args.ask, terminal)?;
     let hosts = looptax_fleet::hosts(&answers, args.limit as usize);
-    show(&hosts, &args.ask, || {
-        words::fleet_hosts(&hosts, terminal.style())
-    })
+    show(&hosts, &args.ask, || words::fleet_hosts(&hosts, terminal.style()))
 }
 
 /// Runs `fleet host`.
@@ -80,9 +62,7 @@ pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exi
         return Err(Failure::new(format!("no machine `{shown}` has reported"))
             .with_hint("it may be a name or a number; `looptax fleet hosts` lists machines with clients over TCP"));
     }
-    show(&machines, args, || {
-        words::fleet_machines(&machines, terminal.style())
-    })
+    show(&machines, args, || words::fleet_machines(&machines, terminal.style()))
 }
 
 fn list(args: &FleetListArgs, terminal: Terminal) -> Result<Fleet, Failure> {
@@ -94,12 +74,7 @@ fn overview(args: &AskArgs, limits: Limits, terminal: Terminal) -> Result<Fleet,
     let answers = answers(args, terminal)?;
     let at = jiff::Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ");
     let version = env!("CARGO_PKG_VERSION");
-    Ok(looptax_fleet::overview(
-        answers,
-        at.to_string(),
-        version,
-        limits,
-    ))
+    Ok(looptax_fleet::overview(answers, at.to_string(), version, limits))
 }
 
 fn answers(args: &AskArgs, terminal: Terminal) -> Result<Answers, Failure> {
@@ -114,11 +89,7 @@ fn opened(args: &AskArgs, terminal: Terminal) -> Result<Collector, Failure> {
     Ok(Collector::open(&destination, &access)?)
 }
 
-fn show<T: Serialize>(
-    result: &T,
-    args: &AskArgs,
-    text: impl FnOnce() -> String,
-) -> Result<Exit, Failure> {
+fn show<T: Serialize>(result: &T, args: &AskArgs, text: impl FnOnce() -> String) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     outputs::show(result, &args.json, text)?;
     Ok(Exit::Done)

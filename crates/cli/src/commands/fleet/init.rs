@@ -21,18 +21,13 @@ pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let (destination, mut access) = place::collector(&args.collector)?;
     // A month's rows may have to move.
     access.answer_limit = LIMIT;
-    let options = InitOptions {
-        cluster: args.cluster.clone(),
-        keep_days: args.keep,
-    };
+    let options = InitOptions { cluster: args.cluster.clone(), keep_days: args.keep };
     if args.print {
         terminal::words_as_data(&script(&destination, &options)?)?;
         return Ok(Exit::Done);
     }
     place::caution(&destination, terminal);
     let tables = Collector::open(&destination, &access)?.init(&options)?;
-    outputs::show(&tables, &args.json, || {
-        report::collector_tables(&tables, terminal.style())
-    })?;
+    outputs::show(&tables, &args.json, || report::collector_tables(&tables, terminal.style()))?;
     Ok(Exit::Done)
 }

@@ -13,59 +13,40 @@ use crate::args::ReportToArgs;
 use crate::failure::Exit;
 use crate::terminal;
 
-/// Rows of one send, about.
 const MOST_ROWS: usize = 10_000;
 /// So many of those that are no reports are told of one by one.
 const MOST_TOLD: u64 = 5;
 /// Reports of a folder end in this.
 const ENDING: &str = "jsonl";
 
-/// What can be read.
 const HINT: &str = "--from takes a file of JSON lines, a folder with such files (.jsonl), or -";
 
 /// What was sent, and how the run ends: with [`Exit::No`] where something was no report, or refused.
 pub(super) type Sent = (Reported, Exit);
 
-/// Sends what lies there.
 pub(super) fn run(
     args: &ReportToArgs,
     source: &Path,
     destination: &Destination,
     access: &Access,
 ) -> Result<Sent, Failure> {
-    let reported = Reported {
-        collector: destination.to_string(),
-        ..Reported::default()
-    };
+    let reported = Reported { collector: destination.to_string(), ..Reported::default() };
     let collector = if args.dry_run {
         None
     } else {
         let opened = send::open(destination, access);
         Some(opened.map_err(|error| broken_off(error, &reported))?)
     };
-    let mut sending = Sending {
-        collector,
-        group: Vec::new(),
-        n_rows: 0,
-        n_bad: 0,
-        reported,
-    };
+    let mut sending = Sending { collector, group: Vec::new(), n_rows: 0, n_bad: 0, reported };
     for file in files(source)? {
         sending.send_file(&file)?;
     }
     sending.flush()?;
     if sending.n_bad > MOST_TOLD {
         let more = sending.n_bad - MOST_TOLD;
-        sending
-            .reported
-            .notes
-            .push(format!("{more} more were left out"));
+        sending.reported.notes.push(format!("{more} more were left out"));
     }
-    let exit = if sending.n_bad == 0 {
-        Exit::Done
-    } else {
-        Exit::No
-    };
+    let exit = if sending.n_bad == 0 { Exit::Done } else { Exit::No };
     Ok((sending.reported, exit))
 }
 
@@ -153,9 +134,7 @@ impl Sending {
 fn broken_off(error: FleetError, reported: &Reported) -> Failure {
     let words = match reported.reports {
         0 => "the same command again sends what is there".to_owned(),
-        n => format!(
-            "{n} reports arrived before; the same command again sends all, and what arrived counts once"
-        ),
+        n => format!("{n} reports arrived before; the same command again sends all, and what arrived counts once"),
     };
     let failure = Failure::from(error);
     let hint = match failure.hint() {
@@ -170,9 +149,7 @@ fn files(source: &Path) -> Result<Vec<PathBuf>, Failure> {
     if !read::is_folder(source) {
         return Ok(vec![source.to_owned()]);
     }
-    let failed = |error: io::Error| {
-        Failure::new(format!("cannot look into `{}`: {error}", source.display()))
-    };
+    let failed = |error: io::Error| Failure::new(format!("cannot look into `{}`: {error}", source.display()));
     let mut dated = Vec::new();
     for path in read::list(source).map_err(failed)? {
         let is_report = path.extension().is_some_and(|it| it == ENDING) && read::is_file(&path);
@@ -188,8 +165,7 @@ fn lines(path: &Path) -> Result<Box<dyn BufRead>, Failure> {
     if path.as_os_str() == "-" {
         return Ok(Box::new(io::stdin().lock()));
     }
-    let file = read::open(path).map_err(|error| {
-        Failure::usage(format!("cannot read `{}`: {error}", path.display()), HINT)
-    })?;
+    let file =
+        read::open(path).map_err(|error| Failure::usage(format!("cannot read `{}`: {error}", path.display()), HINT))?;
     Ok(Box::new(BufReader::new(file)))
 }

@@ -31,11 +31,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
         Some(path) => Some(secret_in(path)?),
         None => of_environment,
     };
-    let access = Access {
-        password: password.map(Secret::new),
-        ca_file: args.ca_file.clone(),
-        ..Access::default()
-    };
+    let access = Access { password: password.map(Secret::new), ca_file: args.ca_file.clone(), ..Access::default() };
     Ok((destination, access))
 }
 
@@ -49,12 +45,8 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
 /// What a file holds, without the line break that editors put at its end.
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     let bytes = key_in(path, 1)?;
-    String::from_utf8(bytes).map_err(|_| {
-        Failure::new(format!(
-            "cannot use the secret in `{}`: it is no text",
-            path.display()
-        ))
-    })
+    String::from_utf8(bytes)
+        .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is no text", path.display())))
 }
 
 /// The same of a key, which may be any bytes, but no fewer than these.

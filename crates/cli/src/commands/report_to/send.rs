@@ -40,9 +40,7 @@ pub(super) fn keep(
         let arrived = open(destination, access).and_then(|mut it| it.send(batches));
         arrived.map_err(|error| lost(error.into()))?;
         count(&mut sent, batches);
-        sent.notes.push(format!(
-            "{unkept}: this report was sent without being kept first"
-        ));
+        sent.notes.push(format!("{unkept}: this report was sent without being kept first"));
     }
     Ok(sent)
 }
@@ -56,16 +54,8 @@ fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     Ok(())
 }
 
-/// Sends all that waits.
-pub(super) fn waiting(
-    spool: &Spool,
-    destination: &Destination,
-    access: &Access,
-) -> Result<Reported, Failure> {
-    let mut reported = Reported {
-        collector: destination.to_string(),
-        ..Reported::default()
-    };
+pub(super) fn waiting(spool: &Spool, destination: &Destination, access: &Access) -> Result<Reported, Failure> {
+    let mut reported = Reported { collector: destination.to_string(), ..Reported::default() };
     let sent = send_all(spool, destination, access, &mut reported);
     reported.waiting = spool.waiting()?.len() as u64;
     let n_broken = spool.n_broken()?;
@@ -143,10 +133,7 @@ pub(super) fn open(destination: &Destination, access: &Access) -> Result<Collect
 }
 
 /// The next reports that one send takes. What is no report is put aside and passed over.
-fn group(
-    spool: &Spool,
-    files: &mut impl Iterator<Item = PathBuf>,
-) -> Result<(Vec<PathBuf>, Vec<Batch>), FleetError> {
+fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Vec<PathBuf>, Vec<Batch>), FleetError> {
     let (mut paths, mut batches, mut n_rows) = (Vec::new(), Vec::new(), 0);
     for path in files {
         let Some(waiting) = spool.read(&path)? else {
@@ -163,27 +150,18 @@ fn group(
 }
 
 /// Prints a report; nothing waits.
-pub(super) fn print(
-    batch: &Batch,
-    destination: &Destination,
-    access: &Access,
-) -> Result<Reported, Failure> {
+pub(super) fn print(batch: &Batch, destination: &Destination, access: &Access) -> Result<Reported, Failure> {
     let batches = std::slice::from_ref(batch);
     open(destination, access)?.send(batches)?;
-    let mut reported = Reported {
-        collector: destination.to_string(),
-        ..Reported::default()
-    };
+    let mut reported = Reported { collector: destination.to_string(), ..Reported::default() };
     count(&mut reported, batches);
     Ok(reported)
 }
 
-/// Rows of a report.
 pub(super) fn n_rows_of(batch: &Batch) -> usize {
     batch.rows.iter().map(Vec::len).sum()
 }
 
-/// Two sends as one.
 pub(super) fn together(before: &Reported, mut now: Reported) -> Reported {
     now.reports += before.reports;
     now.findings += before.findings;
@@ -192,7 +170,6 @@ pub(super) fn together(before: &Reported, mut now: Reported) -> Reported {
     now
 }
 
-/// Adds what arrived.
 pub(super) fn count(reported: &mut Reported, batches: &[Batch]) {
     reported.reports += batches.len() as u64;
     for batch in batches {
@@ -213,7 +190,5 @@ fn kept(error: FleetError, reported: &Reported) -> Failure {
         Some(hint) => format!("{hint}; "),
         None => String::new(),
     };
-    failure.with_hint(format!(
-        "{first}{words}: the next `looptax report-to` sends them"
-    ))
+    failure.with_hint(format!("{first}{words}: the next `looptax report-to` sends them"))
 }

@@ -34,11 +34,7 @@ pub(super) struct Report {
 }
 
 /// Looks at this machine; `None` where somebody stops it.
-pub(super) fn look(
-    args: &ReportToArgs,
-    spool: &Spool,
-    stop: &AtomicBool,
-) -> Result<Option<Report>, Failure> {
+pub(super) fn look(args: &ReportToArgs, spool: &Spool, stop: &AtomicBool) -> Result<Option<Report>, Failure> {
     let names = match &args.key_file {
         Some(path) => Names::hashed(&place::key_in(path, LEAST_KEY_BYTES)?),
         None => Names::default(),
@@ -69,18 +65,11 @@ pub(super) fn look(
         records: &records,
     };
     let batch = Batch::new(&sender, seen, &names);
-    Ok(Some(Report {
-        batch,
-        told,
-        sees_all: looked.found.sees_all,
-    }))
+    Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
 /// The records to tell of, the oldest first, and all that are told of then.
-fn records(
-    which: RecordsWord,
-    spool: &Spool,
-) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
+fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
     }

@@ -24,11 +24,7 @@ pub(super) fn kept() -> Result<Kept, Failure> {
 /// Does something under a name of now.
 pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
     let now = jiff::Zoned::now();
-    run(Named {
-        day: &now.strftime("%Y%m%d").to_string(),
-        at: &now.timestamp().to_string(),
-        title,
-    })
+    run(Named { day: &now.strftime("%Y%m%d").to_string(), at: &now.timestamp().to_string(), title })
 }
 
 /// What every part of the command knows.

@@ -19,13 +19,10 @@ pub(super) fn list(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failur
         terminal.words_for(true, &format!("note: {:#}\n", Failure::from(error)));
     }
     let listed: Vec<ListedSwitch> = all.iter().map(Switch::listed).collect();
-    outputs::show(&listed, &args.json, || {
-        report::switches(&listed, terminal.style())
-    })?;
+    outputs::show(&listed, &args.json, || report::switches(&listed, terminal.style()))?;
     Ok(Exit::Done)
 }
 
-/// Puts the old files back.
 pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let kept = kept()?;
     let switch = find(&kept, id)?;
@@ -33,10 +30,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let others = others_that_stand(&kept, &switch)?;
     refuse_undone(&listed, &others)?;
     let doing = Doing { args, terminal };
-    doing.show(&report::switches(
-        std::slice::from_ref(&listed),
-        terminal.style(),
-    ))?;
+    doing.show(&report::switches(std::slice::from_ref(&listed), terminal.style()))?;
     refuse_ground_of_others(&switch, &others, args)?;
     if args.dry_run {
         doing.show("nothing was changed\n")?;
@@ -49,12 +43,7 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     let work = looptax_switch::open(&kept, &switch.id)?;
     let reload = { args.reload.clone() }.or_else(|| earlier_reload(&switch, args));
     let (admin, stop) = (fixes::admin(args)?, signals::stop_flag()?);
-    let order = Undo {
-        reload: reload.as_deref(),
-        admin: admin.as_ref(),
-        within: args.within,
-        stop: &stop,
-    };
+    let order = Undo { reload: reload.as_deref(), admin: admin.as_ref(), within: args.within, stop: &stop };
     looptax_switch::undo(work, &order, &mut |step| doing.show_step(&step))?;
     if is_of_application(&switch) && reload.is_none() {
         doing.show_step(&still_over_the_socket(&switch));
@@ -97,56 +86,31 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
 fn others_that_stand(kept: &Kept, than: &Switch) -> Result<Vec<Switch>, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let stands = |it: &Switch| {
-        matches!(
-            it.standing,
-            SwitchStanding::Moved | SwitchStanding::Unproved | SwitchStanding::Prepared
-        )
+        matches!(it.standing, SwitchStanding::Moved | SwitchStanding::Unproved | SwitchStanding::Prepared)
     };
-    Ok(all
-        .into_iter()
-        .filter(|it| it.id != than.id && stands(it))
-        .collect())
+    Ok(all.into_iter().filter(|it| it.id != than.id && stands(it)).collect())
 }
 
 fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure> {
-    if !matches!(
-        listed.standing,
-        SwitchStanding::Undone | SwitchStanding::PutBack
-    ) {
+    if !matches!(listed.standing, SwitchStanding::Undone | SwitchStanding::PutBack) {
         return Ok(());
     }
     let hint = match others.last() {
-        Some(it) => format!(
-            "the last that stands is {} ({}): looptax switch --undo {}",
-            it.id, it.title, it.id
-        ),
+        Some(it) => format!("the last that stands is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
         None => "no other stands; looptax switch --list shows all".to_owned(),
     };
-    Err(Failure::usage(
-        format!("{} is undone already", listed.id),
-        hint,
-    ))
+    Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
 /// Whoever was moved after a server was prepared may stand on that.
-fn refuse_ground_of_others(
-    switch: &Switch,
-    others: &[Switch],
-    args: &SwitchArgs,
-) -> Result<(), Failure> {
-    let later = others
-        .iter()
-        .filter(|it| it.fix.is_none() && it.at >= switch.at);
+fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
+    let later = others.iter().filter(|it| it.fix.is_none() && it.at >= switch.at);
     let later: Vec<&str> = later.map(|it| &*it.id).collect();
     if switch.fix.is_none() || later.is_empty() || args.force {
         return Ok(());
     }
     Err(Failure::usage(
-        format!(
-            "{} was made before {}, whose application may need it to be let in",
-            switch.id,
-            later.join(", ")
-        ),
+        format!("{} was made before {}, whose application may need it to be let in", switch.id, later.join(", ")),
         "undo those first, or take it back all the same with --force",
     ))
 }
@@ -195,11 +159,8 @@ fn write_the_rest(kept: &Kept, id: &str) -> Result<(), Failure> {
 fn find(kept: &Kept, id: &str) -> Result<Switch, Failure> {
     let (all, _) = looptax_switch::list(kept)?;
     let mut all = all.into_iter();
-    let found = if id == "last" {
-        all.rfind(|it| it.standing != SwitchStanding::Planned)
-    } else {
-        all.find(|it| it.id == id)
-    };
+    let found =
+        if id == "last" { all.rfind(|it| it.standing != SwitchStanding::Planned) } else { all.find(|it| it.id == id) };
     found.ok_or_else(|| looptax_switch::SwitchError::Unknown { id: id.to_owned() }.into())
 }
 
@@ -213,9 +174,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         let how = if is_fix {
             format!("`looptax switch --undo {id} --admin DSN` takes it back")
         } else {
-            format!(
-                "`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left"
-            )
+            format!("`looptax switch --undo {id}` puts the old files back, `--finish {id}` writes what is left")
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);

@@ -55,18 +55,11 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
         if args.fix_hba {
             let server = planned.found.tcp.and_then(|tcp| {
                 let listens = |it: &&looptax_host::discover::Server| {
-                    it.endpoints
-                        .iter()
-                        .any(|endpoint| endpoint.place.takes(tcp))
+                    it.endpoints.iter().any(|endpoint| endpoint.place.takes(tcp))
                 };
                 survey.servers.iter().find(listens)
             });
-            let wish = HbaWish {
-                points,
-                client,
-                server,
-                admin: admin.as_ref(),
-            };
+            let wish = HbaWish { points, client, server, admin: admin.as_ref() };
             prepared.extend(mend_rules(doing, wish)?);
         }
     }
@@ -84,10 +77,7 @@ fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     } else {
         format!("say {}; nothing was changed", names.join(" or "))
     };
-    Err(Failure::usage(
-        "which application it is has to be known before anything is mended",
-        hint,
-    ))
+    Err(Failure::usage("which application it is has to be known before anything is mended", hint))
 }
 
 fn mend_account(
@@ -119,12 +109,8 @@ fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Fai
         prepared => prepared?,
     };
     let path = fix.edited.original.path().display().to_string();
-    let place =
-        { fix.above }.map_or_else(|| "at the end".to_owned(), |it| format!("above line {it}"));
-    let text = format!(
-        "{path}, {place}:\n  + {}\n  then     the server reads it again, without a restart\n",
-        fix.line
-    );
+    let place = { fix.above }.map_or_else(|| "at the end".to_owned(), |it| format!("above line {it}"));
+    let text = format!("{path}, {place}:\n  + {}\n  then     the server reads it again, without a restart\n", fix.line);
     doing.show(&cleaned(&text, doing.terminal.style()))?;
     if !agrees(doing, "Write it?") {
         return Ok(None);
@@ -141,9 +127,7 @@ fn done(
     let kept = kept()?;
     let work = named(title, |named| run(&kept, named))?;
     let id = work.id().to_owned();
-    doing.show(&format!(
-        "  done     prepared; back with: looptax switch --undo {id}\n\n"
-    ))?;
+    doing.show(&format!("  done     prepared; back with: looptax switch --undo {id}\n\n"))?;
     Ok(Some(id))
 }
 
@@ -164,8 +148,7 @@ pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
     let blocked = { plan.connections.iter() }.filter(|it| it.fate == SwitchFate::Blocked);
     let mut text = String::new();
     for planned in blocked {
-        let is_for =
-            |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
+        let is_for = |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
         let has = |place| has_step(planned, place);
         if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
             text += "  or       --fix-account --admin DSN runs the statements, and --undo takes them back\n";

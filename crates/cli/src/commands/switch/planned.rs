@@ -47,12 +47,7 @@ pub(super) fn title(switched: &Switched, source: &str) -> String {
     let moved = switched.connections.iter();
     let moved = moved.filter(|it| it.fate == SwitchFate::Moves).map(|it| {
         let check = &it.check;
-        format!(
-            "{}, {} at {}",
-            check.applications.join(" or "),
-            check.product,
-            check.place
-        )
+        format!("{}, {} at {}", check.applications.join(" or "), check.product, check.place)
     });
     let moved: Vec<String> = moved.collect();
     format!("{}: {}", name.to_string_lossy(), moved.join("; "))
@@ -83,9 +78,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
 
 /// Says what can be done for a web server's file alone, which no server's list of sessions proves.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
-    let is_behind = |it: &SwitchConnection| {
-        it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product)
-    };
+    let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.pool.is_none() && switched.connections.iter().any(is_behind) {
         let words = format!(
             "hint: a web server's file and that of what is behind it move together: looptax switch SITE POOL --url PAGE; `looptax check --app {} --socket PATH` says the lines of each\n",
@@ -101,11 +94,8 @@ pub(super) fn print_patch(plan: &Plan) -> Result<Exit, Failure> {
         let path = edited.original.path().display().to_string();
         let bare = path.trim_start_matches('/');
         let mut diff = diffy::DiffOptions::new();
-        diff.set_original_filename(format!("a/{bare}"))
-            .set_modified_filename(format!("b/{bare}"));
-        let text = diff
-            .create_patch_bytes(edited.original.bytes(), &edited.new)
-            .to_bytes();
+        diff.set_original_filename(format!("a/{bare}")).set_modified_filename(format!("b/{bare}"));
+        let text = diff.create_patch_bytes(edited.original.bytes(), &edited.new).to_bytes();
         terminal::bytes_as_data(&text)?;
     }
     if plan.edited.is_empty() {

@@ -32,13 +32,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     };
     if let Some(server) = words.iter().find_map(|it| target::parse(it).ok()) {
         return Err(Failure::usage(
-            format!(
-                "`{record}` is a record and `{}` a server: `why` takes servers, or two records",
-                server.name()
-            ),
-            format!(
-                "`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"
-            ),
+            format!("`{record}` is a record and `{}` a server: `why` takes servers, or two records", server.name()),
+            format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
         ));
     }
     refuse_options(&args.typed)?;
@@ -49,9 +44,7 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
         pair.taxes.clear();
         pair.arms.clear();
     }
-    show(&diff, &args.compare.result.json, || {
-        report::diff(&diff, terminal.style())
-    })?;
+    show(&diff, &args.compare.result.json, || report::diff(&diff, terminal.style()))?;
     Ok(Some(Exit::Done))
 }
 
@@ -69,9 +62,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
         n => format!("there are {n} words"),
     };
     Failure::usage(
-        format!(
-            "`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"
-        ),
+        format!("`{record}` is a record, of which `why` takes two, an earlier and a later one; {given}"),
         format!("`looptax why {record} LATER`; `looptax analyze {record}` shows the layers of one"),
     )
 }
@@ -86,10 +77,7 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
         _ => "do",
     };
     Err(Failure::usage(
-        format!(
-            "{} {verb} not go with two records, which are only held against each other",
-            all.join(", ")
-        ),
+        format!("{} {verb} not go with two records, which are only held against each other", all.join(", ")),
         "--json does; `looptax report` and `looptax analyze` make pages, formats and call chains of one record",
     ))
 }

@@ -8,8 +8,7 @@ use looptax_report::live::{Pair, View};
 /// Brings the view up to date.
 pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     view.news.clear();
-    view.left_s =
-        (progress.phase == Phase::Measuring).then_some(progress.left_at_most.as_secs_f64());
+    view.left_s = (progress.phase == Phase::Measuring).then_some(progress.left_at_most.as_secs_f64());
     let Some(pair) = view.pairs.get_mut(progress.contrast_idx) else {
         return;
     };
@@ -26,12 +25,7 @@ pub(super) fn follow(view: &mut View, progress: &Progress<'_>) {
     pair.tax_pct = progress.theta.map(|theta| {
         let tax = theta.map_monotone(tax_pct);
         let end = |end: f64| end.is_finite().then_some(end);
-        Estimate {
-            value: tax.value,
-            lo: end(tax.lo),
-            hi: end(tax.hi),
-            n: tax.n as u64,
-        }
+        Estimate { value: tax.value, lo: end(tax.lo), hi: end(tax.hi), n: tax.n as u64 }
     });
     pair.taxes_pct.extend(progress.epoch_theta.map(tax_pct));
     add(pair, progress.epoch);

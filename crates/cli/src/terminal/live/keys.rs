@@ -24,14 +24,9 @@ impl Keys {
         let keyboard = tty::keyboard().ok()?;
         let end = eventfd(0, EventfdFlags::CLOEXEC).ok()?;
         let its_end = end.try_clone().ok()?;
-        let listening = thread::Builder::new()
-            .name("keys".to_owned())
-            .spawn(move || wait_for_q(keyboard, &its_end, &stop))
-            .ok()?;
-        Some(Self {
-            end,
-            thread: Some(listening),
-        })
+        let listening =
+            thread::Builder::new().name("keys".to_owned()).spawn(move || wait_for_q(keyboard, &its_end, &stop)).ok()?;
+        Some(Self { end, thread: Some(listening) })
     }
 }
 
@@ -63,10 +58,7 @@ fn wait_for_q(mut keyboard: File, end: &OwnedFd, stop: &AtomicBool) {
 /// Waits until something is typed; false at the end.
 fn is_typed(keyboard: &File, end: &OwnedFd) -> bool {
     loop {
-        let mut fds = [
-            PollFd::new(keyboard, PollFlags::IN),
-            PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN),
-        ];
+        let mut fds = [PollFd::new(keyboard, PollFlags::IN), PollFd::from_borrowed_fd(end.as_fd(), PollFlags::IN)];
         match poll(&mut fds, None) {
             Ok(_) if !fds[1].revents().is_empty() => return false,
             Ok(_) if !fds[0].revents().is_empty() => return true,

@@ -34,19 +34,11 @@ pub(crate) struct Live {
 }
 
 impl Live {
-    pub(super) fn open(
-        terminal: Terminal,
-        steps: Vec<PlannedStep>,
-        stop: &Arc<AtomicBool>,
-    ) -> io::Result<Self> {
+    pub(super) fn open(terminal: Terminal, steps: Vec<PlannedStep>, stop: &Arc<AtomicBool>) -> io::Result<Self> {
         let taken = Taken::take()?;
         let keys = Keys::listen(Arc::clone(stop));
         let mut live = Self {
-            view: View {
-                steps: steps.into_iter().map(step).collect(),
-                has_keys: keys.is_some(),
-                ..View::default()
-            },
+            view: View { steps: steps.into_iter().map(step).collect(), has_keys: keys.is_some(), ..View::default() },
             style: terminal.style_of_words(),
             screen: ratatui::Terminal::new(CrosstermBackend::new(io::stderr()))?,
             stop: Arc::clone(stop),
@@ -75,9 +67,8 @@ impl Live {
         };
         self.view.left_s = None;
         let arms = scene.arms.iter();
-        self.view.pairs = arms
-            .map(|[baseline, other]| Pair::new(&format!("{baseline}, {other}"), [baseline, other]))
-            .collect();
+        self.view.pairs =
+            arms.map(|[baseline, other]| Pair::new(&format!("{baseline}, {other}"), [baseline, other])).collect();
         self.draw();
     }
 

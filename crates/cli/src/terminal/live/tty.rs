@@ -9,9 +9,7 @@ use std::io::{self, Write};
 use std::os::fd::AsFd;
 use std::sync::{Mutex, Once, PoisonError};
 
-use rustix::termios::{
-    LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr,
-};
+use rustix::termios::{LocalModes, OptionalActions, SpecialCodeIndex, Termios, tcgetattr, tcsetattr};
 
 use crate::terminal::screen::{CLOSE, OPEN};
 
@@ -56,8 +54,7 @@ fn take() -> io::Result<()> {
     let stderr = io::stderr();
     let before = tcgetattr(&stderr)?;
     let mut ours = before.clone();
-    ours.local_modes
-        .remove(LocalModes::ICANON | LocalModes::ECHO);
+    ours.local_modes.remove(LocalModes::ICANON | LocalModes::ECHO);
     ours.special_codes[SpecialCodeIndex::VSUSP] = OFF;
     tcsetattr(&stderr, OptionalActions::Now, &ours)?;
     *BEFORE.lock().unwrap_or_else(PoisonError::into_inner) = Some(before);

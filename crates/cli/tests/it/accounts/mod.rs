@@ -17,10 +17,7 @@ use crate::fixture::{SHORT, Server, compare};
 
 /// Starts a server that offers TLS.
 fn with_tls(kind: Kind) -> Option<Server> {
-    let listening = Listening {
-        has_tls: true,
-        ..Listening::default()
-    };
+    let listening = Listening { has_tls: true, ..Listening::default() };
     Server::start_listening(kind, 20, listening)
 }
 
@@ -28,8 +25,7 @@ fn with_tls(kind: Kind) -> Option<Server> {
 fn execute(server: &Server, statements: &[&str]) {
     let mut talk = server.talk();
     for sql in statements {
-        talk.execute(sql)
-            .unwrap_or_else(|error| panic!("{sql}: {error}"));
+        talk.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
     }
 }
 
@@ -48,8 +44,5 @@ fn rule(server: &Server, rules: &str) {
 
 /// A short comparison of an address with these options.
 fn short<'a>(scratch: &'a Scratch, url: &str, options: &[&str]) -> Looptax<'a> {
-    compare(scratch)
-        .args([url, "--yes"])
-        .args(SHORT)
-        .args(options.iter().copied())
+    compare(scratch).args([url, "--yes"]).args(SHORT).args(options.iter().copied())
 }

@@ -20,10 +20,7 @@ fn open_to_all() -> Option<Server> {
 }
 
 fn looptax(scratch: &Scratch, words: &[&str]) -> Finished {
-    Looptax::new(exe(), scratch)
-        .env("LOOPTAX_PASSWORD", "nobody-asked")
-        .args(words.iter().copied())
-        .run()
+    Looptax::new(exe(), scratch).env("LOOPTAX_PASSWORD", "nobody-asked").args(words.iter().copied()).run()
 }
 
 #[test]
@@ -31,12 +28,7 @@ fn r20_a_password_that_the_server_does_not_want_is_left_out() {
     let Some(server) = open_to_all() else { return };
     let url = format!("redis://{}", server.it.tcp);
     let run = check(&server, &url, &["-c", "1"]);
-    expect(
-        &run,
-        "login",
-        "pass",
-        &["works over both", "without LOOPTAX_PASSWORD"],
-    );
+    expect(&run, "login", "pass", &["works over both", "without LOOPTAX_PASSWORD"]);
     run.expect_code(0);
     let scratch = Scratch::new();
     let run = short(&scratch, &url, &[]).env("LOOPTAX_PASSWORD", "nobody-asked");
@@ -71,11 +63,6 @@ fn r20_a_server_of_another_kind_on_the_port_is_named() {
     let scratch = Scratch::new();
     let url = format!("postgres://app@{}/", server.it.tcp);
     let run = looptax(&scratch, &["check", &url, "--json"]);
-    expect(
-        &run,
-        "server",
-        "fail",
-        &["redis-server", "does not speak PostgreSQL"],
-    );
+    expect(&run, "server", "fail", &["redis-server", "does not speak PostgreSQL"]);
     run.expect_code(1);
 }

@@ -59,10 +59,7 @@ fn check_ends((scratch, run): &(Scratch, Finished), ends: Ends) {
             run.expect_code(0);
             let record = saved(scratch);
             let found = record["comparisons"][0]["arms"].as_array().unwrap();
-            let names: Vec<_> = found
-                .iter()
-                .map(|it| it["name"].as_str().unwrap())
-                .collect();
+            let names: Vec<_> = found.iter().map(|it| it["name"].as_str().unwrap()).collect();
             assert!(names.starts_with(&arms), "{names:?}");
             assert!(found.iter().all(|it| it["verified"] == true), "{record}");
         }
@@ -86,29 +83,11 @@ fn r20_accounts_of_postgres_are_measured_or_told_why_not() {
     let Some(server) = with_tls(Kind::Postgres) else {
         return;
     };
-    let roles = [
-        "plain",
-        "reader",
-        "peered",
-        "barred",
-        "socketless",
-        "sealed",
-        "socket_only",
-        "few",
-    ];
+    let roles = ["plain", "reader", "peered", "barred", "socketless", "sealed", "socket_only", "few"];
     for role in roles {
-        execute(
-            &server,
-            &[&format!("CREATE ROLE {role} LOGIN PASSWORD 'pw'")],
-        );
+        execute(&server, &[&format!("CREATE ROLE {role} LOGIN PASSWORD 'pw'")]);
     }
-    execute(
-        &server,
-        &[
-            "GRANT pg_read_all_settings TO reader",
-            "ALTER ROLE few CONNECTION LIMIT 1",
-        ],
-    );
+    execute(&server, &["GRANT pg_read_all_settings TO reader", "ALTER ROLE few CONNECTION LIMIT 1"]);
     rule(
         &server,
         "local all plain,reader,sealed,socket_only,few scram-sha-256\n\
@@ -117,39 +96,19 @@ fn r20_accounts_of_postgres_are_measured_or_told_why_not() {
          hostssl all sealed 127.0.0.1/32 scram-sha-256\nhost all sealed 127.0.0.1/32 reject\n\
          host all all 127.0.0.1/32 scram-sha-256",
     );
-    let url = |user: &str, password: &str| {
-        format!("postgres://{user}:{password}@{}/postgres", server.it.tcp)
-    };
+    let url = |user: &str, password: &str| format!("postgres://{user}:{password}@{}/postgres", server.it.tcp);
     check_all(
         &server,
         &[
             (&url("plain", "pw"), PLAIN),
             (&url("reader", "pw"), PLAIN),
             (&url("sealed", "pw"), SEALED),
-            (
-                &url("peered", "pw"),
-                Refused(&["Peer authentication failed", "pg_hba.conf"]),
-            ),
-            (
-                &url("barred", "pw"),
-                Refused(&["pg_hba.conf rejects", "`looptax check`"]),
-            ),
-            (
-                &url("socketless", "pw"),
-                Refused(&["no pg_hba.conf entry", "`looptax check`"]),
-            ),
-            (
-                &url("socket_only", "pw"),
-                Refused(&["pg_hba.conf rejects", "`looptax check`"]),
-            ),
-            (
-                &url("plain", "other"),
-                Refused(&["password authentication failed", "LOOPTAX_PASSWORD"]),
-            ),
-            (
-                &url("few", "pw"),
-                Refused(&["too many connections for role", "lower -c"]),
-            ),
+            (&url("peered", "pw"), Refused(&["Peer authentication failed", "pg_hba.conf"])),
+            (&url("barred", "pw"), Refused(&["pg_hba.conf rejects", "`looptax check`"])),
+            (&url("socketless", "pw"), Refused(&["no pg_hba.conf entry", "`looptax check`"])),
+            (&url("socket_only", "pw"), Refused(&["pg_hba.conf rejects", "`looptax check`"])),
+            (&url("plain", "other"), Refused(&["password authentication failed", "LOOPTAX_PASSWORD"])),
+            (&url("few", "pw"), Refused(&["too many connections for role", "lower -c"])),
         ],
     );
 }
@@ -165,12 +124,11 @@ fn r20_accounts_of_mariadb_and_mysql_are_measured_or_told_why_not() {
 
 fn check_accounts(kind: Kind, server: &Server) {
     let both = |user: &str, socket: &str, tcp: &str| {
-        [("localhost", socket), ("127.0.0.1", tcp)]
-            .into_iter()
-            .filter(|(_, how)| !how.is_empty())
-            .for_each(|(host, how)| {
+        [("localhost", socket), ("127.0.0.1", tcp)].into_iter().filter(|(_, how)| !how.is_empty()).for_each(
+            |(host, how)| {
                 execute(server, &[&format!("CREATE USER '{user}'@'{host}' {how}")]);
-            });
+            },
+        );
     };
     let (pw, sealed) = ("IDENTIFIED BY 'pw'", "IDENTIFIED BY 'pw' REQUIRE SSL");
     let certified = "IDENTIFIED BY 'pw' REQUIRE X509";
@@ -210,24 +168,15 @@ fn check_accounts(kind: Kind, server: &Server) {
             (&url("seer"), PLAIN),
             (&url("wide"), PLAIN),
             (&format!("{}shop", url("own")), PLAIN),
-            (
-                &format!("{}shop", url("plain")),
-                Refused(&["denied", "privilege"]),
-            ),
+            (&format!("{}shop", url("plain")), Refused(&["denied", "privilege"])),
             (&url("sealed_tcp"), SEALED),
-            (
-                &url("sealed"),
-                Refused(&["TLS alone", "--arms tls-unix,tls"]),
-            ),
+            (&url("sealed"), Refused(&["TLS alone", "--arms tls-unix,tls"])),
             (&url("certified"), Refused(&["client's certificate"])),
             (&url("tcp"), Refused(at_localhost)),
             (&url("other"), Refused(at_localhost)),
             (&url("system"), Refused(at_localhost)),
             (&url("locked"), Refused(&["locked"])),
-            (
-                &url("socket"),
-                Refused(&["127.0.0.1", "may differ between socket and TCP"]),
-            ),
+            (&url("socket"), Refused(&["127.0.0.1", "may differ between socket and TCP"])),
         ],
     );
 }
@@ -257,10 +206,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
             (&server.url(), PLAIN),
             (&url("all:pw@"), PLAIN),
             (&url("proves:pw@"), PLAIN),
-            (
-                &url("keys:pw@"),
-                Refused(&["one of the keys", "~looptax:missing*"]),
-            ),
+            (&url("keys:pw@"), Refused(&["one of the keys", "~looptax:missing*"])),
             (&url("off:pw@"), Refused(&["WRONGPASS", "LOOPTAX_PASSWORD"])),
             (&url(""), Refused(&["NOAUTH", "LOOPTAX_PASSWORD"])),
             (&url(":other@"), Refused(&["WRONGPASS"])),
@@ -272,14 +218,8 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
     if is_root() {
         let _reachable = reachable(&server);
         let as_stranger = |url: &str| run(url, Some(STRANGER), &[]);
-        check_ends(
-            &as_stranger(&url("get:pw@")),
-            Refused(&["'info'", "+client|list", "as root"]),
-        );
-        check_ends(
-            &as_stranger(&format!("redis://get:pw@{at}")),
-            Refused(&["no socket", "--socket FILE"]),
-        );
+        check_ends(&as_stranger(&url("get:pw@")), Refused(&["'info'", "+client|list", "as root"]));
+        check_ends(&as_stranger(&format!("redis://get:pw@{at}")), Refused(&["no socket", "--socket FILE"]));
     }
 }
 
@@ -291,15 +231,11 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
         database: None,
         ..Login::default()
     };
-    let endpoints = [
-        Endpoint::unix(&server.it.socket).unwrap(),
-        Endpoint::Tcp(server.it.tcp),
-    ];
+    let endpoints = [Endpoint::unix(&server.it.socket).unwrap(), Endpoint::Tcp(server.it.tcp)];
     endpoints.map(|endpoint| {
         [Sealing::Never, Sealing::Always].map(|sealing| {
             let limits = Limits::default();
-            Conversation::open_as_wanted(Protocol::Mysql, &endpoint, &login, sealing, limits)
-                .is_ok()
+            Conversation::open_as_wanted(Protocol::Mysql, &endpoint, &login, sealing, limits).is_ok()
         })
     })
 }
@@ -319,9 +255,7 @@ fn check_random(server: &Server) {
     let _reachable = reachable(server);
     let mut state = 20_u64;
     let mut draw = |n: usize| {
-        state = state
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1);
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
         (state >> 33) as usize % n
     };
     for idx in 0..N {

@@ -18,10 +18,7 @@ const STRANGER: u32 = 12_345;
 fn with_role() -> Option<(Server, String)> {
     let server = Server::start(Kind::Postgres)?;
     execute(&server, &["CREATE ROLE app LOGIN PASSWORD 'pw'"]);
-    rule(
-        &server,
-        "local all app scram-sha-256\nhost all app 127.0.0.1/32 scram-sha-256",
-    );
+    rule(&server, "local all app scram-sha-256\nhost all app 127.0.0.1/32 scram-sha-256");
     let url = format!("postgres://app:pw@{}/postgres", server.it.tcp);
     Some((server, url))
 }
@@ -46,15 +43,9 @@ fn r20_a_stranger_finds_the_socket_whose_process_nobody_shows_him() {
     let _reachable = open_up(Path::new(&socket).parent().unwrap());
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o777)).unwrap();
     let scratch = Scratch::new();
-    short(&scratch, &url, &[])
-        .uid(STRANGER)
-        .run()
-        .expect_code(0);
+    short(&scratch, &url, &[]).uid(STRANGER).run().expect_code(0);
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .uid(STRANGER)
-        .args(["check", &url, "-c", "1", "--json"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).uid(STRANGER).args(["check", &url, "-c", "1", "--json"]).run();
     run.expect_code(0);
     expect(&run, "server", "pass", &[]);
     expect(&run, "same server", "pass", &["one server is behind both"]);
@@ -69,13 +60,9 @@ fn r20_a_folder_given_as_the_socket_means_the_socket_in_it() {
         let socket = server.socket();
         let folder = Path::new(&socket).parent().unwrap().to_str().unwrap();
         let scratch = Scratch::new();
-        short(&scratch, &server.url(), &["--socket", folder])
-            .run()
-            .expect_code(0);
+        short(&scratch, &server.url(), &["--socket", folder]).run().expect_code(0);
         let scratch = Scratch::new();
-        let run = Looptax::new(exe(), &scratch)
-            .args(["check", &server.url(), "--socket", folder, "-c", "1"])
-            .run();
+        let run = Looptax::new(exe(), &scratch).args(["check", &server.url(), "--socket", folder, "-c", "1"]).run();
         run.expect_code(0);
     }
 }

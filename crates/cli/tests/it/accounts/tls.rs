@@ -18,8 +18,7 @@ fn check_arms(server: &str, options: &[&str], arms: [&str; 2], problem: &str) {
     let comparisons = record["comparisons"].as_array().unwrap();
     let names = |comparison: &Value| -> Vec<String> {
         let arms = comparison["arms"].as_array().unwrap().iter();
-        arms.map(|it| it["name"].as_str().unwrap().to_owned())
-            .collect()
+        arms.map(|it| it["name"].as_str().unwrap().to_owned()).collect()
     };
     let found: Vec<Vec<String>> = comparisons.iter().map(names).collect();
     assert_eq!(found, [arms], "{server} {options:?}");
@@ -43,31 +42,16 @@ fn with_accounts(kind: Kind) -> Option<Server> {
 
 #[test]
 fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
-    for server in [Kind::Mariadb, Kind::Mysql]
-        .into_iter()
-        .filter_map(with_accounts)
-    {
+    for server in [Kind::Mariadb, Kind::Mysql].into_iter().filter_map(with_accounts) {
         let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
         let run = check(&server, &url("tcp"), &["-c", "1"]);
         expect(&run, "account", "note", &["same rights"]);
-        expect(
-            &run,
-            "TLS",
-            "note",
-            &["over TCP the server takes this login with TLS alone"],
-        );
+        expect(&run, "TLS", "note", &["over TCP the server takes this login with TLS alone"]);
         run.expect_code(0);
         let run = check(&server, &url("both"), &["-c", "1"]);
         let advice = "ALTER USER 'both'@'localhost' REQUIRE NONE";
-        let words = [
-            "'both'@'localhost' demands TLS (SSL), on the socket too",
-            advice,
-        ];
-        assert!(
-            words.iter().all(|it| run.stdout.contains(it)),
-            "{}",
-            run.stdout
-        );
+        let words = ["'both'@'localhost' demands TLS (SSL), on the socket too", advice];
+        assert!(words.iter().all(|it| run.stdout.contains(it)), "{}", run.stdout);
         // The driver does TLS today, and may do it on the socket, too.
         run.expect_code(3);
         execute(&server, &[advice]);
@@ -77,34 +61,18 @@ fn r20_check_logs_in_over_tls_where_the_account_requires_it() {
 
 #[test]
 fn r20_compare_takes_the_arms_that_an_account_allows() {
-    for server in [Kind::Mariadb, Kind::Mysql]
-        .into_iter()
-        .filter_map(with_accounts)
-    {
+    for server in [Kind::Mariadb, Kind::Mysql].into_iter().filter_map(with_accounts) {
         let url = |user: &str| format!("mysql://{user}:pw@{}/", server.it.tcp);
         let tls = ["unix", "tls"];
         check_arms(&url("tcp"), &[], tls, "tcp is not measured");
-        for demand in [
-            "ssl=true",
-            "ssl-mode=REQUIRED",
-            "sslmode=require",
-            "tls=true",
-        ] {
-            check_arms(
-                &format!("{}?{demand}", url("tcp")),
-                &[],
-                tls,
-                "tcp is not measured",
-            );
+        for demand in ["ssl=true", "ssl-mode=REQUIRED", "sslmode=require", "tls=true"] {
+            check_arms(&format!("{}?{demand}", url("tcp")), &[], tls, "tcp is not measured");
         }
         let sealed = ["tls-unix", "tls"];
         check_arms(&url("both"), &["--arms", "tls-unix,tls"], sealed, "");
         let scratch = Scratch::new();
         let run = short(&scratch, &url("both"), &[]).run();
-        run.expect_error(
-            2,
-            &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"],
-        );
+        run.expect_error(2, &["over unix and tcp", "TLS alone", "--arms tls-unix,tls"]);
     }
 }
 
@@ -114,20 +82,12 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
         return;
     };
     execute(&server, &["CREATE ROLE app LOGIN PASSWORD 'pw'"]);
-    rule(
-        &server,
-        "local all app scram-sha-256\nhostssl all app 127.0.0.1/32 scram-sha-256",
-    );
+    rule(&server, "local all app scram-sha-256\nhostssl all app 127.0.0.1/32 scram-sha-256");
     let url = format!("postgres://app:pw@{}/postgres", server.it.tcp);
     let socket = server.socket();
     let tls = ["unix", "tls"];
     check_arms(&url, &["--socket", &socket], tls, "tcp is not measured");
-    check_arms(
-        &format!("{url}?sslmode=require"),
-        &["--socket", &socket],
-        tls,
-        "demands TLS",
-    );
+    check_arms(&format!("{url}?sslmode=require"), &["--socket", &socket], tls, "demands TLS");
     let run = check(&server, &url, &["-c", "1"]);
     expect(&run, "login", "pass", &["works over both"]);
     expect(&run, "TLS", "unknown", &["with TLS alone", "node-pg"]);
@@ -145,16 +105,7 @@ fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
         let scratch = Scratch::new();
         let url = format!("mysql://{user}:pw@{}/", server.it.tcp);
         let run = Looptax::new(exe(), &scratch)
-            .args([
-                "run",
-                "--dry-run",
-                "--only",
-                &port,
-                "--check",
-                &url,
-                "--",
-                "true",
-            ])
+            .args(["run", "--dry-run", "--only", &port, "--check", &url, "--", "true"])
             .run();
         run.expect_code(1);
         assert!(run.stdout.contains("with TLS alone"), "{}", run.stdout);

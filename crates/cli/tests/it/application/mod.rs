@@ -68,13 +68,7 @@ pub(crate) struct Application {
 
 impl Application {
     /// One that answers over HTTP: the front page shows the row, `way` says the way.
-    pub(crate) fn on_http(
-        place: Place,
-        server: Server,
-        file: &str,
-        way: &str,
-        processes: Vec<Group>,
-    ) -> Self {
+    pub(crate) fn on_http(place: Place, server: Server, file: &str, way: &str, processes: Vec<Group>) -> Self {
         let (http, way) = (place.http, way.to_owned());
         Self {
             _processes: processes,
@@ -91,22 +85,8 @@ impl Application {
     }
 
     /// One that is asked in another manner.
-    pub(crate) fn asked_by(
-        place: Place,
-        server: Server,
-        file: &str,
-        processes: Vec<Group>,
-        ask: Ask,
-    ) -> Self {
-        Self {
-            _processes: processes,
-            server,
-            file: place.path(file),
-            place,
-            reload: None,
-            url: None,
-            ask,
-        }
+    pub(crate) fn asked_by(place: Place, server: Server, file: &str, processes: Vec<Group>, ask: Ask) -> Self {
+        Self { _processes: processes, server, file: place.path(file), place, reload: None, url: None, ask }
     }
 
     /// With a command that makes it take what its file says.
@@ -178,10 +158,7 @@ fn way_of(said: &str) -> Way {
     if said.starts_with("127.0.0.1") {
         Way::Tcp
     } else {
-        assert!(
-            said == "localhost" || said == "socket" || said.starts_with('/'),
-            "the server said {said:?}"
-        );
+        assert!(said == "localhost" || said == "socket" || said.starts_with('/'), "the server said {said:?}");
         Way::Socket
     }
 }
@@ -220,12 +197,7 @@ impl Place {
             ("«http_port»", http.port().to_string()),
             ("«folder»", scratch.work().display().to_string()),
         ];
-        Self {
-            scratch,
-            http,
-            uid: None,
-            words,
-        }
+        Self { scratch, http, uid: None, words }
     }
 
     /// With a word of its own.
@@ -292,11 +264,7 @@ impl Place {
     fn command(&self, program: impl AsRef<Path>, args: &[&str]) -> Command {
         let mut command = Command::new(program.as_ref());
         let args = args.iter().map(|arg| self.fill(arg));
-        command
-            .args(args)
-            .current_dir(self.scratch.work())
-            .env("HOME", self.scratch.work())
-            .stdin(Stdio::null());
+        command.args(args).current_dir(self.scratch.work()).env("HOME", self.scratch.work()).stdin(Stdio::null());
         if let Some(uid) = self.uid {
             command.uid(uid).gid(uid);
         }

@@ -131,8 +131,7 @@ impl Php {
     /// As it stands behind the program's name: `8.2`, or nothing.
     pub(crate) fn version(&self) -> &str {
         let name = self.fpm.file_name().and_then(|it| it.to_str());
-        name.and_then(|it| it.strip_prefix("php-fpm"))
-            .unwrap_or_default()
+        name.and_then(|it| it.strip_prefix("php-fpm")).unwrap_or_default()
     }
 
     fn write(place: &Place, root: &str) {
@@ -185,10 +184,7 @@ fn lay_out_wordpress(place: &Place) {
 
 /// A WordPress that is installed, and its server; `None` where it cannot be had.
 pub(crate) fn wordpress() -> Option<(Php, Server, Place)> {
-    let needed = [
-        "wp-settings.php",
-        "wp-content/themes/twentytwentyone/style.css",
-    ];
+    let needed = ["wp-settings.php", "wp-content/themes/twentytwentyone/style.css"];
     let needed = needed.map(|name| format!("{CORE}/{name}"));
     let php = Php::find("mysqli", &needed.each_ref().map(String::as_str))?;
     let server = Server::start(Kind::Mariadb)?;
@@ -199,10 +195,7 @@ pub(crate) fn wordpress() -> Option<(Php, Server, Place)> {
     place.write(&[
         (config, include_str!("files/wordpress/wp-config.php")),
         ("site/way.php", include_str!("files/wordpress/way.php")),
-        (
-            "site/install.php",
-            include_str!("files/wordpress/install.php"),
-        ),
+        ("site/install.php", include_str!("files/wordpress/install.php")),
     ]);
     place.run("php", &["site/install.php"]);
     let path = place.path(config);

@@ -17,16 +17,8 @@ pub(crate) fn can_load(program: &str, args: &[&str], library: &str) -> bool {
     can
 }
 
-pub(crate) const GUNICORN: [&str; 8] = [
-    "/usr/bin/python3",
-    "-m",
-    "gunicorn",
-    "-w",
-    "2",
-    "-b",
-    "«http»",
-    "greetings.wsgi",
-];
+pub(crate) const GUNICORN: [&str; 8] =
+    ["/usr/bin/python3", "-m", "gunicorn", "-w", "2", "-b", "«http»", "greetings.wsgi"];
 
 /// Django on PostgreSQL, its connections kept for so many seconds; `None` where it cannot be had.
 pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
@@ -41,10 +33,7 @@ pub(crate) fn django(max_age: &str) -> Option<(Server, Place)> {
     let age = format!("'CONN_MAX_AGE': {max_age}");
     place.write(&[
         ("greetings/__init__.py", ""),
-        (
-            "greetings/settings.py",
-            &settings.replace("'CONN_MAX_AGE': 60", &age),
-        ),
+        ("greetings/settings.py", &settings.replace("'CONN_MAX_AGE': 60", &age)),
         ("greetings/urls.py", include_str!("files/django/urls.py")),
         ("greetings/wsgi.py", include_str!("files/django/wsgi.py")),
     ]);

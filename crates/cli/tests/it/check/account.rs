@@ -30,24 +30,12 @@ fn an_account_at_127_0_0_1_alone_is_told_with_the_statements() {
         &run,
         "account",
         "fail",
-        &[
-            "narrow",
-            "CREATE USER 'narrow'@'localhost'",
-            "GRANT SELECT ON *.* TO 'narrow'@'localhost';",
-        ],
+        &["narrow", "CREATE USER 'narrow'@'localhost'", "GRANT SELECT ON *.* TO 'narrow'@'localhost';"],
     );
     run.expect_code(1);
     assert!(!run.stdout.contains("pw@"), "{}", run.stdout);
     let run = check(&server, &format!("mysql://twice:pw@{address}/"), &[]);
-    expect(
-        &run,
-        "account",
-        "fail",
-        &[
-            "twice@localhost",
-            "GRANT SELECT ON *.* TO 'twice'@'localhost';",
-        ],
-    );
+    expect(&run, "account", "fail", &["twice@localhost", "GRANT SELECT ON *.* TO 'twice'@'localhost';"]);
 }
 
 #[test]
@@ -64,21 +52,13 @@ fn the_line_of_pg_hba_that_refuses_the_socket_is_quoted() {
         .truncate(true)
         .open(file)
         .and_then(|mut file| {
-            std::io::Write::write_all(
-                &mut file,
-                format!("local all {user} reject\n{before}").as_bytes(),
-            )
+            std::io::Write::write_all(&mut file, format!("local all {user} reject\n{before}").as_bytes())
         })
         .unwrap();
     let reload = server.column("SELECT 1 WHERE true");
     assert_eq!(reload, ["1"]);
     let run = check(&server, &url(&server), &[]);
-    expect(
-        &run,
-        "pg_hba.conf",
-        "fail",
-        &["line 1", "reject", "scram-sha-256"],
-    );
+    expect(&run, "pg_hba.conf", "fail", &["line 1", "reject", "scram-sha-256"]);
     run.expect_code(1);
 }
 
@@ -103,19 +83,9 @@ fn the_login_over_the_socket_is_the_clients_own() {
     let url = format!("mysql://nobody:pw@{}/", server.it.tcp);
     let as_client = check(&server, &url, &["--user", "nobody"]);
     expect(&as_client, "path", "pass", &[]);
-    expect(
-        &as_client,
-        "same server",
-        "pass",
-        &["over the socket as nobody"],
-    );
+    expect(&as_client, "same server", "pass", &["over the socket as nobody"]);
     // Two accounts: that is what is wrong, and not the login.
-    expect(
-        &as_client,
-        "account",
-        "note",
-        &["nobody@localhost", "two accounts"],
-    );
+    expect(&as_client, "account", "note", &["nobody@localhost", "two accounts"]);
     let as_root = check(&server, &url, &[]);
     expect(&as_root, "account", "fail", &["Access denied"]);
 }
@@ -163,12 +133,7 @@ fn what_the_check_says_to_run_mends_what_it_found() {
         talk.execute(&sql.replace('…', "pw")).unwrap();
     }
     let after = check(&server, &url, &["-c", "1"]);
-    expect(
-        &after,
-        "account",
-        "note",
-        &["two accounts with the same rights"],
-    );
+    expect(&after, "account", "note", &["two accounts with the same rights"]);
     after.expect_code(0);
 }
 
@@ -200,10 +165,7 @@ fn r20_a_database_that_no_grant_withholds_is_told_with_the_rows_to_look_at() {
     let has_row = |user: &str| rows.iter().any(|row| row.contains(&Some(user.to_owned())));
     assert!(has_row("") && has_row("app"), "{rows:?}");
     // The row goes, and with it what was complained of.
-    for sql in [
-        "DELETE FROM mysql.db WHERE Db = 'shop' AND User = ''",
-        "FLUSH PRIVILEGES",
-    ] {
+    for sql in ["DELETE FROM mysql.db WHERE Db = 'shop' AND User = ''", "FLUSH PRIVILEGES"] {
         talk.execute(sql).unwrap();
     }
     check(&server, &url, &["-c", "1"]).expect_code(0);
@@ -214,11 +176,7 @@ fn a_login_that_fails_over_both_is_not_called_a_yes() {
     let Some(server) = Server::start(Kind::Mariadb) else {
         return;
     };
-    let run = check(
-        &server,
-        &format!("mysql://nobody-there:x@{}/", server.it.tcp),
-        &[],
-    );
+    let run = check(&server, &format!("mysql://nobody-there:x@{}/", server.it.tcp), &[]);
     expect(&run, "account", "unknown", &["fails over both"]);
     run.expect_code(3);
 }
@@ -232,12 +190,7 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
     let run = check(&server, &format!("redis://app:pw@{}/", server.it.tcp), &[]);
     expect(&run, "login", "pass", &["works over both"]);
     if is_root() {
-        expect(
-            &run,
-            "same server",
-            "pass",
-            &["one process listens on both"],
-        );
+        expect(&run, "same server", "pass", &["one process listens on both"]);
     }
     run.expect_code(0);
 }

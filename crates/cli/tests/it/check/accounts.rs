@@ -86,8 +86,7 @@ impl Situation {
         it.make(dice, kind, &tcp, "IDENTIFIED BY 'pw'");
         // The one of TCP is to get in there.
         if let Some(database) = it.database {
-            it.setup
-                .push(format!("GRANT SELECT ON {database}.t TO {tcp}"));
+            it.setup.push(format!("GRANT SELECT ON {database}.t TO {tcp}"));
         }
         let asks_system = match kind {
             Kind::Mariadb => "IDENTIFIED VIA unix_socket",
@@ -110,13 +109,10 @@ impl Situation {
             return it;
         }
         // Somebody has done the same for both, and perhaps more for the one.
-        let grants: Vec<String> = { it.setup.iter() }
-            .filter(|line| line.contains(&tcp) && !line.starts_with("CREATE "))
-            .cloned()
-            .collect();
+        let grants: Vec<String> =
+            { it.setup.iter() }.filter(|line| line.contains(&tcp) && !line.starts_with("CREATE ")).cloned().collect();
         it.setup.push(format!("CREATE USER {socket} {how}"));
-        it.setup
-            .extend(grants.iter().map(|line| line.replace(&tcp, &socket)));
+        it.setup.extend(grants.iter().map(|line| line.replace(&tcp, &socket)));
         if dice.below(3) == 0 {
             it.setup.push(format!("{} TO {socket}", grant(dice)));
         }
@@ -155,23 +151,12 @@ impl Situation {
     }
 
     /// Which of the probes it may do over a transport; `None` where it does not get in.
-    fn may(
-        &self,
-        admin: &mut Conversation,
-        kind: Kind,
-        over: &[String],
-    ) -> Option<BTreeSet<String>> {
+    fn may(&self, admin: &mut Conversation, kind: Kind, over: &[String]) -> Option<BTreeSet<String>> {
         let plain = if self.has_revokes { &PLAIN[..] } else { &[] };
-        let schemas = self
-            .database
-            .map_or([&SCHEMAS, plain].concat(), |database| vec![database]);
+        let schemas = self.database.map_or([&SCHEMAS, plain].concat(), |database| vec![database]);
         let mut probes: Vec<String> = schemas.into_iter().flat_map(probes).collect();
         // Of a role that waits to be made use of nobody knows which database it is for.
-        probes.extend(
-            self.database
-                .is_none()
-                .then(|| "SET ROLE reader".to_owned()),
-        );
+        probes.extend(self.database.is_none().then(|| "SET ROLE reader".to_owned()));
         // The file is handed over open: whoever reads it may not get at its folder.
         let mut file = tempfile::tempfile().unwrap();
         writeln!(file, "SELECT 'in';").unwrap();
@@ -180,13 +165,7 @@ impl Situation {
         }
         let mut command = native(kind);
         command
-            .args([
-                "--force",
-                "--batch",
-                "--skip-column-names",
-                "--password=pw",
-                &format!("--user={}", self.user),
-            ])
+            .args(["--force", "--batch", "--skip-column-names", "--password=pw", &format!("--user={}", self.user)])
             .args(over)
             .args(self.database)
             .stdin(rewound(file))
@@ -204,42 +183,25 @@ impl Situation {
         for line in words.lines().filter(|line| line.starts_with("ERROR ")) {
             let (_, rest) = line.split_once(" at line ").unwrap();
             let (number, why) = rest.split_once(": ").unwrap();
-            let refusals = [
-                "denied",
-                "Invalid role",
-                "not been granted",
-                "is not granted",
-            ];
+            let refusals = ["denied", "Invalid role", "not been granted", "is not granted"];
             if refusals.iter().any(|it| why.contains(it)) {
                 denied.insert(number.parse::<usize>().unwrap() - 2);
             }
         }
         for schema in SCHEMAS.iter().chain(plain) {
-            admin
-                .execute(&format!("DROP TABLE IF EXISTS {schema}.made"))
-                .unwrap();
+            admin.execute(&format!("DROP TABLE IF EXISTS {schema}.made")).unwrap();
         }
-        let allowed = probes
-            .into_iter()
-            .enumerate()
-            .filter(|(idx, _)| !denied.contains(idx));
+        let allowed = probes.into_iter().enumerate().filter(|(idx, _)| !denied.contains(idx));
         Some(allowed.map(|(_, probe)| probe).collect())
     }
 
     /// Whether the switch works, by doing it.
     fn works(&self, server: &Server, admin: &mut Conversation, kind: Kind) -> bool {
         let tcp = server.it.tcp;
-        let over_tcp = [
-            "--protocol=tcp".to_owned(),
-            format!("--host={}", tcp.ip()),
-            format!("--port={}", tcp.port()),
-        ];
+        let over_tcp = ["--protocol=tcp".to_owned(), format!("--host={}", tcp.ip()), format!("--port={}", tcp.port())];
         let over_socket = [format!("--socket={}", server.socket())];
-        let tcp = self
-            .may(admin, kind, &over_tcp)
-            .expect("made to get in over TCP");
-        self.may(admin, kind, &over_socket)
-            .is_some_and(|unix| unix.is_superset(&tcp))
+        let tcp = self.may(admin, kind, &over_tcp).expect("made to get in over TCP");
+        self.may(admin, kind, &over_socket).is_some_and(|unix| unix.is_superset(&tcp))
     }
 
     fn undo(&self, admin: &mut Conversation) {
@@ -249,19 +211,14 @@ impl Situation {
             format!("'{}'@'%'", self.user),
             "''@'localhost'".to_owned(),
         ] {
-            admin
-                .execute(&format!("DROP USER IF EXISTS {account}"))
-                .unwrap();
+            admin.execute(&format!("DROP USER IF EXISTS {account}")).unwrap();
         }
     }
 }
 
 fn native(kind: Kind) -> Command {
-    let (program, more): (_, &[&str]) = if kind == Kind::Mariadb {
-        ("mariadb", &[])
-    } else {
-        ("mysql", &["--get-server-public-key"])
-    };
+    let (program, more): (_, &[&str]) =
+        if kind == Kind::Mariadb { ("mariadb", &[]) } else { ("mysql", &["--get-server-public-key"]) };
     let mut command = Command::new(program);
     command.arg("--no-defaults").args(more);
     command
@@ -285,22 +242,14 @@ enum Ends {
 
 /// Says `would work` or `would not work` where that is so, and its advice ends what it complains of.
 fn hold_against(server: &Server, admin: &mut Conversation, kind: Kind, it: &Situation) -> Ends {
-    let address = format!(
-        "mysql://{}:pw@{}/{}",
-        it.user,
-        server.it.tcp,
-        it.database.unwrap_or_default()
-    );
+    let address = format!("mysql://{}:pw@{}/{}", it.user, server.it.tcp, it.database.unwrap_or_default());
     let mut has_refused = false;
     let mut followed: Vec<String> = Vec::new();
     for _ in 0..MOST_CHECKS {
         let run = check(server, &address, &it.args());
         let so_far = followed.clone();
         let wrong = |what: &str| -> ! {
-            run.fail(&format!(
-                "{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}",
-                told(&run)
-            ))
+            run.fail(&format!("{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}", told(&run)))
         };
         let works = it.works(server, admin, kind);
         match run.status.code().unwrap_or(-1) {
@@ -341,11 +290,8 @@ fn compare_pairs(kind: Kind, client: &str) {
     let _reachable = open_up(Path::new(&server.socket()).parent().unwrap());
     let mut admin = server.talk();
     make_schemas(&mut admin, &SCHEMAS);
-    let mut setup = vec![
-        "CREATE ROLE reader",
-        "GRANT SELECT ON shop.* TO reader",
-        "GRANT INSERT ON shop_eu.u TO reader",
-    ];
+    let mut setup =
+        vec!["CREATE ROLE reader", "GRANT SELECT ON shop.* TO reader", "GRANT INSERT ON shop_eu.u TO reader"];
     let seed = number("LOOPTAX_SEED", 20);
     let has_revokes = kind == Kind::Mysql && seed % 2 == 1;
     if has_revokes {
@@ -364,13 +310,9 @@ fn compare_pairs(kind: Kind, client: &str) {
     for _ in 0..n_pairs {
         let it = Situation::random(&mut dice, kind, has_system, has_revokes);
         // MySQL gives the anonymous user no roles.
-        let is_possible = |sql: &&String| {
-            kind == Kind::Mariadb || !(sql.contains("reader") && sql.contains("''@"))
-        };
+        let is_possible = |sql: &&String| kind == Kind::Mariadb || !(sql.contains("reader") && sql.contains("''@"));
         for sql in it.setup.iter().filter(is_possible) {
-            admin
-                .execute(sql)
-                .unwrap_or_else(|error| panic!("{sql}: {error}"));
+            admin.execute(sql).unwrap_or_else(|error| panic!("{sql}: {error}"));
         }
         let ends = hold_against(&server, &mut admin, kind, &it);
         n_refused += usize::from(ends != Ends::Works);
@@ -381,10 +323,7 @@ fn compare_pairs(kind: Kind, client: &str) {
         "{kind}: {n_pairs} pairs of accounts, {n_refused} would not work, {n_hidden} of them with rights that a row hides"
     ));
     // Neither answer is the only one.
-    assert!(
-        (n_pairs / 12..n_pairs - n_pairs / 12).contains(&n_refused),
-        "{n_refused} of {n_pairs}"
-    );
+    assert!((n_pairs / 12..n_pairs - n_pairs / 12).contains(&n_refused), "{n_refused} of {n_pairs}");
 }
 
 #[test]

@@ -13,9 +13,7 @@ const PAIRS: usize = 60;
 pub(super) const SCHEMAS: [&str; 4] = ["shop", "shop_eu", "sh_p", "other"];
 const PATTERNS: [&str; 6] = ["shop", "shop%", "sh\\_p", "sh_p", "%", "other"];
 /// The rights that [`probes`] needs one by one.
-const RIGHTS: [&str; 9] = [
-    "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER", "EXECUTE",
-];
+const RIGHTS: [&str; 9] = ["SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "INDEX", "ALTER", "EXECUTE"];
 
 /// A grant without its account.
 pub(super) fn grant(dice: &mut Dice) -> String {
@@ -47,9 +45,7 @@ pub(super) fn probes(schema: &str) -> Vec<String> {
         [
             format!("SELECT id FROM {schema}.{table} LIMIT 0"),
             format!("SELECT name FROM {schema}.{table} LIMIT 0"),
-            format!(
-                "INSERT INTO {schema}.{table} (id) SELECT 1 FROM (SELECT 1) AS one WHERE 1 = 0"
-            ),
+            format!("INSERT INTO {schema}.{table} (id) SELECT 1 FROM (SELECT 1) AS one WHERE 1 = 0"),
             format!("UPDATE {schema}.{table} SET name = 'x' WHERE 1 = 0"),
             format!("DELETE FROM {schema}.{table} WHERE 1 = 0"),
             format!("CREATE INDEX never ON {schema}.{table} (nosuch)"),
@@ -78,12 +74,7 @@ fn talk_as(server: &Server, user: &str) -> Conversation {
 }
 
 /// Which of the probes an account may do, and what it is told of its grants.
-fn tried(
-    server: &Server,
-    rules: Rules,
-    root: &mut Conversation,
-    user: &str,
-) -> (Vec<Vec<bool>>, Rights) {
+fn tried(server: &Server, rules: Rules, root: &mut Conversation, user: &str) -> (Vec<Vec<bool>>, Rights) {
     let mut talk = talk_as(server, user);
     let rows = talk.query("SHOW GRANTS").unwrap();
     let lines: Vec<String> = rows.into_iter().filter_map(|row| row[0].clone()).collect();
@@ -103,9 +94,7 @@ fn tried(
 fn is_tried(line: &str) -> bool {
     let (rights, _) = line.split_once(" ON ").unwrap_or((line, ""));
     let rights = rights.trim_start_matches("GRANT ");
-    let mut rights = rights
-        .split(", ")
-        .map(|it| it.split(' ').next().unwrap_or(it));
+    let mut rights = rights.split(", ").map(|it| it.split(' ').next().unwrap_or(it));
     rights.any(|it| RIGHTS.contains(&it) || it == "ALL")
 }
 
@@ -145,10 +134,7 @@ fn compare_pairs(kind: Kind, rules: Rules) {
     for pair in 0..PAIRS {
         let mut given = Vec::new();
         for user in ["a", "b"] {
-            root.execute(&format!(
-                "CREATE USER '{user}'@'localhost' IDENTIFIED BY 'pw'"
-            ))
-            .unwrap();
+            root.execute(&format!("CREATE USER '{user}'@'localhost' IDENTIFIED BY 'pw'")).unwrap();
             for _ in 0..=dice.below(4) {
                 let grant = format!("{} TO '{user}'@'localhost'", grant(&mut dice));
                 root.execute(&grant).unwrap();
@@ -161,10 +147,7 @@ fn compare_pairs(kind: Kind, rules: Rules) {
             let is_missing = may_a[idx].iter().zip(&may_b[idx]).any(|(a, b)| *a && !*b);
             let lacking = rights_a.beyond(&rights_b, Some(schema), &[]);
             let here = lacking.iter().filter(|it| it.is_in_database);
-            let said: Vec<&String> = here
-                .flat_map(|it| &it.grants)
-                .filter(|it| is_tried(it))
-                .collect();
+            let said: Vec<&String> = here.flat_map(|it| &it.grants).filter(|it| is_tried(it)).collect();
             assert_eq!(
                 !said.is_empty(),
                 is_missing,
@@ -175,13 +158,9 @@ fn compare_pairs(kind: Kind, rules: Rules) {
             n_covering += usize::from(!is_missing);
         }
         for user in ["a", "b"] {
-            root.execute(&format!("DROP USER '{user}'@'localhost'"))
-                .unwrap();
+            root.execute(&format!("DROP USER '{user}'@'localhost'")).unwrap();
         }
     }
     // Neither answer is the only one.
-    assert!(
-        (20..PAIRS * SCHEMAS.len() - 20).contains(&n_covering),
-        "{n_covering}"
-    );
+    assert!((20..PAIRS * SCHEMAS.len() - 20).contains(&n_covering), "{n_covering}");
 }

@@ -29,12 +29,7 @@ struct Situation {
 }
 
 const fn situation(name: &'static str, setup: &'static [&'static str]) -> Situation {
-    Situation {
-        name,
-        user: "app",
-        password: "pw",
-        setup,
-    }
+    Situation { name, user: "app", password: "pw", setup }
 }
 
 const TCP: &str = "CREATE USER app@'127.0.0.1' IDENTIFIED BY 'pw'";
@@ -45,67 +40,31 @@ const SOCKET_GRANT: &str = "GRANT SELECT ON shop.* TO app@localhost";
 const ACCOUNTS: [Situation; 10] = [
     situation(
         "one account for every host",
-        &[
-            "CREATE USER app@'%' IDENTIFIED BY 'pw'",
-            "GRANT SELECT ON shop.* TO app@'%'",
-        ],
+        &["CREATE USER app@'%' IDENTIFIED BY 'pw'", "GRANT SELECT ON shop.* TO app@'%'"],
     ),
-    situation(
-        "two accounts, alike",
-        &[TCP, TCP_GRANT, SOCKET, SOCKET_GRANT],
-    ),
+    situation("two accounts, alike", &[TCP, TCP_GRANT, SOCKET, SOCKET_GRANT]),
     situation("an account for 127.0.0.1 alone", &[TCP, TCP_GRANT]),
     situation(
         "another password at localhost",
-        &[
-            TCP,
-            TCP_GRANT,
-            "CREATE USER app@localhost IDENTIFIED BY 'other'",
-            SOCKET_GRANT,
-        ],
+        &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED BY 'other'", SOCKET_GRANT],
     ),
     situation(
         "locked at localhost",
-        &[
-            TCP,
-            TCP_GRANT,
-            "CREATE USER app@localhost IDENTIFIED BY 'pw' ACCOUNT LOCK",
-            SOCKET_GRANT,
-        ],
+        &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED BY 'pw' ACCOUNT LOCK", SOCKET_GRANT],
     ),
     situation("no rights at localhost", &[TCP, TCP_GRANT, SOCKET]),
-    situation(
-        "more rights at localhost",
-        &[
-            TCP,
-            TCP_GRANT,
-            SOCKET,
-            "GRANT ALL PRIVILEGES ON *.* TO app@localhost",
-        ],
-    ),
+    situation("more rights at localhost", &[TCP, TCP_GRANT, SOCKET, "GRANT ALL PRIVILEGES ON *.* TO app@localhost"]),
     situation(
         "the anonymous user at localhost",
-        &[
-            "CREATE USER app@'%' IDENTIFIED BY 'pw'",
-            "GRANT SELECT ON shop.* TO app@'%'",
-            "CREATE USER ''@localhost",
-        ],
+        &["CREATE USER app@'%' IDENTIFIED BY 'pw'", "GRANT SELECT ON shop.* TO app@'%'", "CREATE USER ''@localhost"],
     ),
     situation(
         "TLS demanded at localhost",
-        &[
-            TCP,
-            TCP_GRANT,
-            "CREATE USER app@localhost IDENTIFIED BY 'pw' REQUIRE SSL",
-            SOCKET_GRANT,
-        ],
+        &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED BY 'pw' REQUIRE SSL", SOCKET_GRANT],
     ),
     situation(
         "TLS demanded of both",
-        &[
-            "CREATE USER app@'%' IDENTIFIED BY 'pw' REQUIRE SSL",
-            "GRANT SELECT ON shop.* TO app@'%'",
-        ],
+        &["CREATE USER app@'%' IDENTIFIED BY 'pw' REQUIRE SSL", "GRANT SELECT ON shop.* TO app@'%'"],
     ),
 ];
 
@@ -113,12 +72,7 @@ const ACCOUNTS: [Situation; 10] = [
 const OF_SYSTEM: [Situation; 2] = [
     situation(
         "unix_socket for another system user",
-        &[
-            TCP,
-            TCP_GRANT,
-            "CREATE USER app@localhost IDENTIFIED VIA unix_socket",
-            SOCKET_GRANT,
-        ],
+        &[TCP, TCP_GRANT, "CREATE USER app@localhost IDENTIFIED VIA unix_socket", SOCKET_GRANT],
     ),
     Situation {
         name: "unix_socket for this system user",
@@ -138,53 +92,23 @@ const HOST: &str = "host all all 127.0.0.1/32 scram-sha-256";
 const ROLES: [Situation; 8] = [
     situation("the same method", &["local all all scram-sha-256", HOST]),
     situation("peer, another system user", &["local all all peer", HOST]),
-    Situation {
-        name: "peer, this system user",
-        user: "nobody",
-        password: "pw",
-        setup: &["local all all peer", HOST],
-    },
+    Situation { name: "peer, this system user", user: "nobody", password: "pw", setup: &["local all all peer", HOST] },
     situation("reject", &["local all app reject", HOST]),
     situation("no line for the socket", &[HOST]),
     Situation {
         name: "trust over TCP, a password over the socket",
         user: "app",
         password: "wrong",
-        setup: &[
-            "local all all scram-sha-256",
-            "host all all 127.0.0.1/32 trust",
-        ],
+        setup: &["local all all scram-sha-256", "host all all 127.0.0.1/32 trust"],
     },
-    situation(
-        "a line for a group",
-        &["local all +staff scram-sha-256", HOST],
-    ),
-    situation(
-        "TLS alone over TCP",
-        &[
-            "local all all scram-sha-256",
-            "hostssl all all 127.0.0.1/32 scram-sha-256",
-        ],
-    ),
+    situation("a line for a group", &["local all +staff scram-sha-256", HOST]),
+    situation("TLS alone over TCP", &["local all all scram-sha-256", "hostssl all all 127.0.0.1/32 scram-sha-256"]),
 ];
 
 const OF_REDIS: [Situation; 4] = [
-    Situation {
-        name: "no password",
-        user: "",
-        password: "",
-        setup: &["CONFIG SET requirepass"],
-    },
-    Situation {
-        name: "a password",
-        user: "",
-        password: "pw",
-        setup: &["CONFIG SET requirepass pw"],
-    },
-    situation(
-        "a user who may get and set alone",
-        &["ACL SETUSER app on >pw ~* +get +set"],
-    ),
+    Situation { name: "no password", user: "", password: "", setup: &["CONFIG SET requirepass"] },
+    Situation { name: "a password", user: "", password: "pw", setup: &["CONFIG SET requirepass pw"] },
+    situation("a user who may get and set alone", &["ACL SETUSER app on >pw ~* +get +set"]),
     Situation {
         name: "a socket of the server's own user alone",
         user: "",
@@ -203,10 +127,8 @@ struct Row {
 }
 
 fn start(kind: Kind) -> Option<(Server, Searchable)> {
-    let listening = Listening {
-        has_tls: matches!(kind, Kind::Mariadb | Kind::Mysql | Kind::Postgres),
-        ..Listening::default()
-    };
+    let listening =
+        Listening { has_tls: matches!(kind, Kind::Mariadb | Kind::Mysql | Kind::Postgres), ..Listening::default() };
     let server = Server::start_listening(kind, 20, listening)?;
     let socket = server.socket();
     let reachable = open_up(Path::new(&socket).parent().unwrap());
@@ -252,10 +174,7 @@ fn accounts(kind: Kind, client: &str, situations: &[Situation], rows: &mut Vec<R
         _ => "--ssl-mode=DISABLED",
     };
     let mut admin = server.talk();
-    for sql in [
-        "CREATE DATABASE shop",
-        "CREATE TABLE shop.t (id int, name text)",
-    ] {
+    for sql in ["CREATE DATABASE shop", "CREATE TABLE shop.t (id int, name text)"] {
         admin.execute(sql).unwrap();
     }
     for (idx, it) in situations.iter().enumerate() {
@@ -279,9 +198,7 @@ fn accounts(kind: Kind, client: &str, situations: &[Situation], rows: &mut Vec<R
         rows.push(row(name.to_owned(), it, &url, works));
         for host in ["127.0.0.1", "localhost", "%"] {
             for user in [&*user, ""] {
-                admin
-                    .execute(&format!("DROP USER IF EXISTS '{user}'@'{host}'"))
-                    .unwrap();
+                admin.execute(&format!("DROP USER IF EXISTS '{user}'@'{host}'")).unwrap();
             }
         }
     }
@@ -289,13 +206,7 @@ fn accounts(kind: Kind, client: &str, situations: &[Situation], rows: &mut Vec<R
 
 fn row(server: String, it: &Situation, url: &str, is_true: bool) -> Row {
     let [to_root, to_user] = said(url);
-    Row {
-        server,
-        name: it.name,
-        to_root,
-        to_user,
-        is_true,
-    }
+    Row { server, name: it.name, to_root, to_user, is_true }
 }
 
 fn roles(rows: &mut Vec<Row>) {
@@ -320,11 +231,9 @@ fn roles(rows: &mut Vec<Row>) {
         let before = server.column(loaded);
         fs::write(&file, format!("{own}\n{}\n", it.setup.join("\n"))).unwrap();
         server.column("SELECT pg_reload_conf()::text");
-        looptax_testkit::patience::wait_for(
-            "the reload",
-            std::time::Duration::from_secs(10),
-            || (server.column(loaded) != before).then_some(()),
-        );
+        looptax_testkit::patience::wait_for("the reload", std::time::Duration::from_secs(10), || {
+            (server.column(loaded) != before).then_some(())
+        });
         let works = ends_well(
             Command::new("psql")
                 .args(["-wAtX", "-c", "SELECT 1", "-h"])
@@ -333,18 +242,14 @@ fn roles(rows: &mut Vec<Row>) {
                 .args(["-U", it.user, "shop"])
                 .env("PGPASSWORD", it.password),
         );
-        let url = format!(
-            "postgres://{}:{}@{}/shop",
-            it.user, it.password, server.it.tcp
-        );
+        let url = format!("postgres://{}:{}@{}/shop", it.user, it.password, server.it.tcp);
         rows.push(row("PostgreSQL".to_owned(), it, &url, works));
     }
 }
 
 fn users(rows: &mut Vec<Row>) {
     for it in &OF_REDIS {
-        let Some((server, _reachable)) = start(Kind::Redis).filter(|_| is_there("redis-cli"))
-        else {
+        let Some((server, _reachable)) = start(Kind::Redis).filter(|_| is_there("redis-cli")) else {
             return;
         };
         let_everybody_in(&server, 0o777);
@@ -413,9 +318,7 @@ fn r20_what_check_says_of_each_account_is_what_connecting_finds() {
     let text = table(&rows);
     report(&text);
     let is_wrong = |said: i32, is_true: bool| said == 0 && !is_true || said == 1 && is_true;
-    let wrong = rows
-        .iter()
-        .filter(|it| is_wrong(it.to_root, it.is_true) || is_wrong(it.to_user, it.is_true));
+    let wrong = rows.iter().filter(|it| is_wrong(it.to_root, it.is_true) || is_wrong(it.to_user, it.is_true));
     assert_eq!(wrong.count(), 0, "{text}");
     // What is open to root is a driver's own matter; to others also which of two servers a socket belongs to.
     let of_driver = "TLS demanded of both";

@@ -33,9 +33,7 @@ pub(super) fn check(server: &Server, url: &str, args: &[&str]) -> Finished {
 
 /// The server's address without its password.
 pub(super) fn url(server: &Server) -> String {
-    server
-        .url()
-        .replace(&format!(":{}@", server.password()), "@")
+    server.url().replace(&format!(":{}@", server.password()), "@")
 }
 
 /// What is not fine, in a line each.
@@ -43,10 +41,7 @@ pub(super) fn told(run: &Finished) -> String {
     let points: Value = serde_json::from_str(&run.stdout).unwrap();
     let points = points.as_array().unwrap().iter();
     let lines = points.filter(|it| it["outcome"] != "pass");
-    lines
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join("\n")
+    lines.map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// What a random trial came to, for whoever runs it by itself.
@@ -65,19 +60,9 @@ pub(super) fn number(name: &str, usual: usize) -> usize {
 fn point(run: &Finished, topic: &str) -> (String, String) {
     let points: Value = serde_json::from_str(&run.stdout).unwrap_or_else(|_| run.fail("no JSON"));
     check_fits("check", &points);
-    let found = points
-        .as_array()
-        .unwrap()
-        .iter()
-        .find(|it| it["topic"] == topic)
-        .cloned();
-    let Some(found) = found else {
-        run.fail(&format!("nothing about `{topic}`"))
-    };
-    (
-        found["outcome"].as_str().unwrap().to_owned(),
-        found.to_string(),
-    )
+    let found = points.as_array().unwrap().iter().find(|it| it["topic"] == topic).cloned();
+    let Some(found) = found else { run.fail(&format!("nothing about `{topic}`")) };
+    (found["outcome"].as_str().unwrap().to_owned(), found.to_string())
 }
 
 #[track_caller]
@@ -96,9 +81,7 @@ pub(super) fn steps(run: &Finished, place: &str) -> Vec<String> {
     let points = points.as_array().unwrap().iter();
     let steps = points.filter_map(|it| it["steps"].as_array()).flatten();
     let steps = steps.filter(|it| it["place"] == place);
-    steps
-        .map(|it| it["text"].as_str().unwrap().to_owned())
-        .collect()
+    steps.map(|it| it["text"].as_str().unwrap().to_owned()).collect()
 }
 
 /// Lets everybody search a folder and those above it, until it is dropped.
@@ -109,11 +92,7 @@ pub(super) fn open_up(folder: &Path) -> Searchable {
     for folder in folder.ancestors().take_while(|it| *it != Path::new("/")) {
         let permissions = fs::metadata(folder).unwrap().permissions();
         if permissions.mode() & 0o001 == 0 {
-            fs::set_permissions(
-                folder,
-                fs::Permissions::from_mode(permissions.mode() | 0o011),
-            )
-            .unwrap();
+            fs::set_permissions(folder, fs::Permissions::from_mode(permissions.mode() | 0o011)).unwrap();
             before.push((folder.to_owned(), permissions));
         }
     }
@@ -130,13 +109,7 @@ impl Drop for Searchable {
 
 #[test]
 fn a_healthy_server_passes_every_point_that_can_be_known() {
-    for kind in [
-        Kind::Mariadb,
-        Kind::Mysql,
-        Kind::Postgres,
-        Kind::Redis,
-        Kind::Valkey,
-    ] {
+    for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
         let Some(server) = Server::start(kind) else {
             continue;
         };
@@ -163,9 +136,7 @@ fn another_server_behind_the_socket_is_told() {
 #[test]
 fn another_machine_is_told_and_nobody_logs_in() {
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["check", "mysql://u:pw@203.0.113.9/db", "--json"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["check", "mysql://u:pw@203.0.113.9/db", "--json"]).run();
     run.expect_code(1);
     expect(&run, "server", "fail", &["is not this machine"]);
     assert!(!run.stdout.contains("account"), "{}", run.stdout);
@@ -175,9 +146,7 @@ fn another_machine_is_told_and_nobody_logs_in() {
 fn a_port_where_nothing_listens_is_told_without_a_guess() {
     let address = free_address();
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["check", &format!("mysql://u:pw@{address}/"), "--json"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["check", &format!("mysql://u:pw@{address}/"), "--json"]).run();
     run.expect_code(1);
     expect(&run, "server", "fail", &["nothing listens"]);
     assert!(!run.stdout.contains("/run/mysqld"), "{}", run.stdout);
@@ -189,12 +158,8 @@ fn a_configuration_on_a_socket_that_is_gone_does_not_pass() {
     let file = scratch.file("wp-config.php");
     let php = "<?php\ndefine( 'DB_NAME', 'd' );\ndefine( 'DB_USER', 'u' );\n\
                define( 'DB_PASSWORD', 'pw' );\ndefine( 'DB_HOST', 'localhost:/gone/my.sock' );\n";
-    fs::File::create(&file)
-        .and_then(|mut file| std::io::Write::write_all(&mut file, php.as_bytes()))
-        .unwrap();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["check", "--app", file.to_str().unwrap()])
-        .run();
+    fs::File::create(&file).and_then(|mut file| std::io::Write::write_all(&mut file, php.as_bytes())).unwrap();
+    let run = Looptax::new(exe(), &scratch).args(["check", "--app", file.to_str().unwrap()]).run();
     run.expect_code(1);
     assert!(run.stdout.contains("sees no `/gone`"), "{}", run.stdout);
 }
@@ -221,13 +186,7 @@ fn a_process_on_the_socket_is_told_to_be_there_already() {
     );
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["check", "--pid", &client.0.id().to_string()])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["check", "--pid", &client.0.id().to_string()]).run();
     run.expect_code(0);
-    assert!(
-        run.stdout.contains("on the socket already"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("on the socket already"), "{}", run.stdout);
 }

@@ -28,24 +28,14 @@ fn a_folder_that_may_not_be_searched_and_a_socket_that_may_not_be_written_are_na
     let before = fs::metadata(folder).unwrap().permissions();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
     let run = check(&server, &url(&server), &["--user", "nobody"]);
-    expect(
-        &run,
-        "path",
-        "fail",
-        &["search permission", folder.to_str().unwrap()],
-    );
+    expect(&run, "path", "fail", &["search permission", folder.to_str().unwrap()]);
     run.expect_code(1);
 
     fs::set_permissions(folder, before).unwrap();
     fs::set_permissions(&socket, fs::Permissions::from_mode(0o700)).unwrap();
     let reachable = open_up(folder);
     let run = check(&server, &url(&server), &["--user", "nobody"]);
-    expect(
-        &run,
-        "path",
-        "fail",
-        &["write permission on the socket", &socket],
-    );
+    expect(&run, "path", "fail", &["write permission on the socket", &socket]);
 
     chown(&socket, Some(NOBODY), None).unwrap();
     let run = check(&server, &url(&server), &["--user", "nobody"]);
@@ -64,24 +54,12 @@ fn a_client_with_a_tmp_of_its_own_does_not_see_the_socket() {
     // What systemd's PrivateTmp does: a mount namespace with another folder over the one above.
     let socket = server.socket();
     let over = Path::new(&socket).parent().unwrap().parent().unwrap();
-    let script = format!(
-        "mount -t tmpfs none {} && echo up && exec sleep 60",
-        over.display()
-    );
-    let mut client = Alive(
-        Command::new("unshare")
-            .args(["--mount", "sh", "-c", &script])
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap(),
-    );
+    let script = format!("mount -t tmpfs none {} && echo up && exec sleep 60", over.display());
+    let mut client =
+        Alive(Command::new("unshare").args(["--mount", "sh", "-c", &script]).stdout(Stdio::piped()).spawn().unwrap());
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
-    let run = check(
-        &server,
-        &url(&server),
-        &["--pid", &client.0.id().to_string()],
-    );
+    let run = check(&server, &url(&server), &["--pid", &client.0.id().to_string()]);
     expect(&run, "path", "fail", &["sees no", "PrivateTmp"]);
     run.expect_code(1);
 }
@@ -105,11 +83,7 @@ fn a_full_queue_is_told_as_the_client_meets_it() {
     rustix::net::bind(&listener, &rustix::net::SocketAddrUnix::new(&path).unwrap()).unwrap();
     rustix::net::listen(&listener, 0).unwrap();
     let _waiting = UnixStream::connect(&path).unwrap();
-    let run = check(
-        &server,
-        &url(&server),
-        &["--socket", path.to_str().unwrap()],
-    );
+    let run = check(&server, &url(&server), &["--socket", path.to_str().unwrap()]);
     expect(&run, "path", "fail", &["EAGAIN"]);
 }
 
@@ -119,12 +93,7 @@ fn a_burst_that_does_not_fit_is_told_with_the_number_that_would() {
         return;
     };
     let run = check(&server, &url(&server), &["-c", "100000"]);
-    expect(
-        &run,
-        "backlog",
-        "fail",
-        &["200000", "somaxconn", "tcp-backlog"],
-    );
+    expect(&run, "backlog", "fail", &["200000", "somaxconn", "tcp-backlog"]);
 }
 
 #[test]
@@ -136,16 +105,8 @@ fn a_dead_socket_and_what_is_none_are_told_apart() {
     let (dead, file) = (scratch.file("dead.sock"), scratch.file("file"));
     drop(UnixListener::bind(&dead).unwrap());
     fs::File::create(&file).unwrap();
-    for (path, words) in [
-        (dead, "nobody listens"),
-        (file, "is no socket"),
-        (scratch.file("none"), "sees no"),
-    ] {
-        let run = check(
-            &server,
-            &url(&server),
-            &["--socket", path.to_str().unwrap()],
-        );
+    for (path, words) in [(dead, "nobody listens"), (file, "is no socket"), (scratch.file("none"), "sees no")] {
+        let run = check(&server, &url(&server), &["--socket", path.to_str().unwrap()]);
         expect(&run, "path", "fail", &[words]);
     }
 }
@@ -161,23 +122,14 @@ fn the_loopback_that_counts_is_that_of_the_clients_namespace() {
     // It means its own 127.0.0.1, where nobody listens.
     let mut client = Alive::spawn(
         Command::new("unshare")
-            .args([
-                "--net",
-                "sh",
-                "-c",
-                "ip link set lo up; echo up; exec sleep 60",
-            ])
+            .args(["--net", "sh", "-c", "ip link set lo up; echo up; exec sleep 60"])
             .stdout(Stdio::piped()),
     );
     let mut up = [0; 3];
     std::io::Read::read_exact(client.0.stdout.as_mut().unwrap(), &mut up).unwrap();
     let pid = client.0.id().to_string();
     let socket = server.socket();
-    let run = check(
-        &server,
-        &url(&server),
-        &["--pid", &pid, "--socket", &socket],
-    );
+    let run = check(&server, &url(&server), &["--pid", &pid, "--socket", &socket]);
     expect(&run, "server", "unknown", &[]);
     expect(&run, "path", "pass", &[]);
     expect(&run, "login", "note", &["over TCP", "refused"]);

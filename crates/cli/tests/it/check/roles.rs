@@ -19,15 +19,7 @@ const CASES: usize = 40;
 const MOST_CHECKS: usize = 4;
 const NOBODY: u32 = 65_534;
 const ROLES: [&str; 4] = ["app", "nobody", "a b", "all"];
-const METHODS: [&str; 7] = [
-    "trust",
-    "reject",
-    "md5",
-    "scram-sha-256",
-    "password",
-    "peer",
-    "peer map=m",
-];
+const METHODS: [&str; 7] = ["trust", "reject", "md5", "scram-sha-256", "password", "peer", "peer map=m"];
 
 #[derive(Debug)]
 struct Case {
@@ -48,11 +40,7 @@ impl Case {
             let database = dice.one(&["all", "all", "shop", "sameuser", "\"sh op\""]);
             let is_local = dice.below(2) == 0;
             // There is `peer` on the socket alone.
-            let methods = if is_local {
-                &METHODS[..]
-            } else {
-                &METHODS[..5]
-            };
+            let methods = if is_local { &METHODS[..] } else { &METHODS[..5] };
             let method = dice.one(methods);
             rules.push(if is_local {
                 format!("local {database} {user} {method}")
@@ -64,22 +52,14 @@ impl Case {
         let last = dice.one(&["trust", "md5", "scram-sha-256", "password"]);
         rules.push(format!("host all all 127.0.0.1/32 {last}"));
         if dice.below(3) > 0 {
-            rules.push(format!(
-                "local all all {}",
-                dice.one(&["md5", "scram-sha-256", "peer"])
-            ));
+            rules.push(format!("local all all {}", dice.one(&["md5", "scram-sha-256", "peer"])));
         }
         Self {
             role: dice.one(&ROLES),
             database: dice.one(&["shop", "shop", "sh op"]),
             password: dice.one(&["pw", "pw", "pw", "pw", "wrong"]),
             is_nobody: dice.below(2) == 0,
-            kept: dice.one(&[
-                Some("md5"),
-                Some("scram-sha-256"),
-                Some("scram-sha-256"),
-                None,
-            ]),
+            kept: dice.one(&[Some("md5"), Some("scram-sha-256"), Some("scram-sha-256"), None]),
             rules: rules.join("\n") + "\n",
         }
     }
@@ -116,12 +96,7 @@ impl Case {
 
     fn address(&self, port: u16) -> String {
         let spelled = |text: &str| text.replace(' ', "%20");
-        format!(
-            "postgres://{}:{}@127.0.0.1:{port}/{}",
-            spelled(self.role),
-            self.password,
-            spelled(self.database)
-        )
+        format!("postgres://{}:{}@127.0.0.1:{port}/{}", spelled(self.role), self.password, spelled(self.database))
     }
 }
 
@@ -129,10 +104,7 @@ impl Case {
 /// needed.
 fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
     let port = ruled.server.it.tcp.port();
-    let folder = Path::new(&ruled.server.socket())
-        .parent()
-        .unwrap()
-        .to_owned();
+    let folder = Path::new(&ruled.server.socket()).parent().unwrap().to_owned();
     let folder = folder.display().to_string();
     let mut has_refused = false;
     let mut followed: Vec<String> = Vec::new();
@@ -144,10 +116,7 @@ fn hold_against(ruled: &mut Ruled, it: &Case) -> bool {
         let run = check(&ruled.server, &it.address(port), &args);
         let so_far = followed.clone();
         let wrong = |what: &str| -> ! {
-            run.fail(&format!(
-                "{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}",
-                told(&run)
-            ))
+            run.fail(&format!("{what}: {it:#?}\nfollowed {so_far:#?}\nthe points {}", told(&run)))
         };
         let is_in_today = it.gets_in("127.0.0.1", port);
         let works = it.gets_in(&folder, port);
@@ -201,11 +170,6 @@ fn r20_check_is_right_of_random_roles_of_postgres_and_its_advice_ends() {
         it.make(&mut ruled);
         n_refused += usize::from(hold_against(&mut ruled, &it));
     }
-    report(&format!(
-        "postgres: {n_cases} roles and rules, {n_refused} would not work"
-    ));
-    assert!(
-        (n_cases / 8..n_cases - n_cases / 8).contains(&n_refused),
-        "{n_refused} of {n_cases}"
-    );
+    report(&format!("postgres: {n_cases} roles and rules, {n_refused} would not work"));
+    assert!((n_cases / 8..n_cases - n_cases / 8).contains(&n_refused), "{n_refused} of {n_cases}");
 }

@@ -34,11 +34,7 @@ struct Place {
 impl Place {
     fn start() -> Option<Self> {
         let server = Server::start(Kind::Redis)?;
-        if !is_root()
-            || !["unshare", "setfacl", "usermod", "redis-cli"]
-                .into_iter()
-                .all(is_there)
-        {
+        if !is_root() || !["unshare", "setfacl", "usermod", "redis-cli"].into_iter().all(is_there) {
             return None;
         }
         let scratch = Scratch::new();
@@ -47,18 +43,11 @@ impl Place {
             "cp -a /etc {etc} && mount --bind {etc} /etc && groupadd --gid 7777 sockets && echo up && exec sleep 600",
             etc = etc.display()
         );
-        let mut keeper = Alive::spawn(
-            Command::new("unshare")
-                .args(["--mount", "sh", "-c", &script])
-                .stdout(Stdio::piped()),
-        );
+        let mut keeper =
+            Alive::spawn(Command::new("unshare").args(["--mount", "sh", "-c", &script]).stdout(Stdio::piped()));
         let mut up = [0; 3];
         std::io::Read::read_exact(keeper.0.stdout.as_mut()?, &mut up).unwrap();
-        Some(Self {
-            keeper,
-            server,
-            scratch,
-        })
+        Some(Self { keeper, server, scratch })
     }
 
     fn run(&self, words: &[&str]) -> Output {
@@ -71,19 +60,8 @@ impl Place {
 
     /// Whether `nobody`, with its groups of now, gets an answer over the socket.
     fn works(&self, socket: &str) -> bool {
-        let as_nobody = [
-            "setpriv",
-            "--reuid=nobody",
-            "--regid=nogroup",
-            "--init-groups",
-        ];
-        let ask = [
-            "redis-cli",
-            "-e",
-            "--no-auth-warning",
-            "-a",
-            self.server.password(),
-        ];
+        let as_nobody = ["setpriv", "--reuid=nobody", "--regid=nogroup", "--init-groups"];
+        let ask = ["redis-cli", "-e", "--no-auth-warning", "-a", self.server.password()];
         let words = [&as_nobody[..], &ask, &["-s", socket, "PING"]].concat();
         self.run(&words).status.success()
     }
@@ -123,13 +101,8 @@ fn make(folder: &Path, socket: &Path, dice: &mut Dice) -> String {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
         shown.push(format!("{} {owner}:{group} {mode:04o}", path.display()));
     };
-    decide(
-        socket,
-        &[0o700, 0o770, 0o770, 0o777, 0o777, 0o755, 0o660, 0o070],
-    );
-    let folders = [
-        0o700, 0o750, 0o750, 0o755, 0o711, 0o710, 0o600, 0o640, 0o070,
-    ];
+    decide(socket, &[0o700, 0o770, 0o770, 0o777, 0o777, 0o755, 0o660, 0o070]);
+    let folders = [0o700, 0o750, 0o750, 0o755, 0o711, 0o710, 0o600, 0o640, 0o070];
     decide(folder, &folders);
     decide(folder.parent().unwrap(), &folders);
     shown.join("\n")
@@ -155,17 +128,11 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
         let path = socket.to_str().unwrap();
         let mut followed = Vec::new();
         for round in 0..=MOST_CHECKS {
-            assert!(
-                round < MOST_CHECKS,
-                "advice without an end:\n{shown}\n{followed:#?}"
-            );
+            assert!(round < MOST_CHECKS, "advice without an end:\n{shown}\n{followed:#?}");
             let works = place.works(path);
             let (code, commands, text) = place.said(path);
             let is_right = code == i32::from(!works);
-            assert!(
-                is_right,
-                "said {code}, works: {works}\n{shown}\n{followed:#?}\n{text}"
-            );
+            assert!(is_right, "said {code}, works: {works}\n{shown}\n{followed:#?}\n{text}");
             if works {
                 n_well += usize::from(round == 0);
                 n_mended += usize::from(round > 0);
@@ -192,15 +159,9 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
 fn redis(port: u16, settings: &[&str]) -> Alive {
     let own = ["--save", "", "--bind", "127.0.0.1"];
     let alive = Alive::spawn(
-        Command::new("redis-server")
-            .args(["--port", &port.to_string()])
-            .args(own)
-            .args(settings)
-            .stdout(Stdio::null()),
+        Command::new("redis-server").args(["--port", &port.to_string()]).args(own).args(settings).stdout(Stdio::null()),
     );
-    patience::wait_for("Redis", Duration::from_secs(10), || {
-        TcpStream::connect(("127.0.0.1", port)).ok()
-    });
+    patience::wait_for("Redis", Duration::from_secs(10), || TcpStream::connect(("127.0.0.1", port)).ok());
     alive
 }
 
@@ -247,12 +208,7 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
     drop(server);
 
     let socket = scratch.file("r.sock");
-    let named = [
-        "--unixsocket",
-        socket.to_str().unwrap(),
-        "--unixsocketperm",
-        "777",
-    ];
+    let named = ["--unixsocket", socket.to_str().unwrap(), "--unixsocketperm", "777"];
     let server = redis(port, &[&named[..], &["--tcp-backlog", "100"]].concat());
     let run = check();
     run.expect_code(1);

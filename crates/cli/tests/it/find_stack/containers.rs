@@ -26,12 +26,7 @@ struct Network(Alive);
 impl Network {
     fn new() -> Option<Self> {
         let mut words = Command::new("unshare");
-        words.args([
-            "--net",
-            "sh",
-            "-c",
-            "ip link set lo up && echo up && exec sleep 600",
-        ]);
+        words.args(["--net", "sh", "-c", "ip link set lo up && echo up && exec sleep 600"]);
         let mut holder = Alive(words.stdout(Stdio::piped()).spawn().unwrap());
         let mut up = [0; 3];
         let output = holder.0.stdout.as_mut().unwrap();
@@ -62,9 +57,7 @@ impl Network {
     /// A cable between two, `own` at this end and `other` at the other.
     fn plug_into(&self, network: &Self, name: &str, own: IpAddr, other: IpAddr) {
         let peer = network.pid();
-        self.run(&format!(
-            "ip link add {name} type veth peer name {name} netns {peer}"
-        ));
+        self.run(&format!("ip link add {name} type veth peer name {name} netns {peer}"));
         for (network, address) in [(self, own), (network, other)] {
             network.run(&format!("ip address add {address}/30 dev {name}"));
             network.run(&format!("ip link set {name} up"));
@@ -92,25 +85,11 @@ fn mariadb(place: &Place, network: &Network) -> Group {
         GRANT ALL ON shop.* TO 'shop'@'%';\n";
     place.write(&[("init.sql", accounts)]);
     let own = ["--no-defaults", "--user=root", "--datadir=«folder»/data"];
-    place.run(
-        "mariadb-install-db",
-        &[own[0], own[1], own[2], "--skip-test-db"],
-    );
-    let paths = [
-        "--socket=«folder»/db.sock",
-        "--pid-file=«folder»/db.pid",
-        "--init-file=«folder»/init.sql",
-    ];
-    let words = [
-        &own[..],
-        &paths,
-        &["--bind-address=10.77.2.2", "--skip-name-resolve"],
-    ]
-    .concat();
+    place.run("mariadb-install-db", &[own[0], own[1], own[2], "--skip-test-db"]);
+    let paths = ["--socket=«folder»/db.sock", "--pid-file=«folder»/db.pid", "--init-file=«folder»/init.sql"];
+    let words = [&own[..], &paths, &["--bind-address=10.77.2.2", "--skip-name-resolve"]].concat();
     let started = network.within(|| place.start(mariadbd(), &words));
-    patience::wait_for("MariaDB", PATIENCE, || {
-        UnixStream::connect(place.path("db.sock")).ok()
-    });
+    patience::wait_for("MariaDB", PATIENCE, || UnixStream::connect(place.path("db.sock")).ok());
     started
 }
 
@@ -131,8 +110,7 @@ fn three_containers_are_a_chain_over_bridges() {
     if !are_there(&programs) || !is_installed(Kind::Mariadb) || !is_root() {
         return;
     }
-    let (Some(web), Some(app), Some(data)) = (Network::new(), Network::new(), Network::new())
-    else {
+    let (Some(web), Some(app), Some(data)) = (Network::new(), Network::new(), Network::new()) else {
         return;
     };
     web.plug_into(&app, "one", ip("10.77.1.1"), ip("10.77.1.2"));
@@ -149,11 +127,7 @@ fn three_containers_are_a_chain_over_bridges() {
     place.write(&[("page.php", &page)]);
     write_pool(&place, &POOL.replace("«fpm»", "10.77.1.2:9000"));
     let _fpm = app.within(|| php.start_fpm(&place));
-    let words = nginx_words(
-        &place,
-        "10.77.1.1:8000",
-        &FASTCGI.replace("«pass»", "10.77.1.2:9000"),
-    );
+    let words = nginx_words(&place, "10.77.1.1:8000", &FASTCGI.replace("«pass»", "10.77.1.2:9000"));
     let front = web.within(|| place.start("nginx", &words));
     let pages = Pages::of(&place);
     let at: SocketAddr = "10.77.1.1:8000".parse().unwrap();
@@ -161,11 +135,6 @@ fn three_containers_are_a_chain_over_bridges() {
     let expected = ["nginx bridge 2/1 php-fpm", "php-fpm bridge 2/2 mariadb"];
     let found = expect_chains(&place.scratch, front.pid(), &[&expected]);
     let servers = found["servers"].as_array().unwrap();
-    let fpm = servers
-        .iter()
-        .find(|it| it["endpoints"][0]["address"] == "10.77.1.2:9000");
-    assert!(
-        fpm.is_some_and(|it| it["network"].is_string()),
-        "{servers:#?}"
-    );
+    let fpm = servers.iter().find(|it| it["endpoints"][0]["address"] == "10.77.1.2:9000");
+    assert!(fpm.is_some_and(|it| it["network"].is_string()), "{servers:#?}");
 }

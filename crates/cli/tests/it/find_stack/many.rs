@@ -26,9 +26,7 @@ fn two_thousand_connections_are_one_row() {
     let open = (0..N_CONNECTIONS).map(|_| TcpStream::connect(server.it.tcp).unwrap());
     let open: Vec<TcpStream> = open.collect();
     let scratch = Scratch::new();
-    let run = Looptax::new(exe(), &scratch)
-        .args(["find", "--once", "--json"])
-        .run();
+    let run = Looptax::new(exe(), &scratch).args(["find", "--once", "--json"]).run();
     run.expect_code(0);
     let found: Value = serde_json::from_str(&run.stdout).unwrap();
     let ways = crate::find::ways(&found, std::process::id(), server.it.pid);

@@ -59,8 +59,7 @@ fn nginx_words(place: &Place, listen: &str, upstream: &str) -> [&'static str; 4]
 /// Whether these programs are on PATH; said aloud where one is not.
 fn are_there(programs: &[&str]) -> bool {
     let path = std::env::var_os("PATH").unwrap_or_default();
-    let is_there =
-        |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
+    let is_there = |program: &str| std::env::split_paths(&path).any(|folder| folder.join(program).is_file());
     let missing = programs.iter().find(|it| !is_there(it));
     if let Some(program) = missing {
         skip_without(program);
@@ -71,9 +70,7 @@ fn are_there(programs: &[&str]) -> bool {
 /// Whether a program of Python can load these; said aloud where not.
 fn python_has(modules: &str) -> bool {
     let script = format!("import {modules}");
-    let done = Command::new("/usr/bin/python3")
-        .args(["-c", &script])
-        .output();
+    let done = Command::new("/usr/bin/python3").args(["-c", &script]).output();
     let has = done.is_ok_and(|it| it.status.success());
     if !has {
         skip_without(&format!("Python with {modules}"));
@@ -98,10 +95,7 @@ struct Pages {
 impl Pages {
     /// A page writes a file `up-…` into the folder once it has all of its connections.
     fn of(place: &Place) -> Self {
-        Self {
-            done: place.path("done"),
-            folder: place.scratch.work(),
-        }
+        Self { done: place.path("done"), folder: place.scratch.work() }
     }
 
     /// So many visitors, each of whom has asked for a page that is up; one who is answered at once came before the
@@ -117,11 +111,7 @@ impl Pages {
             (self.n_up() >= n).then_some(())
         });
         let log = std::fs::read_to_string(self.folder.join("log")).unwrap_or_default();
-        assert!(
-            are_up.is_some(),
-            "{} of {n} pages are up\n{log}",
-            self.n_up()
-        );
+        assert!(are_up.is_some(), "{} of {n} pages are up\n{log}", self.n_up());
         visitors
     }
 
@@ -176,10 +166,7 @@ fn name(found: &Value, pid: Option<u64>, program: Option<&str>) -> String {
         return "?".to_owned();
     };
     let servers = found["servers"].as_array().unwrap();
-    let kind = servers
-        .iter()
-        .find(|it| it["pid"] == pid)
-        .map(|it| it["kind"].as_str().unwrap());
+    let kind = servers.iter().find(|it| it["pid"] == pid).map(|it| it["kind"].as_str().unwrap());
     match kind {
         Some("http") | None => program.unwrap().to_owned(),
         Some(kind) => kind.to_owned(),
@@ -196,11 +183,7 @@ fn expect_chains(scratch: &Scratch, first: u32, expected: &[&[&str]]) -> Value {
         last = chains(&all, first);
         last == expected
     });
-    assert!(
-        is_so,
-        "expected {expected:#?}, found {last:#?}\n{:#}\n{:#}",
-        all["chains"], all["servers"]
-    );
+    assert!(is_so, "expected {expected:#?}, found {last:#?}\n{:#}\n{:#}", all["chains"], all["servers"]);
     all
 }
 

@@ -45,22 +45,11 @@ impl Shop {
         super::open_folder(&place);
         place.write(&[("page.php", PAGE)]);
         let at = free_address().to_string();
-        let (listen, pass) = if by_socket {
-            ("«folder»/php.sock", "unix:«folder»/php.sock")
-        } else {
-            (&*at, &*at)
-        };
+        let (listen, pass) = if by_socket { ("«folder»/php.sock", "unix:«folder»/php.sock") } else { (&*at, &*at) };
         let fpm = php_fpm(&php, &place, listen);
         let front = nginx(&place, "«http»", &FASTCGI.replace("«pass»", pass));
-        let shop = Self {
-            front,
-            fpm,
-            server,
-            place,
-        };
-        patience::wait_for("the first page", PATIENCE, || {
-            shop.page().contains("done").then_some(())
-        });
+        let shop = Self { front, fpm, server, place };
+        patience::wait_for("the first page", PATIENCE, || shop.page().contains("done").then_some(()));
         Some(shop)
     }
 
@@ -148,10 +137,7 @@ fn one_look_says_that_who_asked_is_not_seen() {
     let found = shop.find(&["--once"]);
     assert_eq!(hop(&found, shop.front.pid(), shop.fpm.pid()), None);
     let servers = found["servers"].as_array().unwrap();
-    let fpm = servers
-        .iter()
-        .find(|it| it["pid"] == shop.fpm.pid())
-        .unwrap();
+    let fpm = servers.iter().find(|it| it["pid"] == shop.fpm.pid()).unwrap();
     assert_eq!(fpm["kind"], "php-fpm");
     assert!(fpm["n_closed_last_minute"].as_u64() > Some(0), "{fpm:#}");
     let chains = found["chains"].as_array().unwrap().iter();

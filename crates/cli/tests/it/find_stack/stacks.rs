@@ -23,8 +23,7 @@ pub(super) const FASTCGI: &str = "fastcgi_pass «pass»; \
 
 /// A page in PHP that holds its connection to a MariaDB, by a socket where one is named.
 pub(super) fn write_page(place: &Place, host: &str, socket: &str) {
-    let page = { include_str!("files/page.php").replace("«host»", host) }
-        .replace("«mysql_socket»", socket);
+    let page = { include_str!("files/page.php").replace("«host»", host) }.replace("«mysql_socket»", socket);
     place.write(&[("page.php", &page)]);
 }
 
@@ -47,18 +46,11 @@ fn check_php(fpm_by_socket: bool, database_by_socket: bool, expected: &[&str]) {
     server.open_to_all();
     let place = Place::beside(&server);
     super::open_folder(&place);
-    let (host, socket) = if database_by_socket {
-        ("localhost", "«socket»")
-    } else {
-        ("127.0.0.1", "")
-    };
+    let (host, socket) = if database_by_socket { ("localhost", "«socket»") } else { ("127.0.0.1", "") };
     write_page(&place, host, socket);
     let fpm = free_address().to_string();
-    let (listen, pass) = if fpm_by_socket {
-        ("«folder»/php.sock", "unix:«folder»/php.sock")
-    } else {
-        (&*fpm, &*fpm)
-    };
+    let (listen, pass) =
+        if fpm_by_socket { ("«folder»/php.sock", "unix:«folder»/php.sock") } else { (&*fpm, &*fpm) };
     let _fpm = php_fpm(&php, &place, listen);
     let front = nginx(&place, "«http»", &FASTCGI.replace("«pass»", pass));
     let pages = Pages::of(&place);
@@ -68,11 +60,7 @@ fn check_php(fpm_by_socket: bool, database_by_socket: bool, expected: &[&str]) {
 
 #[test]
 fn nginx_php_fpm_and_mariadb_are_a_chain_over_sockets() {
-    check_php(
-        true,
-        true,
-        &["nginx unix 2/1 php-fpm", "php-fpm unix 2/2 mariadb"],
-    );
+    check_php(true, true, &["nginx unix 2/1 php-fpm", "php-fpm unix 2/2 mariadb"]);
 }
 
 #[test]
@@ -83,24 +71,13 @@ fn nginx_php_fpm_and_mariadb_are_a_chain_over_tcp() {
 
 #[test]
 fn a_chain_may_be_half_on_the_socket() {
-    check_php(
-        true,
-        false,
-        &["nginx unix 2/1 php-fpm", "php-fpm loopback 2/2 mariadb"],
-    );
-    check_php(
-        false,
-        true,
-        &["nginx loopback 2/1 php-fpm", "php-fpm unix 2/2 mariadb"],
-    );
+    check_php(true, false, &["nginx unix 2/1 php-fpm", "php-fpm loopback 2/2 mariadb"]);
+    check_php(false, true, &["nginx loopback 2/1 php-fpm", "php-fpm unix 2/2 mariadb"]);
 }
 
 #[test]
 fn haproxy_nginx_gunicorn_pgbouncer_and_postgres_are_one_chain() {
-    if !are_there(&["haproxy", "nginx", "pgbouncer"])
-        || !python_has("gunicorn, psycopg2")
-        || !is_root()
-    {
+    if !are_there(&["haproxy", "nginx", "pgbouncer"]) || !python_has("gunicorn, psycopg2") || !is_root() {
         return;
     }
     let Some(server) = Server::start(Kind::Postgres) else {
@@ -121,36 +98,14 @@ fn haproxy_nginx_gunicorn_pgbouncer_and_postgres_are_one_chain() {
         "defaults\n  mode http\n  timeout connect 5s\n  timeout client 1m\n  timeout server 1m\n\
          listen one\n  bind «http»\n  server web {web}\n"
     );
-    place.write(&[
-        ("pgbouncer.ini", &config),
-        ("b/empty", ""),
-        ("shop.py", &script),
-        ("haproxy.cfg", &front),
-    ]);
+    place.write(&[("pgbouncer.ini", &config), ("b/empty", ""), ("shop.py", &script), ("haproxy.cfg", &front)]);
     super::give_all(&place.path("b"));
     super::give_all(&place.path("pgbouncer.ini"));
-    let _pooler = place.start(
-        "pgbouncer",
-        &["-q", "-u", "nobody", "«folder»/pgbouncer.ini"],
-    );
+    let _pooler = place.start("pgbouncer", &["-q", "-u", "nobody", "«folder»/pgbouncer.ini"]);
     let app_at = app.to_string();
-    let words = [
-        "-m",
-        "gunicorn",
-        "-w",
-        "2",
-        "-b",
-        &app_at,
-        "shop:app",
-        "--timeout",
-        "90",
-    ];
+    let words = ["-m", "gunicorn", "-w", "2", "-b", &app_at, "shop:app", "--timeout", "90"];
     let _app = place.start("/usr/bin/python3", &words);
-    let _web = nginx(
-        &place,
-        &web.to_string(),
-        &format!("proxy_pass http://{app};"),
-    );
+    let _web = nginx(&place, &web.to_string(), &format!("proxy_pass http://{app};"));
     let first = place.start("haproxy", &["-db", "-f", "«folder»/haproxy.cfg"]);
     let pages = Pages::of(&place);
     let _visitors = pages.visitors(place.http, 1);
@@ -212,17 +167,10 @@ fn an_application_without_a_name_counts_when_a_web_server_asks_it() {
     let _visitors = pages.visitors(place.http, 1);
     let python = std::fs::read_link(format!("/proc/{}/exe", app.pid())).unwrap();
     let python = python.file_name().unwrap().to_string_lossy().into_owned();
-    let expected = [
-        format!("nginx loopback 1/1 {python}"),
-        format!("{python} unix 1/1 redis"),
-    ];
+    let expected = [format!("nginx loopback 1/1 {python}"), format!("{python} unix 1/1 redis")];
     let expected: Vec<&str> = expected.iter().map(String::as_str).collect();
     let found = expect_chains(&place.scratch, front.pid(), &[&expected]);
     let servers = found["servers"].as_array().unwrap();
-    assert!(
-        servers
-            .iter()
-            .any(|it| it["pid"] == app.pid() && it["kind"] == "http")
-    );
+    assert!(servers.iter().any(|it| it["pid"] == app.pid() && it["kind"] == "http"));
     assert!(!servers.iter().any(|it| it["pid"] == bystander.pid()));
 }

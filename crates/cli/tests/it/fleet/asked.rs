@@ -46,9 +46,7 @@ fn loaded(engine: &Engine, scratch: &Scratch) {
 }
 
 fn names(list: &[(&str, &str)]) -> Vec<(String, String)> {
-    let pairs = list
-        .iter()
-        .map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
+    let pairs = list.iter().map(|(one, other)| ((*one).to_owned(), (*other).to_owned()));
     pairs.collect()
 }
 
@@ -57,31 +55,18 @@ fn a_report_says_what_was_sent() {
     for engine in Engine::all() {
         let scratch = Scratch::new();
         loaded(&engine, &scratch);
-        let said = looptax(
-            &scratch,
-            &["fleet", "report", &engine.url, "--json", "--html", "f.html"],
-        );
+        let said = looptax(&scratch, &["fleet", "report", &engine.url, "--json", "--html", "f.html"]);
         said.expect_code(0);
         let fleet: Fleet = serde_json::from_str(&said.stdout).unwrap();
         assert_eq!((fleet.hosts, fleet.hosts_over_tcp), (12, 11));
         assert!((fleet.tcp_requests_per_s - 22.0 * 100.5).abs() < 1e-6);
         check_cost(&fleet);
-        let fallen = fleet
-            .fell_back
-            .rows
-            .iter()
-            .map(|it| (it.host.clone(), it.client.clone()));
+        let fallen = fleet.fell_back.rows.iter().map(|it| (it.host.clone(), it.client.clone()));
         assert_eq!(fallen.collect::<Vec<_>>(), names(&[("web7", "php-fpm")]));
         let movers = fleet.movers.rows.iter();
-        let mut movers: Vec<_> = movers
-            .map(|it| (it.host.clone(), it.direction.clone()))
-            .collect();
+        let mut movers: Vec<_> = movers.map(|it| (it.host.clone(), it.direction.clone())).collect();
         movers.sort();
-        let wanted = [
-            ("web0", "to socket"),
-            ("web0", "to socket"),
-            ("web7", "to tcp"),
-        ];
+        let wanted = [("web0", "to socket"), ("web0", "to socket"), ("web7", "to tcp")];
         assert_eq!(movers, names(&wanted));
         assert_eq!((fleet.first.n, fleet.pairs.n, fleet.silent.n), (22, 2, 0));
         let page = fs::read_to_string(scratch.file("f.html")).unwrap();
@@ -95,10 +80,7 @@ fn a_report_says_what_was_sent() {
 fn check_cost(fleet: &Fleet) {
     let lost = fleet.lost.as_ref().unwrap();
     assert_eq!((lost.n_measured, lost.n_predicted), (5, 6));
-    assert!(
-        (lost.cores.value - 22.0 * 100.5 * 3.2e-6).abs() < 3e-4,
-        "{lost:?}"
-    );
+    assert!((lost.cores.value - 22.0 * 100.5 * 3.2e-6).abs() < 3e-4, "{lost:?}");
     let server = &fleet.effects[0];
     assert_eq!(server.groups[0].label, "mariadb");
     assert!((server.groups[0].cpu_us.value - 3.2).abs() < 0.05);
@@ -119,18 +101,12 @@ fn lists_and_one_machine_are_said_as_text_and_as_json() {
         let hosts: FleetList<FleetHost> = serde_json::from_str(&hosts).unwrap();
         assert_eq!((hosts.rows.len(), hosts.n), (3, 11));
         // The most that a request was measured to cost.
-        assert_eq!(
-            (hosts.rows[0].host.as_str(), hosts.rows[0].connections),
-            ("web2", 6)
-        );
+        assert_eq!((hosts.rows[0].host.as_str(), hosts.rows[0].connections), ("web2", 6));
         assert!(run(&["fleet", "hosts", url]).contains("web2"));
         let pairs = run(&["fleet", "pairs", url]);
         assert!(pairs.contains("php-fpm → mariadb  11"), "{pairs}");
         let movers = run(&["fleet", "movers", url]);
-        assert!(
-            movers.contains("web7") && movers.contains("Fell back"),
-            "{movers}"
-        );
+        assert!(movers.contains("web7") && movers.contains("Fell back"), "{movers}");
         let machine = run(&["fleet", "host", "web3", url, "--json"]);
         let machines: Vec<FleetMachine> = serde_json::from_str(&machine).unwrap();
         let [machine] = machines.as_slice() else {

@@ -28,8 +28,7 @@ fn cutting(to: SocketAddr, most_bytes: usize) -> SocketAddr {
             let Ok(server) = TcpStream::connect(to) else {
                 continue;
             };
-            let (from_server, to_client) =
-                (server.try_clone().unwrap(), client.try_clone().unwrap());
+            let (from_server, to_client) = (server.try_clone().unwrap(), client.try_clone().unwrap());
             let left = Arc::clone(&left);
             thread::spawn(move || pass_on(&client, &server, &left));
             thread::spawn(move || pass_on(&from_server, &to_client, &AtomicUsize::new(usize::MAX)));
@@ -78,10 +77,7 @@ fn a_collector_that_dies_at_any_byte_loses_and_doubles_nothing() {
         assert_eq!(engine.count("latest_reports"), 20);
         assert_eq!(engine.count("latest_findings"), 40);
         let pairs = engine.ask("pairs", &["client", "connections"]).rows;
-        assert!(
-            pairs.iter().all(|row| row[1] == Value::Count(60)),
-            "{pairs:?}"
-        );
+        assert!(pairs.iter().all(|row| row[1] == Value::Count(60)), "{pairs:?}");
     }
 }
 
@@ -95,12 +91,7 @@ fn what_could_not_be_sent_waits_and_goes_first_when_the_collector_is_back() {
     let url = url_at(address);
     let report = ["report-to", &url, "--spool", "spool", "--records", "none"];
     for n in 1..=2 {
-        let words = [
-            "cannot be reached",
-            "Connection refused",
-            "kept",
-            "the next `looptax report-to`",
-        ];
+        let words = ["cannot be reached", "Connection refused", "kept", "the next `looptax report-to`"];
         looptax(&scratch, &report).expect_error(2, &words);
         assert_eq!(fs::read_dir(scratch.file("spool")).unwrap().count(), n);
     }
@@ -133,9 +124,7 @@ fn slow() -> (SocketAddr, std::sync::mpsc::Receiver<()>) {
                     if seen.windows(6).any(|it| it == b"INSERT") {
                         let _ = begun.send(());
                     } else if seen.ends_with(b"version()") {
-                        client
-                            .write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n18.16.1\n")
-                            .unwrap();
+                        client.write_all(b"HTTP/1.1 200 OK\r\nContent-Length: 8\r\n\r\n18.16.1\n").unwrap();
                     }
                 }
             });
@@ -163,14 +152,7 @@ fn a_program_that_is_killed_while_it_sends_sends_again() {
         fs::create_dir_all(scratch.file("again")).unwrap();
         let kept = waiting[0].as_ref().unwrap();
         fs::copy(kept.path(), scratch.file("again").join(kept.file_name())).unwrap();
-        let report = [
-            "report-to",
-            &engine.url,
-            "--spool",
-            "again",
-            "--records",
-            "none",
-        ];
+        let report = ["report-to", &engine.url, "--spool", "again", "--records", "none"];
         let run = looptax(&scratch, &report);
         run.expect_code(0);
         assert!(run.stdout.contains("2 reports"), "{}", run.stdout);

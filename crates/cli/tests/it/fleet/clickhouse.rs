@@ -57,11 +57,7 @@ impl ClickHouse {
                 .stdout(log.try_clone().unwrap())
                 .stderr(log),
         );
-        let started = Self {
-            _process: process,
-            address,
-            _scratch: scratch,
-        };
+        let started = Self { _process: process, address, _scratch: scratch };
         if certificate.is_none() {
             started.wait();
         }

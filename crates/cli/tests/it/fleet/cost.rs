@@ -42,11 +42,7 @@ fn no_view_of_postgres_goes_through_all_rows_for_each_machine() {
     server.talk().execute("ANALYZE").unwrap();
     for view in VIEWS {
         let n = rows_gone_through(&server, view.name) / n_rows as f64;
-        assert!(
-            n < AT_MOST,
-            "{}: {n} rows for each that was sent",
-            view.name
-        );
+        assert!(n < AT_MOST, "{}: {n} rows for each that was sent", view.name);
     }
 }
 

@@ -42,27 +42,11 @@ fn what_is_no_collector_ends_in_one_clear_error() {
         ("clickhouse", b"", b"garbage"),
         ("clickhouse", b"HTTP/1.1 200 OK\r\nX: ", b"y"),
         ("clickhouse", http, b"endless "),
-        (
-            "clickhouse",
-            b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nno\n",
-            b"",
-        ),
-        (
-            "clickhouse",
-            b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n",
-            b"",
-        ),
-        (
-            "clickhouse",
-            b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n",
-            b"",
-        ),
+        ("clickhouse", b"HTTP/1.1 200 OK\r\nContent-Length: 3\r\n\r\nno\n", b""),
+        ("clickhouse", b"HTTP/1.1 302 Found\r\nLocation: http://127.0.0.1:1/\r\nContent-Length: 0\r\n\r\n", b""),
+        ("clickhouse", b"HTTP/1.1 403 No\r\nContent-Length: 0\r\n\r\n", b""),
         ("clickhouse", b"HTTP/1.1 503 No\r\n\r\n", b"x\x1b[2J"),
-        (
-            "clickhouse",
-            b"HTTP/1.1 500 No\r\n\r\nCode: 60, e.displayText() = \x1b]0;x\x07",
-            b"words ",
-        ),
+        ("clickhouse", b"HTTP/1.1 500 No\r\n\r\nCode: 60, e.displayText() = \x1b]0;x\x07", b"words "),
         ("postgres", b"", b""),
         ("postgres", b"", b"garbage"),
         ("postgres", b"R\xff\xff\xff\xff", b"x"),
@@ -82,10 +66,7 @@ fn what_is_no_collector_ends_in_one_clear_error() {
 fn a_collector_that_says_nothing_is_waited_for_no_longer_than_it_may() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = silent.local_addr().unwrap();
-    let access = Access {
-        answer_limit: Duration::from_millis(300),
-        ..Access::default()
-    };
+    let access = Access { answer_limit: Duration::from_millis(300), ..Access::default() };
     for scheme in ["clickhouse", "postgres"] {
         let destination = Destination::parse(&format!("{scheme}://u@{address}/x")).unwrap();
         let opened = Collector::open(&destination, &access);
@@ -99,18 +80,9 @@ fn an_answer_of_other_values_is_refused() {
     let address = answering(version, b"");
     let destination = Destination::parse(&format!("clickhouse://u@{address}/x")).unwrap();
     let mut collector = Collector::open(&destination, &Access::default()).unwrap();
-    let question = Question {
-        view: "pairs",
-        ..Question::default()
-    };
+    let question = Question { view: "pairs", ..Question::default() };
     let asked = collector.ask(&question);
-    assert!(
-        matches!(
-            asked,
-            Err(FleetError::Answer { .. } | FleetError::Away { .. })
-        ),
-        "{asked:?}"
-    );
+    assert!(matches!(asked, Err(FleetError::Answer { .. } | FleetError::Away { .. })), "{asked:?}");
 }
 
 #[test]
@@ -127,9 +99,7 @@ fn reports_of_strangers_cost_themselves_alone() {
         climbing.id = "../../../climbed".to_owned();
         let endless = Made::new(5, 1).lines();
         let endless = endless.lines().next().unwrap();
-        let other = good
-            .lines()
-            .replace("\"schema_version\":1", "\"schema_version\":2");
+        let other = good.lines().replace("\"schema_version\":1", "\"schema_version\":2");
         let lines = [
             huge.lines(),
             lying,
@@ -142,16 +112,8 @@ fn reports_of_strangers_cost_themselves_alone() {
         fs::write(scratch.file("r.jsonl"), lines.concat()).unwrap();
         let run = looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]);
         run.expect_code(1);
-        assert!(
-            run.stdout.contains("1 report with 2 findings"),
-            "{}",
-            run.stdout
-        );
-        assert!(
-            run.stdout.contains("left out: r.jsonl: line 1 "),
-            "{}",
-            run.stdout
-        );
+        assert!(run.stdout.contains("1 report with 2 findings"), "{}", run.stdout);
+        assert!(run.stdout.contains("left out: r.jsonl: line 1 "), "{}", run.stdout);
         assert!(run.stdout.len() < 4_000, "{}", run.stdout);
         assert_eq!(engine.count("latest_reports"), 1);
         // A folder's names are as harmless.

@@ -21,9 +21,7 @@ pub(crate) fn has_number() -> bool {
 }
 
 fn lines(text: &str) -> Vec<Value> {
-    text.lines()
-        .map(|it| serde_json::from_str(it).unwrap())
-        .collect()
+    text.lines().map(|it| serde_json::from_str(it).unwrap()).collect()
 }
 
 #[test]
@@ -32,16 +30,7 @@ fn a_dry_run_prints_the_report_and_keeps_nothing() {
         return;
     }
     let scratch = Scratch::new();
-    let run = looptax(
-        &scratch,
-        &[
-            "report-to",
-            "clickhouse://u@127.0.0.1:1/x",
-            "--dry-run",
-            "--spool",
-            "s",
-        ],
-    );
+    let run = looptax(&scratch, &["report-to", "clickhouse://u@127.0.0.1:1/x", "--dry-run", "--spool", "s"]);
     run.expect_code(0);
     let rows = lines(&run.stdout);
     assert_eq!(rows.last().unwrap()["table"], "reports");
@@ -57,25 +46,11 @@ fn names_can_be_left_out() {
     }
     let scratch = Scratch::new();
     fs::write(scratch.file("key"), "one key of the whole fleet\n").unwrap();
-    let run = looptax(
-        &scratch,
-        &[
-            "report-to",
-            "-",
-            "--anonymous",
-            "--key-file",
-            "key",
-            "--spool",
-            "s",
-        ],
-    );
+    let run = looptax(&scratch, &["report-to", "-", "--anonymous", "--key-file", "key", "--spool", "s"]);
     run.expect_code(0);
     let rows = lines(&run.stdout);
     let host = rows.last().unwrap()["host"].as_str().unwrap().to_owned();
-    assert!(
-        host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()),
-        "{host}"
-    );
+    assert!(host.len() == 12 && host.bytes().all(|it| it.is_ascii_hexdigit()), "{host}");
     for (bytes, words) in [("\n", "it is empty"), ("secret", "16 and more")] {
         fs::write(scratch.file("key"), bytes).unwrap();
         let anonymous = ["report-to", "-", "--anonymous", "--key-file", "key"];
@@ -93,10 +68,7 @@ fn an_address_with_a_slip_in_it_is_no_folder_and_shows_no_password() {
     ] {
         let run = looptax(&scratch, &["report-to", address, "--from", "."]);
         run.expect_error(2, &["no path of a folder"]);
-        assert!(
-            !(run.stdout + &run.stderr).contains("swordfish"),
-            "{address}"
-        );
+        assert!(!(run.stdout + &run.stderr).contains("swordfish"), "{address}");
     }
     assert_eq!(fs::read_dir(scratch.work()).unwrap().count(), 0);
 }
@@ -105,14 +77,7 @@ fn an_address_with_a_slip_in_it_is_no_folder_and_shows_no_password() {
 fn of_two_passwords_none_is_chosen_in_silence() {
     let scratch = Scratch::new();
     fs::write(scratch.file("p"), "one").unwrap();
-    let both = [
-        "report-to",
-        "clickhouse://w:other@127.0.0.1:1/looptax",
-        "--from",
-        ".",
-        "--password-file",
-        "p",
-    ];
+    let both = ["report-to", "clickhouse://w:other@127.0.0.1:1/looptax", "--from", ".", "--password-file", "p"];
     looptax(&scratch, &both).expect_error(2, &["holds a password", "leave out"]);
 }
 
@@ -139,15 +104,7 @@ fn records_are_told_of_once() {
     ];
     looptax(&scratch, &measure).expect_code(0);
     let verdicts = |which: &str| {
-        let args = [
-            "report-to",
-            "out",
-            "--spool",
-            "s",
-            "--json",
-            "--records",
-            which,
-        ];
+        let args = ["report-to", "out", "--spool", "s", "--json", "--records", which];
         let run = looptax(&scratch, &args);
         run.expect_code(0);
         let said: Reported = serde_json::from_str(&run.stdout).unwrap();
@@ -166,21 +123,10 @@ fn records_are_told_of_once() {
 fn nothing_is_done_while_the_stop_file_is_there() {
     let scratch = Scratch::new();
     fs::write(scratch.file("stop"), "").unwrap();
-    let args = [
-        "report-to",
-        "clickhouse://u@127.0.0.1:1/x",
-        "--spool",
-        "s",
-        "--stop-file",
-        "stop",
-    ];
+    let args = ["report-to", "clickhouse://u@127.0.0.1:1/x", "--spool", "s", "--stop-file", "stop"];
     let run = looptax(&scratch, &args);
     run.expect_code(0);
-    assert!(
-        run.stdout.contains("while `stop` is there"),
-        "{}",
-        run.stdout
-    );
+    assert!(run.stdout.contains("while `stop` is there"), "{}", run.stdout);
     assert!(!scratch.file("s").exists());
 }
 
@@ -189,9 +135,7 @@ fn a_password_is_in_no_list_of_processes() {
     let scratch = Scratch::new();
     let url = "postgres://u:qZ7secret7Zq@127.0.0.1:1/x";
     let args = ["report-to", url, "--jitter", "3600", "--spool", "s"];
-    let mut running = command(&scratch, &args)
-        .env("LOOPTAX_COLLECTOR_PASSWORD", "qZ7other7Zq")
-        .spawn();
+    let mut running = command(&scratch, &args).env("LOOPTAX_COLLECTOR_PASSWORD", "qZ7other7Zq").spawn();
     let pid = running.pid();
     let words = running.wait_for("the password to be hidden", || {
         let line = fs::read_to_string(format!("/proc/{pid}/cmdline")).ok()?;

@@ -30,14 +30,8 @@ pub(super) struct Engine {
 impl Engine {
     /// Those that are installed; what is not says so aloud.
     fn all() -> Vec<Self> {
-        let clickhouse = ClickHouse::start(None).map(|it| Self {
-            url: it.url(),
-            _server: Box::new(it),
-        });
-        let postgres = Server::start(Kind::Postgres).map(|it| Self {
-            url: it.url(),
-            _server: Box::new(it),
-        });
+        let clickhouse = ClickHouse::start(None).map(|it| Self { url: it.url(), _server: Box::new(it) });
+        let postgres = Server::start(Kind::Postgres).map(|it| Self { url: it.url(), _server: Box::new(it) });
         let all: Vec<Self> = clickhouse.into_iter().chain(postgres).collect();
         for engine in &all {
             let scratch = Scratch::new();
@@ -74,11 +68,7 @@ impl Engine {
 fn ask(url: &str, view: &str, columns: &[&str]) -> Rows {
     let destination = Destination::parse(url).unwrap();
     let mut collector = Collector::open(&destination, &Access::default()).unwrap();
-    let question = Question {
-        view,
-        columns,
-        ..Question::default()
-    };
+    let question = Question { view, columns, ..Question::default() };
     collector.ask(&question).unwrap()
 }
 
@@ -88,7 +78,5 @@ fn looptax(scratch: &Scratch, args: &[&str]) -> Finished {
 }
 
 fn command<'a>(scratch: &'a Scratch, args: &[&str]) -> Looptax<'a> {
-    Looptax::new(exe(), scratch)
-        .args(args.iter().copied())
-        .env("XDG_DATA_HOME", scratch.file("data"))
+    Looptax::new(exe(), scratch).args(args.iter().copied()).env("XDG_DATA_HOME", scratch.file("data"))
 }

@@ -48,18 +48,12 @@ fn strange_names_arrive_as_they_were_cleaned_and_once() {
         for _ in 0..3 {
             looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
         }
-        let mut wanted: Vec<String> = STRANGE
-            .iter()
-            .map(|(_, clean)| (*clean).to_owned())
-            .collect();
+        let mut wanted: Vec<String> = STRANGE.iter().map(|(_, clean)| (*clean).to_owned()).collect();
         wanted.push(format!("{}…", &long[..199]));
         wanted.sort();
         let found = engine.ask("latest_findings", &["client"]);
         assert_eq!(texts(&found.rows, 0), wanted);
-        assert_eq!(
-            texts(&engine.ask("latest_reports", &["host"]).rows, 0),
-            [STRANGE[0].1]
-        );
+        assert_eq!(texts(&engine.ask("latest_reports", &["host"]).rows, 0), [STRANGE[0].1]);
         let filtered = engine.ask("pairs", &["client", "hosts"]);
         assert_eq!(filtered.rows.len(), STRANGE.len() + 1);
         for (_, name) in STRANGE {
@@ -74,14 +68,7 @@ fn only(engine: &Engine, name: &str) -> usize {
     use looptax_fleet::{Access, Collector, Destination, Only, Question};
     let destination = Destination::parse(&engine.url).unwrap();
     let mut collector = Collector::open(&destination, &Access::default()).unwrap();
-    let question = Question {
-        view: "pairs",
-        only: Some(Only {
-            column: "client",
-            is: name,
-        }),
-        ..Question::default()
-    };
+    let question = Question { view: "pairs", only: Some(Only { column: "client", is: name }), ..Question::default() };
     collector.ask(&question).unwrap().rows.len()
 }
 
@@ -104,11 +91,7 @@ fn both_engines_say_the_same_of_a_fleet() {
         fs::write(scratch.file("r.jsonl"), lines).unwrap();
         let run = looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]);
         run.expect_code(0);
-        assert!(
-            run.stdout.contains("30 reports with 60 findings"),
-            "{}",
-            run.stdout
-        );
+        assert!(run.stdout.contains("30 reports with 60 findings"), "{}", run.stdout);
         let rows = |view: &str, columns: &[&str]| {
             let mut rows = engine.ask(view, columns).rows;
             rows.sort_by_key(|row| format!("{row:?}"));
@@ -124,10 +107,7 @@ fn both_engines_say_the_same_of_a_fleet() {
             rows("conditions", &[]),
             rows("fell_back", &[]),
             rows("silent_hosts", &[]),
-            rows(
-                "latest_findings",
-                &["report_id", "n", "at", "client", "is_tcp", "cpu_ms_per_s"],
-            ),
+            rows("latest_findings", &["report_id", "n", "at", "client", "is_tcp", "cpu_ms_per_s"]),
         ]);
     }
     assert!(said.windows(2).all(|pair| pair[0] == pair[1]), "{said:?}");
@@ -164,21 +144,15 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
             off.at_ms = at_ms;
             send(&off);
         }
-        let reports = engine
-            .ask("latest_reports", &["host_id", "host", "findings"])
-            .rows;
+        let reports = engine.ask("latest_reports", &["host_id", "host", "findings"]).rows;
         assert_eq!(reports.len(), 5, "{reports:?}");
-        let of_seven = reports
-            .iter()
-            .find(|row| row[0] == Value::Text(now.host_id.clone()));
+        let of_seven = reports.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));
         assert_eq!(of_seven.unwrap()[1], Value::Text("renamed".to_owned()));
         assert_eq!(engine.count("latest_findings"), 1 + 4 * 2);
         // What is sent again, later, is no newer for that.
         send(&ahead);
         let again = engine.ask("latest_reports", &["host_id", "host"]).rows;
-        let of_seven = again
-            .iter()
-            .find(|row| row[0] == Value::Text(now.host_id.clone()));
+        let of_seven = again.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));
         assert_eq!(of_seven.unwrap()[1], Value::Text("renamed".to_owned()));
     }
 }
@@ -203,11 +177,7 @@ fn init_again_changes_nothing_and_rows_can_be_given_a_time() {
         assert_eq!(engine.count("latest_findings"), 2);
         let printed = looptax(&scratch, &["fleet", "init", &engine.url, "--print"]);
         printed.expect_code(0);
-        assert!(
-            printed.stdout.contains("GRANT INSERT"),
-            "{}",
-            printed.stdout
-        );
+        assert!(printed.stdout.contains("GRANT INSERT"), "{}", printed.stdout);
         assert!(!printed.stdout.contains(&engine.url), "{}", printed.stdout);
     }
 }

@@ -19,10 +19,7 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
     looptax(&scratch, &["fleet", "init", &server.url()]).expect_code(0);
     // As `--print` has them.
     let printed = looptax(&scratch, &["fleet", "init", &server.url(), "--print"]);
-    let grants = printed
-        .stdout
-        .lines()
-        .filter_map(|it| it.strip_prefix("-- "));
+    let grants = printed.stdout.lines().filter_map(|it| it.strip_prefix("-- "));
     let grants = grants.filter(|it| it.ends_with(';'));
     let mut n_grants = 0;
     for grant in grants {
@@ -30,14 +27,8 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
         n_grants += 1;
     }
     assert_eq!(n_grants, 9, "{}", printed.stdout);
-    server
-        .talk()
-        .execute("REVOKE ALL ON SCHEMA public FROM PUBLIC")
-        .unwrap();
-    server
-        .talk()
-        .execute("GRANT USAGE ON SCHEMA public TO looptax_writer, looptax_reader")
-        .unwrap();
+    server.talk().execute("REVOKE ALL ON SCHEMA public FROM PUBLIC").unwrap();
+    server.talk().execute("GRANT USAGE ON SCHEMA public TO looptax_writer, looptax_reader").unwrap();
     let url_of = |user: &str| format!("postgres://{user}:pw@{}/looptax", server.it.tcp);
     let (writer, reader) = (url_of("looptax_writer"), url_of("looptax_reader"));
     fs::write(scratch.file("r.jsonl"), Made::new(1, 1).lines()).unwrap();
@@ -45,34 +36,14 @@ fn an_account_that_may_only_insert_is_enough_and_one_that_may_only_read_asks() {
         looptax(&scratch, &["report-to", &writer, "--from", "r.jsonl"]).expect_code(0);
     }
     assert_eq!(ask(&reader, "latest_findings", &[]).rows.len(), 2);
-    let question = Question {
-        view: "latest_reports",
-        ..Question::default()
-    };
+    let question = Question { view: "latest_reports", ..Question::default() };
     let destination = Destination::parse(&writer).unwrap();
-    let asked = Collector::open(&destination, &Access::default())
-        .unwrap()
-        .ask(&question);
-    assert!(
-        matches!(asked, Err(FleetError::Refused { .. })),
-        "{asked:?}"
-    );
-    looptax(&scratch, &["report-to", &reader, "--from", "r.jsonl"])
-        .expect_error(2, &["permission denied"]);
+    let asked = Collector::open(&destination, &Access::default()).unwrap().ask(&question);
+    assert!(matches!(asked, Err(FleetError::Refused { .. })), "{asked:?}");
+    looptax(&scratch, &["report-to", &reader, "--from", "r.jsonl"]).expect_error(2, &["permission denied"]);
     fs::write(scratch.file("pw"), "pw\n").unwrap();
     let bare = format!("postgres://looptax_writer@{}/looptax", server.it.tcp);
-    looptax(
-        &scratch,
-        &[
-            "report-to",
-            &bare,
-            "--from",
-            "r.jsonl",
-            "--password-file",
-            "pw",
-        ],
-    )
-    .expect_code(0);
+    looptax(&scratch, &["report-to", &bare, "--from", "r.jsonl", "--password-file", "pw"]).expect_code(0);
     looptax(&scratch, &["report-to", &bare, "--from", "r.jsonl"]).expect_error(2, &["password"]);
 }
 
@@ -88,10 +59,7 @@ fn what_an_engine_refuses_comes_with_its_own_next_step() {
         refused(&format!("{other_database}/nowhere"), "behind the host");
         let (_, host) = engine.url.rsplit_once('@').unwrap();
         let scheme = engine.url.split_once("//").unwrap().0;
-        refused(
-            &format!("{scheme}//nobody:wrong@{host}"),
-            "user and password stand in",
-        );
+        refused(&format!("{scheme}//nobody:wrong@{host}"), "user and password stand in");
     }
 }
 
@@ -107,19 +75,14 @@ fn a_partition_takes_over_the_rows_that_came_before_it() {
     let now = jiff::Timestamp::now().as_millisecond();
     let mut reports = String::new();
     for (host, at_ms) in [(1, now), (2, now - 40 * 86_400_000), (3, 0)] {
-        let made = Made {
-            at_ms,
-            ..Made::new(host, 1)
-        };
+        let made = Made { at_ms, ..Made::new(host, 1) };
         reports += &made.lines();
     }
     fs::write(scratch.file("r.jsonl"), reports).unwrap();
     let url = server.url();
     looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
     let count = |table: &str| {
-        let rows = server
-            .talk()
-            .query(&format!("SELECT count(*) FROM {table}"));
+        let rows = server.talk().query(&format!("SELECT count(*) FROM {table}"));
         rows.unwrap()[0][0].clone().unwrap()
     };
     let newest = |url: &str| ask(url, "latest_findings", &[]).rows.len();
@@ -129,10 +92,7 @@ fn a_partition_takes_over_the_rows_that_came_before_it() {
         run.expect_code(0);
         assert!(!run.stdout.contains("cannot do"), "{}", run.stdout);
         // The clock of 1970 has no month.
-        assert_eq!(
-            (count("findings_other"), count("findings")),
-            ("2".to_owned(), "6".to_owned())
-        );
+        assert_eq!((count("findings_other"), count("findings")), ("2".to_owned(), "6".to_owned()));
         assert_eq!((count("reports_other"), newest(&url)), ("1".to_owned(), 6));
     }
 }

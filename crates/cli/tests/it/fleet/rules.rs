@@ -50,22 +50,14 @@ fn tables_of_another_application_that_are_called_the_same_stay() {
             "INSERT INTO other.reports VALUES ('2020-01-05')",
         ],
     );
-    let next = value(
-        &server,
-        "SELECT to_char(now() AT TIME ZONE 'UTC', '\"reports_\"YYYY_MM')",
-    );
+    let next = value(&server, "SELECT to_char(now() AT TIME ZONE 'UTC', '\"reports_\"YYYY_MM')");
     let theirs = format!(
         "CREATE TABLE other.{next} PARTITION OF other.reports FOR VALUES FROM ('2021-01-01') TO ('2021-02-01')"
     );
     execute(&server, &[&theirs]);
     // The other's schema comes second, so that a bare name may mean its tables.
     let database = value(&server, "SELECT current_database()");
-    execute(
-        &server,
-        &[&format!(
-            "ALTER DATABASE {database} SET search_path = public, other"
-        )],
-    );
+    execute(&server, &[&format!("ALTER DATABASE {database} SET search_path = public, other")]);
     for _ in 0..2 {
         let init = ["fleet", "init", &server.url(), "--keep", "30"];
         looptax(&scratch, &init).expect_code(0);
@@ -123,20 +115,13 @@ fn a_report_that_the_collector_refuses_holds_up_no_other() {
     let Some(server) = postgres(&scratch) else {
         return;
     };
-    execute(
-        &server,
-        &["ALTER TABLE findings ADD CHECK (client <> 'puma2')"],
-    );
+    execute(&server, &["ALTER TABLE findings ADD CHECK (client <> 'puma2')"]);
     // They wait in a spool, as after a day without the collector.
     let mut refused = Made::new(2, 1);
     refused.clients[1].0 = "puma2".to_owned();
     let spool = scratch.file("s");
     fs::create_dir(&spool).unwrap();
-    for (name, made) in [
-        ("a", Made::new(1, 1)),
-        ("b", refused),
-        ("c", Made::new(3, 1)),
-    ] {
+    for (name, made) in [("a", Made::new(1, 1)), ("b", refused), ("c", Made::new(3, 1))] {
         from_lines(&made.lines()).unwrap();
         fs::write(spool.join(format!("{name}.jsonl")), made.lines()).unwrap();
     }
@@ -148,10 +133,7 @@ fn a_report_that_the_collector_refuses_holds_up_no_other() {
     run.expect_code(0);
     let said: Reported = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!((said.reports, said.waiting), (3, 0), "{said:?}");
-    assert!(
-        said.notes.iter().any(|it| it.contains("b.refused")),
-        "{said:?}"
-    );
+    assert!(said.notes.iter().any(|it| it.contains("b.refused")), "{said:?}");
     assert!(spool.join("b.refused").exists());
     assert_eq!(value(&server, "SELECT count(*) FROM reports"), "3");
 }
@@ -189,9 +171,7 @@ fn a_newer_verdict_without_a_figure_hides_no_older_one() {
         known.measured_us = Some(3.0);
         let mut cut = Made::new(1, 2);
         cut.measured_us = Some(9.0);
-        let cut = cut
-            .lines()
-            .replace("\"cpu_us_lo\":8.7", "\"cpu_us_lo\":null");
+        let cut = cut.lines().replace("\"cpu_us_lo\":8.7", "\"cpu_us_lo\":null");
         for lines in [known.lines(), cut] {
             fs::write(scratch.file("r.jsonl"), lines).unwrap();
             looptax(&scratch, &["report-to", &engine.url, "--from", "r.jsonl"]).expect_code(0);
@@ -213,10 +193,7 @@ fn a_machine_that_is_gone_is_in_no_sum() {
     let url = server.url();
     looptax(&scratch, &["report-to", &url, "--from", "r.jsonl"]).expect_code(0);
     for table in ["findings", "reports", "newest"] {
-        let old = format!(
-            "UPDATE {table} SET received = received - interval '8 days' WHERE host_id = '{:032x}'",
-            2
-        );
+        let old = format!("UPDATE {table} SET received = received - interval '8 days' WHERE host_id = '{:032x}'", 2);
         execute(&server, &[&old]);
     }
     let run = looptax(&scratch, &["fleet", "report", &url, "--json"]);
@@ -241,12 +218,6 @@ fn an_answer_longer_than_a_conversation_may_have_comes_in_pieces() {
     let many = "INSERT INTO findings SELECT more.* FROM findings f, generate_series(10, 160009) m, \
                 LATERAL jsonb_populate_record(NULL::findings, to_jsonb(f) || jsonb_build_object('n', m, 'client', m || repeat('x', 190))) more \
                 WHERE f.n = 0";
-    execute(
-        &server,
-        &[
-            "ALTER TABLE findings DROP CONSTRAINT findings_n_check",
-            many,
-        ],
-    );
+    execute(&server, &["ALTER TABLE findings DROP CONSTRAINT findings_n_check", many]);
     assert_eq!(ask(&url, "payers", &[]).rows.len(), 2 + 160_000);
 }

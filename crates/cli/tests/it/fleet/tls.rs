@@ -24,10 +24,7 @@ fn sealed() -> Option<Server> {
 
 /// The authority of the server's certificate, which is made out to 127.0.0.1 and not to 127.0.0.2, as a PEM.
 fn authority(server: &Server, scratch: &Scratch) {
-    let pem = pem::encode(&pem::Pem::new(
-        "CERTIFICATE",
-        server.it.authority.clone().unwrap(),
-    ));
+    let pem = pem::encode(&pem::Pem::new("CERTIFICATE", server.it.authority.clone().unwrap()));
     fs::write(scratch.file("ca.pem"), pem).unwrap();
 }
 
@@ -40,28 +37,20 @@ fn a_postgres_is_believed_as_its_sslmode_says() {
         let url = server.url().replace("127.0.0.1", host);
         format!("{url}?sslmode={mode}")
     };
-    let init =
-        |url: &str, more: &[&str]| looptax(&scratch, &[&["fleet", "init", url][..], more].concat());
+    let init = |url: &str, more: &[&str]| looptax(&scratch, &[&["fleet", "init", url][..], more].concat());
     let trusted = ["--ca-file", "ca.pem"];
     init(&url("127.0.0.1", "verify-full"), &trusted).expect_code(0);
     init(&url("127.0.0.2", "verify-ca"), &trusted).expect_code(0);
-    init(&url("127.0.0.2", "verify-full"), &trusted).expect_error(
-        2,
-        &["cannot be reached", "certificate", "not valid for name"],
-    );
+    init(&url("127.0.0.2", "verify-full"), &trusted)
+        .expect_error(2, &["cannot be reached", "certificate", "not valid for name"]);
     let run = init(&url("127.0.0.1", "require"), &[]);
     run.expect_code(0);
-    assert!(
-        run.stderr.contains("does not check who answers"),
-        "{}",
-        run.stderr
-    );
+    assert!(run.stderr.contains("does not check who answers"), "{}", run.stderr);
     // By another's authority, or none that is one.
     let other = sealed().unwrap();
     authority(&other, &scratch);
     for mode in ["verify-full", "verify-ca", "require"] {
-        init(&url("127.0.0.1", mode), &trusted)
-            .expect_error(2, &["cannot be reached", "certificate"]);
+        init(&url("127.0.0.1", mode), &trusted).expect_error(2, &["cannot be reached", "certificate"]);
     }
     fs::write(scratch.file("ca.pem"), "nothing").unwrap();
     init(&url("127.0.0.1", "verify-full"), &trusted).expect_error(2, &["no certificate is in it"]);
@@ -75,24 +64,19 @@ fn a_clickhouse_is_believed_by_its_certificate() {
         let (_, path) = settings.find(|(name, _)| name == setting).unwrap();
         PathBuf::from(path)
     };
-    let certificate = Certificate {
-        certificate: file("ssl_cert_file"),
-        key: file("ssl_key_file"),
-    };
+    let certificate = Certificate { certificate: file("ssl_cert_file"), key: file("ssl_key_file") };
     let Some(server) = ClickHouse::start(Some(&certificate)) else {
         return;
     };
     let scratch = Scratch::new();
     authority(&keys, &scratch);
     let url = format!("{}?secure=true", server.url());
-    let init =
-        |url: &str, more: &[&str]| looptax(&scratch, &[&["fleet", "init", url][..], more].concat());
+    let init = |url: &str, more: &[&str]| looptax(&scratch, &[&["fleet", "init", url][..], more].concat());
     let trusted = ["--ca-file", "ca.pem"];
     patience::wait_for("a ClickHouse over TLS", Duration::from_secs(60), || {
         init(&url, &trusted).status.success().then_some(())
     });
-    init(&url.replace("127.0.0.1", "127.0.0.2"), &trusted)
-        .expect_error(2, &["cannot be reached", "certificate"]);
+    init(&url.replace("127.0.0.1", "127.0.0.2"), &trusted).expect_error(2, &["cannot be reached", "certificate"]);
     let other = sealed().unwrap();
     authority(&other, &scratch);
     init(&url, &trusted).expect_error(2, &["cannot be reached", "certificate"]);

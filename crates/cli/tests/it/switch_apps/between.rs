@@ -49,8 +49,8 @@ fn pgbouncers_way_to_postgres_is_moved_and_back() {
             Question::Way => "SELECT coalesce(host(inet_client_addr()), 'socket')",
         };
         let limits = Limits::default();
-        let mut talk = Conversation::open(Protocol::Postgres, &address, &visitor, limits)
-            .map_err(|error| error.to_string())?;
+        let mut talk =
+            Conversation::open(Protocol::Postgres, &address, &visitor, limits).map_err(|error| error.to_string())?;
         let rows = talk.query(sql).map_err(|error| error.to_string())?;
         let first = rows.first().and_then(|row| row.first().cloned().flatten());
         first.ok_or_else(|| format!("{rows:?}"))
@@ -118,13 +118,11 @@ fn clients_way(pooler: SocketAddr, database: Option<&str>) -> Result<String, Str
     };
     let shown = |error: &dyn std::fmt::Display| error.to_string();
     let limits = Limits::default();
-    let mut talk = Conversation::open(Protocol::Postgres, &Endpoint::Tcp(pooler), &login, limits)
-        .map_err(|it| shown(&it))?;
+    let mut talk =
+        Conversation::open(Protocol::Postgres, &Endpoint::Tcp(pooler), &login, limits).map_err(|it| shown(&it))?;
     let rows = talk.query("SHOW CLIENTS").map_err(|it| shown(&it))?;
     let cell = |row: &Vec<Option<String>>, at: usize| row.get(at).cloned().flatten();
-    let own = rows
-        .iter()
-        .filter(|row| cell(row, 2).as_deref() == database);
+    let own = rows.iter().filter(|row| cell(row, 2).as_deref() == database);
     let mut ways: Vec<String> = own.filter_map(|row| cell(row, 4)).collect();
     ways.dedup();
     match &*ways {
@@ -161,11 +159,7 @@ fn postfixs_table_in_mariadb_is_moved_and_back() {
         lookup.arg("-c").arg(&folder).args(["-q", key, &table]);
         let done = lookup.output().map_err(|error| error.to_string())?;
         let said = String::from_utf8_lossy(&done.stdout).trim().to_owned();
-        if done.status.success() {
-            Ok(said)
-        } else {
-            Err(format!("{done:?}"))
-        }
+        if done.status.success() { Ok(said) } else { Err(format!("{done:?}")) }
     };
     let app = Application::asked_by(place, server, file, Vec::new(), Box::new(ask));
     moved_and_back(&app);
@@ -176,9 +170,7 @@ fn postmap() -> Option<PathBuf> {
     let postmap = PathBuf::from("/usr/sbin/postmap");
     let kinds = Command::new("/usr/sbin/postconf").arg("-m").output();
     let kinds = kinds.map_or(Vec::new(), |output| output.stdout);
-    let has_mysql = String::from_utf8_lossy(&kinds)
-        .lines()
-        .any(|it| it == "mysql");
+    let has_mysql = String::from_utf8_lossy(&kinds).lines().any(|it| it == "mysql");
     if !has_mysql || fs::metadata(&postmap).is_err() {
         skip_without("Postfix with MySQL");
         return None;

@@ -144,9 +144,7 @@ fn who_was_not_restarted_is_named_and_nobody_else_proves_it() {
     running.wait_for("the new file", || (app.bytes() != before).then_some(()));
     // Somebody else comes over the socket with the account, and stays long enough to be seen.
     let mut stranger = app.server.talk();
-    stranger
-        .query("SELECT SLEEP(4)")
-        .expect("the server answers");
+    stranger.query("SELECT SLEEP(4)").expect("the server answers");
     let run = running.wait();
     drop(stranger);
     run.expect_code(3);
@@ -187,11 +185,7 @@ fn a_server_that_dies_during_the_proof_takes_no_file_with_it() {
         return;
     };
     let server = Restartable::look_at(&app.server);
-    let deadly = format!(
-        "kill -9 {}; {}",
-        app.server.it.pid,
-        app.reload.clone().unwrap_or_default()
-    );
+    let deadly = format!("kill -9 {}; {}", app.server.it.pid, app.reload.clone().unwrap_or_default());
     let app = app.reloaded_by(deadly);
     let before = app.bytes();
     // It stays away until the switch is over.
@@ -229,12 +223,7 @@ fn what_somebody_wrote_after_a_switch_stays_when_it_is_put_back() {
     let meddle = format!("test -e meddled || {{ {meddle}; touch meddled; exit 1; }}");
     let app = app.reloaded_by(meddle);
     let run = app.while_visited(|| switch(&app, &[]).run());
-    expect_as_before(
-        &app,
-        &run,
-        &before,
-        "what somebody else wrote meanwhile stays",
-    );
+    expect_as_before(&app, &run, &before, "what somebody else wrote meanwhile stays");
 }
 
 #[test]
@@ -243,10 +232,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
         return;
     };
     let before = app.bytes();
-    let edit = format!(
-        "sed -i s/socket:/socket:' '/ {}; exit 1",
-        app.file.display()
-    );
+    let edit = format!("sed -i s/socket:/socket:' '/ {}; exit 1", app.file.display());
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
     run.expect_error(2, &["was changed meanwhile"]);
@@ -327,9 +313,7 @@ impl Meddler {
             }
             Ok::<(), std::io::Error>(())
         });
-        Self {
-            url: format!("http://{address}/"),
-        }
+        Self { url: format!("http://{address}/") }
     }
 }
 

@@ -76,10 +76,7 @@ fn expect_on(app: &Application, way: Way) {
 
 /// Whose the file is, and who may do what with it.
 fn rights(app: &Application) -> (u32, u32, u32) {
-    let rights = app
-        .file
-        .metadata()
-        .expect("the application's file is there");
+    let rights = app.file.metadata().expect("the application's file is there");
     (rights.mode(), rights.uid(), rights.gid())
 }
 

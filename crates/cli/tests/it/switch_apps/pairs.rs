@@ -8,8 +8,8 @@ use looptax_testkit::ports::free_address;
 use looptax_testkit::runner::Looptax;
 
 use super::shop::{
-    APACHE, APACHE_MATCH, Back, CADDY, FPM, Front, GUNICORN, HAPROXY, NGINX_PROXY, NGINX_UPSTREAM,
-    NGINX_UWSGI, NOBODY, PUMA, Shop, UWSGI, expect_said,
+    APACHE, APACHE_MATCH, Back, CADDY, FPM, Front, GUNICORN, HAPROXY, NGINX_PROXY, NGINX_UPSTREAM, NGINX_UWSGI, NOBODY,
+    PUMA, Shop, UWSGI, expect_said,
 };
 use crate::application::{Place, skip_without};
 use crate::fixture::{exe, is_root, is_there};
@@ -21,10 +21,7 @@ fn nginx_and_gunicorn_are_moved_together_proved_and_undone_to_the_very_bytes() {
     };
     shop.follow(
         ["+ proxy_pass http://unix:«socket»:", "--check-config"],
-        [
-            "proxy_pass http://unix:«socket»:; # the shop\n",
-            "\nbind = \"unix:«socket»\"\n",
-        ],
+        ["proxy_pass http://unix:«socket»:; # the shop\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }
 
@@ -35,10 +32,7 @@ fn the_server_of_nginxs_upstream_and_gunicorn_are_moved_together_and_back() {
     };
     shop.follow(
         ["+ server unix:«socket»", "+ bind = \"unix:«socket»\""],
-        [
-            "    server unix:«socket» fail_timeout=0; # the shop\n",
-            "\nbind = \"unix:«socket»\"\n",
-        ],
+        ["    server unix:«socket» fail_timeout=0; # the shop\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }
 
@@ -49,10 +43,7 @@ fn the_server_of_nginxs_upstream_and_puma_are_moved_together_and_back() {
     };
     shop.follow(
         ["+ server unix:«socket»", "kill -USR2"],
-        [
-            "    server unix:«socket» fail_timeout=0; # the shop\n",
-            "\nbind \"unix://«socket»\"\n",
-        ],
+        ["    server unix:«socket» fail_timeout=0; # the shop\n", "\nbind \"unix://«socket»\"\n"],
     );
 }
 
@@ -61,17 +52,10 @@ fn nginx_and_uwsgi_are_moved_together_and_back() {
     let Some(shop) = Shop::open(&NGINX_UWSGI, &UWSGI) else {
         return;
     };
-    let owner = if is_root() {
-        "chown-socket = www-data\n"
-    } else {
-        ""
-    };
+    let owner = if is_root() { "chown-socket = www-data\n" } else { "" };
     shop.follow(
         ["+ uwsgi_pass unix:«socket»", "+ socket = «socket»"],
-        [
-            "uwsgi_pass unix:«socket»; # the shop\n",
-            &format!("\nsocket = «socket»\n{owner}"),
-        ],
+        ["uwsgi_pass unix:«socket»; # the shop\n", &format!("\nsocket = «socket»\n{owner}")],
     );
 }
 
@@ -90,10 +74,7 @@ fn uwsgi_that_was_started_with_a_relative_path_and_has_changed_its_folder_is_mov
     };
     shop.follow(
         ["+ uwsgi_pass unix:«socket»", "kill -HUP"],
-        [
-            "uwsgi_pass unix:«socket»; # the shop\n",
-            "\nsocket = «socket»\n",
-        ],
+        ["uwsgi_pass unix:«socket»; # the shop\n", "\nsocket = «socket»\n"],
     );
 }
 
@@ -146,10 +127,7 @@ fn haproxy_and_gunicorn_are_moved_together_and_back() {
     };
     shop.follow(
         ["+ server one «socket»", "haproxy -c -q"],
-        [
-            "    server one «socket» # the shop\n",
-            "\nbind = \"unix:«socket»\"\n",
-        ],
+        ["    server one «socket» # the shop\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }
 
@@ -158,10 +136,7 @@ fn a_umask_of_gunicorn_that_keeps_the_web_server_out_is_found_before_anything_is
     if !is_root() {
         return;
     }
-    let closed = Back {
-        file: ("gunicorn.conf.py", "bind = \"«behind»\"\numask = 0o077\n"),
-        ..GUNICORN
-    };
+    let closed = Back { file: ("gunicorn.conf.py", "bind = \"«behind»\"\numask = 0o077\n"), ..GUNICORN };
     for front in [&NGINX_PROXY, &HAPROXY] {
         let Some(shop) = Shop::open(front, &closed) else {
             return;
@@ -175,17 +150,11 @@ fn a_mode_of_uwsgi_that_keeps_nginx_out_is_found_before_anything_is_written() {
     if !is_root() {
         return;
     }
-    let closed = Back {
-        is_nobodys: true,
-        ..UWSGI
-    };
+    let closed = Back { is_nobodys: true, ..UWSGI };
     let Some(shop) = Shop::open(&NGINX_UWSGI, &closed) else {
         return;
     };
-    shop.refused(&[
-        "which does not run as root, and keeps www-data out",
-        "chmod-socket = 666",
-    ]);
+    shop.refused(&["which does not run as root, and keeps www-data out", "chmod-socket = 666"]);
 }
 
 #[test]
@@ -215,10 +184,7 @@ fn a_folder_in_which_the_server_may_make_nothing_is_found_before_anything_is_wri
         return;
     }
     for (front, back) in [(&NGINX_PROXY, GUNICORN), (&NGINX_UPSTREAM, PUMA)] {
-        let back = Back {
-            is_nobodys: true,
-            ..back
-        };
+        let back = Back { is_nobodys: true, ..back };
         let Some(shop) = Shop::open(front, &back) else {
             return;
         };
@@ -230,16 +196,8 @@ fn a_folder_in_which_the_server_may_make_nothing_is_found_before_anything_is_wri
 
 #[test]
 fn an_address_of_gunicorns_command_line_wins_over_its_file_and_is_found_before() {
-    let told = Back {
-        words: &[
-            "-c",
-            "«folder»/gunicorn.conf.py",
-            "-b",
-            "«behind»",
-            "app:application",
-        ],
-        ..GUNICORN
-    };
+    let told =
+        Back { words: &["-c", "«folder»/gunicorn.conf.py", "-b", "«behind»", "app:application"], ..GUNICORN };
     let Some(shop) = Shop::open(&NGINX_PROXY, &told) else {
         return;
     };
@@ -267,10 +225,7 @@ fn every_line_of_a_file_that_goes_to_the_port_is_moved_however_many_there_are() 
     };
     shop.follow(
         ["+ proxy_pass http://unix:«socket»:", "--check-config"],
-        [
-            "location /69 { proxy_pass http://unix:«socket»:; }\n",
-            "\nbind = \"unix:«socket»\"\n",
-        ],
+        ["location /69 { proxy_pass http://unix:«socket»:; }\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }
 
@@ -282,24 +237,9 @@ fn whatever_else_goes_to_the_port_is_named_with_its_line_and_nothing_is_done() {
         )
     };
     for (front, file, text, line) in [
-        (
-            &NGINX_PROXY,
-            "sites/other",
-            other("grpc_pass grpc://«behind»;"),
-            4,
-        ),
-        (
-            &NGINX_PROXY,
-            "sites/other",
-            other("set $up «behind»;\n        proxy_pass http://$up;"),
-            4,
-        ),
-        (
-            &NGINX_PROXY,
-            "sites/other",
-            other("proxy_pass $scheme://«behind»;"),
-            4,
-        ),
+        (&NGINX_PROXY, "sites/other", other("grpc_pass grpc://«behind»;"), 4),
+        (&NGINX_PROXY, "sites/other", other("set $up «behind»;\n        proxy_pass http://$up;"), 4),
+        (&NGINX_PROXY, "sites/other", other("proxy_pass $scheme://«behind»;"), 4),
         (
             &HAPROXY,
             "haproxy.cfg",
@@ -344,23 +284,11 @@ fn a_server_whose_address_is_in_a_unit_is_refused_with_the_lines_to_type() {
     let place = Place::alone().with("«behind»", free_address().to_string());
     place.write(&[
         NGINX_PROXY.site,
-        (
-            "app.service",
-            "[Service]\nExecStart=/usr/bin/uvicorn app:app --host 127.0.0.1 --port 8000\n",
-        ),
+        ("app.service", "[Service]\nExecStart=/usr/bin/uvicorn app:app --host 127.0.0.1 --port 8000\n"),
     ]);
     let [site, unit] = ["sites/shop", "app.service"].map(|it| place.path(it).display().to_string());
-    let run = Looptax::new(exe(), &place.scratch)
-        .args(["switch", &site, &unit, "--socket", "/run/app/app.sock"])
-        .run();
-    run.expect_error(
-        2,
-        &[
-            "Uvicorn (its unit)",
-            "--uds /run/app/app.sock",
-            "systemctl daemon-reload",
-        ],
-    );
+    let run = Looptax::new(exe(), &place.scratch).args(["switch", &site, &unit, "--socket", "/run/app/app.sock"]).run();
+    run.expect_error(2, &["Uvicorn (its unit)", "--uds /run/app/app.sock", "systemctl daemon-reload"]);
 }
 
 #[test]
@@ -387,44 +315,18 @@ fn a_looptax_that_is_killed_between_nginx_and_gunicorn_is_undone_by_the_next() {
 
 #[test]
 fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_written() {
-    let no_master = Back {
-        file: (
-            "uwsgi.ini",
-            "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\n",
-        ),
-        ..UWSGI
-    };
+    let no_master =
+        Back { file: ("uwsgi.ini", "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\n"), ..UWSGI };
     let no_master_of_two = Back {
-        file: (
-            "uwsgi.ini",
-            "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\nprocesses = 2\n",
-        ),
+        file: ("uwsgi.ini", "[uwsgi]\nplugins = python3\nwsgi-file = app.py\nsocket = «behind»\nprocesses = 2\n"),
         ..UWSGI
     };
-    let no_admin = Front {
-        main: (
-            "Caddyfile",
-            "{\n\tadmin off\n\tauto_https off\n}\nimport sites/*\n",
-        ),
-        ..CADDY
-    };
-    let no_workers = Front {
-        words: &[
-            "-db",
-            "-f",
-            "«folder»/global.cfg",
-            "-f",
-            "«folder»/haproxy.cfg",
-        ],
-        ..HAPROXY
-    };
+    let no_admin = Front { main: ("Caddyfile", "{\n\tadmin off\n\tauto_https off\n}\nimport sites/*\n"), ..CADDY };
+    let no_workers =
+        Front { words: &["-db", "-f", "«folder»/global.cfg", "-f", "«folder»/haproxy.cfg"], ..HAPROXY };
     for (front, back, why) in [
         (&NGINX_UWSGI, &no_master, "it runs without `master = true`"),
-        (
-            &NGINX_UWSGI,
-            &no_master_of_two,
-            "it runs without `master = true`",
-        ),
+        (&NGINX_UWSGI, &no_master_of_two, "it runs without `master = true`"),
         (&no_admin, &FPM, "has `admin off`"),
         (&no_workers, &GUNICORN, "it was started without -W"),
     ] {
@@ -443,24 +345,14 @@ fn haproxy_without_a_master_that_gave_up_root_is_tested_as_its_user_with_its_gro
     if !is_root() {
         return;
     }
-    let no_workers = Front {
-        words: &[
-            "-db",
-            "-f",
-            "«folder»/global.cfg",
-            "-f",
-            "«folder»/haproxy.cfg",
-        ],
-        ..HAPROXY
-    };
+    let no_workers =
+        Front { words: &["-db", "-f", "«folder»/global.cfg", "-f", "«folder»/haproxy.cfg"], ..HAPROXY };
     let Some(shop) = Shop::open(&no_workers, &GUNICORN) else {
         return;
     };
     let before = shop.bytes();
     let socket = shop.socket();
-    let run = shop
-        .switching(&["--yes", "--socket", &socket, "--reload", "exit 7"])
-        .run();
+    let run = shop.switching(&["--yes", "--socket", &socket, "--reload", "exit 7"]).run();
     run.expect_code(1);
     expect_said(&run, "haproxy -c -q -f");
     expect_said(&run, "`exit 7` ended with 7");
@@ -469,19 +361,12 @@ fn haproxy_without_a_master_that_gave_up_root_is_tested_as_its_user_with_its_gro
 
 #[test]
 fn apache_of_a_folder_of_its_own_is_asked_with_its_options_and_its_variables() {
-    let own = Front {
-        main: ("apache2.conf", APACHE.main.1),
-        words: &["-DFOREGROUND", "-d", "«folder»"],
-        ..APACHE
-    };
+    let own = Front { main: ("apache2.conf", APACHE.main.1), words: &["-DFOREGROUND", "-d", "«folder»"], ..APACHE };
     let Some(shop) = Shop::open(&own, &FPM) else {
         return;
     };
     let url = "proxy:unix:«socket»|fcgi://«behind»";
-    shop.follow(
-        [url, "apache2 -d «folder» -t"],
-        [url, "\nlisten = «socket»\n"],
-    );
+    shop.follow([url, "apache2 -d «folder» -t"], [url, "\nlisten = «socket»\n"]);
 }
 
 #[test]
@@ -523,13 +408,7 @@ fn servers_of_other_machines_at_the_same_port_stay_in_the_file() {
         return;
     };
     shop.follow(
-        [
-            "+ server unix:«socket»",
-            "sites/other line 7: where its pages go is not known",
-        ],
-        [
-            "    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n",
-            "\nbind = \"unix:«socket»\"\n",
-        ],
+        ["+ server unix:«socket»", "sites/other line 7: where its pages go is not known"],
+        ["    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }

@@ -41,15 +41,9 @@ fn laravel_is_moved_and_back() {
         ("artisan", include_str!("files/laravel/artisan")),
         ("bootstrap/app.php", include_str!("files/laravel/app.php")),
         ("bootstrap/cache/.gitignore", "*\n"),
-        (
-            "config/app.php",
-            include_str!("files/laravel/config_app.php"),
-        ),
+        ("config/app.php", include_str!("files/laravel/config_app.php")),
         ("config/view.php", VIEWS),
-        (
-            "config/database.php",
-            include_str!("files/laravel/config_database.php"),
-        ),
+        ("config/database.php", include_str!("files/laravel/config_database.php")),
         ("routes/web.php", include_str!("files/laravel/web.php")),
         ("public/index.php", include_str!("files/laravel/index.php")),
     ]);

@@ -73,10 +73,7 @@ pub(super) fn ruby(words: &str, uid: Option<u32>) -> Option<Application> {
     let file = "config/database.yml";
     place.write(&[
         (file, include_str!("files/ruby/database.yml")),
-        (
-            "server.rb",
-            &include_str!("files/ruby/server.rb").replace("# «words»", words),
-        ),
+        ("server.rb", &include_str!("files/ruby/server.rb").replace("# «words»", words)),
     ]);
     let service = keep_running(&place, &["ruby", "server.rb", "«http_port»"]);
     let restart = place.fill(RESTART);

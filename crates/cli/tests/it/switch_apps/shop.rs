@@ -86,39 +86,21 @@ pub(super) const APACHE_MATCH: Front = Front {
 };
 pub(super) const CADDY: Front = Front {
     program: "caddy",
-    main: (
-        "Caddyfile",
-        "{\n\tadmin «admin»\n\tauto_https off\n}\nimport sites/*\n",
-    ),
+    main: ("Caddyfile", "{\n\tadmin «admin»\n\tauto_https off\n}\nimport sites/*\n"),
     site: (
         "sites/shop",
         "http://:«http_port» {\n\tbind 127.0.0.1\n\troot * «folder»/site\n\tphp_fastcgi «behind»\n}\n",
     ),
-    words: &[
-        "run",
-        "--config",
-        "«folder»/Caddyfile",
-        "--adapter",
-        "caddyfile",
-    ],
+    words: &["run", "--config", "«folder»/Caddyfile", "--adapter", "caddyfile"],
 };
 pub(super) const HAPROXY: Front = Front {
     program: "haproxy",
-    main: (
-        "global.cfg",
-        "global\n    «haproxy_user»\n    maxconn 100\n",
-    ),
+    main: ("global.cfg", "global\n    «haproxy_user»\n    maxconn 100\n"),
     site: (
         "haproxy.cfg",
         "defaults\n    mode http\n    timeout connect 5s\n    timeout client 20s\n    timeout server 20s\nfrontend web\n    bind «http»\n    default_backend app\nbackend app\n    server one «behind» # the shop\n",
     ),
-    words: &[
-        "-W",
-        "-f",
-        "«folder»/global.cfg",
-        "-f",
-        "«folder»/haproxy.cfg",
-    ],
+    words: &["-W", "-f", "«folder»/global.cfg", "-f", "«folder»/haproxy.cfg"],
 };
 
 const MODULES: [&str; 5] = ["mpm_event", "authz_core", "dir", "proxy", "proxy_fcgi"];
@@ -136,10 +118,7 @@ pub(super) struct Back {
 const WSGI: &str = "def application(environ, start):\n    body = b'a page of Python'\n    start('200 OK', [('Content-Length', str(len(body)))])\n    return [body]\n";
 pub(super) const GUNICORN: Back = Back {
     program: "gunicorn",
-    file: (
-        "gunicorn.conf.py",
-        "# The shop\nbind = \"«behind»\"\nworkers = 1\n",
-    ),
+    file: ("gunicorn.conf.py", "# The shop\nbind = \"«behind»\"\nworkers = 1\n"),
     beside: ("app.py", WSGI),
     words: &["-c", "«folder»/gunicorn.conf.py", "app:application"],
     is_nobodys: false,
@@ -166,14 +145,8 @@ pub(super) const UWSGI: Back = Back {
 };
 pub(super) const FPM: Back = Back {
     program: "php-fpm",
-    file: (
-        "pool.d/www.conf",
-        "; the shop\n[www]\n«account»listen = «behind»\npm = static\npm.max_children = 2\n",
-    ),
-    beside: (
-        "fpm.conf",
-        "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n",
-    ),
+    file: ("pool.d/www.conf", "; the shop\n[www]\n«account»listen = «behind»\npm = static\npm.max_children = 2\n"),
+    beside: ("fpm.conf", "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n"),
     words: &["-n", "-F", "-y", "«folder»/fpm.conf"],
     is_nobodys: false,
 };
@@ -198,14 +171,9 @@ impl Shop {
         let (back_program, front_program) = (installed(back.program)?, installed(front.program)?);
         let behind = free_address();
         let as_root = |words: &str| {
-            if is_root() {
-                words.to_owned()
-            } else {
-                String::new()
-            }
+            if is_root() { words.to_owned() } else { String::new() }
         };
-        let modules = MODULES
-            .map(|it| format!("LoadModule {it}_module /usr/lib/apache2/modules/mod_{it}.so\n"));
+        let modules = MODULES.map(|it| format!("LoadModule {it}_module /usr/lib/apache2/modules/mod_{it}.so\n"));
         let place = Place::alone()
             .with("«behind»", behind.to_string())
             .with("«behind_port»", behind.port().to_string())
@@ -213,10 +181,7 @@ impl Shop {
             .with("«modules»", modules.concat())
             .with("«account»", as_root("user = www-data\ngroup = www-data\n"))
             .with("«user_line»", as_root("user www-data;\n"))
-            .with(
-                "«user_and_group»",
-                as_root("User www-data\nGroup www-data\n"),
-            )
+            .with("«user_and_group»", as_root("User www-data\nGroup www-data\n"))
             .with("«haproxy_user»", as_root("user www-data"));
         place.write(&[
             front.main,
@@ -229,29 +194,17 @@ impl Shop {
         place.write(more);
         let back_group = if back.is_nobodys {
             chown(place.path("run"), Some(NOBODY), Some(NOBODY)).unwrap();
-            place.start(
-                "setpriv",
-                &as_nobody(&back_program.display().to_string(), back.words),
-            )
+            place.start("setpriv", &as_nobody(&back_program.display().to_string(), back.words))
         } else {
             place.start(&back_program, back.words)
         };
         let is_caddy_of_root = is_root() && front.program == "caddy";
         let front_group = if is_caddy_of_root {
-            place.start(
-                "setpriv",
-                &as_nobody(&front_program.display().to_string(), front.words),
-            )
+            place.start("setpriv", &as_nobody(&front_program.display().to_string(), front.words))
         } else {
             place.start(&front_program, front.words)
         };
-        let shop = Self {
-            _front: front_group,
-            _back: back_group,
-            files: [front.site.0, back.file.0],
-            place,
-            behind,
-        };
+        let shop = Self { _front: front_group, _back: back_group, files: [front.site.0, back.file.0], place, behind };
         shop.expect_page();
         Some(shop)
     }
@@ -336,10 +289,7 @@ impl Shop {
             let text = fs::read_to_string(self.place.path(name)).unwrap();
             let line = self.fill(line);
             assert!(text.contains(&line), "no `{line}` in {text}");
-            assert!(
-                !text.contains(&self.behind.to_string()) || name.contains("shop.conf"),
-                "{text}"
-            );
+            assert!(!text.contains(&self.behind.to_string()) || name.contains("shop.conf"), "{text}");
         }
         self.undo().expect_code(0);
         self.expect_as_before(&before);

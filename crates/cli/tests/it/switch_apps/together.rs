@@ -18,8 +18,7 @@ use crate::application::php::program;
 use crate::application::{Group, PATIENCE, Place, get};
 use crate::fixture::{exe, is_root};
 
-const GLOBAL: &str =
-    "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";
+const GLOBAL: &str = "[global]\nerror_log = «folder»/log\ndaemonize = no\ninclude = «folder»/pool.d/*.conf\n";
 const POOL: &str = "; the shop\n[www]\n«account»listen = «behind» ; where nginx asks\nlisten.backlog = 64\npm = static\npm.max_children = 2\n";
 const SITE: &str = "\
 server {
@@ -54,11 +53,8 @@ impl Shop {
     fn with(pool: &str, more: &[(&str, &str)]) -> Option<Self> {
         let (fpm, nginx) = (program("php-fpm")?, program("nginx")?);
         let behind = free_address();
-        let [account, user] = if is_root() {
-            ["user = www-data\ngroup = www-data\n", "user www-data;\n"]
-        } else {
-            ["", ""]
-        };
+        let [account, user] =
+            if is_root() { ["user = www-data\ngroup = www-data\n", "user www-data;\n"] } else { ["", ""] };
         let place = Place::alone()
             .with("«behind»", behind.to_string())
             .with("«account»", account.to_owned())
@@ -73,12 +69,7 @@ impl Shop {
         place.write(more);
         let fpm = place.start(&fpm, &FPM_WORDS);
         let nginx = place.start(&nginx, &["-e", "«folder»/log", "-c", "«folder»/nginx.conf"]);
-        let shop = Self {
-            fpm,
-            nginx,
-            place,
-            behind,
-        };
+        let shop = Self { fpm, nginx, place, behind };
         shop.expect_page();
         Some(shop)
     }
@@ -98,17 +89,9 @@ impl Shop {
 
     #[track_caller]
     fn expect_page(&self) {
-        let answer = || {
-            get(self.place.http, "/")
-                .ok()
-                .filter(|it| it.contains("a page of"))
-        };
+        let answer = || get(self.place.http, "/").ok().filter(|it| it.contains("a page of"));
         let told = || fs::read_to_string(self.place.path("log")).unwrap_or_default();
-        assert!(
-            patience::wait(PATIENCE, answer).is_some(),
-            "no page\n{}",
-            told()
-        );
+        assert!(patience::wait(PATIENCE, answer).is_some(), "no page\n{}", told());
     }
 
     fn socket(&self) -> PathBuf {
@@ -121,11 +104,7 @@ impl Shop {
     }
 
     fn switching(&self, args: &[&str]) -> Looptax<'_> {
-        let (site, pool, socket) = (
-            self.path("sites/shop"),
-            self.path("pool.d/www.conf"),
-            self.path("php.sock"),
-        );
+        let (site, pool, socket) = (self.path("sites/shop"), self.path("pool.d/www.conf"), self.path("php.sock"));
         let mut words = vec!["switch", &*site, &*pool, "--socket", &*socket];
         words.extend(args);
         self.looptax().args(words)
@@ -200,31 +179,16 @@ fn nginx_and_its_pool_are_moved_together_proved_and_undone_to_the_very_bytes() {
     expect_said(&run, "moved, and proved");
     shop.expect_page();
     assert!(!shop.is_port_open(), "somebody still listens at the port");
-    let [site, pool] = ["sites/shop", "pool.d/www.conf"]
-        .map(|it| fs::read_to_string(shop.place.path(it)).unwrap());
+    let [site, pool] = ["sites/shop", "pool.d/www.conf"].map(|it| fs::read_to_string(shop.place.path(it)).unwrap());
     let (behind, socket) = (shop.behind.to_string(), shop.path("php.sock"));
-    assert_eq!(
-        site,
-        shop.place
-            .fill(SITE)
-            .replace(&behind, &format!("unix:{socket}"))
-    );
-    let owner = if is_root() {
-        "\nlisten.owner = www-data"
-    } else {
-        ""
-    };
+    assert_eq!(site, shop.place.fill(SITE).replace(&behind, &format!("unix:{socket}")));
+    let owner = if is_root() { "\nlisten.owner = www-data" } else { "" };
     let moved = format!("listen = {socket} ; where nginx asks{owner}\n");
     let old = format!("listen = {behind} ; where nginx asks\n");
     assert_eq!(pool, shop.place.fill(POOL).replace(&old, &moved));
 
     let list = shop.looptax().args(["switch", "--list", "--json"]).run();
-    assert_eq!(
-        list.stdout.matches("\"standing\"").count(),
-        1,
-        "one entry for both: {}",
-        list.stdout
-    );
+    assert_eq!(list.stdout.matches("\"standing\"").count(), 1, "one entry for both: {}", list.stdout);
     let undo = shop.looptax().args(["switch", "--undo", "--yes"]).run();
     undo.expect_code(0);
     // Not a moment later: both have read their files.
@@ -265,10 +229,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let run = shop.switching(&["--dry-run"]).run();
     run.expect_code(0);
     let (behind, socket) = (shop.behind, shop.path("php.sock"));
-    expect_said(
-        &run,
-        &format!("- fastcgi_pass {behind} + fastcgi_pass unix:{socket}"),
-    );
+    expect_said(&run, &format!("- fastcgi_pass {behind} + fastcgi_pass unix:{socket}"));
     expect_said(&run, &format!("- listen = {behind} + listen = {socket}"));
     expect_said(&run, "-t -q -e");
     assert!(!run.stdout.contains("is connected to"), "{}", run.stdout);
@@ -279,16 +240,11 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let other = std::thread::spawn(move || {
         while !is_told.load(Ordering::Relaxed) {
             let mut stream = TcpStream::connect(behind_it).unwrap();
-            stream
-                .set_read_timeout(Some(Duration::from_millis(200)))
-                .unwrap();
+            stream.set_read_timeout(Some(Duration::from_millis(200))).unwrap();
             while !is_told.load(Ordering::Relaxed) && stream.read(&mut [0]).is_err() {}
         }
     });
-    let own = format!(
-        "pid {}, is connected to {behind} as well",
-        std::process::id()
-    );
+    let own = format!("pid {}, is connected to {behind} as well", std::process::id());
     let run = shop.switching(&["--dry-run"]).run();
     expect_said(&run, &own);
     let page = shop.url("/");
@@ -301,14 +257,9 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let nowhere = format!("http://{}/", free_address());
     shop.switching(&["--dry-run", "--url", &nowhere])
         .run()
-        .expect_error(
-            2,
-            &["does not answer", "name a page that works now: only a page"],
-        );
+        .expect_error(2, &["does not answer", "name a page that works now: only a page"]);
     // Without a page nothing would prove it.
-    shop.switching(&["--yes"])
-        .run()
-        .expect_error(2, &["only a page can prove this"]);
+    shop.switching(&["--yes"]).run().expect_error(2, &["only a page can prove this"]);
     // Nor does one that PHP has no part in.
     let plain = shop.url("/plain");
     let run = shop.switching(&["--yes", "--url", &plain]).run();
@@ -328,11 +279,8 @@ fn r44_a_file_of_another_user_in_nginx_s_configuration_is_named_and_not_tested_a
     let other = shop.place.path("sites/other");
     std::os::unix::fs::chown(&other, Some(61_236), None).unwrap();
     let before = shop.files();
-    let expected = [
-        "nginx is not asked as root",
-        "sites/other, which belongs to user 61236",
-        "hint: let root own that file",
-    ];
+    let expected =
+        ["nginx is not asked as root", "sites/other, which belongs to user 61236", "hint: let root own that file"];
     shop.switch(&[]).expect_error(2, &expected);
     shop.expect_as_before(&before);
 }
@@ -399,9 +347,7 @@ fn whoever_interrupts_it_has_both_files_back() {
     // Nobody reads the new files, so that there is nothing to be seen.
     let words = ["--yes", "--url", &*url, "--reload", "true"];
     let mut running = shop.switching(&words).spawn();
-    running.wait_for("the new files", || {
-        (shop.files()[1] != before[1]).then_some(())
-    });
+    running.wait_for("the new files", || (shop.files()[1] != before[1]).then_some(()));
     running.signal(rustix::process::Signal::INT);
     running.wait().expect_code(130);
     shop.expect_as_before(&before);
@@ -418,8 +364,7 @@ fn an_nginx_of_somebody_else_is_not_run_for_its_files() {
     let theirs = shop.place.path("theirs/nginx");
     fs::create_dir(shop.place.path("theirs")).unwrap();
     // By a program of its own: no thread of ours may hold it open for writing when it starts.
-    shop.place
-        .run("cp", &["/bin/sleep", &theirs.display().to_string()]);
+    shop.place.run("cp", &["/bin/sleep", &theirs.display().to_string()]);
     let mut command = std::process::Command::new(&theirs);
     let _theirs = shop.place.start_logged(command.arg("60").uid(65_534));
     shop.place.write(&[("unread", SITE)]);
@@ -454,10 +399,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
         return;
     }
     // The site's pages come from the pool at the port; the one that is named is on its socket.
-    let named = POOL
-        .replace("[www]", "[shut]")
-        .replace("«behind»", "«folder»/php.sock")
-        + "listen.mode = 0600\n";
+    let named = POOL.replace("[www]", "[shut]").replace("«behind»", "«folder»/php.sock") + "listen.mode = 0600\n";
     let Some(mut shop) = Shop::with(&named, &[("pool.d/old.conf", POOL)]) else {
         return;
     };
@@ -470,10 +412,7 @@ fn a_socket_whose_mode_keeps_nginx_out_is_found_before_anything_is_written() {
     shop.expect_as_before(&before);
 
     // As it says; then nginx's file alone has to change.
-    shop.place.write(&[(
-        "pool.d/www.conf",
-        &format!("{named}listen.owner = www-data\n"),
-    )]);
+    shop.place.write(&[("pool.d/www.conf", &format!("{named}listen.owner = www-data\n"))]);
     shop.restart_fpm();
     let before = shop.files();
     let run = shop.switch(&[]);
@@ -495,10 +434,7 @@ fn a_folder_that_nginx_may_not_enter_is_found_before_anything_is_written() {
     fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
     let socket = folder.join("php.sock").display().to_string();
     let (site, pool) = (shop.path("sites/shop"), shop.path("pool.d/www.conf"));
-    let run = shop
-        .looptax()
-        .args(["switch", &*site, &*pool, "--socket", &*socket, "--yes"])
-        .run();
+    let run = shop.looptax().args(["switch", &*site, &*pool, "--socket", &*socket, "--yes"]).run();
     run.expect_code(1);
     expect_said(&run, &folder.display().to_string());
     expect_said(&run, "nothing was changed");
@@ -507,7 +443,8 @@ fn a_folder_that_nginx_may_not_enter_is_found_before_anything_is_written() {
 
 #[test]
 fn another_site_at_the_same_port_is_named_and_nothing_is_done() {
-    let other = "server {\n    listen unix:«folder»/other.sock;\n    location / {\n        fastcgi_pass «behind»;\n    }\n}\n";
+    let other =
+        "server {\n    listen unix:«folder»/other.sock;\n    location / {\n        fastcgi_pass «behind»;\n    }\n}\n";
     let Some(shop) = Shop::with(POOL, &[("sites/other", other)]) else {
         return;
     };
@@ -522,28 +459,13 @@ fn another_site_at_the_same_port_is_named_and_nothing_is_done() {
 fn one_file_of_the_two_is_not_written_alone() {
     let Some(shop) = Shop::open() else { return };
     let before = shop.files();
-    for (name, application) in [
-        ("sites/shop", "nginx_fastcgi"),
-        ("pool.d/www.conf", "php_fpm_pool"),
-    ] {
+    for (name, application) in [("sites/shop", "nginx_fastcgi"), ("pool.d/www.conf", "php_fpm_pool")] {
         let file = shop.path(name);
         let socket = shop.path("php.sock");
-        let words = [
-            "switch",
-            &*file,
-            "--as",
-            application,
-            "--socket",
-            &*socket,
-            "--yes",
-        ];
+        let words = ["switch", &*file, "--as", application, "--socket", &*socket, "--yes"];
         let run = shop.looptax().args(words).run();
         run.expect_code(1);
-        assert!(
-            run.stderr.contains("looptax switch SITE POOL"),
-            "{}",
-            run.stderr
-        );
+        assert!(run.stderr.contains("looptax switch SITE POOL"), "{}", run.stderr);
     }
     shop.expect_as_before(&before);
 }
@@ -564,8 +486,7 @@ fn a_looptax_that_is_killed_leaves_each_file_old_or_new_and_the_next_brings_both
         running.wait();
         for (name, old) in ["sites/shop", "pool.d/www.conf"].iter().zip(&before) {
             let text = fs::read_to_string(shop.place.path(name)).unwrap();
-            let is_new =
-                text.contains(&shop.path("php.sock")) && !text.contains(&shop.behind.to_string());
+            let is_new = text.contains(&shop.path("php.sock")) && !text.contains(&shop.behind.to_string());
             assert!(text.as_bytes() == old.0 || is_new, "{text}");
         }
         let undo = shop.looptax().args(["switch", "--undo", "--yes"]).run();

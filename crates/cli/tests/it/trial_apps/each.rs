@@ -116,10 +116,7 @@ fn a_page_that_one_socket_breaks_names_it_and_what_was_named_in_vain() {
     place.write(&[("page.php", &script.replace(&login, "'visitor', 'secret'"))]);
     let run = trial(&place, &[&mariadb, &redis]).args(of_front_page(&place, &PHP));
     let run = run.run();
-    run.expect_error(
-        2,
-        &["answers with status 500 over the socket of mariadbd, and answered"],
-    );
+    run.expect_error(2, &["answers with status 500 over the socket of mariadbd, and answered"]);
 
     place.write(&[("page.php", &script)]);
     let nowhere = free_address();
@@ -170,18 +167,9 @@ fn wordpress_behind_nginx_and_php_fpm_has_a_bill_of_both_hops() {
     let run = trial(&place, &[&mariadb]).args(["--each", &also]);
     let run = run.args(of_front_page(&place, &["sh", "-c", &line])).run();
     let tried = Tried::expect_done(run, &place);
-    expect_three(
-        &tried,
-        [mariadb.it.tcp, pool],
-        [log.heard(), logged(&place)],
-    );
+    expect_three(&tried, [mariadb.it.tcp, pool], [log.heard(), logged(&place)]);
     let servers = &tried.record["comparisons"][0]["trial"]["servers"];
     let fpm = servers.as_array().unwrap().last().unwrap();
-    assert!(
-        fpm["kind"].as_str().unwrap().starts_with("php-fpm"),
-        "{fpm}"
-    );
-    tried.expect_told(&[&place
-        .fill("+ php-fpm8.2 at «pool»")
-        .replace("8.2", php.version())]);
+    assert!(fpm["kind"].as_str().unwrap().starts_with("php-fpm"), "{fpm}");
+    tried.expect_told(&[&place.fill("+ php-fpm8.2 at «pool»").replace("8.2", php.version())]);
 }

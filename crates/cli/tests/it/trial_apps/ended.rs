@@ -21,8 +21,7 @@ const LAST_PAGE: usize = 60;
 
 /// The plain application, whose page counts itself and takes some time.
 fn counting() -> Option<(Server, Place)> {
-    let counts =
-        "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nusleep(10000);";
+    let counts = "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nusleep(10000);";
     let script = include_str!("files/page.php");
     page(&script.replacen("<?php", &format!("<?php\n{counts}"), 1))
 }
@@ -57,16 +56,12 @@ fn ctrl_c_in_the_first_look_ends_the_application() {
 fn r44_a_page_that_is_silent_is_not_waited_for_after_a_signal() {
     let silent = "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nif ($n > 1) { sleep(600); }";
     let script = include_str!("files/page.php");
-    let Some((server, place)) = page(&script.replacen("<?php", &format!("<?php\n{silent}"), 1))
-    else {
+    let Some((server, place)) = page(&script.replacen("<?php", &format!("<?php\n{silent}"), 1)) else {
         return;
     };
     fs::write(place.path("n"), "0").unwrap();
     let words = of_front_page(&place, &PHP);
-    let mut run = trial(&place, &[&server])
-        .args(["--page-limit", "10m"])
-        .args(words)
-        .spawn();
+    let mut run = trial(&place, &[&server]).args(["--page-limit", "10m"]).args(words).spawn();
     wait_for_pages(&mut run, &place, 3);
     run.signal(Signal::TERM);
     run.wait().expect_code(130);

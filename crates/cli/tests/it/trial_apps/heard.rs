@@ -10,11 +10,9 @@ pub(super) struct General<'a>(&'a Server);
 impl<'a> General<'a> {
     pub(super) fn listen(server: &'a Server) -> Self {
         let mut talk = server.talk();
-        for sql in [
-            "SET GLOBAL log_output = 'TABLE'",
-            "TRUNCATE TABLE mysql.general_log",
-            "SET GLOBAL general_log = ON",
-        ] {
+        for sql in
+            ["SET GLOBAL log_output = 'TABLE'", "TRUNCATE TABLE mysql.general_log", "SET GLOBAL general_log = ON"]
+        {
             talk.execute(sql).expect("the account may do everything");
         }
         Self(server)

@@ -13,13 +13,7 @@ const PAGE: &str = include_str!("files/page.php");
 
 /// The trial of an application ends with this code, these words and one hint, and nothing of it is left.
 #[track_caller]
-fn check(
-    (server, place): &(Server, Place),
-    args: &[&str],
-    command: &[&str],
-    code: i32,
-    said: &[&str],
-) {
+fn check((server, place): &(Server, Place), args: &[&str], command: &[&str], code: i32, said: &[&str]) {
     let run = trial(place, &[server])
         .args(words(place, &["--url", "http://«http»/"]))
         .args(words(place, &[args, &["--"], command].concat()))
@@ -53,11 +47,7 @@ fn page_after(words: &str) -> String {
 #[test]
 fn an_application_that_ends_at_its_start_is_told_with_its_words() {
     let line = "echo no such table >&2; exit 7";
-    let said = [
-        "the application ended (exit code 7)",
-        "no such table",
-        "without `looptax trial`",
-    ];
+    let said = ["the application ended (exit code 7)", "no such table", "without `looptax trial`"];
     refused(&[], &["sh", "-c", line], &said);
 }
 
@@ -79,30 +69,21 @@ fn an_application_that_ends_in_the_middle_is_told() {
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\n\
          if ($n >= 40) { posix_kill(getmypid(), 9); }",
     );
-    let said = [
-        "the application ended (signal 9)",
-        "without `looptax trial`",
-    ];
+    let said = ["the application ended (signal 9)", "without `looptax trial`"];
     script_refused(&[], &script, 2, &said);
 }
 
 #[test]
 fn an_application_that_ends_with_its_first_page_is_told() {
     let script = page_after("posix_kill(getmypid(), 9);");
-    let said = [
-        "the application ended (signal 9)",
-        "without `looptax trial`",
-    ];
+    let said = ["the application ended (signal 9)", "without `looptax trial`"];
     script_refused(&[], &script, 2, &said);
 }
 
 #[test]
 fn a_page_that_hangs_is_told() {
     let script = page_after("sleep(60);");
-    let said = [
-        "http://«http»/ is not answered",
-        "--page-limit gives a page more time",
-    ];
+    let said = ["http://«http»/ is not answered", "--page-limit gives a page more time"];
     script_refused(&["--page-limit", "1s"], &script, 2, &said);
 }
 
@@ -112,21 +93,14 @@ fn a_page_that_hangs_in_the_middle_is_told() {
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\n\
          if ($n >= 40) { sleep(60); }",
     );
-    let said = [
-        "pages failed",
-        "the first was http://«http»/",
-        "the application's log may say why",
-    ];
+    let said = ["pages failed", "the first was http://«http»/", "the application's log may say why"];
     script_refused(&["--page-limit", "200ms"], &script, 3, &said);
 }
 
 #[test]
 fn a_page_that_answers_500_is_told() {
     let script = page_after("http_response_code(500);");
-    let said = [
-        "http://«http»/ answers with status 500",
-        "name a page that works, by --url",
-    ];
+    let said = ["http://«http»/ answers with status 500", "name a page that works, by --url"];
     script_refused(&[], &script, 2, &said);
 }
 
@@ -161,44 +135,27 @@ fn an_application_that_listens_late_is_waited_for() {
         return;
     };
     let line = place.fill("sleep 2; exec php -S «http» page.php");
-    let run = trial(&place, &[&server])
-        .args(words(
-            &place,
-            &["--url", "http://«http»/", "--", "sh", "-c", &line],
-        ))
-        .run();
+    let run =
+        trial(&place, &[&server]).args(words(&place, &["--url", "http://«http»/", "--", "sh", "-c", &line])).run();
     run.expect_code(0);
     place.scratch.check_nothing_left();
 }
 
 #[test]
 fn an_application_that_never_listens_is_told() {
-    let said = [
-        "does not listen at «http» after 1s",
-        "--start-limit gives it more time",
-    ];
-    refused(
-        &["--start-limit", "1s"],
-        &["sh", "-c", "exec sleep 600"],
-        &said,
-    );
+    let said = ["does not listen at «http» after 1s", "--start-limit gives it more time"];
+    refused(&["--start-limit", "1s"], &["sh", "-c", "exec sleep 600"], &said);
 }
 
 #[test]
 fn an_application_that_goes_into_the_background_is_told() {
-    let said = [
-        "the application went into the background",
-        "in the foreground",
-    ];
+    let said = ["the application went into the background", "in the foreground"];
     refused(&[], &["sh", "-c", "php -S «http» page.php & exit 0"], &said);
 }
 
 #[test]
 fn an_application_that_goes_into_the_background_as_a_daemon_is_told() {
-    let said = [
-        "the application went into the background",
-        "in the foreground",
-    ];
+    let said = ["the application went into the background", "in the foreground"];
     let line = "setsid -f php -S «http» page.php; exit 0";
     refused(&[], &["sh", "-c", line], &said);
 }
@@ -226,11 +183,7 @@ fn an_application_that_speaks_http2_alone_is_told() {
         return;
     };
     app.1.write(&[("http2.py", HTTP2)]);
-    let said = [
-        "http://«http»/ is not answered",
-        "HTTP/2",
-        "let the application speak HTTP/1.1",
-    ];
+    let said = ["http://«http»/ is not answered", "HTTP/2", "let the application speak HTTP/1.1"];
     check(&app, &[], &["python3", "http2.py"], 2, &said);
 }
 
@@ -240,10 +193,7 @@ fn a_port_that_is_taken_already_is_told() {
         return;
     };
     let listener = std::net::TcpListener::bind(app.1.http).unwrap();
-    let said = [
-        "something listens at «http» already",
-        "on a port of its own",
-    ];
+    let said = ["something listens at «http» already", "on a port of its own"];
     check(&app, &[], &PHP, 2, &said);
     drop(listener);
 }
@@ -259,10 +209,7 @@ fn an_application_runs_as_another_user() {
     };
     server.open_to_all();
     let run = trial(&place, &[&server])
-        .args(words(
-            &place,
-            &["--user", "nobody", "--url", "http://«http»/", "--"],
-        ))
+        .args(words(&place, &["--user", "nobody", "--url", "http://«http»/", "--"]))
         .args(words(&place, &PHP))
         .run();
     run.expect_code(0);
@@ -279,10 +226,7 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     };
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let said = [
-        "connections to mariadbd of the socket's turns stayed on TCP: ",
-        "`looptax check` says",
-    ];
+    let said = ["connections to mariadbd of the socket's turns stayed on TCP: ", "`looptax check` says"];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);
 }
 

@@ -20,8 +20,7 @@ fn tried(args: &[&str], files: &[(&str, &str)]) -> Option<(Tried, [u64; 2])> {
 fn urls(contrast: Contrast<'_>) -> Vec<String> {
     let pages = contrast.0["trial"]["pages"].as_array().unwrap();
     let urls = pages.iter().map(|it| it["url"].as_str().unwrap());
-    urls.map(|it| it.rsplit('/').next().unwrap().to_owned())
-        .collect()
+    urls.map(|it| it.rsplit('/').next().unwrap().to_owned()).collect()
 }
 
 #[test]
@@ -40,9 +39,7 @@ fn four_clients_ask_for_the_pages_of_a_list() {
 #[test]
 fn the_pages_of_a_log_are_asked_for() {
     let line = |target: &str, status: u16| {
-        format!(
-            "192.0.2.1 - - [23/Nov/2024:10:00:00 +0000] \"GET {target} HTTP/1.1\" {status} 16 \"-\" \"-\"\n"
-        )
+        format!("192.0.2.1 - - [23/Nov/2024:10:00:00 +0000] \"GET {target} HTTP/1.1\" {status} 16 \"-\" \"-\"\n")
     };
     let log = [("/?b", 200), ("/?none", 404), ("/?a", 200), ("/?b", 200)];
     let log: String = log.iter().map(|(it, status)| line(it, *status)).collect();
@@ -65,11 +62,7 @@ fn pages_are_due_at_a_rate() {
     };
     let contrast = tried.contrast();
     contrast.expect_flipped(1, 1, heard);
-    assert_eq!(
-        contrast.0["load"]["rate_per_s"], 60.0,
-        "{:#}",
-        contrast.0["load"]
-    );
+    assert_eq!(contrast.0["load"]["rate_per_s"], 60.0, "{:#}", contrast.0["load"]);
 }
 
 #[test]

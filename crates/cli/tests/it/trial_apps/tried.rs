@@ -23,10 +23,7 @@ pub(super) fn trial<'a>(place: &'a Place, servers: &[&Server]) -> Looptax<'a> {
 /// Its end: an application that is asked for its front page, and started by these words.
 pub(super) fn of_front_page(place: &Place, command: &[&str]) -> Vec<OsString> {
     let url = format!("http://{}/", place.http);
-    words(place, &["--url", &url, "--json=r.json", "--"])
-        .into_iter()
-        .chain(words(place, command))
-        .collect()
+    words(place, &["--url", &url, "--json=r.json", "--"]).into_iter().chain(words(place, command)).collect()
 }
 
 /// Words with what stands in them filled in.
@@ -78,9 +75,7 @@ impl Tried {
     /// The words for people name the server, its ways, and how the arms took turns.
     #[track_caller]
     pub(super) fn expect_told(&self, words: &[&str]) {
-        let said = [&self.run.stderr, &self.run.stdout]
-            .map(|it| one_line(it))
-            .concat();
+        let said = [&self.run.stderr, &self.run.stdout].map(|it| one_line(it)).concat();
         for words in words {
             if !said.contains(words) {
                 self.run.fail(&format!("`{words}` was expected"));
@@ -109,10 +104,7 @@ impl Contrast<'_> {
     }
 
     pub(super) fn design(self) -> String {
-        self.0["trial"]["design"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned()
+        self.0["trial"]["design"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Pages that were answered as they should be, `[unix, tcp]`.
@@ -128,11 +120,7 @@ impl Contrast<'_> {
         assert_eq!(names.len(), 2);
         for (idx, name) in ARMS.into_iter().enumerate() {
             assert_eq!(self.0["arms"][idx]["name"], name);
-            assert_eq!(
-                self.0["arms"][idx]["verified"], true,
-                "{:#}",
-                self.0["arms"]
-            );
+            assert_eq!(self.0["arms"][idx]["verified"], true, "{:#}", self.0["arms"]);
             let of = |what: &str| self.number(&format!("/trial/arms/{idx}/{what}"));
             assert_eq!(of("n_slices"), n_slices, "{:#}", self.0["trial"]);
             assert_eq!(of("n_failed"), 0);
@@ -188,11 +176,6 @@ impl Contrast<'_> {
         assert_eq!(self.connections(1, 0), [0, n_left, 0]);
         let per_slice = pages[0] / (6 * self.slices_per_epoch() / 2);
         let all = per_page * (LOOKS * n_urls + per_slice * self.slices_with_warm_up());
-        assert_eq!(
-            heard,
-            [all, all + READY * per_page],
-            "{:#}",
-            self.0["trial"]
-        );
+        assert_eq!(heard, [all, all + READY * per_page], "{:#}", self.0["trial"]);
     }
 }

@@ -14,9 +14,7 @@ use crate::fixture::Server;
 #[track_caller]
 fn flipped_on_mariadb(server: &Server, place: &Place, per_page: u64, command: &[&str]) {
     let log = General::listen(server);
-    let run = trial(place, &[server])
-        .args(of_front_page(place, command))
-        .run();
+    let run = trial(place, &[server]).args(of_front_page(place, command)).run();
     let tried = Tried::expect_done(run, place);
     let heard = log.heard();
     let n = per_page * tried.contrast().pages()[0];
@@ -65,9 +63,7 @@ const FIRST_LOOK: u64 = 1;
 /// A trial whose starts are short.
 fn restarted<'a>(place: &'a Place, server: &Server, command: &[&str]) -> Looptax<'a> {
     let words = of_front_page(place, command);
-    trial(place, &[server])
-        .args(["--start-ms", "50"])
-        .args(words)
+    trial(place, &[server]).args(["--start-ms", "50"]).args(words)
 }
 
 #[test]
@@ -95,9 +91,7 @@ fn django_that_keeps_its_connections_is_started_for_each_turn() {
     let one_worker = GUNICORN.map(|it| if it == "2" { "1" } else { it });
     let mut run = restarted(&place, &server, &one_worker).spawn();
     // The first look's start, three epochs at most, and a turn of the next, which is not finished.
-    run.wait_for("the turns of some epochs", || {
-        (log.heard().iter().sum::<u64>() > 1 + 3 * 4).then_some(())
-    });
+    run.wait_for("the turns of some epochs", || (log.heard().iter().sum::<u64>() > 1 + 3 * 4).then_some(()));
     run.signal(Signal::INT);
     let run = run.wait();
     run.expect_code(130);
@@ -109,8 +103,5 @@ fn django_that_keeps_its_connections_is_started_for_each_turn() {
     assert!(n_epochs >= 2, "{n_epochs}");
     let [unix, tcp] = log.heard();
     let (unix, tcp) = (unix - done, tcp - FIRST_LOOK - done);
-    assert!(
-        unix <= 2 && tcp <= 2,
-        "{unix} and {tcp} in an unfinished epoch"
-    );
+    assert!(unix <= 2 && tcp <= 2, "{unix} and {tcp} in an unfinished epoch");
 }

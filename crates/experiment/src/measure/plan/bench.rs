@@ -2,9 +2,7 @@
 
 use std::time::Duration;
 
-use looptax_bench::{
-    Budget, Contrast, Course, Placement, Plan, ServerThreads, Shape, SidePlan, WarmUp,
-};
+use looptax_bench::{Budget, Contrast, Course, Placement, Plan, ServerThreads, Shape, SidePlan, WarmUp};
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 use looptax_model::stats::InterimAnalyses;
 
@@ -36,17 +34,12 @@ pub(super) fn shape(settings: &Experiment, case: &Case) -> Shape {
         (_, load) if load.is_open() => Shape::open(),
         _ => Shape::short(),
     };
-    settings
-        .slice
-        .map_or(shape, |slice| shape.with_slice(slice))
+    settings.slice.map_or(shape, |slice| shape.with_slice(slice))
 }
 
 /// When to look, from the effort and the placement.
 pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
-    let is_running = settings
-        .targets
-        .iter()
-        .any(|it| matches!(it, TargetSpec::Running(_)));
+    let is_running = settings.targets.iter().any(|it| matches!(it, TargetSpec::Running(_)));
     if case.slice.is_some() {
         return InterimAnalyses::fixed(LONG_SLICE_EPOCHS);
     }
@@ -71,19 +64,10 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
 /// The load engine's plan for a case.
 ///
 /// `capacity_per_s` is the slower arm's, where the case's rate is a share of it.
-pub fn bench(
-    settings: &Experiment,
-    target: &Target,
-    case: &Case,
-    seed: u64,
-    capacity_per_s: Option<f64>,
-) -> Plan {
+pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, capacity_per_s: Option<f64>) -> Plan {
     let n_others = case.arms.len() - 1;
-    let contrasts =
-        { case.clients.iter() }.flat_map(|client| (1..=n_others).map(move |other| (client, other)));
-    let names = contrasts
-        .clone()
-        .map(|(client, other)| format!("{}, {}, {client}", case.arms[0], case.arms[other]));
+    let contrasts = { case.clients.iter() }.flat_map(|client| (1..=n_others).map(move |other| (client, other)));
+    let names = contrasts.clone().map(|(client, other)| format!("{}, {}, {client}", case.arms[0], case.arms[other]));
     let analyses = interim_analyses(settings, case);
     Plan {
         course: Course {
@@ -107,11 +91,7 @@ pub fn bench(
         pacing: case.load.pacing(case.placement, capacity_per_s),
         placement: case.placement,
         // Nobody knows beforehand which thread will serve a new connection: all of them are placed.
-        server_threads: if settings.requests.are_connects() {
-            ServerThreads::Single
-        } else {
-            target.threads
-        },
+        server_threads: if settings.requests.are_connects() { ServerThreads::Single } else { target.threads },
         // Latencies of an open loop grow without end at a rate that cannot be kept.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
@@ -120,11 +100,7 @@ pub fn bench(
         keys: target.keys(),
         are_comparable: target.workload.is_repeatable(),
         least_data_bytes: target.workload.least_data_bytes(),
-        io_limit: if settings.requests.are_dumps() {
-            DUMP_LIMIT
-        } else {
-            IO_LIMIT
-        },
+        io_limit: if settings.requests.are_dumps() { DUMP_LIMIT } else { IO_LIMIT },
     }
 }
 
@@ -139,11 +115,7 @@ pub(super) fn budget(settings: &Experiment, case: &Case, has_load_limits: bool) 
     };
     let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
     let n_epochs = most_epochs(settings, case) as u32;
-    let sampled = if settings.is_sampled {
-        EPOCHS_PER_UNSAMPLED as usize
-    } else {
-        1
-    };
+    let sampled = if settings.is_sampled { EPOCHS_PER_UNSAMPLED as usize } else { 1 };
     is_promised.then(|| Budget {
         time: shape(settings, case).epoch() * n_contrasts * n_epochs,
         wanted_epochs: WANTED_EPOCHS * sampled,

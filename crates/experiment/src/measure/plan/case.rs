@@ -29,7 +29,6 @@ pub struct Case {
     pub placement: Placement,
     /// How the client waits, a contrast each.
     pub clients: Vec<Waits>,
-    /// Whether it is judged.
     pub doing: Doing,
     /// What makes connections send: a single rate, if any.
     pub load: Load,
@@ -41,10 +40,7 @@ impl Case {
     /// Pairs of arms, one per contrast, in the plan's order.
     pub(crate) fn pairs(&self) -> Vec<[Arm; 2]> {
         let others = &self.arms[1..];
-        self.clients
-            .iter()
-            .flat_map(|_| others.iter().map(|other| [self.arms[0], *other]))
-            .collect()
+        self.clients.iter().flat_map(|_| others.iter().map(|other| [self.arms[0], *other])).collect()
     }
 }
 

@@ -18,7 +18,6 @@ use crate::spec::load::Rate;
 use crate::spec::target::TargetSpec;
 use crate::spec::waits::Waits;
 
-/// The whole plan in words.
 pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
     let mut text = String::from("plan (Ctrl-C ends it and keeps what was measured)\n");
     for (spec, target) in settings.targets.iter().zip(targets) {
@@ -27,10 +26,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
         if let Some(arm) = target.unsure {
-            let _ = writeln!(
-                text,
-                "    {arm} where the server offers it, as its own programs would take it"
-            );
+            let _ = writeln!(text, "    {arm} where the server offers it, as its own programs would take it");
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
@@ -49,18 +45,12 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         "so many dumps at most,".to_owned()
     } else {
         let cases = || {
-            settings
-                .targets
-                .iter()
-                .zip(targets)
-                .flat_map(|(spec, target)| {
-                    let has_load_limits =
-                        matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
-                    target.cases.iter().map(move |case| (case, has_load_limits))
-                })
+            settings.targets.iter().zip(targets).flat_map(|(spec, target)| {
+                let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
+                target.cases.iter().map(move |case| (case, has_load_limits))
+            })
         };
-        let is_kept =
-            |(case, has_limits): (&Case, bool)| budget(settings, case, has_limits).is_some();
+        let is_kept = |(case, has_limits): (&Case, bool)| budget(settings, case, has_limits).is_some();
         let longer = if cases().all(|(case, _)| case.load.is_open()) {
             String::new()
         } else if cases().all(is_kept) {
@@ -71,11 +61,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         let at_most = minutes(at_most(settings, targets));
         format!("at most {at_most} of measuring{longer};")
     };
-    let _ = writeln!(
-        text,
-        "  seed {:016x}; {at_most} starting and filling servers apart",
-        settings.seed,
-    );
+    let _ = writeln!(text, "  seed {:016x}; {at_most} starting and filling servers apart", settings.seed);
     text
 }
 
@@ -174,10 +160,7 @@ pub fn case_name(case: &Case) -> String {
         Doing::Judge => "",
         Doing::Glimpse(_) => ", a look",
     };
-    format!(
-        "{} connection{s}, {}{look}",
-        case.connections, case.placement
-    )
+    format!("{} connection{s}, {}{look}", case.connections, case.placement)
 }
 
 /// What will be done to a server, for the plan.
@@ -240,23 +223,17 @@ fn case_line(settings: &Experiment, case: &Case, time: MostTime) -> String {
     let arms: Vec<_> = case.arms.iter().map(|arm| arm.name()).collect();
     let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
-        Doing::Judge if settings.requests.are_dumps() => format!(
-            "judged, {} epochs of four dumps at most",
-            most_epochs(settings, case)
-        ),
+        Doing::Judge if settings.requests.are_dumps() => {
+            format!("judged, {} epochs of four dumps at most", most_epochs(settings, case))
+        }
         Doing::Judge if settings.is_sampled => {
             let n = most_epochs(settings, case);
-            format!(
-                "judged by {} of {n} epochs at most, those without the sampler",
-                unsampled(n)
-            )
+            format!("judged by {} of {n} epochs at most, those without the sampler", unsampled(n))
         }
         Doing::Judge => format!("judged, {} epochs at most", most_epochs(settings, case)),
         Doing::Glimpse(_) => "looked at, not judged".to_owned(),
     };
-    let slices = case.slice.map_or_else(String::new, |slice| {
-        format!(", slices of {} ms", slice.as_millis())
-    });
+    let slices = case.slice.map_or_else(String::new, |slice| format!(", slices of {} ms", slice.as_millis()));
     format!(
         "{} connection{} per arm, {}{}, client {}, {}{slices}: {what}, {}",
         case.connections,
@@ -290,27 +267,18 @@ impl MostTime {
         } else if self.warm_up.is_zero() {
             format!("{measuring} at most")
         } else {
-            format!(
-                "{measuring} and {} of warm-up at most",
-                minutes(self.warm_up)
-            )
+            format!("{measuring} and {} of warm-up at most", minutes(self.warm_up))
         }
     }
 }
 
 fn most_time(settings: &Experiment, case: &Case, has_load_limits: bool) -> MostTime {
     match case.doing {
-        Doing::Glimpse(length) => MostTime {
-            measuring: length,
-            warm_up: Duration::ZERO,
-            warm_up_epochs: None,
-        },
+        Doing::Glimpse(length) => MostTime { measuring: length, warm_up: Duration::ZERO, warm_up_epochs: None },
         // Nobody knows before the first one is over.
-        Doing::Judge if settings.requests.are_dumps() => MostTime {
-            measuring: Duration::ZERO,
-            warm_up: Duration::ZERO,
-            warm_up_epochs: None,
-        },
+        Doing::Judge if settings.requests.are_dumps() => {
+            MostTime { measuring: Duration::ZERO, warm_up: Duration::ZERO, warm_up_epochs: None }
+        }
         Doing::Judge => {
             let n_contrasts = (case.clients.len() * (case.arms.len() - 1)) as u32;
             let epoch = shape(settings, case).epoch() * n_contrasts;

@@ -10,20 +10,16 @@ use crate::spec::{Clients, Effort};
 use crate::why::Watch;
 use looptax_bench::ClientModel;
 use looptax_model::failure::Failure;
-use looptax_model::record::{
-    Comparison, HotFunction, Record, ReplayFinding, ReplayPart, ReplayStep, SampledPart, Why,
-};
+use looptax_model::record::{Comparison, HotFunction, Record, ReplayFinding, ReplayPart, ReplayStep, SampledPart, Why};
 
 use super::super::runner::in_one_line;
 use super::super::{Amounts, Runner, Step};
 
-/// What is asked.
 pub(super) const WHAT: &str = "the server's hottest functions";
 /// How long each number of connections takes.
 pub(super) const TAKES: Duration = Duration::from_secs(8);
 /// Epochs at each, of which a third is without samples.
 const EPOCHS: usize = 9;
-/// Functions that are shown.
 const MOST_SHOWN: usize = 4;
 /// The process that is asked about.
 const PROCESS: &str = "server";
@@ -40,8 +36,7 @@ pub(super) fn add(part: &mut ReplayPart, step: &Step, amounts: &Amounts, runner:
     }
     match sampled(part, step, amounts, runner) {
         Ok(Measured { record, failure }) => {
-            part.missing
-                .extend(failure.map(|it| in_one_line(WHAT, &it)));
+            part.missing.extend(failure.map(|it| in_one_line(WHAT, &it)));
             take(&record, part);
         }
         Err(failure) => part.missing.push(in_one_line(WHAT, &failure)),
@@ -49,12 +44,7 @@ pub(super) fn add(part: &mut ReplayPart, step: &Step, amounts: &Amounts, runner:
 }
 
 /// Samples the sweep, and keeps its record beside those of the steps.
-fn sampled(
-    part: &mut ReplayPart,
-    step: &Step,
-    amounts: &Amounts,
-    runner: &Runner<'_>,
-) -> Result<Measured, Failure> {
+fn sampled(part: &mut ReplayPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) -> Result<Measured, Failure> {
     let mut experiment = step.experiments()?.swap_remove(0);
     experiment.clients = Some(Clients::Models(vec![ClientModel::Event]));
     experiment.effort = Effort::Epochs(amounts.epochs.map_or(EPOCHS, |it| it as usize));
@@ -71,20 +61,13 @@ fn sampled(
     let done = runner.at_most(time, |observer, deadline, stop| {
         experiment.deadline = Some(deadline);
         experiment.is_sampled = true;
-        let named = Named {
-            suffix: "-dimitri-functions",
-            command,
-            path: Some(&path),
-        };
+        let named = Named { suffix: "-dimitri-functions", command, path: Some(&path) };
         let mut watch = Watch::new(experiment.seed, observer)?;
         measured(vec![experiment], named, &mut watch, stop)
     })?;
     if !done.record.comparisons.is_empty() {
         runner.remember(&done.record, &path);
-        part.steps.push(ReplayStep {
-            run: Some(done.record.id.clone()),
-            ..kept
-        });
+        part.steps.push(ReplayStep { run: Some(done.record.id.clone()), ..kept });
     }
     Ok(done)
 }
@@ -103,9 +86,7 @@ fn take(record: &Record, part: &mut ReplayPart) {
     let n_without = n_without.count();
     if n_without > 0 {
         let n = part.points.len();
-        part.missing.push(format!(
-            "{WHAT} at {n_without} of {n} numbers of connections: the time was over before"
-        ));
+        part.missing.push(format!("{WHAT} at {n_without} of {n} numbers of connections: the time was over before"));
     }
     if all.iter().any(|(_, why)| !why.sampling.sees_kernel) {
         part.missing.push(USER_ALONE.to_owned());
@@ -160,10 +141,7 @@ mod tests {
             }),
         };
         let mut why = Why {
-            processes: vec![
-                part("client", None, [7.0, 7.0]),
-                part(PROCESS, None, [8.0, 12.0]),
-            ],
+            processes: vec![part("client", None, [7.0, 7.0]), part(PROCESS, None, [8.0, 12.0])],
             functions: vec![
                 part("client", Some("send"), [6.0, 6.0]),
                 part(PROCESS, Some("a"), [1.0, 1.0]),
@@ -174,19 +152,10 @@ mod tests {
             ],
             ..Why::unmeasured([0, 1], Sampling::default(), Vec::new())
         };
-        let shown: Vec<(String, bool, f64)> = { hottest(&why).into_iter() }
-            .map(|it| (it.name, it.is_kernel, it.share_pct.round()))
-            .collect();
-        let expected = [
-            ("tcp_sendmsg", true, 15.0),
-            ("a", false, 10.0),
-            ("b", false, 5.0),
-            ("c", false, 4.0),
-        ];
-        assert_eq!(
-            shown,
-            expected.map(|(name, is_kernel, pct)| (name.to_owned(), is_kernel, pct))
-        );
+        let shown: Vec<(String, bool, f64)> =
+            { hottest(&why).into_iter() }.map(|it| (it.name, it.is_kernel, it.share_pct.round())).collect();
+        let expected = [("tcp_sendmsg", true, 15.0), ("a", false, 10.0), ("b", false, 5.0), ("c", false, 4.0)];
+        assert_eq!(shown, expected.map(|(name, is_kernel, pct)| (name.to_owned(), is_kernel, pct)));
         why.processes.clear();
         assert_eq!(hottest(&why), []);
     }

@@ -14,7 +14,6 @@ use super::super::{Amounts, Runner};
 
 /// Within this factor of what was published something is near.
 const NEAR: f64 = 2.0;
-/// The level of the intervals.
 const ALPHA: f64 = 0.05;
 
 /// A delayed acknowledgement comes after 40 ms; over so many messages that makes a millisecond each.
@@ -22,15 +21,9 @@ const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [
     ("one write, one answer, TCP_NODELAY", pattern(1, true)),
-    (
-        "one write, one answer, without TCP_NODELAY (Nagle)",
-        pattern(1, false),
-    ),
+    ("one write, one answer, without TCP_NODELAY (Nagle)", pattern(1, false)),
     ("two writes, one answer, TCP_NODELAY", pattern(2, true)),
-    (
-        "two writes, one answer, without TCP_NODELAY: the second waits for a delayed acknowledgement",
-        pattern(2, false),
-    ),
+    ("two writes, one answer, without TCP_NODELAY: the second waits for a delayed acknowledgement", pattern(2, false)),
     (
         "36 writes, one answer, without TCP_NODELAY: the same wait shared by 37 messages, a number chosen to fit",
         pattern(BURST, false),
@@ -58,8 +51,7 @@ pub(super) fn add(
         match run_pattern(pattern, n_blocks) {
             Ok(run) => {
                 let mean_us = run.ns_per_message.map(|ns| mean_us(&ns));
-                part.trials
-                    .push(trial(what, mean_us, run.n_messages, published_us));
+                part.trials.push(trial(what, mean_us, run.n_messages, published_us));
             }
             Err(error) => part.missing.push(format!("{what}: {error}")),
         }
@@ -67,22 +59,13 @@ pub(super) fn add(
     let two_cores = split.and_then(|it| two_cores(it, published_us));
     part.trials.extend(two_cores);
     let near = part.trials.iter().filter(|trial| trial.is_near);
-    part.findings.push(ReplayFinding::Near {
-        published_us,
-        trials: near.map(|trial| trial.what.clone()).collect(),
-    });
+    part.findings.push(ReplayFinding::Near { published_us, trials: near.map(|trial| trial.what.clone()).collect() });
 }
 
 /// What was published for a message over TCP.
 fn published_us(publication: &Publication) -> f64 {
-    let of_message = publication
-        .rows
-        .iter()
-        .find(|row| row.effect == Effect::Mean);
-    match of_message
-        .and_then(|row| row.claim.as_ref())
-        .map(|it| it.says)
-    {
+    let of_message = publication.rows.iter().find(|row| row.effect == Effect::Mean);
+    match of_message.and_then(|row| row.claim.as_ref()).map(|it| it.says) {
         Some(Says::Times { tcp, .. }) => tcp,
         _ => f64::NAN,
     }
@@ -98,12 +81,7 @@ fn two_cores(reading: &Reading, published_us: f64) -> Option<ReplayTrial> {
     };
     let per_message = |figure: &Figure| map(figure, |us| us / 2.0);
     let means = [unix, tcp].map(|arm| per_message(&arm.latency_us.mean));
-    Some(trial(
-        "one write, one answer, TCP_NODELAY, the ends pinned to two cores",
-        means,
-        2 * n_requests,
-        published_us,
-    ))
+    Some(trial("one write, one answer, TCP_NODELAY, the ends pinned to two cores", means, 2 * n_requests, published_us))
 }
 
 fn trial(what: &str, mean_us: [Figure; 2], n_messages: u64, published_us: f64) -> ReplayTrial {

@@ -40,9 +40,7 @@ pub(crate) struct SideFigures {
 pub(crate) struct Contrast {
     pub of: Transport,
     pub over: Transport,
-    /// The level of its intervals.
     pub alpha: f64,
-    /// Epochs that it rests on.
     pub epochs: usize,
     /// `query`, `query_sd`, `page`, `client`.
     #[serde(flatten, serialize_with = "intervals")]
@@ -64,11 +62,7 @@ pub(crate) struct Fifteen {
 }
 
 fn intervals<S: Serializer>(figures: &Figures, to: S) -> Result<S::Ok, S::Error> {
-    to.collect_map(
-        figures
-            .iter()
-            .map(|(name, it)| (name, [it.value, it.lo, it.hi])),
-    )
+    to.collect_map(figures.iter().map(|(name, it)| (name, [it.value, it.lo, it.hi])))
 }
 
 /// Time in queries by `$wpdb`'s timer.
@@ -93,20 +87,11 @@ fn share_pct(load: &Load) -> f64 {
 }
 
 /// One transport by itself, the arm `arm` of its pairs; `None` where there is no epoch.
-pub(super) fn side(
-    epochs: &[Vec<Pair>],
-    arm: usize,
-    transport: Transport,
-    alpha: f64,
-) -> Option<SideFigures> {
-    let typical =
-        |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
+pub(super) fn side(epochs: &[Vec<Pair>], arm: usize, transport: Transport, alpha: f64) -> Option<SideFigures> {
+    let typical = |of: fn(&Load) -> f64| by_epoch(epochs, alpha, |pairs| middle(pairs, |it| of(&it[arm])));
     let figures = Figures::from([
         ("query_us", typical(query_us)?),
-        (
-            "query_sd_us",
-            by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?,
-        ),
+        ("query_sd_us", by_epoch(epochs, alpha, |pairs| query_sd(pairs, arm))?),
         ("page_us", typical(page_us)?),
         ("client_us", typical(client_us)?),
         ("share_pct", typical(share_pct)?),
@@ -115,14 +100,9 @@ pub(super) fn side(
 }
 
 /// One transport over another; `None` where there is no epoch.
-pub(super) fn contrast(
-    epochs: &[Vec<Pair>],
-    [over, of]: [Transport; 2],
-    alpha: f64,
-) -> Option<Contrast> {
-    let by_epoch = |figure: &dyn Fn(&[Pair]) -> Option<f64>| {
-        Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp))
-    };
+pub(super) fn contrast(epochs: &[Vec<Pair>], [over, of]: [Transport; 2], alpha: f64) -> Option<Contrast> {
+    let by_epoch =
+        |figure: &dyn Fn(&[Pair]) -> Option<f64>| Some(by_epoch(epochs, alpha, figure)?.map_monotone(f64::exp));
     let ratio = |value| by_epoch(&|pairs| middle(pairs, |pair| ln_ratio(pair, value)));
     let spread = |pairs: &[Pair]| Some((query_sd(pairs, 1)? / query_sd(pairs, 0)?).ln());
     Some(Contrast {
@@ -167,11 +147,7 @@ fn ln_ratio([over, of]: &Pair, value: fn(&Load) -> f64) -> f64 {
 }
 
 /// The estimate over the epochs of a figure of each.
-fn by_epoch(
-    epochs: &[Vec<Pair>],
-    alpha: f64,
-    figure: impl Fn(&[Pair]) -> Option<f64>,
-) -> Option<Estimate> {
+fn by_epoch(epochs: &[Vec<Pair>], alpha: f64, figure: impl Fn(&[Pair]) -> Option<f64>) -> Option<Estimate> {
     let figures: Option<Vec<f64>> = epochs.iter().map(|pairs| figure(pairs)).collect();
     hodges_lehmann::estimate(&figures?, alpha)
 }
@@ -211,11 +187,7 @@ mod tests {
             has_opcache: true,
             proof_us: 100.0,
         };
-        Load {
-            start_ns: 0,
-            wall_ns: (15_000.0 * query_us) as u64 + 100_000,
-            value: page,
-        }
+        Load { start_ns: 0, wall_ns: (15_000.0 * query_us) as u64 + 100_000, value: page }
     }
 
     /// Ten epochs of four pairs whose machine gets slower all the time; TCP takes a quarter more.

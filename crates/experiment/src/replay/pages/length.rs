@@ -54,11 +54,7 @@ mod tests {
 
     #[test]
     fn an_epoch_has_the_octets_that_fit_its_time() {
-        let length = Length {
-            seed: 7,
-            analyses: InterimAnalyses::quick(),
-            time: Duration::from_secs(20),
-        };
+        let length = Length { seed: 7, analyses: InterimAnalyses::quick(), time: Duration::from_secs(20) };
         // Half a second for each of 40 epochs, 10 ms of it for the pause.
         assert_eq!(length.octets(1, 15_000_000), 4);
         assert_eq!(length.octets(2, 15_000_000), 2);

@@ -8,8 +8,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::servers::wordpress::{Page, Site, Transport, WordPress};
 use crate::spec::Effort;
 use looptax_bench::{
-    BenchError, ContrastRun, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping,
-    WarmUp, descendants_cpu_ns, run_slices, timed,
+    BenchError, ContrastRun, Course, FilledSlice, Shape, Silent, SliceOrder, SliceSource, Stopping, WarmUp,
+    descendants_cpu_ns, run_slices, timed,
 };
 use looptax_model::failure::Failure;
 use looptax_model::record::Slice;
@@ -22,7 +22,6 @@ use super::length::Length;
 /// tables, WordPress stores what it makes anew once a minute. The second half of them tells how long a page takes.
 const FIRST: usize = 8;
 
-/// What was loaded.
 pub(super) struct Loaded {
     pub contrasts: Vec<LoadedContrast>,
     /// Pages of each transport in an epoch.
@@ -40,7 +39,6 @@ pub(super) struct LoadedContrast {
     pub alpha: f64,
 }
 
-/// What proves the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub(crate) struct Counted {
     /// Pages that counted, of all transports together.
@@ -65,14 +63,7 @@ pub(super) fn run(
     let connecting = { pairs.iter().flatten() }
         .map(|transport| Ok((*transport, wordpress.connect(site, *transport)?.questions)))
         .collect::<Result<BTreeMap<Transport, u32>, Failure>>()?;
-    let mut pages = Pages {
-        wordpress,
-        site,
-        pairs,
-        connecting,
-        length,
-        loads: BTreeMap::new(),
-    };
+    let mut pages = Pages { wordpress, site, pairs, connecting, length, loads: BTreeMap::new() };
     let page_ns = pages.load_first(stop)?;
     let octets = length.octets(pairs.len(), page_ns);
     let course = course(pairs, length, octets);
@@ -94,15 +85,9 @@ fn course(pairs: &[[Transport; 2]], length: &Length, octets: usize) -> Course {
         seed: length.seed,
         names: pairs.iter().map(name).collect(),
         connections: 1,
-        shape: Shape {
-            octets,
-            ..Shape::whole()
-        },
+        shape: Shape { octets, ..Shape::whole() },
         warm_up: WarmUp::epochs(1),
-        stopping: Stopping {
-            patience: Some(length.time),
-            ..Effort::Precise.stopping(length.analyses.clone(), None)
-        },
+        stopping: Stopping { patience: Some(length.time), ..Effort::Precise.stopping(length.analyses.clone(), None) },
         max_sample_bytes: 0,
     }
 }
@@ -111,7 +96,6 @@ fn course(pairs: &[[Transport; 2]], length: &Length, octets: usize) -> Course {
 struct Pages<'a> {
     wordpress: &'a WordPress,
     site: Site,
-    /// By contrast.
     pairs: &'a [[Transport; 2]],
     connecting: BTreeMap<Transport, u32>,
     length: &'a Length,
@@ -131,9 +115,7 @@ impl SliceSource for Pages<'_> {
                 // The published figure decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
                 // MariaDB and PHP: they are no strangers.
-                client_cpu_ns: after_ns
-                    .zip(before_ns)
-                    .map(|(after, before)| after.saturating_sub(before)),
+                client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
             start_ns: load.start_ns,
@@ -173,10 +155,8 @@ impl Pages<'_> {
     /// The pages of a contrast's whole epochs.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
-        let epochs =
-            (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));
-        let pairs =
-            |[over, of]: [Vec<Load>; 2]| over.into_iter().zip(of).map(<[Load; 2]>::from).collect();
+        let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));
+        let pairs = |[over, of]: [Vec<Load>; 2]| over.into_iter().zip(of).map(<[Load; 2]>::from).collect();
         let due = self.length.analyses.due(n_epochs);
         let analysis = run.stopped.map(|(analysis, _)| analysis).or(due);
         LoadedContrast {
@@ -190,16 +170,14 @@ impl Pages<'_> {
 /// What is wrong with a page.
 fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<String> {
     let is_on_socket = transport != Transport::Tcp;
-    let is_right = (page.came_over_socket(), page.went_to_socket())
-        == (is_on_socket, transport.names_socket());
+    let is_right = (page.came_over_socket(), page.went_to_socket()) == (is_on_socket, transport.names_socket());
     if !is_right {
         return Some(format!("did not go over {transport:?}"));
     }
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
         return Some("has other queries than the server counted".to_owned());
     }
-    page.has_object_cache
-        .then(|| "came with an object cache, which answers instead of the database".to_owned())
+    page.has_object_cache.then(|| "came with an object cache, which answers instead of the database".to_owned())
 }
 
 fn invalid(what: &str) -> Failure {
@@ -216,12 +194,10 @@ pub(super) fn counted(loaded: &Loaded) -> Option<Counted> {
         })
     };
     let queries = || loads().map(|(_, load)| load.value.queries);
-    let is_moved = |(transport, load): &(Transport, &Load)| {
-        *transport == Transport::Redirect && load.value.came_over_socket()
-    };
-    let by_server = |(transport, load): (Transport, &Load)| {
-        u64::from(load.value.questions - loaded.connecting[&transport])
-    };
+    let is_moved =
+        |(transport, load): &(Transport, &Load)| *transport == Transport::Redirect && load.value.came_over_socket();
+    let by_server =
+        |(transport, load): (Transport, &Load)| u64::from(load.value.questions - loaded.connecting[&transport]);
     Some(Counted {
         pages: loads().count() as u64,
         queries: [queries().min()?, queries().max()?],

@@ -22,7 +22,6 @@ use figures::{Contrast, Fifteen, SideFigures, contrast, fifteen, side};
 use length::Length;
 use loads::{Counted, Loaded};
 
-/// What was measured.
 #[derive(Debug, Serialize)]
 pub(crate) struct Measured {
     /// WordPress's version: `6.1.9`.
@@ -42,12 +41,10 @@ pub(crate) struct Measured {
 /// What was measured of one site.
 #[derive(Debug, Serialize)]
 pub(crate) struct SiteMeasured {
-    /// What it holds.
     pub site: Site,
     /// Pages that counted, and what the server counted on their connections.
     #[serde(flatten)]
     pub counted: Counted,
-    /// Each transport by itself.
     pub sides: Vec<SideFigures>,
     /// What one transport costs over another.
     pub contrasts: Vec<Contrast>,
@@ -62,17 +59,8 @@ pub(crate) struct SiteMeasured {
 /// # Errors
 /// What is missing, with `make replay` as the next step; what MariaDB, php-fpm or WordPress complains of; a page
 /// that is not what it should be, which makes the measurement invalid.
-pub(crate) fn measure(
-    effort: Effort,
-    seed: u64,
-    host: &Host,
-    stop: &AtomicBool,
-) -> Result<Measured, Failure> {
-    let mut wordpress = WordPress::start(
-        host.self_exe.clone(),
-        host.scratch_root.clone(),
-        &host.reaper,
-    )?;
+pub(crate) fn measure(effort: Effort, seed: u64, host: &Host, stop: &AtomicBool) -> Result<Measured, Failure> {
+    let mut wordpress = WordPress::start(host.self_exe.clone(), host.scratch_root.clone(), &host.reaper)?;
     let redirect = wordpress.add_redirect();
     let without_redirect = redirect.err().map(|error| why(&error));
     let mut measured = Measured {
@@ -123,10 +111,7 @@ fn judged(site: Site, loaded: &Loaded) -> Option<SiteMeasured> {
 }
 
 /// What is held against what, `[over, of]`: first what was published; then what `looptax run` gives, in its process.
-const PAIRS: [[Transport; 2]; 2] = [
-    [Transport::Unix, Transport::Tcp],
-    [Transport::UnixBeside, Transport::Redirect],
-];
+const PAIRS: [[Transport; 2]; 2] = [[Transport::Unix, Transport::Tcp], [Transport::UnixBeside, Transport::Redirect]];
 
 /// Why `looptax run` could not start php-fpm: its own words, which are in the log, or else php-fpm's end.
 fn why(error: &ServerError) -> String {
@@ -134,14 +119,9 @@ fn why(error: &ServerError) -> String {
         return error.to_string();
     };
     let marks = ["error: ", "caused by: "];
-    let said = { log_tail.lines() }
-        .filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark)));
+    let said = { log_tail.lines() }.filter_map(|line| marks.iter().find_map(|mark| line.strip_prefix(mark)));
     let said: Vec<&str> = said.collect();
-    if said.is_empty() {
-        format!("php-fpm {how}")
-    } else {
-        said.join(": ")
-    }
+    if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
 /// What has ended says more about a failure than the failure itself.
@@ -163,13 +143,7 @@ mod tests {
             log_tail: log_tail.to_owned(),
         };
         let log = "[Note] ready\nerror: connections cannot be moved here\ncaused by: no seccomp\nhint: go on";
-        assert_eq!(
-            why(&ended(log)),
-            "connections cannot be moved here: no seccomp"
-        );
-        assert_eq!(
-            why(&ended("[Note] ready")),
-            "php-fpm ended (exit status: 125)"
-        );
+        assert_eq!(why(&ended(log)), "connections cannot be moved here: no seccomp");
+        assert_eq!(why(&ended("[Note] ready")), "php-fpm ended (exit status: 125)");
     }
 }

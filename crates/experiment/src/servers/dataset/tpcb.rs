@@ -12,22 +12,10 @@ use super::{Filling, INSERT_BYTES};
 use crate::servers::ServerError;
 
 const TABLES: [(&str, &str); 4] = [
-    (
-        "pgbench_branches",
-        "bid INTEGER NOT NULL, bbalance INTEGER, filler CHAR(88), PRIMARY KEY (bid)",
-    ),
-    (
-        "pgbench_tellers",
-        "tid INTEGER NOT NULL, bid INTEGER, tbalance INTEGER, filler CHAR(84), PRIMARY KEY (tid)",
-    ),
-    (
-        "pgbench_accounts",
-        "aid INTEGER NOT NULL, bid INTEGER, abalance INTEGER, filler CHAR(84), PRIMARY KEY (aid)",
-    ),
-    (
-        "pgbench_history",
-        "tid INTEGER, bid INTEGER, aid INTEGER, delta INTEGER, mtime TIMESTAMP NULL, filler CHAR(22)",
-    ),
+    ("pgbench_branches", "bid INTEGER NOT NULL, bbalance INTEGER, filler CHAR(88), PRIMARY KEY (bid)"),
+    ("pgbench_tellers", "tid INTEGER NOT NULL, bid INTEGER, tbalance INTEGER, filler CHAR(84), PRIMARY KEY (tid)"),
+    ("pgbench_accounts", "aid INTEGER NOT NULL, bid INTEGER, abalance INTEGER, filler CHAR(84), PRIMARY KEY (aid)"),
+    ("pgbench_history", "tid INTEGER, bid INTEGER, aid INTEGER, delta INTEGER, mtime TIMESTAMP NULL, filler CHAR(22)"),
 ];
 const TELLERS: u32 = 10;
 
@@ -50,21 +38,13 @@ pub fn populate(
         filling.run("create a table", &sql)?;
     }
     let scale = scale.max(1);
-    filling.rows("pgbench_branches", "bid, bbalance, filler", scale, |id| {
-        format!("({id},0,'')")
+    filling.rows("pgbench_branches", "bid, bbalance, filler", scale, |id| format!("({id},0,'')"))?;
+    filling.rows("pgbench_tellers", "tid, bid, tbalance, filler", TELLERS * scale, |id| {
+        format!("({id},{},0,'')", 1 + (id - 1) / TELLERS)
     })?;
-    filling.rows(
-        "pgbench_tellers",
-        "tid, bid, tbalance, filler",
-        TELLERS * scale,
-        |id| format!("({id},{},0,'')", 1 + (id - 1) / TELLERS),
-    )?;
-    filling.rows(
-        "pgbench_accounts",
-        "aid, bid, abalance, filler",
-        n_accounts,
-        |id| format!("({id},{},0,'')", 1 + (id - 1) % scale),
-    )
+    filling.rows("pgbench_accounts", "aid, bid, abalance, filler", n_accounts, |id| {
+        format!("({id},{},0,'')", 1 + (id - 1) % scale)
+    })
 }
 
 /// Vacuums the tables, on PostgreSQL: autovacuum is off, and the first read of each page would
@@ -72,28 +52,14 @@ pub fn populate(
 ///
 /// # Errors
 /// [`ServerError::Fill`] with the statement that failed.
-pub fn vacuum(
-    execute: impl FnMut(&str) -> Result<u64, WireError>,
-    schema: &str,
-) -> Result<(), ServerError> {
+pub fn vacuum(execute: impl FnMut(&str) -> Result<u64, WireError>, schema: &str) -> Result<(), ServerError> {
     let mut filling = Filling { execute, schema };
-    TABLES.iter().try_for_each(|(name, _)| {
-        filling.run(
-            "vacuum a table",
-            &format!("VACUUM (ANALYZE) {schema}{name}"),
-        )
-    })
+    TABLES.iter().try_for_each(|(name, _)| filling.run("vacuum a table", &format!("VACUUM (ANALYZE) {schema}{name}")))
 }
 
 impl<E: FnMut(&str) -> Result<u64, WireError>> Filling<'_, E> {
     /// Inserts the rows with the ids 1 to `n`, as many per statement as fit.
-    fn rows(
-        &mut self,
-        table: &str,
-        columns: &str,
-        n: u32,
-        row: impl Fn(u32) -> String,
-    ) -> Result<(), ServerError> {
+    fn rows(&mut self, table: &str, columns: &str, n: u32, row: impl Fn(u32) -> String) -> Result<(), ServerError> {
         let mut statement = String::new();
         for id in 1..=n {
             if statement.is_empty() {
@@ -127,11 +93,7 @@ mod tests {
         populate(execute, "s.", 30_000, 2).unwrap();
         let rows = |table: &str| -> usize {
             let start = format!("INSERT INTO s.{table} ");
-            statements
-                .iter()
-                .filter(|sql| sql.starts_with(&start))
-                .map(|sql| sql.matches(",0,''").count())
-                .sum()
+            statements.iter().filter(|sql| sql.starts_with(&start)).map(|sql| sql.matches(",0,''").count()).sum()
         };
         assert_eq!(rows("pgbench_branches"), 2);
         assert_eq!(rows("pgbench_tellers"), 20);

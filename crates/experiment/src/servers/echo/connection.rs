@@ -29,13 +29,9 @@ pub(super) fn pattern(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes).map(|idx| b'a' + (idx % 26) as u8).collect()
 }
 
-/// Who serves.
 pub(super) fn welcome() -> Welcome {
     let tid = rustix::thread::gettid();
-    Welcome {
-        pid: std::process::id(),
-        tid: tid.as_raw_nonzero().get().cast_unsigned(),
-    }
+    Welcome { pid: std::process::id(), tid: tid.as_raw_nonzero().get().cast_unsigned() }
 }
 
 /// Fills the buffer; `false` when the peer closed.

@@ -20,21 +20,16 @@ const BUFFER_BYTES: usize = 64 << 10;
 
 /// Requests for measured pages.
 struct Counts {
-    /// On connections that have ended.
     ended: u64,
     open: Vec<Arc<AtomicU64>>,
 }
 
-static COUNTS: Mutex<Counts> = Mutex::new(Counts {
-    ended: 0,
-    open: Vec::new(),
-});
+static COUNTS: Mutex<Counts> = Mutex::new(Counts { ended: 0, open: Vec::new() });
 
 fn counts() -> MutexGuard<'static, Counts> {
     COUNTS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Page {
     Who,
@@ -118,24 +113,16 @@ fn asked(received: &[u8]) -> io::Result<Option<Asked>> {
     let httparse::Status::Complete(n_head) = parsed else {
         return Ok(None);
     };
-    let mut asked = Asked {
-        page: page(head.path.unwrap_or_default()),
-        n_head,
-        n_body: 0,
-        is_last: head.version != Some(1),
-    };
+    let mut asked =
+        Asked { page: page(head.path.unwrap_or_default()), n_head, n_body: 0, is_last: head.version != Some(1) };
     for line in head.headers.iter() {
         let value = line.value.trim_ascii();
         if line.name.eq_ignore_ascii_case("Content-Length") {
-            let number = std::str::from_utf8(value)
-                .ok()
-                .and_then(|it| it.parse().ok());
-            asked.n_body = number
-                .filter(|it| *it <= site::MOST_BYTES)
-                .ok_or(io::ErrorKind::InvalidData)?;
+            let number = std::str::from_utf8(value).ok().and_then(|it| it.parse().ok());
+            asked.n_body = number.filter(|it| *it <= site::MOST_BYTES).ok_or(io::ErrorKind::InvalidData)?;
         } else if line.name.eq_ignore_ascii_case("Connection") {
-            asked.is_last = !value.eq_ignore_ascii_case(b"keep-alive")
-                && (asked.is_last || value.eq_ignore_ascii_case(b"close"));
+            asked.is_last =
+                !value.eq_ignore_ascii_case(b"keep-alive") && (asked.is_last || value.eq_ignore_ascii_case(b"close"));
         }
     }
     Ok(Some(asked))
@@ -149,9 +136,7 @@ fn page(target: &str) -> Page {
         site::HELLO => Page::Hello,
         site::UPLOAD => Page::Upload,
         site::SIZED => {
-            let bytes = query
-                .strip_prefix(site::BYTES)
-                .and_then(|it| it.strip_prefix('='));
+            let bytes = query.strip_prefix(site::BYTES).and_then(|it| it.strip_prefix('='));
             let bytes = bytes.and_then(|it| it.parse().ok());
             let bytes = bytes.filter(|it| *it <= site::MOST_BYTES);
             bytes.map_or(Page::Unknown, Page::Sized)
@@ -169,11 +154,7 @@ struct Answer {
 
 impl Answer {
     fn to_peer(peer: Option<SocketAddr>) -> Self {
-        Self {
-            peer,
-            to: None,
-            bytes: Vec::new(),
-        }
+        Self { peer, to: None, bytes: Vec::new() }
     }
 
     fn to(&mut self, asked: Asked) -> &[u8] {
@@ -211,12 +192,7 @@ impl Answer {
             body.len()
         );
         if asked.page == Page::Who {
-            let _ = write!(
-                self.bytes,
-                "{}: {}\r\n",
-                upstream::WORKER_HEADER,
-                welcome().tid
-            );
+            let _ = write!(self.bytes, "{}: {}\r\n", upstream::WORKER_HEADER, welcome().tid);
             if let Some(peer) = self.peer {
                 let _ = write!(self.bytes, "{}: {peer}\r\n", upstream::PEER_HEADER);
             }
@@ -278,10 +254,7 @@ mod tests {
     #[test]
     fn what_is_no_request_ends_the_connection() {
         assert_eq!(answers(b"\x16\x03\x01 hello\r\n\r\n"), "");
-        assert_eq!(
-            answers(b"POST /upload HTTP/1.1\r\nContent-Length: x\r\n\r\n"),
-            ""
-        );
+        assert_eq!(answers(b"POST /upload HTTP/1.1\r\nContent-Length: x\r\n\r\n"), "");
         let long = format!("GET / HTTP/1.1\r\nA: {}", "x".repeat(2 * BUFFER_BYTES));
         let (client, server) = UnixStream::pair().unwrap();
         let served = thread::spawn(move || serve(server.as_fd()));

@@ -11,12 +11,10 @@ use crate::servers::ServerError;
 /// Waiting connections; the kernel lowers it to `net.core.somaxconn` (4096 since Linux 5.4).
 const BACKLOG: i32 = 4096;
 
-/// A socket that listens.
 #[derive(Debug)]
 pub(super) struct Listener {
     pub(super) socket: OwnedFd,
     pub(super) is_tcp: bool,
-    /// For errors.
     pub(super) name: String,
 }
 
@@ -32,10 +30,7 @@ impl Listener {
         Self::on_socket(format!("@{name}"), address)
     }
 
-    fn on_socket(
-        name: String,
-        address: rustix::io::Result<SocketAddrUnix>,
-    ) -> Result<Self, ServerError> {
+    fn on_socket(name: String, address: rustix::io::Result<SocketAddrUnix>) -> Result<Self, ServerError> {
         let listen = || -> rustix::io::Result<OwnedFd> {
             let socket = stream_socket(AddressFamily::UNIX)?;
             rustix::net::bind(&socket, &address?)?;
@@ -46,11 +41,7 @@ impl Listener {
     }
 
     pub(super) fn tcp(address: SocketAddr) -> Result<Self, ServerError> {
-        let family = if address.is_ipv4() {
-            AddressFamily::INET
-        } else {
-            AddressFamily::INET6
-        };
+        let family = if address.is_ipv4() { AddressFamily::INET } else { AddressFamily::INET6 };
         let listen = || -> rustix::io::Result<OwnedFd> {
             let socket = stream_socket(family)?;
             sockopt::set_socket_reuseaddr(&socket, true)?;
@@ -61,22 +52,10 @@ impl Listener {
         Self::from_socket(listen(), address.to_string(), true)
     }
 
-    fn from_socket(
-        socket: rustix::io::Result<OwnedFd>,
-        name: String,
-        is_tcp: bool,
-    ) -> Result<Self, ServerError> {
+    fn from_socket(socket: rustix::io::Result<OwnedFd>, name: String, is_tcp: bool) -> Result<Self, ServerError> {
         match socket {
-            Ok(socket) => Ok(Self {
-                socket,
-                is_tcp,
-                name,
-            }),
-            Err(source) => Err(ServerError::Echo {
-                action: "listen on",
-                object: name,
-                source: source.into(),
-            }),
+            Ok(socket) => Ok(Self { socket, is_tcp, name }),
+            Err(source) => Err(ServerError::Echo { action: "listen on", object: name, source: source.into() }),
         }
     }
 }

@@ -18,7 +18,6 @@ use rustix::net::{RecvFlags, SendFlags, SocketFlags};
 use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, welcome};
 use super::listen::Listener;
 
-/// Events taken at once.
 const MOST_EVENTS: usize = 256;
 /// What the epoll says of the listeners: their places, from here on; no connection has such a number.
 const LISTENERS: u64 = 1 << 32;
@@ -32,18 +31,10 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, listener) in (LISTENERS..).zip(listeners) {
         rustix::io::ioctl_fionbio(&listener.socket, true)?;
-        epoll::add(
-            &poller,
-            &listener.socket,
-            EventData::new_u64(number),
-            EventFlags::IN,
-        )?;
+        epoll::add(&poller, &listener.socket, EventData::new_u64(number), EventFlags::IN)?;
     }
     let mut peers = Peers::default();
-    let mut room = Room {
-        received: vec![0; STREAM_BUFFER_BYTES],
-        reply: Vec::new(),
-    };
+    let mut room = Room { received: vec![0; STREAM_BUFFER_BYTES], reply: Vec::new() };
     let mut events = Vec::with_capacity(MOST_EVENTS);
     loop {
         events.clear();
@@ -54,19 +45,14 @@ pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
         for event in &events {
             match event.data.u64() {
                 number @ LISTENERS.. => {
-                    accept(
-                        &listeners[(number - LISTENERS) as usize],
-                        &poller,
-                        &mut peers,
-                    )?;
+                    accept(&listeners[(number - LISTENERS) as usize], &poller, &mut peers)?;
                 }
                 idx => {
                     let idx = idx as usize;
                     let event_data = EventData::new_u64(idx as u64);
-                    let served = peers.all[idx].as_mut().map(|peer| {
-                        peer.serve(&mut room)
-                            .and_then(|wants| peer.wait_for(wants, &poller, event_data))
-                    });
+                    let served = peers.all[idx]
+                        .as_mut()
+                        .map(|peer| peer.serve(&mut room).and_then(|wants| peer.wait_for(wants, &poller, event_data)));
                     if matches!(served, Some(Err(_))) {
                         // The client sees the end, and knows why.
                         peers.remove(idx);
@@ -84,12 +70,7 @@ fn accept(listener: &Listener, poller: &OwnedFd, peers: &mut Peers) -> io::Resul
             let idx = peers.add(Peer::new(connection, listener.is_tcp));
             let connection = peers.all[idx].as_ref().map(|peer| peer.connection.as_fd());
             let added = connection.map_or(Ok(()), |connection| {
-                epoll::add(
-                    poller,
-                    connection,
-                    EventData::new_u64(idx as u64),
-                    EventFlags::IN,
-                )
+                epoll::add(poller, connection, EventData::new_u64(idx as u64), EventFlags::IN)
             });
             if added.is_err() {
                 peers.remove(idx);
@@ -130,21 +111,18 @@ impl Peers {
     }
 }
 
-/// Everybody's buffers.
 struct Room {
     received: Vec<u8>,
     /// As long as the longest reply; its first bytes are a key.
     reply: Vec<u8>,
 }
 
-/// What a connection waits for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Wants {
     Bytes,
     Room,
 }
 
-/// One connection.
 struct Peer {
     connection: OwnedFd,
     is_tcp: bool,
@@ -159,7 +137,6 @@ struct Peer {
     n_sent: usize,
 }
 
-/// What requests and replies are.
 #[derive(Clone, Copy)]
 struct Asked {
     request_bytes: u64,
@@ -169,17 +146,10 @@ struct Asked {
 impl From<Traffic> for Asked {
     fn from(traffic: Traffic) -> Self {
         match traffic {
-            Traffic::PingPong {
-                request_bytes,
-                reply_bytes,
-            } => Self {
-                request_bytes: u64::from(request_bytes),
-                reply_bytes: reply_bytes as usize,
-            },
-            Traffic::Stream { bytes } => Self {
-                request_bytes: bytes,
-                reply_bytes: KEY_BYTES,
-            },
+            Traffic::PingPong { request_bytes, reply_bytes } => {
+                Self { request_bytes: u64::from(request_bytes), reply_bytes: reply_bytes as usize }
+            }
+            Traffic::Stream { bytes } => Self { request_bytes: bytes, reply_bytes: KEY_BYTES },
         }
     }
 }
@@ -230,11 +200,7 @@ impl Peer {
     /// One receive; true when all of so many bytes are in.
     fn receive(&mut self, n_whole: u64, received: &mut [u8]) -> io::Result<bool> {
         let n_room = (n_whole - self.n_received).min(received.len() as u64) as usize;
-        let n = match rustix::net::recv(
-            &self.connection,
-            &mut received[..n_room],
-            RecvFlags::DONTWAIT,
-        ) {
+        let n = match rustix::net::recv(&self.connection, &mut received[..n_room], RecvFlags::DONTWAIT) {
             Ok((_, 0)) => return Err(io::ErrorKind::UnexpectedEof.into()),
             Ok((_, n)) => n,
             Err(Errno::AGAIN | Errno::INTR) => return Ok(false),
@@ -373,12 +339,7 @@ mod tests {
     fn streams_are_answered_when_their_last_byte_is_in() {
         let served = Served::start();
         let bytes = 3 * STREAM_BUFFER_BYTES + 5;
-        let mut tcp = served.tcp(Hello {
-            traffic: Traffic::Stream {
-                bytes: bytes as u64,
-            },
-            is_nodelay: false,
-        });
+        let mut tcp = served.tcp(Hello { traffic: Traffic::Stream { bytes: bytes as u64 }, is_nodelay: false });
         for key in 1..=2_u64 {
             let mut stream = vec![7; bytes];
             stream[..8].copy_from_slice(&key.to_le_bytes());

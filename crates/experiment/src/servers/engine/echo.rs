@@ -7,20 +7,11 @@ use crate::servers::ServerError;
 use crate::servers::echo::{MOST_THREADS, ONE_THREAD};
 use crate::servers::spawn::Program;
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine::bare(|site, _, ports| launch(site, ports.plain));
 
-/// Here the binary is looptax.
 pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
-    let words = [
-        "internal",
-        "echo-server",
-        "--socket",
-        &socket.display().to_string(),
-        "--tcp",
-        &tcp.to_string(),
-    ];
+    let words = ["internal", "echo-server", "--socket", &socket.display().to_string(), "--tcp", &tcp.to_string()];
     let mut args = words.map(str::to_owned).to_vec();
     for address in &site.listening.addresses {
         let also = SocketAddr::new(*address, tcp.port());
@@ -36,12 +27,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         let (name, value) = ONE_THREAD;
         settings.push((name.to_owned(), value.to_owned()));
     }
-    let program = Program {
-        path: site.binary.clone(),
-        args,
-        input: String::new(),
-        secret: None,
-    };
+    let program = Program { path: site.binary.clone(), args, input: String::new(), secret: None };
     Ok(Launch {
         program,
         socket: Some(socket),

@@ -15,11 +15,7 @@ const PASSWORD: &str = "FERRETDB_SETUP_PASSWORD";
 /// The folder with a file for each database.
 const DATA: &str = "data";
 
-/// Its recipe.
-pub(super) const ENGINE: Engine = Engine {
-    prepare,
-    ..Engine::database(|site, _, ports| launch(site, ports.plain))
-};
+pub(super) const ENGINE: Engine = Engine { prepare, ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
 /// Makes the folder; nothing has to be run.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
@@ -31,9 +27,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let socket = site.scratch.socket_path("s.sock")?;
     let settings = settings(site);
-    let told = settings
-        .iter()
-        .map(|(name, value)| format!("{name}={value}"));
+    let told = settings.iter().map(|(name, value)| format!("{name}={value}"));
     let mut args: Vec<String> = told.collect();
     args.push(format!("--listen-addr={tcp}"));
     args.push(format!("--listen-unix={}", socket.display()));

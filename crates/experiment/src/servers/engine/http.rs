@@ -8,11 +8,8 @@ use super::echo;
 use super::recipe::{Engine, Launch, Site};
 use crate::servers::ServerError;
 
-/// Its recipe.
-pub(super) const ENGINE: Engine = Engine {
-    place: |_| Some(format!("/{}", site::WHO)),
-    ..Engine::bare(|site, _, ports| launch(site, ports.plain))
-};
+pub(super) const ENGINE: Engine =
+    Engine { place: |_| Some(format!("/{}", site::WHO)), ..Engine::bare(|site, _, ports| launch(site, ports.plain)) };
 
 /// As the echo server, with a thread for each connection.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {

@@ -19,11 +19,8 @@ const BYTES_PER_ROW: u64 = 256;
 /// Least memory for items, in MiB.
 const LEAST_MIB: u64 = 256;
 
-/// Its recipe.
-pub(super) const ENGINE: Engine = Engine {
-    n_instances: N_INSTANCES,
-    ..Engine::bare(|site, idx, ports| launch(site, idx, ports.plain))
-};
+pub(super) const ENGINE: Engine =
+    Engine { n_instances: N_INSTANCES, ..Engine::bare(|site, idx, ports| launch(site, idx, ports.plain)) };
 
 /// The process number `idx`: with a socket when even, with a port when odd.
 fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, ServerError> {
@@ -43,12 +40,7 @@ fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, Server
         (None, Some(tcp))
     };
     Ok(Launch {
-        program: Program {
-            path: site.binary.clone(),
-            args,
-            input: String::new(),
-            secret: None,
-        },
+        program: Program { path: site.binary.clone(), args, input: String::new(), secret: None },
         socket,
         tcp,
         tls: None,
@@ -61,10 +53,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     owned(&[
         // One worker, which can be pinned as a whole.
         ("-t", "1"),
-        (
-            "-m",
-            &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string(),
-        ),
+        ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
         // What does not fit is refused: a key that was dropped would be missed in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),

@@ -22,12 +22,8 @@ const CONFIG_FILE: &str = "my.cnf";
 /// nine-tenths full after ordered inserts.
 const BYTES_PER_ROW: u64 = 512;
 
-/// Its recipe.
-pub(super) const ENGINE: Engine = Engine {
-    prepare,
-    spent_files: &[INIT_FILE],
-    ..Engine::database(|site, _, ports| launch(site, ports.plain))
-};
+pub(super) const ENGINE: Engine =
+    Engine { prepare, spent_files: &[INIT_FILE], ..Engine::database(|site, _, ports| launch(site, ports.plain)) };
 
 /// Writes configuration and init file; MariaDB has a script of its own for the data folder.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
@@ -40,21 +36,14 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     }
     site.scratch.write(CONFIG_FILE, &text)?;
     site.scratch.create_folder("data")?;
-    Ok(vec![if site.kind == Kind::Mariadb {
-        install_mariadb(site)
-    } else {
-        install_mysql(site)
-    }])
+    Ok(vec![if site.kind == Kind::Mariadb { install_mariadb(site) } else { install_mysql(site) }])
 }
 
 /// The port comes as an argument, because it changes from try to try.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let program = Program {
         path: site.binary.clone(),
-        args: vec![
-            format!("--defaults-file={}", site.path_text(CONFIG_FILE)),
-            format!("--port={}", tcp.port()),
-        ],
+        args: vec![format!("--defaults-file={}", site.path_text(CONFIG_FILE)), format!("--port={}", tcp.port())],
         input: String::new(),
         secret: None,
     };
@@ -75,9 +64,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
 fn init_sql(site: &Site<'_>) -> String {
     let password = site.login.password.reveal();
     let lock_others = match site.kind {
-        Kind::Mariadb => {
-            "DELETE FROM mysql.global_priv WHERE User NOT IN ('looptax', 'mariadb.sys');"
-        }
+        Kind::Mariadb => "DELETE FROM mysql.global_priv WHERE User NOT IN ('looptax', 'mariadb.sys');",
         _ => "ALTER USER 'root'@'localhost' ACCOUNT LOCK;",
     };
     format!(
@@ -109,10 +96,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // A thread each stays for the next connection: connecting costs no thread's creation.
         ("thread_cache_size", &text(n.min(16_384))),
         ("table_open_cache", &text((2 * n).clamp(2000, 65_535))),
-        (
-            "innodb_buffer_pool_size",
-            &format!("{}M", site.cache_mib(BYTES_PER_ROW)),
-        ),
+        ("innodb_buffer_pool_size", &format!("{}M", site.cache_mib(BYTES_PER_ROW))),
         // Durability off: no commit waits for the disk.
         ("innodb_flush_log_at_trx_commit", "0"),
         ("innodb_doublewrite", "0"),
@@ -142,11 +126,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
             ("performance_schema", "OFF"),
         ]),
         // MySQL tells the thread of a connection only in its Performance Schema.
-        _ => owned(&[
-            ("performance_schema", "ON"),
-            ("mysqlx", "0"),
-            ("secure-file-priv", "NULL"),
-        ]),
+        _ => owned(&[("performance_schema", "ON"), ("mysqlx", "0"), ("secure-file-priv", "NULL")]),
     });
     settings
 }
@@ -155,10 +135,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
 /// the server does, and has an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
-    let beside = site
-        .binary
-        .parent()
-        .map(|folder| [folder.to_owned(), folder.join("../bin")]);
+    let beside = site.binary.parent().map(|folder| [folder.to_owned(), folder.join("../bin")]);
     let path = beside
         .into_iter()
         .flatten()
@@ -176,12 +153,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         "--innodb-flush-method=fsync".to_owned(),
         "--innodb-use-native-aio=0".to_owned(),
     ];
-    Program {
-        path,
-        args: args.to_vec(),
-        input: String::new(),
-        secret: None,
-    }
+    Program { path, args: args.to_vec(), input: String::new(), secret: None }
 }
 
 /// MySQL's server fills its data folder itself; root has no password until the init file locks it.
@@ -195,10 +167,5 @@ fn install_mysql(site: &Site<'_>) -> Program {
         "--innodb-use-native-aio=0".to_owned(),
         "--secure-file-priv=NULL".to_owned(),
     ];
-    Program {
-        path: site.binary.clone(),
-        args: args.to_vec(),
-        input: String::new(),
-        secret: None,
-    }
+    Program { path: site.binary.clone(), args: args.to_vec(), input: String::new(), secret: None }
 }

@@ -44,7 +44,6 @@ const SETTINGS: [(&str, &str); 7] = [
     ("log_stats", "0"),
 ];
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine {
     prepare: |site| {
         let users = format!("\"{}\" \"{}\"\n", site.login.user, verifier(site)?);
@@ -75,16 +74,10 @@ fn keeps_prepared(version: &str, mode: PoolMode) -> bool {
 /// # Source
 /// pgbouncer.org, "config", section "Authentication file format"; measured with 1.18.
 fn verifier(site: &Site<'_>) -> Result<String, ServerError> {
-    let login = Login {
-        database: Some("postgres".to_owned()),
-        ..site.login.clone()
-    };
+    let login = Login { database: Some("postgres".to_owned()), ..site.login.clone() };
     let sql = "SELECT rolpassword FROM pg_authid WHERE rolname = current_user";
     let ask = || {
-        let stream = opened(&site.behind().socket).map_err(|source| WireError::Io {
-            action: "connect",
-            source,
-        })?;
+        let stream = opened(&site.behind().socket).map_err(|source| WireError::Io { action: "connect", source })?;
         let limit = READY_LIMIT;
         let stream = Stoppable { stream, limit };
         let mut session = postgres::Connection::login(stream, &login, limit)?;
@@ -95,12 +88,7 @@ fn verifier(site: &Site<'_>) -> Result<String, ServerError> {
         } else {
             let (action, expected) = ("ask for a verifier", "one of SCRAM-SHA-256");
             // What it is may be the password.
-            Err(WireError::malformed(
-                "PostgreSQL",
-                action,
-                expected,
-                b"another",
-            ))
+            Err(WireError::malformed("PostgreSQL", action, expected, b"another"))
         }
     };
     ask().map_err(|source| ServerError::Verifier { source })
@@ -190,11 +178,7 @@ mod tests {
             ("2.0", true),
             ("unknown", false),
         ] {
-            assert_eq!(
-                keeps_prepared(version, PoolMode::Transaction),
-                is_kept,
-                "{version}"
-            );
+            assert_eq!(keeps_prepared(version, PoolMode::Transaction), is_kept, "{version}");
             assert!(keeps_prepared(version, PoolMode::Session));
         }
     }

@@ -46,7 +46,6 @@ const SETTINGS: [(&str, &str); 18] = [
     ("memqcache_max_num_cache", "100"),
 ];
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine {
     prepare: |site| {
         let password = site.login.password.reveal();
@@ -59,12 +58,7 @@ pub(super) const ENGINE: Engine = Engine {
     n_instances: 2,
     // SIGTERM would wait for clients.
     stop_signal: StopSignal::Quit,
-    pooling: Some(Pooling {
-        over_tcp: None,
-        console: None,
-        modes: &[PoolMode::Session],
-        keeps_prepared: |_, _| true,
-    }),
+    pooling: Some(Pooling { over_tcp: None, console: None, modes: &[PoolMode::Session], keeps_prepared: |_, _| true }),
     ..Engine::bare(launch)
 };
 
@@ -81,12 +75,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
     ];
     let named = |(name, value): &(&str, &str)| (format!("pgpool {name}"), (*value).to_owned());
     Ok(Launch {
-        program: Program {
-            path: site.binary.clone(),
-            args: args.concat(),
-            input: String::new(),
-            secret: None,
-        },
+        program: Program { path: site.binary.clone(), args: args.concat(), input: String::new(), secret: None },
         socket: Some(site.postgres_socket(ports.plain.port())?),
         tcp: Some(ports.plain),
         tls: None,
@@ -101,11 +90,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
 fn configuration(site: &Site<'_>, idx: usize, ports: Ports) -> String {
     let folder = site.path_text("");
     let behind = site.behind().tcp;
-    let host = if idx == 0 {
-        folder.clone()
-    } else {
-        behind.ip().to_string()
-    };
+    let host = if idx == 0 { folder.clone() } else { behind.ip().to_string() };
     let mut text = format!(
         "listen_addresses = '{}'\n\
          port = {}\n\

@@ -23,7 +23,6 @@ const SCRIPTS: [(&str, &str); 4] = [
     (site::UPLOAD, include_str!("site/upload.php")),
 ];
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine {
     prepare,
     place: |scratch| Some(scratch.path(SITE_FOLDER).display().to_string()),
@@ -69,10 +68,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     Ok(Launch {
         program: Program {
             path: site.binary.clone(),
-            args: words
-                .into_iter()
-                .chain([config.display().to_string()])
-                .collect(),
+            args: words.into_iter().chain([config.display().to_string()]).collect(),
             input: String::new(),
             secret: None,
         },
@@ -98,7 +94,6 @@ fn configuration(log: &str, listens: &[String], settings: &[(String, String)]) -
     text
 }
 
-/// Those of each pool.
 fn settings(place: &Site<'_>) -> Vec<(String, String)> {
     // Half of the connections are of one arm; the others' processes are idle meanwhile.
     let n_children = place.n_connections.div_ceil(2).max(4).to_string();

@@ -19,7 +19,6 @@ const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-25
 /// A row of `sbtest1` with its two index entries takes about 270 bytes.
 const BYTES_PER_ROW: u64 = 512;
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine {
     prepare,
     spent_files: &[PASSWORD_FILE],
@@ -29,10 +28,7 @@ pub(super) const ENGINE: Engine = Engine {
 
 /// initdb, then the server in single-user mode to create the database.
 fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
-    site.scratch.write(
-        PASSWORD_FILE,
-        &format!("{}\n", site.login.password.reveal()),
-    )?;
+    site.scratch.write(PASSWORD_FILE, &format!("{}\n", site.login.password.reveal()))?;
     if is_reached_from_afar(site) {
         site.scratch.write(LOGINS_FILE, LOGINS)?;
     }
@@ -67,28 +63,16 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 /// All settings are arguments, where anybody may see them.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let settings = settings(site);
-    let mut args = vec![
-        "-D".to_owned(),
-        site.path_text("data"),
-        "-p".to_owned(),
-        tcp.port().to_string(),
-    ];
+    let mut args = vec!["-D".to_owned(), site.path_text("data"), "-p".to_owned(), tcp.port().to_string()];
     for (name, value) in &settings {
         args.extend(["-c".to_owned(), format!("{name}={value}")]);
     }
     Ok(Launch {
-        program: Program {
-            path: site.binary.clone(),
-            args,
-            input: String::new(),
-            secret: None,
-        },
+        program: Program { path: site.binary.clone(), args, input: String::new(), secret: None },
         socket: Some(site.postgres_socket(tcp.port())?),
         tcp: Some(tcp),
         tls: site.listening.has_tls.then_some(tcp),
-        abstract_name: site
-            .abstract_name()
-            .map(|name| format!("{name}/.s.PGSQL.{}", tcp.port()).into_bytes()),
+        abstract_name: site.abstract_name().map(|name| format!("{name}/.s.PGSQL.{}", tcp.port()).into_bytes()),
         settings,
     })
 }
@@ -111,10 +95,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("unix_socket_permissions", "0700"),
         // Three more are kept for superusers, and ours is one.
         ("max_connections", &site.n_connections.to_string()),
-        (
-            "shared_buffers",
-            &format!("{}MB", site.cache_mib(BYTES_PER_ROW)),
-        ),
+        ("shared_buffers", &format!("{}MB", site.cache_mib(BYTES_PER_ROW))),
         // Durability off: no commit waits for the disk.
         ("fsync", "off"),
         ("synchronous_commit", "off"),

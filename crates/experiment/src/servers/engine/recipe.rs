@@ -42,7 +42,6 @@ pub(crate) struct Engine {
     pub(crate) pooling: Option<Pooling>,
 }
 
-/// What differs between poolers.
 pub(crate) struct Pooling {
     /// The database with which clients reach the server's port; its own name leads to the socket. `None` if a process
     /// reaches the server in one way only: then its instances reach it over the socket and over TCP, in this order.
@@ -85,12 +84,9 @@ impl Engine {
 
 /// What is known before a server is launched.
 pub(crate) struct Site<'a> {
-    /// What to start.
     pub(crate) kind: Kind,
     pub(crate) engine: &'static Engine,
-    /// What it speaks.
     pub(crate) protocol: Protocol,
-    /// Its program.
     pub(crate) binary: PathBuf,
     /// Where.
     pub(crate) scratch: &'a Scratch,
@@ -98,11 +94,8 @@ pub(crate) struct Site<'a> {
     pub(crate) login: Login,
     /// Connections that it must take, ours for control included.
     pub(crate) n_connections: u32,
-    /// Rows that it will hold.
     pub(crate) n_rows: u32,
-    /// Further ways to it.
     pub(crate) listening: Listening,
-    /// The server behind a pooler.
     pub(crate) behind: Option<Behind>,
 }
 
@@ -116,7 +109,6 @@ pub(crate) struct Behind {
 /// Addresses of 127.0.0.1 that were free a moment ago.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ports {
-    /// For the server.
     pub(crate) plain: SocketAddr,
     /// For its TLS, where that has a port of its own.
     pub(crate) tls: SocketAddr,
@@ -125,9 +117,7 @@ pub(crate) struct Ports {
 impl Site<'_> {
     /// Memory for `bytes_per_row`, at least 128 MiB, in MiB.
     pub(super) fn cache_mib(&self, bytes_per_row: u64) -> u64 {
-        (u64::from(self.n_rows) * bytes_per_row)
-            .div_ceil(1 << 20)
-            .max(128)
+        (u64::from(self.n_rows) * bytes_per_row).div_ceil(1 << 20).max(128)
     }
 
     /// The server behind; only a pooler asks.
@@ -156,10 +146,7 @@ impl Site<'_> {
     /// All addresses that it listens on, with something between them.
     pub(super) fn addresses(&self, separator: &str) -> String {
         let further = self.listening.addresses.iter().map(ToString::to_string);
-        let all: Vec<String> = ["127.0.0.1".to_owned()]
-            .into_iter()
-            .chain(further)
-            .collect();
+        let all: Vec<String> = ["127.0.0.1".to_owned()].into_iter().chain(further).collect();
         all.join(separator)
     }
 
@@ -172,7 +159,6 @@ impl Site<'_> {
 
 /// A server ready to be started.
 pub(crate) struct Launch {
-    /// What to run.
     pub(crate) program: Program,
     /// The socket that it will listen on, if it does.
     pub(crate) socket: Option<PathBuf>,
@@ -188,8 +174,5 @@ pub(crate) struct Launch {
 
 /// Names and values as owned text.
 pub(super) fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
-    settings
-        .iter()
-        .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
-        .collect()
+    settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }

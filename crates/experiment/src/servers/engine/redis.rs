@@ -11,7 +11,6 @@ use crate::servers::{ServerError, certificate};
 /// Holds the password; removed once the server is ready.
 const CONFIG_FILE: &str = "redis.conf";
 
-/// Its recipe.
 pub(super) const ENGINE: Engine = Engine {
     prepare,
     spent_files: &[CONFIG_FILE],
@@ -25,29 +24,19 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     for (name, value) in settings(site) {
         writeln!(text, "{name} {value}").expect("writing to a String cannot fail");
     }
-    writeln!(text, "requirepass {}", site.login.password.reveal())
-        .expect("writing to a String cannot fail");
+    writeln!(text, "requirepass {}", site.login.password.reveal()).expect("writing to a String cannot fail");
     site.scratch.write(CONFIG_FILE, &text)?;
     Ok(Vec::new())
 }
 
 /// The port comes as an argument, because it changes from try to try.
 fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
-    let mut args = vec![
-        site.path_text(CONFIG_FILE),
-        "--port".to_owned(),
-        ports.plain.port().to_string(),
-    ];
+    let mut args = vec![site.path_text(CONFIG_FILE), "--port".to_owned(), ports.plain.port().to_string()];
     let tls = site.listening.has_tls.then_some(ports.tls);
     if let Some(tls) = tls {
         args.extend(["--tls-port".to_owned(), tls.port().to_string()]);
     }
-    let program = Program {
-        path: site.binary.clone(),
-        args,
-        input: String::new(),
-        secret: None,
-    };
+    let program = Program { path: site.binary.clone(), args, input: String::new(), secret: None };
     Ok(Launch {
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),
@@ -68,10 +57,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("daemonize", "no"),
         ("maxclients", &site.n_connections.to_string()),
         // The kernel lowers it to net.core.somaxconn.
-        (
-            "tcp-backlog",
-            &site.n_connections.clamp(511, 65_535).to_string(),
-        ),
+        ("tcp-backlog", &site.n_connections.clamp(511, 65_535).to_string()),
         // Nothing is saved: no fork in the middle of a slice, no disk in the measured path.
         ("save", "\"\""),
         ("appendonly", "no"),

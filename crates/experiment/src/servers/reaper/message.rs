@@ -8,7 +8,6 @@ use std::str::FromStr;
 
 use crate::servers::process::Process;
 
-/// One line of the pipe.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Message {
     /// `server <pid> <start time> <signal>`: stop it when we are gone.
@@ -62,21 +61,11 @@ mod tests {
 
     #[test]
     fn every_message_is_read_back_and_nonsense_is_not() {
-        let process = Process {
-            pid: 12,
-            start_ticks: 34,
-            stop: StopSignal::Term,
-        };
+        let process = Process { pid: 12, start_ticks: 34, stop: StopSignal::Term };
         check("server 12 34 term", Some(Message::Server(process)));
-        check(
-            "folder /tmp/looptax-a",
-            Some(Message::Folder("/tmp/looptax-a".into())),
-        );
+        check("folder /tmp/looptax-a", Some(Message::Folder("/tmp/looptax-a".into())));
         check("gone 12", Some(Message::Gone(12)));
-        check(
-            "removed /tmp/looptax-a",
-            Some(Message::Removed("/tmp/looptax-a".into())),
-        );
+        check("removed /tmp/looptax-a", Some(Message::Removed("/tmp/looptax-a".into())));
         check("server 1 34 term", None);
         check("kill 12", None);
         check("", None);

@@ -39,10 +39,7 @@ impl Reaper {
     /// # Errors
     /// [`ServerError::ReaperStart`] when the program does not start or does not greet.
     pub fn start(self_exe: &Path) -> Result<Self, ServerError> {
-        let failed = |source| ServerError::ReaperStart {
-            program: self_exe.to_owned(),
-            source,
-        };
+        let failed = |source| ServerError::ReaperStart { program: self_exe.to_owned(), source };
         #[allow(clippy::disallowed_methods, reason = "looptax itself")]
         let mut command = Command::new(self_exe);
         command
@@ -59,23 +56,13 @@ impl Reaper {
             return Err(failed(source));
         }
         let input = child.stdin.take();
-        Ok(Self {
-            line: Some(Arc::new(Line {
-                child: Mutex::new(child),
-                input: Mutex::new(input),
-            })),
-        })
+        Ok(Self { line: Some(Arc::new(Line { child: Mutex::new(child), input: Mutex::new(input) })) })
     }
 
     /// The reaper's process id; `None` in tests without one.
     pub fn pid(&self) -> Option<u32> {
         let line = self.line.as_ref()?;
-        Some(
-            line.child
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .id(),
-        )
+        Some(line.child.lock().unwrap_or_else(PoisonError::into_inner).id())
     }
 
     /// A reaper that is not there, for tests of what only has to talk to one.
@@ -110,8 +97,7 @@ impl Reaper {
             return Ok(());
         };
         // One write per line, so that a line is never cut by our end.
-        pipe.write_all(format!("{message}\n").as_bytes())
-            .map_err(|source| ServerError::ReaperLost { source })
+        pipe.write_all(format!("{message}\n").as_bytes()).map_err(|source| ServerError::ReaperLost { source })
     }
 }
 
@@ -119,11 +105,7 @@ impl Drop for Line {
     fn drop(&mut self) {
         let input = self.input.lock();
         drop(input.unwrap_or_else(PoisonError::into_inner).take());
-        self.child
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .wait()
-            .ok();
+        self.child.lock().unwrap_or_else(PoisonError::into_inner).wait().ok();
     }
 }
 
@@ -137,9 +119,7 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
     if greeting == GREETING {
         Ok(())
     } else {
-        Err(io::Error::other(format!(
-            "it said {greeting:?}, expected {GREETING:?}"
-        )))
+        Err(io::Error::other(format!("it said {greeting:?}, expected {GREETING:?}")))
     }
 }
 
@@ -149,10 +129,7 @@ fn expect_greeting(child: &mut Child) -> io::Result<()> {
 pub fn child_main() -> i32 {
     let mut stdout = io::stdout();
     // Without the greeting nobody sends anything, and stdin ends at once.
-    stdout
-        .write_all(GREETING.as_bytes())
-        .and_then(|()| stdout.flush())
-        .ok();
+    stdout.write_all(GREETING.as_bytes()).and_then(|()| stdout.flush()).ok();
     let watch = Watch::follow(io::stdin().lock());
     i32::from(!watch.clean_up())
 }

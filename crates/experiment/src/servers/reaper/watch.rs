@@ -56,9 +56,7 @@ impl Watch {
             Message::Folder(path) if is_scratch_path(&path) => {
                 // Told of twice: before it is made, when there is no lock yet, and after.
                 self.folders.retain(|(folder, _)| *folder != path);
-                let lock = open_lock(&path)
-                    .ok()
-                    .filter(|lock| lock.try_lock_shared().is_ok());
+                let lock = open_lock(&path).ok().filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));
             }
             Message::Folder(_) => {}
@@ -98,14 +96,7 @@ mod tests {
     fn forgets_what_is_gone_and_passes_over_a_cut_line() {
         let text = "server 12 34 term\nserver 13 35 quit\nnonsense\ngone 12\nserver 14 3";
         let watch = Watch::follow(text.as_bytes());
-        assert_eq!(
-            watch.processes,
-            [Process {
-                pid: 13,
-                start_ticks: 35,
-                stop: StopSignal::Quit
-            }]
-        );
+        assert_eq!(watch.processes, [Process { pid: 13, start_ticks: 35, stop: StopSignal::Quit }]);
     }
 
     #[test]
@@ -114,11 +105,7 @@ mod tests {
         let known = abandoned_folder(root.path(), "looptax-00000001");
         let unknown = abandoned_folder(root.path(), "looptax-00000002");
         let foreign = abandoned_folder(root.path(), "precious");
-        let text = format!(
-            "folder {}\nfolder {}\nfolder /\n",
-            known.display(),
-            foreign.display()
-        );
+        let text = format!("folder {}\nfolder {}\nfolder /\n", known.display(), foreign.display());
         assert!(Watch::follow(text.as_bytes()).clean_up());
         assert!(!known.exists());
         assert!(unknown.exists() && foreign.exists());

@@ -19,11 +19,8 @@ const NAME_DIGITS: usize = 8;
 
 /// The lock file: what makes a folder ours, and held while it is in use.
 pub(super) const LOCK: &str = "lock";
-/// The list of processes.
 pub(super) const PIDS: &str = "pids";
-/// What the server prints.
 pub(super) const LOG: &str = "log";
-/// The server's own part.
 pub(super) const INNER: &str = "srv";
 
 /// More than any list of processes, or a lock file of PostgreSQL's.
@@ -40,7 +37,6 @@ pub(crate) enum Standing {
     /// The same without a lock file: its maker or its remover may have died in the middle. May be
     /// removed if it is empty.
     Unfinished,
-    /// Anything else.
     Foreign,
 }
 
@@ -63,11 +59,7 @@ impl Held {
         let folder = all.folder(name).ok()?;
         let is_ours = folder.stat().is_ok_and(|it| it.st_uid == uid);
         let is_kept = !is_privileged() || all.keeps(uid);
-        (is_ours && is_kept).then(|| Self {
-            all,
-            name: name.to_owned(),
-            folder,
-        })
+        (is_ours && is_kept).then(|| Self { all, name: name.to_owned(), folder })
     }
 
     fn standing(&self) -> Standing {
@@ -96,12 +88,8 @@ pub(crate) fn standing(folder: &Path) -> Standing {
 /// Whether a scratch folder could have this path: absolute, and a name as [`folder_name`] makes it.
 pub(crate) fn is_scratch_path(folder: &Path) -> bool {
     let name = folder.file_name().and_then(|name| name.to_str());
-    let digits = name
-        .and_then(|name| name.strip_prefix(PREFIX))
-        .unwrap_or_default();
-    folder.is_absolute()
-        && digits.len() == NAME_DIGITS
-        && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
+    let digits = name.and_then(|name| name.strip_prefix(PREFIX)).unwrap_or_default();
+    folder.is_absolute() && digits.len() == NAME_DIGITS && digits.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 /// The name of a scratch folder with this number.
@@ -138,10 +126,7 @@ pub(crate) fn remove_folder(folder: &Path) -> io::Result<()> {
             Standing::Unfinished => return held.remove_itself(),
             Standing::Foreign => return Ok(()),
         };
-        if !outcome
-            .as_ref()
-            .is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty)
-        {
+        if !outcome.as_ref().is_err_and(|error| error.kind() == io::ErrorKind::DirectoryNotEmpty) {
             break;
         }
     }
@@ -171,19 +156,11 @@ fn remove_segment_of_postgres(folder: &Folder) {
     };
     let read = || {
         let owner = inner.stat()?.st_uid;
-        let (_, bytes) = inner
-            .folder("data")?
-            .read("postmaster.pid", MOST_PIDS_BYTES)?;
+        let (_, bytes) = inner.folder("data")?.read("postmaster.pid", MOST_PIDS_BYTES)?;
         Ok::<_, io::Error>((owner, String::from_utf8_lossy(&bytes).into_owned()))
     };
     let Ok((owner, text)) = read() else { return };
-    let numbers: Vec<i64> = text
-        .lines()
-        .nth(6)
-        .unwrap_or_default()
-        .split_whitespace()
-        .flat_map(str::parse)
-        .collect();
+    let numbers: Vec<i64> = text.lines().nth(6).unwrap_or_default().split_whitespace().flat_map(str::parse).collect();
     if let [key, id] = numbers[..]
         && let Ok(id) = i32::try_from(id)
     {
@@ -202,12 +179,7 @@ mod tests {
     fn check(folder: &Path, expected: Standing) {
         assert_eq!(standing(folder), expected, "{}", folder.display());
         let is_removed = remove_folder(folder).is_ok() && fs::symlink_metadata(folder).is_err();
-        assert_eq!(
-            is_removed,
-            expected == Standing::Ours,
-            "{}",
-            folder.display()
-        );
+        assert_eq!(is_removed, expected == Standing::Ours, "{}", folder.display());
     }
 
     /// A folder that holds one file.
@@ -225,14 +197,8 @@ mod tests {
         let link = root.path().join(folder_name(2));
         std::os::unix::fs::symlink(&ours, &link).unwrap();
         check(&link, Standing::Foreign);
-        check(
-            &folder_with("file", root.path(), &folder_name(3)),
-            Standing::Unfinished,
-        );
-        check(
-            &folder_with(LOCK, root.path(), "looptax-results"),
-            Standing::Foreign,
-        );
+        check(&folder_with("file", root.path(), &folder_name(3)), Standing::Unfinished);
+        check(&folder_with(LOCK, root.path(), "looptax-results"), Standing::Foreign);
         check(&folder_with(LOCK, root.path(), "other"), Standing::Foreign);
         check(&ours, Standing::Ours);
     }

@@ -21,9 +21,7 @@ use rustix::fs::{Gid, Uid, fchown, fstat};
 mod abandoned;
 mod log;
 
-pub(crate) use abandoned::{
-    Standing, is_scratch_path, noted_processes, open_lock, remove_folder, standing,
-};
+pub(crate) use abandoned::{Standing, is_scratch_path, noted_processes, open_lock, remove_folder, standing};
 
 use crate::servers::account::{self, Account};
 use crate::servers::process::Process;
@@ -40,7 +38,6 @@ const LOCK_TRIES: usize = 10;
 #[derive(Debug)]
 pub(crate) struct Scratch {
     folder: PathBuf,
-    /// The same, held.
     held: Folder,
     account: Option<Account>,
     reaper: Reaper,
@@ -50,21 +47,10 @@ pub(crate) struct Scratch {
 
 impl Scratch {
     /// Makes and locks a folder in `root` and tells the reaper about it.
-    pub(crate) fn create(
-        root: &Path,
-        account: Option<Account>,
-        reaper: &Reaper,
-    ) -> Result<Self, ServerError> {
+    pub(crate) fn create(root: &Path, account: Option<Account>, reaper: &Reaper) -> Result<Self, ServerError> {
         check_root(root)?;
         let (folder, held, lock) = create_locked(root, reaper)?;
-        let scratch = Self {
-            folder,
-            held,
-            account,
-            reaper: reaper.clone(),
-            is_removed: false,
-            _lock: lock,
-        };
+        let scratch = Self { folder, held, account, reaper: reaper.clone(), is_removed: false, _lock: lock };
         let mode = if account.is_some() { 0o711 } else { 0o700 };
         let set = scratch.held.set_mode(mode);
         set.map_err(failed("set the mode of", &scratch.folder))?;
@@ -74,11 +60,7 @@ impl Scratch {
 
     /// A path in the server's own part; the empty name is that part itself.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        if name.is_empty() {
-            self.folder.join(INNER)
-        } else {
-            self.folder.join(INNER).join(name)
-        }
+        if name.is_empty() { self.folder.join(INNER) } else { self.folder.join(INNER).join(name) }
     }
 
     /// The same for a socket, refused when it does not fit into an address.
@@ -86,16 +68,11 @@ impl Scratch {
         let path = self.path(name);
         let bytes = path.as_os_str().as_bytes().len();
         if bytes > SOCKET_PATH_LIMIT {
-            return Err(ServerError::PathTooLong {
-                path,
-                bytes,
-                limit: SOCKET_PATH_LIMIT,
-            });
+            return Err(ServerError::PathTooLong { path, bytes, limit: SOCKET_PATH_LIMIT });
         }
         Ok(path)
     }
 
-    /// The whole folder.
     pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
@@ -109,9 +86,9 @@ impl Scratch {
     pub(crate) fn create_folder(&self, name: &str) -> Result<PathBuf, ServerError> {
         let path = self.path(name);
         let made = match self.place(name) {
-            Ok((folder, last)) => folder
-                .make_folder(&last, 0o700)
-                .and_then(|()| self.hand_over(&folder.folder(&last)?.readable()?)),
+            Ok((folder, last)) => {
+                folder.make_folder(&last, 0o700).and_then(|()| self.hand_over(&folder.folder(&last)?.readable()?))
+            }
             Err(error) => Err(error),
         };
         made.map_err(failed("create", &path))?;
@@ -142,28 +119,20 @@ impl Scratch {
 
     /// Whether the server's part has a file or folder of this name.
     pub(crate) fn has(&self, name: &str) -> bool {
-        let found = self
-            .place(name)
-            .and_then(|(folder, last)| folder.look(&last));
+        let found = self.place(name).and_then(|(folder, last)| folder.look(&last));
         found.is_ok_and(|it| it.is_some())
     }
 
     /// Removes a file of the server's part that has served its purpose.
     pub(crate) fn remove_file(&self, name: &str) -> Result<(), ServerError> {
-        let removed = self
-            .place(name)
-            .and_then(|(folder, last)| folder.remove(&last));
+        let removed = self.place(name).and_then(|(folder, last)| folder.remove(&last));
         removed.map_err(failed("remove", &self.path(name)))
     }
 
     /// The folder that a path of the server's part lies in, and its last component. The server's account may write
     /// there: no link is followed.
     fn place(&self, name: &str) -> io::Result<(Folder, String)> {
-        let whole = if name.is_empty() {
-            INNER.to_owned()
-        } else {
-            format!("{INNER}/{name}")
-        };
+        let whole = if name.is_empty() { INNER.to_owned() } else { format!("{INNER}/{name}") };
         let mut parts: Vec<&str> = whole.split('/').collect();
         let last = parts.pop().unwrap_or_default().to_owned();
         let mut folder = self.held.again()?;
@@ -173,7 +142,6 @@ impl Scratch {
         Ok((folder, last))
     }
 
-    /// The log, opened for appending.
     pub(crate) fn open_log(&self) -> Result<File, ServerError> {
         let log = self.held.append_or_create_own(LOG);
         log.map_err(failed("open", &self.folder.join(LOG)))
@@ -187,8 +155,7 @@ impl Scratch {
 
     /// Writes a started process down, for the reaper and for a later sweep.
     pub(crate) fn note(&self, process: Process) -> Result<(), ServerError> {
-        let noted = { self.held.append_or_create_own(PIDS) }
-            .and_then(|mut file| writeln!(file, "{process}"));
+        let noted = { self.held.append_or_create_own(PIDS) }.and_then(|mut file| writeln!(file, "{process}"));
         noted.map_err(failed("write", &self.folder.join(PIDS)))?;
         self.reaper.watch_process(process)
     }
@@ -211,11 +178,7 @@ impl Scratch {
 
     fn hand_over(&self, file: impl AsFd) -> io::Result<()> {
         match self.account {
-            Some(Account { uid, gid }) => Ok(fchown(
-                file,
-                Some(Uid::from_raw(uid)),
-                Some(Gid::from_raw(gid)),
-            )?),
+            Some(Account { uid, gid }) => Ok(fchown(file, Some(Uid::from_raw(uid)), Some(Gid::from_raw(gid)))?),
             None => Ok(()),
         }
     }
@@ -231,16 +194,11 @@ impl Drop for Scratch {
 /// Refuses a root whose path some server's configuration could not carry unquoted.
 fn check_root(root: &Path) -> Result<(), ServerError> {
     let text = root.to_string_lossy();
-    let is_plain =
-        |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
     let offending = text.chars().find(|character| !is_plain(*character));
-    let offending =
-        offending.or_else(|| (!root.is_absolute()).then(|| text.chars().next().unwrap_or(' ')));
+    let offending = offending.or_else(|| (!root.is_absolute()).then(|| text.chars().next().unwrap_or(' ')));
     match offending {
-        Some(character) => Err(ServerError::PathCharacter {
-            path: root.to_owned(),
-            character,
-        }),
+        Some(character) => Err(ServerError::PathCharacter { path: root.to_owned(), character }),
         None => Ok(()),
     }
 }
@@ -270,11 +228,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
         }
         // What somebody else has made under this name is not ours to remove after all.
         reaper.forget_folder(&folder);
-        let is_passing = [
-            io::ErrorKind::AlreadyExists,
-            io::ErrorKind::NotFound,
-            io::ErrorKind::ResourceBusy,
-        ];
+        let is_passing = [io::ErrorKind::AlreadyExists, io::ErrorKind::NotFound, io::ErrorKind::ResourceBusy];
         if !is_passing.contains(&last.kind()) {
             break;
         }
@@ -286,9 +240,7 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {
-        Some(stranger) if is_privileged() && !root.keeps(own) => {
-            Err(Refusal::Stranger(stranger.clone()).into())
-        }
+        Some(stranger) if is_privileged() && !root.keeps(own) => Err(Refusal::Stranger(stranger.clone()).into()),
         _ => Ok(root),
     }
 }
@@ -302,21 +254,13 @@ fn take_lock(folder: &Folder) -> io::Result<File> {
     })?;
     // A sweep may have removed the file before we locked it.
     let named = folder.look(LOCK)?.ok_or(io::ErrorKind::NotFound)?;
-    if FileId::from(&named) == FileId::from(&fstat(&lock)?) {
-        Ok(lock)
-    } else {
-        Err(io::ErrorKind::NotFound.into())
-    }
+    if FileId::from(&named) == FileId::from(&fstat(&lock)?) { Ok(lock) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 /// Wraps an I/O error with what was being done to which path.
 fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> ServerError {
     let path = path.to_owned();
-    move |source| ServerError::Scratch {
-        action,
-        path,
-        source,
-    }
+    move |source| ServerError::Scratch { action, path, source }
 }
 
 #[cfg(test)]
@@ -329,10 +273,7 @@ mod tests {
     #[track_caller]
     fn check_root_is_refused(root: &str, expected: char) {
         let error = check_root(Path::new(root)).unwrap_err();
-        assert!(
-            matches!(error, ServerError::PathCharacter { character, .. } if character == expected),
-            "{error}"
-        );
+        assert!(matches!(error, ServerError::PathCharacter { character, .. } if character == expected), "{error}");
     }
 
     #[test]
@@ -355,17 +296,7 @@ mod tests {
         let room = SOCKET_PATH_LIMIT - scratch.path("").as_os_str().len() - 1;
         assert!(scratch.socket_path(&"s".repeat(room)).is_ok());
         let error = scratch.socket_path(&"s".repeat(room + 1)).unwrap_err();
-        assert!(
-            matches!(
-                error,
-                ServerError::PathTooLong {
-                    bytes: 108,
-                    limit: 107,
-                    ..
-                }
-            ),
-            "{error}"
-        );
+        assert!(matches!(error, ServerError::PathTooLong { bytes: 108, limit: 107, .. }), "{error}");
     }
 
     #[test]
@@ -375,10 +306,7 @@ mod tests {
         let folder = scratch.folder().to_owned();
         let secret = scratch.write("secret", "x").unwrap();
         assert_eq!(fs::metadata(secret).unwrap().mode() & 0o777, 0o600);
-        assert_eq!(
-            fs::metadata(scratch.path("")).unwrap().mode() & 0o777,
-            0o700
-        );
+        assert_eq!(fs::metadata(scratch.path("")).unwrap().mode() & 0o777, 0o700);
         assert_eq!(standing(&folder), Standing::Ours);
         drop(scratch);
         assert!(!folder.exists());

@@ -23,7 +23,6 @@ const USUAL_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin"];
 /// Where everything is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Installed {
-    /// WordPress's own files.
     pub wordpress: PathBuf,
     /// The folder of themes that holds ours.
     pub themes: PathBuf,
@@ -52,11 +51,7 @@ pub fn find() -> Result<Installed, ServerError> {
         let looked_for = format!("mysqli in what `{} -m` lists", php_fpm.display());
         return Err(missing("PHP's extension for MySQL", looked_for));
     }
-    Ok(Installed {
-        wordpress,
-        themes,
-        php_fpm,
-    })
+    Ok(Installed { wordpress, themes, php_fpm })
 }
 
 /// `php-fpm`, or the highest of those with a version in their name.
@@ -89,15 +84,8 @@ fn version_in(name: &str) -> Option<(u32, u32)> {
 }
 
 fn has_mysqli(php_fpm: &Path) -> bool {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "a program that only root can change, if looptax has its rights"
-    )]
-    let listed = Command::new(php_fpm)
-        .arg("-m")
-        .stdin(Stdio::null())
-        .stderr(Stdio::null())
-        .output();
+    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has its rights")]
+    let listed = Command::new(php_fpm).arg("-m").stdin(Stdio::null()).stderr(Stdio::null()).output();
     listed.is_ok_and(|output| {
         let text = String::from_utf8_lossy(&output.stdout);
         text.lines().any(|line| line.trim() == "mysqli")

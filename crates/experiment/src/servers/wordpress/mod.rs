@@ -30,16 +30,12 @@ const FILES: [(&str, &str); 7] = [
     ("connection.php", include_str!("php/connection.php")),
     ("install.php", include_str!("php/install.php")),
     ("content.php", include_str!("php/content.php")),
-    (
-        "content/mu-plugins/settings.php",
-        include_str!("php/settings.php"),
-    ),
+    ("content/mu-plugins/settings.php", include_str!("php/settings.php")),
 ];
 
 /// PHP's connections at the same time: one of each pool, and one that is being closed.
 const CONNECTIONS: u32 = 8;
 
-/// What the site holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Site {
@@ -50,7 +46,6 @@ pub enum Site {
 }
 
 impl Site {
-    /// All of them.
     pub const ALL: [Self; 2] = [Self::Bare, Self::Full];
 
     /// Its name, which its tables begin with: `bare`.
@@ -76,7 +71,6 @@ pub enum Transport {
 }
 
 impl Transport {
-    /// All of them.
     pub const ALL: [Self; 4] = [Self::Unix, Self::Tcp, Self::Redirect, Self::UnixBeside];
 
     /// Whether `DB_HOST` names the socket.
@@ -113,11 +107,7 @@ impl WordPress {
     /// [`ServerError::SiteMissing`] when something is not installed; all that
     /// [`PrivateServer::start`] gives; [`ServerError::Pool`], [`ServerError::PageRequest`] and
     /// [`ServerError::Page`] when PHP or WordPress does not work. Nothing is left behind in any case.
-    pub fn start(
-        self_exe: PathBuf,
-        scratch_root: PathBuf,
-        reaper: &Reaper,
-    ) -> Result<Self, ServerError> {
+    pub fn start(self_exe: PathBuf, scratch_root: PathBuf, reaper: &Reaper) -> Result<Self, ServerError> {
         let installed = find()?;
         let config = Config {
             kind: Kind::Mariadb,
@@ -156,7 +146,6 @@ impl WordPress {
         Ok(())
     }
 
-    /// The database server.
     pub fn server(&self) -> &PrivateServer {
         &self.server
     }
@@ -174,7 +163,6 @@ impl WordPress {
         self.server.stop()
     }
 
-    /// Writes the site's own files.
     fn lay_out(&self) -> Result<(), ServerError> {
         let scratch = self.server.scratch();
         for folder in ["site", "site/content", "site/content/mu-plugins"] {

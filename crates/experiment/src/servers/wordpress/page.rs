@@ -38,7 +38,6 @@ pub struct Page {
     pub host_info: String,
     /// Whether something outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
-    /// Whether PHP keeps compiled scripts.
     pub has_opcache: bool,
     /// Time that the questions to the server took after the clocks had been read, µs.
     pub proof_us: f64,
@@ -56,7 +55,6 @@ impl Page {
     }
 }
 
-/// A script of the site.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Script {
     Page,
@@ -97,8 +95,7 @@ impl WordPress {
         let script = Script::Install;
         let body = self.request(script, site, Transport::Unix)?;
         let words = marked(&body).and_then(|line| line.strip_prefix("installed ")?.split_once(' '));
-        let (wordpress, php) =
-            words.ok_or_else(|| self.wrong(script, "tells of no installation".to_owned()))?;
+        let (wordpress, php) = words.ok_or_else(|| self.wrong(script, "tells of no installation".to_owned()))?;
         Ok((wordpress.to_owned(), php.to_owned()))
     }
 
@@ -108,70 +105,39 @@ impl WordPress {
         if script == Script::Page && !body.contains("</html>") {
             return Err(self.wrong(script, "is no whole page".to_owned()));
         }
-        let line = marked(&body)
-            .ok_or_else(|| self.wrong(script, "has no numbers behind it".to_owned()))?;
+        let line = marked(&body).ok_or_else(|| self.wrong(script, "has no numbers behind it".to_owned()))?;
         serde_json::from_slice(line.as_bytes())
             .map_err(|error| self.wrong(script, format!("has broken numbers ({error})")))
     }
 
-    /// Runs a script: its body.
-    fn request(
-        &self,
-        script: Script,
-        site: Site,
-        transport: Transport,
-    ) -> Result<String, ServerError> {
-        let answer =
-            self.exchange(script, site, transport)
-                .map_err(|source| ServerError::PageRequest {
-                    script: script.name(),
-                    source,
-                })?;
+    fn request(&self, script: Script, site: Site, transport: Transport) -> Result<String, ServerError> {
+        let answer = self
+            .exchange(script, site, transport)
+            .map_err(|source| ServerError::PageRequest { script: script.name(), source })?;
         let output = String::from_utf8_lossy(&answer.output).into_owned();
         let (head, body) = output.split_once("\r\n\r\n").unwrap_or_default();
         let state = head.lines().find_map(|line| line.strip_prefix("Status: "));
         let complaint = String::from_utf8_lossy(&answer.errors);
         match state {
-            Some(state) if !state.starts_with("200") => {
-                Err(self.wrong(script, format!("has status {state}")))
-            }
+            Some(state) if !state.starts_with("200") => Err(self.wrong(script, format!("has status {state}"))),
             _ if !complaint.trim().is_empty() => {
                 let complaint = complaint.replace(char::is_control, " ");
-                Err(self.wrong(
-                    script,
-                    format!("comes with a complaint: {}", complaint.trim()),
-                ))
+                Err(self.wrong(script, format!("comes with a complaint: {}", complaint.trim())))
             }
             _ => Ok(body.to_owned()),
         }
     }
 
-    fn exchange(
-        &self,
-        script: Script,
-        site: Site,
-        transport: Transport,
-    ) -> Result<fastcgi::Answer, WireError> {
+    fn exchange(&self, script: Script, site: Site, transport: Transport) -> Result<fastcgi::Answer, WireError> {
         let [plain, moved] = &self.sockets;
-        let socket = if transport.is_under_run() {
-            moved
-        } else {
-            plain
-        };
-        let socket = socket.as_ref().ok_or_else(|| WireError::Request {
-            what: "no php-fpm runs for this transport".to_owned(),
-        })?;
-        let connect = |source| WireError::Io {
-            action: "connect to php-fpm",
-            source,
-        };
+        let socket = if transport.is_under_run() { moved } else { plain };
+        let socket = socket
+            .as_ref()
+            .ok_or_else(|| WireError::Request { what: "no php-fpm runs for this transport".to_owned() })?;
+        let connect = |source| WireError::Io { action: "connect to php-fpm", source };
         let stream = UnixStream::connect(socket).map_err(connect)?;
-        stream
-            .set_read_timeout(Some(ANSWER_LIMIT))
-            .map_err(connect)?;
-        stream
-            .set_write_timeout(Some(ANSWER_LIMIT))
-            .map_err(connect)?;
+        stream.set_read_timeout(Some(ANSWER_LIMIT)).map_err(connect)?;
+        stream.set_write_timeout(Some(ANSWER_LIMIT)).map_err(connect)?;
         let folder = self.server.scratch().path("site");
         let file = folder.join(script.name()).display().to_string();
         let db_host = self.db_host(transport);
@@ -193,11 +159,7 @@ impl WordPress {
     }
 
     fn wrong(&self, script: Script, how: String) -> ServerError {
-        ServerError::Page {
-            script: script.name(),
-            how,
-            log_tail: self.server.log_tail(),
-        }
+        ServerError::Page { script: script.name(), how, log_tail: self.server.log_tail() }
     }
 }
 

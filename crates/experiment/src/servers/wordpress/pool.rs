@@ -34,12 +34,7 @@ pub(super) fn start(
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
     // A pool's own setting would come too late for the cache of compiled scripts.
-    let words = [
-        "--nodaemonize",
-        "--define",
-        "opcache.enable=1",
-        "--fpm-config",
-    ];
+    let words = ["--nodaemonize", "--define", "opcache.enable=1", "--fpm-config"];
     let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();
     let mut path = installed.php_fpm.clone();
@@ -48,12 +43,7 @@ pub(super) fn start(
         all.append(&mut args);
         (path, args) = (looptax.to_owned(), all);
     }
-    let program = Program {
-        path,
-        args,
-        input: String::new(),
-        secret: None,
-    };
+    let program = Program { path, args, input: String::new(), secret: None };
     let mut guard = ChildGuard::spawn_as_us(&program, StopSignal::Term, scratch)?;
     wait_until_ready(&mut guard, &socket, scratch)?;
     let child = guard.keep();
@@ -68,15 +58,8 @@ fn moving(from: SocketAddr, to: &Path, program: &Path) -> Vec<String> {
     words.map(str::to_owned).to_vec()
 }
 
-fn wait_until_ready(
-    guard: &mut ChildGuard<'_>,
-    socket: &Path,
-    scratch: &Scratch,
-) -> Result<(), ServerError> {
-    let failed = |how| ServerError::Pool {
-        how,
-        log_tail: scratch.log_tail(),
-    };
+fn wait_until_ready(guard: &mut ChildGuard<'_>, socket: &Path, scratch: &Scratch) -> Result<(), ServerError> {
+    let failed = |how| ServerError::Pool { how, log_tail: scratch.log_tail() };
     match guard.wait(READY_LIMIT, |_| UnixStream::connect(socket).is_ok())? {
         Waited::Ready => Ok(()),
         Waited::Ended(status) => Err(failed(format!("ended ({status})"))),
@@ -88,9 +71,9 @@ fn wait_until_ready(
 /// PHP manual, "php-fpm.conf directives" and "List of php.ini directives".
 fn configuration(scratch: &Scratch, socket: &Path) -> String {
     let site = shown(&scratch.path("site"));
-    let account = scratch.account().map_or_else(String::new, |account| {
-        format!("user = {}\ngroup = {}\n", account.uid, account.gid)
-    });
+    let account = scratch
+        .account()
+        .map_or_else(String::new, |account| format!("user = {}\ngroup = {}\n", account.uid, account.gid));
     format!(
         "[global]\n\
          error_log = /proc/self/fd/2\n\

@@ -12,144 +12,57 @@ pub(super) struct Entry {
     means: &'static str,
 }
 
-/// Who speaks SQL.
 pub(super) const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
 const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
 /// One server behind all arms, so that a connection to either is the same work for it.
-const ONE_SERVER: &[Protocol] = &[
-    Protocol::Mysql,
-    Protocol::Postgres,
-    Protocol::Redis,
-    Protocol::Echo,
-];
+const ONE_SERVER: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Echo];
 const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];
 const MONGODB: &[Protocol] = &[Protocol::Mongodb];
 const SITE: &[Protocol] = &[Protocol::Fastcgi, Protocol::Http];
-const ALL: &[Protocol] = &[
-    Protocol::Mysql,
-    Protocol::Postgres,
-    Protocol::Redis,
-    Protocol::Memcached,
-    Protocol::Mongodb,
-    Protocol::Echo,
-];
+const ALL: &[Protocol] =
+    &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached, Protocol::Mongodb, Protocol::Echo];
 
-/// All of them.
 pub(super) const CATALOGUE: &[Entry] = &[
-    entry(
-        "point-select",
-        SQL,
-        "one row by its key, as sysbench oltp_point_select",
-    ),
-    entry(
-        "read-only",
-        SQL,
-        "16 statements that read, as sysbench oltp_read_only",
-    ),
-    entry(
-        "read-write",
-        SQL,
-        "20 statements, as sysbench oltp_read_write",
-    ),
-    entry(
-        "write-only",
-        SQL,
-        "6 statements that write, as sysbench oltp_write_only",
-    ),
-    entry(
-        "update-index",
-        SQL,
-        "update an indexed column by key, as sysbench",
-    ),
-    entry(
-        "update-non-index",
-        SQL,
-        "update a column without index by key, as sysbench",
-    ),
+    entry("point-select", SQL, "one row by its key, as sysbench oltp_point_select"),
+    entry("read-only", SQL, "16 statements that read, as sysbench oltp_read_only"),
+    entry("read-write", SQL, "20 statements, as sysbench oltp_read_write"),
+    entry("write-only", SQL, "6 statements that write, as sysbench oltp_write_only"),
+    entry("update-index", SQL, "update an indexed column by key, as sysbench"),
+    entry("update-non-index", SQL, "update a column without index by key, as sysbench"),
     entry("insert", SQL, "insert one row, as sysbench oltp_insert"),
-    entry(
-        "delete",
-        SQL,
-        "delete one row by key, as sysbench oltp_delete",
-    ),
-    entry(
-        "tpcb",
-        SQL,
-        "7 statements of pgbench's built-in transaction",
-    ),
+    entry("delete", SQL, "delete one row by key, as sysbench oltp_delete"),
+    entry("tpcb", SQL, "7 statements of pgbench's built-in transaction"),
     entry("select-only", SQL, "one account's balance, as pgbench -S"),
     entry("get", KEYED, "GET of a key that is there"),
     entry("set", KEYED, "SET of a key (--value-size)"),
-    entry(
-        "mixed:R:W",
-        KEYED,
-        "R times GET for W times SET, at random: mixed:9:1",
-    ),
+    entry("mixed:R:W", KEYED, "R times GET for W times SET, at random: mixed:9:1"),
     entry("incr", REDIS, "INCR of a counter"),
     entry("lpush", REDIS, "LPUSH on a list (--value-size)"),
     entry("find-one", MONGODB, "find of one document by its id"),
-    entry(
-        "insert-one",
-        MONGODB,
-        "insert of one document with a new id",
-    ),
-    entry(
-        "script:FILE",
-        SQL,
-        "your own transaction in pgbench's language; several: script:a.sql@3,b.sql",
-    ),
-    entry(
-        "ping",
-        ALL,
-        "a round trip without data: 120 constant bytes, a missing key, `ping`, an echo",
-    ),
-    entry(
-        "connect",
-        ONE_SERVER,
-        "open a connection, log in, ask once, close, and wait for the server's end",
-    ),
+    entry("insert-one", MONGODB, "insert of one document with a new id"),
+    entry("script:FILE", SQL, "your own transaction in pgbench's language; several: script:a.sql@3,b.sql"),
+    entry("ping", ALL, "a round trip without data: 120 constant bytes, a missing key, `ping`, an echo"),
+    entry("connect", ONE_SERVER, "open a connection, log in, ask once, close, and wait for the server's end"),
     entry(
         "dump",
         SQL_AND_REDIS,
         "a whole table in one go, as mysqldump and COPY TO STDOUT; large values of as many bytes (--rows)",
     ),
     entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
-    entry(
-        "page:BYTES",
-        SITE,
-        "one of so many bytes; a running server's URL names its own",
-    ),
-    entry(
-        "upload:BYTES",
-        SITE,
-        "so many bytes there, and a number back",
-    ),
-    entry(
-        "stream",
-        ECHO,
-        "bytes one way, counted and answered once (--stream-bytes, --write-size)",
-    ),
+    entry("page:BYTES", SITE, "one of so many bytes; a running server's URL names its own"),
+    entry("upload:BYTES", SITE, "so many bytes there, and a number back"),
+    entry("stream", ECHO, "bytes one way, counted and answered once (--stream-bytes, --write-size)"),
 ];
 
 const fn entry(word: &'static str, protocols: &'static [Protocol], means: &'static str) -> Entry {
-    Entry {
-        word,
-        protocols,
-        means,
-    }
+    Entry { word, protocols, means }
 }
 
-/// All workloads, a line each.
 pub fn list() -> String {
     let mut text = String::new();
-    for Entry {
-        word,
-        protocols,
-        means,
-    } in CATALOGUE
-    {
+    for Entry { word, protocols, means } in CATALOGUE {
         let who = protocols
             .iter()
             .map(|protocol| match protocol {
@@ -169,11 +82,8 @@ pub fn list() -> String {
 
 /// The failure of a word that a protocol does not know.
 pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
-    let known: Vec<&str> = CATALOGUE
-        .iter()
-        .filter(|entry| entry.protocols.contains(&protocol))
-        .map(|entry| entry.word)
-        .collect();
+    let known: Vec<&str> =
+        CATALOGUE.iter().filter(|entry| entry.protocols.contains(&protocol)).map(|entry| entry.word).collect();
     let servers = match protocol {
         Protocol::Mysql => "MySQL and MariaDB",
         Protocol::Mongodb => "FerretDB and MongoDB",
@@ -182,9 +92,6 @@ pub(super) fn unknown(word: &str, protocol: Protocol) -> Failure {
     };
     Failure::usage(
         format!("`{word}` is no workload for {servers}"),
-        format!(
-            "known: {}; looptax compare --list explains them",
-            known.join(", ")
-        ),
+        format!("known: {}; looptax compare --list explains them", known.join(", ")),
     )
 }

@@ -20,10 +20,9 @@ pub(crate) fn fill(
 ) -> Result<(), ServerError> {
     let protocol = conversation.protocol();
     match (workload, protocol) {
-        (
-            Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. },
-            Protocol::Mysql,
-        ) => dataset::populate_mysql(|sql| conversation.execute(sql), schema, rows),
+        (Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. }, Protocol::Mysql) => {
+            dataset::populate_mysql(|sql| conversation.execute(sql), schema, rows)
+        }
         (Workload::PointSelect { .. } | Workload::Oltp { .. } | Workload::Dump { .. }, _) => {
             dataset::populate_postgres(|sql| conversation.execute(sql), schema, rows)
         }
@@ -46,9 +45,7 @@ pub(crate) fn fill(
         // Written keys too: each of its processes sees a part of the writes alone, and a first write of
         // a key is more work than a second.
         (
-            Workload::Get { prefix }
-            | Workload::Set { prefix, .. }
-            | Workload::Mixed { prefix, .. },
+            Workload::Get { prefix } | Workload::Set { prefix, .. } | Workload::Mixed { prefix, .. },
             Protocol::Memcached,
         ) => {
             let keys = keys(prefix, requests, rows);
@@ -58,19 +55,9 @@ pub(crate) fn fill(
             let keys = keys(prefix, requests, rows);
             dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
         }
-        (
-            Workload::DumpValues {
-                prefix,
-                n_keys,
-                value_bytes,
-            },
-            _,
-        ) => {
-            let keys = dataset::Keys {
-                prefix,
-                n: u32::try_from(*n_keys).unwrap_or(u32::MAX),
-                value_bytes: *value_bytes,
-            };
+        (Workload::DumpValues { prefix, n_keys, value_bytes }, _) => {
+            let keys =
+                dataset::Keys { prefix, n: u32::try_from(*n_keys).unwrap_or(u32::MAX), value_bytes: *value_bytes };
             dataset::populate_redis(|commands| conversation.pipeline(commands), &keys)
         }
         (Workload::FindOne { collection }, _) => {
@@ -86,9 +73,5 @@ pub(crate) fn fill(
 }
 
 fn keys<'a>(prefix: &'a str, requests: &Requests, rows: u32) -> dataset::Keys<'a> {
-    dataset::Keys {
-        prefix,
-        n: rows,
-        value_bytes: requests.value_bytes.unwrap_or(VALUE_BYTES),
-    }
+    dataset::Keys { prefix, n: rows, value_bytes: requests.value_bytes.unwrap_or(VALUE_BYTES) }
 }

@@ -23,11 +23,7 @@ const COMMAND_BYTES: u64 = 96;
 ///
 /// # Errors
 /// A usage failure with the option that does not fit.
-pub(super) fn check(
-    workload: &Workload,
-    protocol: Protocol,
-    requests: &Requests,
-) -> Result<(), Failure> {
+pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
             "--protocol does not apply to `dump`: it goes out as text, as dumps do",
@@ -84,17 +80,11 @@ pub(super) fn check(
 }
 
 /// Pipelines and text are for some protocols.
-fn check_forms(
-    workload: &Workload,
-    protocol: Protocol,
-    requests: &Requests,
-) -> Result<(), Failure> {
+fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_sql = SQL.contains(&protocol);
     if requests.pipeline > 1 && matches!(workload, Workload::Page(_)) {
         return Err(Failure::usage(
-            format!(
-                "--pipeline is not for `{workload}`: web servers ask for one page after the other"
-            ),
+            format!("--pipeline is not for `{workload}`: web servers ask for one page after the other"),
             "-c chooses how many are asked for at once",
         ));
     }
@@ -119,27 +109,17 @@ fn check_forms(
 }
 
 /// Sessions are opened within a slice: only what can be made ready quickly on any connection.
-fn check_reconnect(
-    workload: &Workload,
-    protocol: Protocol,
-    requests: &Requests,
-) -> Result<(), Failure> {
+fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_long = matches!(
         workload,
-        Workload::Script { .. }
-            | Workload::Dump { .. }
-            | Workload::DumpValues { .. }
-            | Workload::Echo(_)
+        Workload::Script { .. } | Workload::Dump { .. } | Workload::DumpValues { .. } | Workload::Echo(_)
     );
     let is_refused = is_long || matches!(protocol, Protocol::Memcached | Protocol::Mongodb);
     if requests.reconnect_every.is_none() || !is_refused {
         return Ok(());
     }
     Err(Failure::usage(
-        format!(
-            "--reconnect-every is not for `{workload}` on {}",
-            protocol.title()
-        ),
+        format!("--reconnect-every is not for `{workload}` on {}", protocol.title()),
         "MySQL, MariaDB, PostgreSQL and Redis take it with their short workloads, PHP-FPM and HTTP with pages",
     ))
 }
@@ -179,9 +159,7 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
                     "a pipeline of {} requests of {request_bytes} bytes is {sent_bytes} bytes in one send",
                     requests.pipeline
                 ),
-                format!(
-                    "the echo server takes {MOST_ECHOED_BYTES}: a smaller --pipeline or --request-size"
-                ),
+                format!("the echo server takes {MOST_ECHOED_BYTES}: a smaller --pipeline or --request-size"),
             ))
         }
     }

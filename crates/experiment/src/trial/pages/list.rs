@@ -19,22 +19,14 @@ pub fn from_list(text: &str, resolve: Resolve<'_>) -> (Vec<Page>, Vec<Problem>) 
             [] => continue,
             [url] => Page::parse(url, resolve),
             [method, url] if METHODS.contains(&method) => {
-                Page::parse(url, resolve).map(|page| Page {
-                    method: method.to_owned(),
-                    ..page
-                })
+                Page::parse(url, resolve).map(|page| Page { method: method.to_owned(), ..page })
             }
-            [method, _] => Err(format!(
-                "`{method}`: pages of a list are asked for by GET or HEAD"
-            )),
+            [method, _] => Err(format!("`{method}`: pages of a list are asked for by GET or HEAD")),
             _ => Err("more than a method and a URL".to_owned()),
         };
         match page {
             Ok(page) => counted.add(page),
-            Err(what) => problems.push(Problem {
-                line: Some(idx + 1),
-                what,
-            }),
+            Err(what) => problems.push(Problem { line: Some(idx + 1), what }),
         }
     }
     (counted.pages, problems)
@@ -51,13 +43,9 @@ mod tests {
             http://localhost/b?c\nGET http://localhost/a\nPOST http://localhost/\nhttp://example.org/\n\
             GET http://localhost/ twice";
         let (pages, problems) = from_list(text, &resolve);
-        let pages: Vec<_> = { pages.iter() }
-            .map(|page| (page.method.as_str(), page.at.target.as_str(), page.weight))
-            .collect();
-        assert_eq!(
-            pages,
-            [("GET", "/a", 2), ("HEAD", "/a", 1), ("GET", "/b?c", 1)]
-        );
+        let pages: Vec<_> =
+            { pages.iter() }.map(|page| (page.method.as_str(), page.at.target.as_str(), page.weight)).collect();
+        assert_eq!(pages, [("GET", "/a", 2), ("HEAD", "/a", 1), ("GET", "/b?c", 1)]);
         let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();
         let expected = [
             "line 7: `POST`: pages of a list are asked for by GET or HEAD",

@@ -19,7 +19,6 @@ use super::{Page, Problem};
 const LINE_BYTES: u64 = 64 << 10;
 /// Most different pages that are counted: some hundred megabytes of addresses.
 const MOST_DISTINCT: usize = 1_000_000;
-/// Most sites that are named.
 const MOST_SITES: usize = 3;
 /// What stays as it is in a path and its query: RFC 3986, with the escapes that are there.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
@@ -46,7 +45,6 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'=')
     .remove(b'%');
 
-/// A line of the log.
 #[derive(Debug, PartialEq, Eq)]
 struct Line {
     /// The site's name, where it stands in front.
@@ -56,7 +54,6 @@ struct Line {
     status: u16,
 }
 
-/// What was counted.
 #[derive(Default)]
 struct Counts {
     /// In the order in which they were first seen.
@@ -73,12 +70,7 @@ struct Counts {
 /// Reads a log: the pages that were asked for by GET and answered by status 200, as siblings of `base`.
 ///
 /// Each has as much weight as lines. Where there are more than `n_most`, so many are chosen by drawing lines, by `seed`.
-pub fn from_log(
-    mut log: impl BufRead,
-    base: &Page,
-    n_most: usize,
-    seed: u64,
-) -> (Vec<Page>, Vec<Problem>) {
+pub fn from_log(mut log: impl BufRead, base: &Page, n_most: usize, seed: u64) -> (Vec<Page>, Vec<Problem>) {
     let mut counts = Counts::default();
     let mut problems = Vec::new();
     let mut line = Vec::new();
@@ -88,10 +80,7 @@ pub fn from_log(
             Ok(0) => break,
             Ok(_) => counts.add(line.trim_ascii()),
             Err(error) => {
-                problems.push(Problem {
-                    line: Some(counts.n_lines + 1),
-                    what: format!("cannot read on: {error}"),
-                });
+                problems.push(Problem { line: Some(counts.n_lines + 1), what: format!("cannot read on: {error}") });
                 break;
             }
         }
@@ -152,32 +141,18 @@ impl Counts {
         }
         if self.targets.is_empty() {
             let n_lines = self.n_lines;
-            add(
-                None,
-                format!("no GET that was answered by status 200 in {n_lines} lines"),
-            );
+            add(None, format!("no GET that was answered by status 200 in {n_lines} lines"));
         }
         if self.n_beyond > 0 {
             let n_beyond = self.n_beyond;
-            add(
-                None,
-                format!("more than {MOST_DISTINCT} different pages: {n_beyond} lines are left out"),
-            );
+            add(None, format!("more than {MOST_DISTINCT} different pages: {n_beyond} lines are left out"));
         }
         if self.sites.len() > 1 {
-            let mut sites: Vec<&str> = self
-                .sites
-                .iter()
-                .map(String::as_str)
-                .take(MOST_SITES)
-                .collect();
+            let mut sites: Vec<&str> = self.sites.iter().map(String::as_str).take(MOST_SITES).collect();
             if self.sites.len() > MOST_SITES {
                 sites.push("…");
             }
-            add(
-                None,
-                format!("the log is of several sites: {}", sites.join(", ")),
-            );
+            add(None, format!("the log is of several sites: {}", sites.join(", ")));
         }
         problems
     }
@@ -203,9 +178,7 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
     waiting.sort_by(|one, other| one.0.total_cmp(&other.0));
     let chosen: BTreeSet<usize> = waiting.into_iter().take(n_most).map(|it| it.1).collect();
     let targets = targets.into_iter().enumerate();
-    { targets.filter(|(idx, _)| chosen.contains(idx)) }
-        .map(|(_, target)| target)
-        .collect()
+    { targets.filter(|(idx, _)| chosen.contains(idx)) }.map(|(_, target)| target).collect()
 }
 
 /// A line, if it is one of such a log.
@@ -246,9 +219,7 @@ fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
     loop {
         rest = match rest {
             [b'"', rest @ ..] => return Some((found, rest)),
-            [b'\\', b'x', high, low, rest @ ..]
-                if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() =>
-            {
+            [b'\\', b'x', high, low, rest @ ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit() => {
                 found.push(16 * digit(*high) + digit(*low));
                 rest
             }
@@ -256,11 +227,7 @@ fn quoted(text: &[u8]) -> Option<(Vec<u8>, &[u8])> {
                 found.push(*escaped);
                 rest
             }
-            [
-                b'\\',
-                letter @ (b'n' | b't' | b'r' | b'b' | b'v'),
-                rest @ ..,
-            ] => {
+            [b'\\', letter @ (b'n' | b't' | b'r' | b'b' | b'v'), rest @ ..] => {
                 found.push(control(*letter));
                 rest
             }
@@ -322,10 +289,7 @@ mod tests {
             page.for_load(&mut Vec::new()).unwrap();
         }
         let pages = pages.into_iter().map(|page| (page.at.target, page.weight));
-        (
-            pages.collect(),
-            problems.iter().map(ToString::to_string).collect(),
-        )
+        (pages.collect(), problems.iter().map(ToString::to_string).collect())
     }
 
     #[track_caller]
@@ -374,7 +338,8 @@ mod tests {
     #[test]
     fn other_servers_lines_are_read_alike() {
         // nginx escapes quotes and backslashes by their numbers; users may have spaces; times other forms.
-        let nginx = "::1 - a b [23/Nov/2026:18:06:44 +0000] \"GET /\\x22q\\x5C HTTP/2.0\" 200 5 \"-\" \"-\" \"10.0.0.1\"\n";
+        let nginx =
+            "::1 - a b [23/Nov/2026:18:06:44 +0000] \"GET /\\x22q\\x5C HTTP/2.0\" 200 5 \"-\" \"-\" \"10.0.0.1\"\n";
         check(nginx, &[("/%22q%5C", 1)], &[]);
         let iso = "10.0.0.1 - - [2026-11-23T18:06:44Z] \"GET /iso HTTP/1.1\" 200 5\r\n";
         check(iso, &[("/iso", 1)], &[]);
@@ -392,27 +357,16 @@ mod tests {
         check(
             "{\"request\":{}}\n{}\n",
             &[],
-            &[
-                "line 1: JSON, and not a line of the common or combined format, nor are 1 more",
-                nothing,
-            ],
+            &["line 1: JSON, and not a line of the common or combined format, nor are 1 more", nothing],
         );
-        check(
-            &format!("# comment\n{good}"),
-            &[("/a", 1)],
-            &["line 1: no line"],
-        );
+        check(&format!("# comment\n{good}"), &[("/a", 1)], &["line 1: no line"]);
         for bad in [
             "h - - [t] \"GET /a HTTP/1.1\" - 5",
             "h - - [t] \"GET /a HTTP/1.1 200 5",
             "h - - t] \"GET /a HTTP/1.1\" 200 5",
             "h - - [t] \"GET /a HTTP/1.1\"200",
         ] {
-            check(
-                &format!("{good}{bad}\n"),
-                &[("/a", 1)],
-                &["line 2: no line"],
-            );
+            check(&format!("{good}{bad}\n"), &[("/a", 1)], &["line 2: no line"]);
         }
         let other = "h - - [t] \"GET /a HTTP/1.1\" 301 5\nh - - [t] \"-\" 408 0\n";
         check(other, &[], &[nothing]);

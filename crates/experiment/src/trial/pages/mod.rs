@@ -26,7 +26,6 @@ pub struct Page {
     pub method: String,
     /// Sent besides those that every request has, or in their place.
     pub headers: Vec<(String, String)>,
-    /// Sent with it.
     pub body: Vec<u8>,
     /// How often it is asked for, against the others.
     pub weight: u64,
@@ -39,7 +38,6 @@ pub struct Page {
 pub struct Problem {
     /// Its line, from 1; `None` where it is about the whole.
     pub line: Option<usize>,
-    /// What is wrong.
     pub what: String,
 }
 
@@ -59,28 +57,13 @@ impl Page {
     /// What is wrong with it: no URL, neither http:// nor https://, an account in it, another machine.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let at = WebPage::parse(text, resolve)?;
-        Ok(Self {
-            url: at.url(),
-            method: "GET".to_owned(),
-            headers: Vec::new(),
-            body: Vec::new(),
-            weight: 1,
-            at,
-        })
+        Ok(Self { url: at.url(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), weight: 1, at })
     }
 
     /// Another page of the same site, asked for in the same way.
     fn sibling(&self, target: String, weight: u64) -> Self {
-        let at = WebPage {
-            target,
-            ..self.at.clone()
-        };
-        Self {
-            url: at.url(),
-            weight,
-            at,
-            ..self.clone()
-        }
+        let at = WebPage { target, ..self.at.clone() };
+        Self { url: at.url(), weight, at, ..self.clone() }
     }
 
     /// Where it is asked for.
@@ -99,10 +82,7 @@ impl Page {
             addresses.len() - 1
         });
         let mut headers = self.headers.clone();
-        let usual = [
-            ("user-agent", concat!("looptax/", env!("CARGO_PKG_VERSION"))),
-            ("accept", "*/*"),
-        ];
+        let usual = [("user-agent", concat!("looptax/", env!("CARGO_PKG_VERSION"))), ("accept", "*/*")];
         for (name, value) in usual {
             if !headers.iter().any(|it| it.0.eq_ignore_ascii_case(name)) {
                 headers.push((name.to_owned(), value.to_owned()));
@@ -159,20 +139,12 @@ mod tests {
             let page = Page::parse(url, &resolve).unwrap();
             page.for_load(&mut addresses).unwrap().address_idx
         };
-        let urls = [
-            "http://localhost/a",
-            "https://localhost:80/",
-            "http://127.0.0.1/b",
-        ];
+        let urls = ["http://localhost/a", "https://localhost:80/", "http://127.0.0.1/b"];
         assert_eq!(urls.map(&mut load), [0, 1, 0]);
         let mut page = Page::parse("http://localhost/", &resolve).unwrap();
         page.headers = vec![("a b".to_owned(), String::new())];
         assert!(page.for_load(&mut addresses).is_err());
-        let opener = Opener {
-            addresses,
-            tls: TlsClient::trusting_anybody().unwrap(),
-            limit: Duration::from_secs(1),
-        };
+        let opener = Opener { addresses, tls: TlsClient::trusting_anybody().unwrap(), limit: Duration::from_secs(1) };
         assert_eq!(opener.addresses.len(), 2);
     }
 }

@@ -10,15 +10,11 @@ use rustix::mount::{FsMountFlags, FsOpenFlags, MountAttrFlags, fsconfig_create, 
 /// Where it usually is: `Documentation/trace/ftrace.rst` of Linux.
 const USUAL: &str = "/sys/kernel/tracing/events";
 
-/// The folder of events.
 pub(super) struct Tracefs {
     events: OwnedFd,
 }
 
-#[allow(
-    clippy::disallowed_methods,
-    reason = "the kernel's own file system, by a descriptor of its mount"
-)]
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
 impl Tracefs {
     /// Opens the one that is mounted, or one that is attached nowhere and goes with its descriptor.
     ///
@@ -32,22 +28,16 @@ impl Tracefs {
         };
         let context = fsopen("tracefs", FsOpenFlags::FSOPEN_CLOEXEC)?;
         fsconfig_create(&context)?;
-        let mount = fsmount(
-            &context,
-            FsMountFlags::FSMOUNT_CLOEXEC,
-            MountAttrFlags::MOUNT_ATTR_RDONLY,
-        )?;
+        let mount = fsmount(&context, FsMountFlags::FSMOUNT_CLOEXEC, MountAttrFlags::MOUNT_ATTR_RDONLY)?;
         let events = openat(&mount, "events", flags, Mode::empty())?;
         Ok(Self { events })
     }
 
-    /// A tracepoint's number.
     pub(super) fn id(&self, tracepoint: &str) -> io::Result<u64> {
         let flags = OFlags::CLOEXEC | OFlags::RDONLY;
         let path = format!("{tracepoint}/id");
         let mut text = String::new();
-        File::from(openat(&self.events, &*path, flags, Mode::empty())?)
-            .read_to_string(&mut text)?;
+        File::from(openat(&self.events, &*path, flags, Mode::empty())?).read_to_string(&mut text)?;
         text.trim().parse().map_err(io::Error::other)
     }
 }

@@ -18,7 +18,6 @@ pub(super) enum Scope {
     Own,
 }
 
-/// Whose time an event measures.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Task {
     Every,
@@ -37,12 +36,7 @@ pub(super) fn open_silent(scope: Scope, task: Task, core: usize) -> io::Result<C
 }
 
 /// Opens the clock, switched off. `period_ns`: CPU time between two samples.
-pub(super) fn open_clock(
-    scope: Scope,
-    task: Task,
-    core: usize,
-    period_ns: u64,
-) -> io::Result<Counter> {
+pub(super) fn open_clock(scope: Scope, task: Task, core: usize, period_ns: u64) -> io::Result<Counter> {
     let mut builder = new_builder(Software::CPU_CLOCK, scope);
     builder.sample_period(period_ns);
     observe(&mut builder, task, core).build()
@@ -63,11 +57,7 @@ fn new_builder(event: Software, scope: Scope) -> Builder<'static> {
     builder
 }
 
-fn observe<'a>(
-    builder: &'a mut Builder<'static>,
-    task: Task,
-    core: usize,
-) -> &'a mut Builder<'static> {
+fn observe<'a>(builder: &'a mut Builder<'static>, task: Task, core: usize) -> &'a mut Builder<'static> {
     match task {
         Task::Every => builder.any_pid(),
         Task::Ours => builder.observe_self(),

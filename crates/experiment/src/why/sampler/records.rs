@@ -8,7 +8,6 @@ use perf_event::data::{
 /// `PERF_RECORD_MISC_COMM_EXEC` of `linux/perf_event.h`: the name changed because the program did.
 const COMM_EXEC: u16 = 1 << 13;
 
-/// What a record tells.
 pub(crate) enum What<'a> {
     Sample(Box<Sample<'a>>),
     Map(Mmap2<'a>),
@@ -29,10 +28,7 @@ pub(crate) struct Event<'a> {
 /// Reads a record with its header. What the library cannot read is passed over.
 pub(crate) fn parse<'a>(bytes: &'a [u8], config: &ParseConfig<Native>) -> Event<'a> {
     let parsed = Parser::new(bytes, config.clone()).parse_record(Reader);
-    parsed.unwrap_or(Event {
-        time_ns: 0,
-        what: What::Other,
-    })
+    parsed.unwrap_or(Event { time_ns: 0, what: What::Other })
 }
 
 struct Reader;
@@ -45,10 +41,7 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_sample(self, record: Sample<'a>, _: RecordMetadata) -> Event<'a> {
-        Event {
-            time_ns: record.time().unwrap_or(0),
-            what: What::Sample(Box::new(record)),
-        }
+        Event { time_ns: record.time().unwrap_or(0), what: What::Sample(Box::new(record)) }
     }
 
     fn visit_mmap2(self, record: Mmap2<'a>, metadata: RecordMetadata) -> Event<'a> {
@@ -58,14 +51,7 @@ impl<'a> Visitor<'a> for Reader {
     fn visit_comm(self, record: Comm<'a>, metadata: RecordMetadata) -> Event<'a> {
         let is_exec = metadata.misc() & COMM_EXEC != 0;
         let pid = record.pid;
-        with_time(
-            if is_exec {
-                What::Exec { pid }
-            } else {
-                What::Other
-            },
-            &metadata,
-        )
+        with_time(if is_exec { What::Exec { pid } } else { What::Other }, &metadata)
     }
 
     fn visit_fork(self, record: Exit, metadata: RecordMetadata) -> Event<'a> {
@@ -77,14 +63,7 @@ impl<'a> Visitor<'a> for Reader {
         // Threads are told of in the same way; the process goes with its first.
         let is_process = record.pid == record.tid;
         let pid = record.pid;
-        with_time(
-            if is_process {
-                What::Exit { pid }
-            } else {
-                What::Other
-            },
-            &metadata,
-        )
+        with_time(if is_process { What::Exit { pid } } else { What::Other }, &metadata)
     }
 
     fn visit_lost(self, record: Lost, metadata: RecordMetadata) -> Event<'a> {
@@ -101,8 +80,5 @@ impl<'a> Visitor<'a> for Reader {
 }
 
 fn with_time<'a>(what: What<'a>, metadata: &RecordMetadata) -> Event<'a> {
-    Event {
-        time_ns: metadata.sample_id().time().unwrap_or(0),
-        what,
-    }
+    Event { time_ns: metadata.sample_id().time().unwrap_or(0), what }
 }

@@ -58,39 +58,16 @@ mod tests {
     #[test]
     fn each_refusal_is_told_with_the_next_step() {
         for (errno, paranoid, words, step) in [
-            (
-                Errno::NOSYS,
-                Some(2),
-                "no perf_event_open",
-                "CONFIG_PERF_EVENTS",
-            ),
-            (
-                Errno::ACCESS,
-                Some(3),
-                "perf_event_paranoid is 3",
-                "run as root",
-            ),
-            (
-                Errno::PERM,
-                Some(4),
-                "perf_event_paranoid is 4",
-                "`=-1` the whole machine",
-            ),
-            (
-                Errno::PERM,
-                Some(2),
-                "as containers do",
-                "--cap-add PERFMON",
-            ),
+            (Errno::NOSYS, Some(2), "no perf_event_open", "CONFIG_PERF_EVENTS"),
+            (Errno::ACCESS, Some(3), "perf_event_paranoid is 3", "run as root"),
+            (Errno::PERM, Some(4), "perf_event_paranoid is 4", "`=-1` the whole machine"),
+            (Errno::PERM, Some(2), "as containers do", "--cap-add PERFMON"),
             (Errno::PERM, None, "as containers do", "--cap-add PERFMON"),
             (Errno::MFILE, Some(2), "per thread and core", "ulimit -n"),
         ] {
             let failure = explain_with(errno.into(), paranoid);
             assert!(failure.to_string().contains(words), "{failure}");
-            assert!(
-                failure.hint().is_some_and(|hint| hint.contains(step)),
-                "{failure:?}"
-            );
+            assert!(failure.hint().is_some_and(|hint| hint.contains(step)), "{failure:?}");
         }
         let other = explain_with(Errno::NOSPC.into(), Some(2));
         assert!(format!("{other:#}").starts_with("cannot take samples with perf_event_open: "));

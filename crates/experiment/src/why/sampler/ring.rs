@@ -36,12 +36,7 @@ impl Ring {
             match event.sampled(n_bytes) {
                 Err(_) if n_bytes > SMALLEST_BYTES => n_bytes /= 2,
                 owner => {
-                    return Ok(Self {
-                        owner: owner?,
-                        config,
-                        head: Vec::new(),
-                        head_ns: 0,
-                    });
+                    return Ok(Self { owner: owner?, config, head: Vec::new(), head_ns: 0 });
                 }
             }
         }

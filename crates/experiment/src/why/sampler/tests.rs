@@ -55,9 +55,7 @@ fn copy_in_the_kernel() -> u64 {
 
 fn own_cores() -> Vec<usize> {
     let set = sched_getaffinity(None).unwrap();
-    (0..CpuSet::MAX_CPU)
-        .filter(|core| set.is_set(*core))
-        .collect()
+    (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect()
 }
 
 /// What a spinning thread's samples come to.
@@ -130,18 +128,11 @@ fn a_function_that_spins_has_the_time_that_it_spends() {
     };
     // A busy machine delays the timer, so the bounds are wide.
     let lost_ns = sampler.n_missing() * PERIOD_NS;
-    let expected_ns = if sampler.sees_kernel() {
-        spent_ns
-    } else {
-        spent_ns / 2
-    };
+    let expected_ns = if sampler.sees_kernel() { spent_ns } else { spent_ns / 2 };
     assert!(seen.weight_ns + lost_ns > expected_ns / 4, "{seen:?}");
     assert!(seen.weight_ns < expected_ns * 4, "{seen:?}");
     let name = "spin_in_a_function_of_our_own";
-    let own = seen
-        .by_function_ns
-        .iter()
-        .filter(|(it, _)| it.contains(name));
+    let own = seen.by_function_ns.iter().filter(|(it, _)| it.contains(name));
     let own_ns: u64 = own.map(|(_, weight_ns)| weight_ns).sum();
     // Half of what it spent, where the kernel is seen.
     assert!(own_ns * 4 > seen.weight_ns, "{:?}", seen.by_function_ns);
@@ -163,10 +154,7 @@ fn whoever_sees_less_is_told_what_each_setting_brings() {
     let with_kernel = note_scope(Scope::OwnWithKernel).concat();
     assert!(with_kernel.contains("paranoid=-1`"), "{with_kernel}");
     let own = note_scope(Scope::Own).concat();
-    for words in [
-        "paranoid=1` shows the kernel's part",
-        "`=-1` the whole machine",
-    ] {
+    for words in ["paranoid=1` shows the kernel's part", "`=-1` the whole machine"] {
         assert!(own.contains(words), "{own}");
     }
 }

@@ -33,10 +33,7 @@ impl Kallsyms {
             (address, kind.is_uppercase(), Reverse(n_underscores))
         });
         let starts = found.into_iter().map(|(address, _, at)| (address, at));
-        Self {
-            starts: starts.collect(),
-            text,
-        }
+        Self { starts: starts.collect(), text }
     }
 
     pub(super) fn is_empty(&self) -> bool {

@@ -20,11 +20,7 @@ impl PerfMap {
             let mut words = line.splitn(3, ' ');
             let start = u64::from_str_radix(words.next()?, 16).ok()?;
             let n_bytes = u64::from_str_radix(words.next()?, 16).ok()?;
-            Some((
-                start,
-                start.saturating_add(n_bytes),
-                words.next()?.to_owned(),
-            ))
+            Some((start, start.saturating_add(n_bytes), words.next()?.to_owned()))
         };
         let mut functions: Vec<_> = text.lines().filter_map(parse_line).collect();
         functions.sort();
@@ -45,12 +41,9 @@ mod tests {
     #[test]
     fn functions_are_found_by_their_range() {
         let map = PerfMap::parse("7f20 10 late\n7f00 10 LazyCompile:*handle /app.js:3\nbroken\n");
-        for (address, expected) in [
-            (0x7eff, None),
-            (0x7f0f, Some("LazyCompile:*handle /app.js:3")),
-            (0x7f10, None),
-            (0x7f20, Some("late")),
-        ] {
+        for (address, expected) in
+            [(0x7eff, None), (0x7f0f, Some("LazyCompile:*handle /app.js:3")), (0x7f10, None), (0x7f20, Some("late"))]
+        {
             assert_eq!(map.find(address), expected, "{address:x}");
         }
     }

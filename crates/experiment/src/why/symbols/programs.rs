@@ -33,7 +33,6 @@ struct Program {
     elf: ElfResolver,
     /// Where its symbols are, the best first.
     sources: Vec<Source<'static>>,
-    /// What these are read from.
     _held: Vec<File>,
 }
 
@@ -54,9 +53,7 @@ impl Programs {
         Self {
             symbolizer: Symbolizer::builder().enable_auto_reload(false).build(),
             by_file: HashMap::new(),
-            vdso: maps
-                .find(|map| map.pathname == MMapPath::Vdso)
-                .map(|map| map.address.0),
+            vdso: maps.find(|map| map.pathname == MMapPath::Vdso).map(|map| map.address.0),
             stripped: BTreeSet::new(),
         }
     }
@@ -106,11 +103,7 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
         elf.debug_syms = false;
         Source::from(elf)
     });
-    Some(Program {
-        sources: sources.collect(),
-        elf: ElfResolver::open(path).ok()?,
-        _held: held,
-    })
+    Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
 /// The file as the process sees it that had it mapped, by that process's rights; where that is gone, the same file by its
@@ -121,11 +114,7 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
         return Ok(found);
     }
     let found = read::open(file.path)?;
-    if found.metadata()?.ino() == file.inode {
-        Ok(found)
-    } else {
-        Err(io::ErrorKind::NotFound.into())
-    }
+    if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(io::ErrorKind::NotFound.into()) }
 }
 
 /// The file itself if only root can change it, else a copy. Symbols are read through a memory map, and a file that is
@@ -145,11 +134,7 @@ fn unchanging(file: File) -> io::Result<File> {
 
 fn viewer(pid: u32) -> Option<Viewer> {
     let status = Process::new(pid.try_into().ok()?).ok()?.status().ok()?;
-    Some(Viewer {
-        uid: status.euid,
-        gid: status.egid,
-        groups: status.groups,
-    })
+    Some(Viewer { uid: status.euid, gid: status.egid, groups: status.groups })
 }
 
 /// A path to an open file, which leads nowhere else for as long as that is open.
@@ -164,11 +149,7 @@ fn find_debug_file(path: &Path) -> Option<PathBuf> {
         hex
     });
     let (first, rest) = hex.split_at_checked(2)?;
-    Some(
-        Path::new(DEBUG_FILES)
-            .join(first)
-            .join(format!("{rest}.debug")),
-    )
+    Some(Path::new(DEBUG_FILES).join(first).join(format!("{rest}.debug")))
 }
 
 #[cfg(test)]
@@ -180,10 +161,7 @@ mod tests {
         let mut programs = Programs::new();
         let maps = Process::myself().unwrap().maps().unwrap();
         let here = this_program_has_names_and_the_kernels_own_code_too as *const () as u64;
-        let map = maps
-            .iter()
-            .find(|map| (map.address.0..map.address.1).contains(&here))
-            .unwrap();
+        let map = maps.iter().find(|map| (map.address.0..map.address.1).contains(&here)).unwrap();
         let MMapPath::Path(path) = &map.pathname else {
             panic!("{map:?}");
         };

@@ -1,10 +1,7 @@
 //! What a version of ClickHouse can do. Debian's is of 2018; what is not known to be there is not used.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is there in a version or not"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is there in a version or not")]
 pub(super) struct Abilities {
     /// Rows go by themselves after a time.
     pub(super) has_ttl: bool,
@@ -17,12 +14,8 @@ pub(super) struct Abilities {
 }
 
 impl Abilities {
-    pub(super) const NEW: Self = Self {
-        has_ttl: true,
-        has_checks: true,
-        has_low_cardinality: true,
-        has_async_insert: true,
-    };
+    pub(super) const NEW: Self =
+        Self { has_ttl: true, has_checks: true, has_low_cardinality: true, has_async_insert: true };
 
     /// Those of `20.3.1`.
     ///
@@ -31,10 +24,7 @@ impl Abilities {
     /// release later each (20.3). Asynchronous inserts 21.11, taken from 22.3 on.
     pub(super) fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
-        let version = (
-            numbers.next().unwrap_or_default(),
-            numbers.next().unwrap_or_default(),
-        );
+        let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
         let is_settled = version >= (20, 3);
         Self {
             has_ttl: is_settled,
@@ -47,11 +37,7 @@ impl Abilities {
     /// Settings of an insert: it is acknowledged when it is written, gathered or not, and may hold a year's months.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
-            &[
-                ("async_insert", "1"),
-                ("wait_for_async_insert", "1"),
-                ("max_partitions_per_insert_block", "0"),
-            ]
+            &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]
         } else {
             &[]
         }
@@ -62,12 +48,17 @@ impl Abilities {
         let mut lacks = Vec::new();
         if !self.has_ttl {
             lacks.push(match keep_days {
-                Some(days) => format!("rows do not go by themselves (no TTL): drop partitions older than {days} days, by month"),
+                Some(days) => {
+                    format!("rows do not go by themselves (no TTL): drop partitions older than {days} days, by month")
+                }
                 None => "rows do not go by themselves (no TTL): drop partitions by month".to_owned(),
             });
         }
         if !self.has_checks {
-            lacks.push("lengths of texts are not checked by the engine (no constraints): looptax cuts them before it sends".to_owned());
+            lacks.push(
+                "lengths of texts are not checked by the engine (no constraints): looptax cuts them before it sends"
+                    .to_owned(),
+            );
         }
         if !self.has_async_insert {
             lacks.push("small inserts are not gathered (no async_insert): with thousands of machines let them report at random times (--jitter)".to_owned());

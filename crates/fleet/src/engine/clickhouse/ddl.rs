@@ -25,17 +25,11 @@ pub(super) struct Site<'a> {
 impl Site<'_> {
     /// Behind a name in a statement that makes something.
     fn on(&self) -> String {
-        self.cluster
-            .map(|it| format!(" ON CLUSTER {it}"))
-            .unwrap_or_default()
+        self.cluster.map(|it| format!(" ON CLUSTER {it}")).unwrap_or_default()
     }
 
     pub(super) fn database(&self) -> String {
-        format!(
-            "CREATE DATABASE IF NOT EXISTS {}{}",
-            self.database,
-            self.on()
-        )
+        format!("CREATE DATABASE IF NOT EXISTS {}{}", self.database, self.on())
     }
 
     pub(super) fn migrations(&self) -> String {
@@ -57,13 +51,7 @@ impl Site<'_> {
 
     /// Sets when rows go.
     pub(super) fn keep(&self, table: &Table, days: u32) -> String {
-        format!(
-            "ALTER TABLE {}.{}{} MODIFY TTL {}",
-            self.database,
-            self.local(table.name),
-            self.on(),
-            ttl(days)
-        )
+        format!("ALTER TABLE {}.{}{} MODIFY TTL {}", self.database, self.local(table.name), self.on(), ttl(days))
     }
 
     /// The table that holds rows on each machine of a cluster; without one, the table itself.
@@ -80,10 +68,7 @@ impl Site<'_> {
         }
         let place = format!("'/clickhouse/tables/{{shard}}/{}/{name}'", self.database);
         let version = Some(version).filter(|it| !it.is_empty());
-        let arguments: Vec<&str> = [&*place, "'{replica}'"]
-            .into_iter()
-            .chain(version)
-            .collect();
+        let arguments: Vec<&str> = [&*place, "'{replica}'"].into_iter().chain(version).collect();
         format!("ReplicatedReplacingMergeTree({})", arguments.join(", "))
     }
 
@@ -98,9 +83,7 @@ impl Site<'_> {
         }
         let local = self.local(table.name);
         let keep = self.keep_days.filter(|_| self.abilities.has_ttl);
-        let keep = keep
-            .map(|days| format!("\nTTL {}", ttl(days)))
-            .unwrap_or_default();
+        let keep = keep.map(|days| format!("\nTTL {}", ttl(days))).unwrap_or_default();
         let made = format!(
             "CREATE TABLE IF NOT EXISTS {db}.{local}{on}\n(\n    {}\n)\nENGINE = {}\nPARTITION BY toYYYYMM(at)\nORDER BY ({}){keep}",
             parts.join(",\n    "),
@@ -149,9 +132,7 @@ fn sorted_by(table: &Table) -> &'static str {
 
 fn checks(table: &Table) -> Vec<String> {
     let texts = { table.columns.iter() }.filter(|it| matches!(it.kind, Kind::Word | Kind::Text));
-    let texts: Vec<String> = texts
-        .map(|it| format!("length({}) <= {MOST_TEXT_BYTES}", it.name))
-        .collect();
+    let texts: Vec<String> = texts.map(|it| format!("length({}) <= {MOST_TEXT_BYTES}", it.name)).collect();
     let numbers = table.columns.iter().filter_map(|it| match it.kind {
         Kind::Count if it.name == "n" => Some(format!("n < {MOST_ROWS}")),
         Kind::Count => Some(format!("{} <= {MOST_COUNT}", it.name)),
@@ -175,10 +156,7 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
     };
     let mut all = vec![site.database(), site.migrations()];
     all.extend(site.tables_and_views());
-    all.push(format!(
-        "INSERT INTO {}.{MIGRATIONS} (version) VALUES ({VERSION})",
-        at.database
-    ));
+    all.push(format!("INSERT INTO {}.{MIGRATIONS} (version) VALUES ({VERSION})", at.database));
     all.push(roles(&at.database));
     all.join(";\n\n")
 }
@@ -188,11 +166,7 @@ fn roles(database: &str) -> String {
         .map(|it| {
             // None on `received`: a report of tomorrow would stay the newest for good.
             let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
-            format!(
-                "-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n",
-                columns.join(", "),
-                it.name
-            )
+            format!("-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n", columns.join(", "), it.name)
         })
         .collect();
     format!(

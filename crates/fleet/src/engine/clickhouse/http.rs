@@ -19,9 +19,7 @@ use crate::{FleetError, Refusal};
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `TIMEOUT_EXCEEDED`, `QUOTA_EXCEEDED`, `TOO_MANY_SIMULTANEOUS_QUERIES`,
 /// `SOCKET_TIMEOUT`, `NETWORK_ERROR`, `NO_ZOOKEEPER`, `MEMORY_LIMIT_EXCEEDED`, `TABLE_IS_READ_ONLY`, `NOT_ENOUGH_SPACE`,
 /// `TOO_MANY_PARTS`, `ALL_CONNECTION_TRIES_FAILED`, `KEEPER_EXCEPTION`.
-const LATER: [&str; 12] = [
-    "159", "201", "202", "209", "210", "225", "241", "242", "243", "252", "279", "999",
-];
+const LATER: [&str; 12] = ["159", "201", "202", "209", "210", "225", "241", "242", "243", "252", "279", "999"];
 /// Most bytes of an error's text.
 const MOST_ERROR_BYTES: u64 = 16 << 10;
 
@@ -51,9 +49,8 @@ impl Http {
         }
         let password = at.password.as_ref().or(access.password.as_ref());
         let header = |text: &str| {
-            HeaderValue::from_bytes(text.as_bytes()).map_err(|_| FleetError::Destination {
-                what: "no line can end in a user or password".to_owned(),
-            })
+            HeaderValue::from_bytes(text.as_bytes())
+                .map_err(|_| FleetError::Destination { what: "no line can end in a user or password".to_owned() })
         };
         let scheme = if at.is_sealed { "https" } else { "http" };
         Ok(Self {
@@ -87,22 +84,11 @@ impl Http {
             request = request.header("X-ClickHouse-Key", password.clone());
         }
         // A statement with rows goes before them, in the address; one without is the body, which may be longer.
-        let sent = if body.is_empty() {
-            request.send(sql.as_bytes())
-        } else {
-            request.query("query", sql).send(body)
-        };
+        let sent = if body.is_empty() { request.send(sql.as_bytes()) } else { request.query("query", sql).send(body) };
         let mut response = sent.map_err(|error| self.failed(error))?;
-        let code = response
-            .headers()
-            .get("X-ClickHouse-Exception-Code")
-            .cloned();
+        let code = response.headers().get("X-ClickHouse-Exception-Code").cloned();
         let is_fine = response.status().as_u16() == 200 && code.is_none();
-        let limit = if is_fine {
-            most_bytes
-        } else {
-            MOST_ERROR_BYTES
-        };
+        let limit = if is_fine { most_bytes } else { MOST_ERROR_BYTES };
         let answer = response.body_mut().with_config().limit(limit).read_to_vec();
         if is_fine {
             return answer.map_err(|error| self.failed(error));
@@ -113,10 +99,7 @@ impl Http {
 
     /// What answered is not what it should be.
     pub(super) fn strange(&self, what: &str) -> FleetError {
-        FleetError::Answer {
-            to: self.to.clone(),
-            what: what.to_owned(),
-        }
+        FleetError::Answer { to: self.to.clone(), what: what.to_owned() }
     }
 
     fn refused(&self, status: u16, code: Option<&HeaderValue>, words: &[u8]) -> FleetError {
@@ -133,22 +116,14 @@ impl Http {
         if LATER.contains(&&*code) {
             return self.away(what);
         }
-        FleetError::Refused {
-            to: self.to.clone(),
-            what,
-            refusal: refusal(&code),
-        }
+        FleetError::Refused { to: self.to.clone(), what, refusal: refusal(&code) }
     }
 
     fn failed(&self, error: ureq::Error) -> FleetError {
         use ureq::Error;
         match error {
-            Error::BodyExceedsLimit(limit) => {
-                self.strange(&format!("more than {limit} bytes came"))
-            }
-            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => {
-                self.strange("its answer is not HTTP's")
-            }
+            Error::BodyExceedsLimit(limit) => self.strange(&format!("more than {limit} bytes came")),
+            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange("its answer is not HTTP's"),
             Error::LargeResponseHeader(..) => self.strange("the head of its answer has no end"),
             Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 self.away(cleaned(&error.to_string()))
@@ -158,10 +133,7 @@ impl Http {
     }
 
     fn away(&self, what: String) -> FleetError {
-        FleetError::Away {
-            to: self.to.clone(),
-            what,
-        }
+        FleetError::Away { to: self.to.clone(), what }
     }
 }
 
@@ -193,9 +165,8 @@ fn stated_code(words: &str) -> Option<String> {
 /// TLS with the project's own provider, by the authorities that are believed.
 fn trusting(access: &Access) -> Result<TlsConfig, FleetError> {
     let authorities = authorities::read(access.ca_file.as_deref())?;
-    let certificates: Vec<Certificate<'static>> = { authorities.iter() }
-        .map(|der| Certificate::from_der(der).to_owned())
-        .collect();
+    let certificates: Vec<Certificate<'static>> =
+        { authorities.iter() }.map(|der| Certificate::from_der(der).to_owned()).collect();
     let provider = Arc::new(rustls::crypto::ring::default_provider());
     Ok(TlsConfig::builder()
         .root_certs(RootCerts::new_with_certs(&certificates))

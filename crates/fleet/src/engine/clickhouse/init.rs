@@ -21,30 +21,23 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     };
     let mut done = Vec::new();
     let database = &engine.at.database;
-    if ask(
-        engine,
-        &format!("SELECT count() FROM system.databases WHERE name = '{database}'"),
-    )? == 0
-    {
+    if ask(engine, &format!("SELECT count() FROM system.databases WHERE name = '{database}'"))? == 0 {
         execute(engine, &site.database())?;
         done.push(format!("database {database}"));
     }
     execute(engine, &site.migrations())?;
     let from_version = version(engine)?;
     if from_version > VERSION {
-        return Err(engine.http.strange(&format!(
-            "its tables are of version {from_version}, and this looptax knows {VERSION}"
-        )));
+        return Err(engine
+            .http
+            .strange(&format!("its tables are of version {from_version}, and this looptax knows {VERSION}")));
     }
     if from_version < VERSION {
         for statement in site.tables_and_views() {
             execute(engine, &statement)?;
             done.push(name_of(&statement));
         }
-        execute(
-            engine,
-            &format!("INSERT INTO {database}.{MIGRATIONS} (version) VALUES ({VERSION})"),
-        )?;
+        execute(engine, &format!("INSERT INTO {database}.{MIGRATIONS} (version) VALUES ({VERSION})"))?;
     }
     if let Some(days) = options.keep_days.filter(|_| abilities.has_ttl) {
         keep(engine, &site, days, &mut done)?;
@@ -58,12 +51,7 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     })
 }
 
-fn keep(
-    engine: &Server,
-    site: &Site<'_>,
-    days: u32,
-    done: &mut Vec<String>,
-) -> Result<(), FleetError> {
+fn keep(engine: &Server, site: &Site<'_>, days: u32, done: &mut Vec<String>) -> Result<(), FleetError> {
     for table in TABLES {
         let local = site.local(table.name);
         let as_wanted = format!(
@@ -79,10 +67,7 @@ fn keep(
 }
 
 fn version(engine: &Server) -> Result<u32, FleetError> {
-    let sql = format!(
-        "SELECT max(version) FROM {}.{MIGRATIONS}",
-        engine.at.database
-    );
+    let sql = format!("SELECT max(version) FROM {}.{MIGRATIONS}", engine.at.database);
     ask(engine, &sql)
 }
 
@@ -94,11 +79,7 @@ fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     let answer = engine.http.run(sql, &[], &[], FEW_BYTES)?;
     let text = String::from_utf8_lossy(&answer);
     let number = text.trim().parse();
-    number.map_err(|_| {
-        engine
-            .http
-            .strange("it answers no number where one was asked for")
-    })
+    number.map_err(|_| engine.http.strange("it answers no number where one was asked for"))
 }
 
 /// `table findings` of the statement that makes it.

@@ -80,25 +80,16 @@ impl Engine for ClickHouse {
         if !matches!(answer.last(), None | Some(b'\n')) {
             return Err(self.server.http.strange("its answer ends within a row"));
         }
-        let lines = answer
-            .strip_suffix(b"\n")
-            .map(|all| all.split(|byte| *byte == b'\n'));
+        let lines = answer.strip_suffix(b"\n").map(|all| all.split(|byte| *byte == b'\n'));
         let read = |line| cells::row(&columns, tsv::cells(line));
         let rows: Result<Vec<_>, String> = lines.into_iter().flatten().map(read).collect();
         let rows = rows.map_err(|what| self.server.http.strange(&what))?;
         let is_cut = rows.len() >= question.n_rows() as usize;
-        Ok(Rows {
-            columns,
-            rows,
-            is_cut,
-        })
+        Ok(Rows { columns, rows, is_cut })
     }
 }
 
-const DIALECT: Dialect = Dialect {
-    cell,
-    text: |digits| format!("unhex('{digits}')"),
-};
+const DIALECT: Dialect = Dialect { cell, text: |digits| format!("unhex('{digits}')") };
 
 fn cell(column: &Column) -> String {
     let name = column.name;

@@ -26,11 +26,7 @@ impl Server {
         if !is_one {
             return Err(http.strange("it states no version of ClickHouse"));
         }
-        Ok(Self {
-            http,
-            at: at.clone(),
-            version: crate::text::cleaned(&version),
-        })
+        Ok(Self { http, at: at.clone(), version: crate::text::cleaned(&version) })
     }
 
     pub(super) fn abilities(&self) -> Abilities {

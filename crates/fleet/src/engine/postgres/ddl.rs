@@ -37,11 +37,7 @@ pub(super) fn tables_and_views(schema: &str) -> Vec<String> {
 /// A table of the session that reports are copied into.
 pub(super) fn incoming(table: &Table) -> String {
     let columns: Vec<String> = table.columns.iter().map(plain).collect();
-    format!(
-        "CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP",
-        table.name,
-        columns.join(", ")
-    )
+    format!("CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP", table.name, columns.join(", "))
 }
 
 /// A month's partition: its name's ending (`2026_11`), its first day and the next one's.
@@ -60,9 +56,7 @@ pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3])
     [
         // Before any partition, as who inserts does.
         format!("LOCK TABLE {schema}.{name} IN ACCESS EXCLUSIVE MODE"),
-        format!(
-            "CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"
-        ),
+        format!("CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"),
         format!("DELETE FROM {schema}.{name}_other WHERE {of_month}"),
         partition(schema, table, month),
         // Not into the table: its trigger is for reports that arrive.
@@ -77,26 +71,18 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
     if !is_by_month(table) {
         parts.push(format!("PRIMARY KEY ({key})"));
         return vec![
-            format!(
-                "CREATE TABLE {schema}.{name} (\n    {}\n)",
-                parts.join(",\n    ")
-            ),
+            format!("CREATE TABLE {schema}.{name} (\n    {}\n)", parts.join(",\n    ")),
             format!("CREATE INDEX {name}_of_report ON {schema}.{name} (report_id)"),
         ];
     }
     parts.push(format!("PRIMARY KEY ({key}, at)"));
     let mut all = vec![
-        format!(
-            "CREATE TABLE {schema}.{name} (\n    {}\n) PARTITION BY RANGE (at)",
-            parts.join(",\n    ")
-        ),
+        format!("CREATE TABLE {schema}.{name} (\n    {}\n) PARTITION BY RANGE (at)", parts.join(",\n    ")),
         // For clocks that are years off.
         format!("CREATE TABLE {schema}.{name}_other PARTITION OF {schema}.{name} DEFAULT"),
     ];
     if name == "reports" {
-        all.push(format!(
-            "CREATE INDEX reports_of_host ON {schema}.reports (host_id, received, at)"
-        ));
+        all.push(format!("CREATE INDEX reports_of_host ON {schema}.reports (host_id, received, at)"));
     }
     all
 }
@@ -156,11 +142,7 @@ fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
         // None on `received`: a report of tomorrow would stay the newest for good.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
-        format!(
-            "-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n",
-            columns.join(", "),
-            it.name
-        )
+        format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });
     format!(
         "-- Before version 15 everybody may make tables and functions there, whose names others may take for the server's.\n-- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n-- Who reports may insert and nothing else; who asks may read and nothing else.\n-- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n{}-- GRANT TEMPORARY ON DATABASE looptax TO looptax_writer;\n-- ALTER ROLE looptax_writer SET statement_timeout = '2min';\n-- CREATE ROLE looptax_reader LOGIN PASSWORD '…';\n-- GRANT SELECT ON ALL TABLES IN SCHEMA public TO looptax_reader;\n",

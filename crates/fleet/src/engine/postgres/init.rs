@@ -24,10 +24,7 @@ fn own_partitions(schema: &str) -> String {
 }
 
 /// Makes what is missing; all of a version or nothing of it.
-pub(super) fn run(
-    engine: &mut Session,
-    options: &InitOptions,
-) -> Result<CollectorTables, FleetError> {
+pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<CollectorTables, FleetError> {
     options.check()?;
     let mut lacks = Vec::new();
     if options.cluster.is_some() {
@@ -58,15 +55,12 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     engine.execute(&format!("SELECT pg_advisory_xact_lock({LOCK})"))?;
     let schema = engine.schema.clone();
     engine.execute(&ddl::migrations(&schema))?;
-    let version = format!(
-        "SELECT coalesce(max(version), 0) FROM {schema}.{}",
-        ddl::MIGRATIONS
-    );
+    let version = format!("SELECT coalesce(max(version), 0) FROM {schema}.{}", ddl::MIGRATIONS);
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
-        return Err(engine.strange(format!(
-            "its tables are of version {from_version}, and this looptax knows {VERSION}"
-        )));
+        return Err(
+            engine.strange(format!("its tables are of version {from_version}, and this looptax knows {VERSION}"))
+        );
     }
     if from_version < VERSION {
         for statement in ddl::tables_and_views(&schema) {
@@ -99,8 +93,7 @@ fn partitions(
     let mut made = Vec::new();
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
-        let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next())
-        else {
+        let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next()) else {
             return Err(engine.strange("it names no months".to_owned()));
         };
         for table in by_month() {
@@ -134,9 +127,7 @@ fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<()
     match engine.execute(&ddl::partition(&schema, table, month)) {
         Err(FleetError::Refused { .. }) => {
             let moving = ddl::partition_with_rows(&schema, table, month);
-            in_transaction(engine, |engine| {
-                { moving.iter() }.try_for_each(|it| engine.execute(it).map(drop))
-            })
+            in_transaction(engine, |engine| { moving.iter() }.try_for_each(|it| engine.execute(it).map(drop)))
         }
         made => made.map(drop),
     }
@@ -157,9 +148,8 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
     let whole = whole.map(|it| it.name).chain(["newest"]).map(str::to_owned);
     for table in others.chain(whole) {
         let schema = &engine.schema;
-        let n_gone = engine.execute(&format!(
-            "DELETE FROM {schema}.{table} WHERE received < now() - interval '{days} days'"
-        ))?;
+        let n_gone =
+            engine.execute(&format!("DELETE FROM {schema}.{table} WHERE received < now() - interval '{days} days'"))?;
         if n_gone > 0 {
             done.push(format!("{n_gone} rows of {table} are gone"));
         }

@@ -37,9 +37,8 @@ impl Postgres {
         let mut session = Session::open(at, access)?;
         // Compiling a plan for each month's partition takes longer than the views do.
         // All rows of a question are fetched, in pieces, so that the first of them need not come soon.
-        session.execute(
-            "SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1",
-        )?;
+        session
+            .execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1")?;
         Ok(Self { session })
     }
 
@@ -52,12 +51,7 @@ impl Postgres {
     }
 }
 
-fn insert(
-    session: &mut Session,
-    table: &Table,
-    batches: &[Batch],
-    idx: usize,
-) -> Result<(), FleetError> {
+fn insert(session: &mut Session, table: &Table, batches: &[Batch], idx: usize) -> Result<(), FleetError> {
     let rows = batches.iter().flat_map(|it| &it.rows[idx]);
     let text = tsv::from_rows(rows);
     if text.is_empty() {
@@ -71,9 +65,9 @@ fn insert(
     let columns = columns.join(", ");
     let schema = &session.schema;
     session.execute(&format!(
-            "INSERT INTO {schema}.{name} ({columns}) SELECT {columns} FROM pg_temp.incoming_{name} ON CONFLICT DO NOTHING",
-            name = table.name,
-        ))?;
+        "INSERT INTO {schema}.{name} ({columns}) SELECT {columns} FROM pg_temp.incoming_{name} ON CONFLICT DO NOTHING",
+        name = table.name,
+    ))?;
     Ok(())
 }
 
@@ -92,9 +86,7 @@ impl Engine for Postgres {
         in_transaction(&mut self.session, |session| {
             session.execute(&format!("DECLARE asked NO SCROLL CURSOR FOR {sql}"))?;
             loop {
-                let found = session
-                    .connection
-                    .query(&format!("FETCH {ROWS_AT_ONCE} FROM asked"));
+                let found = session.connection.query(&format!("FETCH {ROWS_AT_ONCE} FROM asked"));
                 let found = found.map_err(|error| session.failed(&error))?;
                 let n_found = found.len();
                 for row in found {
@@ -107,18 +99,11 @@ impl Engine for Postgres {
             }
         })?;
         let is_cut = rows.len() >= question.n_rows() as usize;
-        Ok(Rows {
-            columns,
-            rows,
-            is_cut,
-        })
+        Ok(Rows { columns, rows, is_cut })
     }
 }
 
-const DIALECT: Dialect = Dialect {
-    cell,
-    text: |digits| format!("convert_from(decode('{digits}', 'hex'), 'UTF8')"),
-};
+const DIALECT: Dialect = Dialect { cell, text: |digits| format!("convert_from(decode('{digits}', 'hex'), 'UTF8')") };
 
 fn cell(column: &Column) -> String {
     let name = column.name;

@@ -38,10 +38,7 @@ impl Session {
     /// As `Collector::open`.
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let to = name_of(at);
-        let limits = Limits {
-            connect: access.connect_limit,
-            io: access.answer_limit,
-        };
+        let limits = Limits { connect: access.connect_limit, io: access.answer_limit };
         let tls = sealing(at, access)?;
         let mut link = connect(at, limits, &to)?;
         let address = &at.address;
@@ -53,11 +50,7 @@ impl Session {
             })?;
         }
         let is_private = tls.is_some() || at.is_here();
-        let clear = if is_private {
-            Clear::MayGo
-        } else {
-            Clear::NeverGoes
-        };
+        let clear = if is_private { Clear::MayGo } else { Clear::NeverGoes };
         let password = address.password.clone().or_else(|| access.password.clone());
         let login = Login {
             user: address.user.clone().unwrap_or_default(),
@@ -77,11 +70,7 @@ impl Session {
         let connection = Connection::login_over(link, &login, clear, limits.io);
         is_logged_in.store(true, Ordering::Relaxed);
         let connection = connection.map_err(|error| meaning(&to, &error))?;
-        let mut session = Self {
-            connection,
-            schema: String::new(),
-            to,
-        };
+        let mut session = Self { connection, schema: String::new(), to };
         let own = "SELECT pg_catalog.quote_ident(pg_catalog.current_schema())";
         session.schema = session.column(own)?.concat();
         if session.schema.is_empty() {
@@ -106,9 +95,7 @@ impl Session {
         let rows = self.connection.query(sql);
         let rows = rows.map_err(|error| self.failed(&error))?;
         let first = rows.into_iter().filter_map(|row| row.into_iter().next());
-        Ok(first
-            .map(|cell| cleaned(&String::from_utf8_lossy(&cell.unwrap_or_default())))
-            .collect())
+        Ok(first.map(|cell| cleaned(&String::from_utf8_lossy(&cell.unwrap_or_default()))).collect())
     }
 
     pub(super) fn failed(&self, error: &WireError) -> FleetError {
@@ -116,10 +103,7 @@ impl Session {
     }
 
     pub(super) fn strange(&self, what: String) -> FleetError {
-        FleetError::Answer {
-            to: self.to.clone(),
-            what,
-        }
+        FleetError::Answer { to: self.to.clone(), what }
     }
 }
 
@@ -142,22 +126,10 @@ fn meaning(to: &str, error: &WireError) -> FleetError {
     let to = to.to_owned();
     let what = cleaned(&looptax_model::failure::with_causes(error));
     match error {
-        WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => {
-            FleetError::Away { to, what }
-        }
-        WireError::Server { code, .. } => FleetError::Refused {
-            to,
-            refusal: refusal(code),
-            what,
-        },
-        WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => {
-            FleetError::Away { to, what }
-        }
-        WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused {
-            to,
-            what,
-            refusal: Refusal::Other,
-        },
+        WireError::Server { code, .. } if LATER.iter().any(|it| code.starts_with(it)) => FleetError::Away { to, what },
+        WireError::Server { code, .. } => FleetError::Refused { to, refusal: refusal(code), what },
+        WireError::Io { .. } | WireError::Timeout { .. } | WireError::Closed { .. } => FleetError::Away { to, what },
+        WireError::NoTls | WireError::Unsupported { .. } => FleetError::Refused { to, what, refusal: Refusal::Other },
         _ => FleetError::Answer { to, what },
     }
 }
@@ -200,16 +172,11 @@ fn sealing(at: &PostgresAt, access: &Access) -> Result<Option<TlsClient>, FleetE
 }
 
 fn broken(error: &rustls::Error) -> FleetError {
-    FleetError::Destination {
-        what: error.to_string(),
-    }
+    FleetError::Destination { what: error.to_string() }
 }
 
 fn connect(at: &PostgresAt, limits: Limits, to: &str) -> Result<Link, FleetError> {
-    let away = |what: String| FleetError::Away {
-        to: to.to_owned(),
-        what: cleaned(&what),
-    };
+    let away = |what: String| FleetError::Away { to: to.to_owned(), what: cleaned(&what) };
     let mut last = away("it has no address".to_owned());
     for endpoint in endpoints(at).map_err(|error| away(error.to_string()))? {
         match Link::open(&endpoint, limits) {

@@ -6,14 +6,8 @@ pub(super) const MOST_VERSION_BYTES: usize = 64;
 /// The leading part of a text that can be a version: it starts with a digit, and has only the characters of one.
 pub(super) fn leading_version(text: &[u8]) -> Option<&str> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
-    let n_bytes = text
-        .iter()
-        .take(MOST_VERSION_BYTES)
-        .take_while(|it| is_part(it))
-        .count();
+    let n_bytes = text.iter().take(MOST_VERSION_BYTES).take_while(|it| is_part(it)).count();
     let version = std::str::from_utf8(&text[..n_bytes]).ok()?;
     let version = version.trim_end_matches(['.', '-', '+', '~']);
-    version
-        .starts_with(|it: char| it.is_ascii_digit())
-        .then_some(version)
+    version.starts_with(|it: char| it.is_ascii_digit()).then_some(version)
 }

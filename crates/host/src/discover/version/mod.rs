@@ -44,10 +44,7 @@ pub(crate) struct Versions {
 
 impl Versions {
     pub(crate) fn new() -> Self {
-        Self {
-            known: HashMap::new(),
-            n_bytes_left: MOST_BYTES_PER_LOOK,
-        }
+        Self { known: HashMap::new(), n_bytes_left: MOST_BYTES_PER_LOOK }
     }
 
     /// The kind that the program of a process really is, and its version.
@@ -103,10 +100,7 @@ fn read(kind: Kind, path: &Path, file: &File, now: FileNow, budget: u64) -> (Kno
 
 /// The result of `work`; `None` if it takes too long. Then its thread ends with this process, or when the file
 /// system answers.
-fn in_time<T: Send + 'static>(
-    patience: Duration,
-    work: Box<dyn FnOnce() -> T + Send>,
-) -> Option<T> {
+fn in_time<T: Send + 'static>(patience: Duration, work: Box<dyn FnOnce() -> T + Send>) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     let started = thread::Builder::new().spawn(move || {
         // The receiver is gone if this took too long.
@@ -121,14 +115,8 @@ fn in_time<T: Send + 'static>(
 /// The folder is the process's own, and a link in it could lead to any file of the machine: it is not followed.
 fn of_data_folder(process: &Process) -> Option<String> {
     let mut text = Vec::new();
-    let file = process
-        .view()
-        .ok()?
-        .open_ordinary(Path::new("PG_VERSION"))
-        .ok()?;
-    file.take(MOST_VERSION_BYTES as u64)
-        .read_to_end(&mut text)
-        .ok()?;
+    let file = process.view().ok()?.open_ordinary(Path::new("PG_VERSION")).ok()?;
+    file.take(MOST_VERSION_BYTES as u64).read_to_end(&mut text).ok()?;
     leading_version(&text).map(str::to_owned)
 }
 
@@ -217,10 +205,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let program = folder.path().join("redis-server");
         std::fs::copy("/bin/sleep", &program).unwrap();
-        let running = Command::new(&program)
-            .arg("600")
-            .stdin(Stdio::null())
-            .spawn();
+        let running = Command::new(&program).arg("600").stdin(Stdio::null()).spawn();
         let running = Alive(running.unwrap());
         let process = std::iter::repeat_with(|| crate::discover::process(running.0.id()))
             .flatten()

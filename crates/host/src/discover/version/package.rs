@@ -66,12 +66,7 @@ fn of_apk(database: &Path, path: &str) -> Option<String> {
             "P" => version = "",
             "V" => version = value,
             "F" => folder = value,
-            "R" if path
-                .strip_prefix('/')?
-                .strip_prefix(folder)?
-                .strip_prefix('/')
-                == Some(value) =>
-            {
+            "R" if path.strip_prefix('/')?.strip_prefix(folder)?.strip_prefix('/') == Some(value) => {
                 return upstream(version);
             }
             _ => {}
@@ -112,10 +107,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| folder.path().join(name);
         put(&file("info/bash.list"), "/.\n/bin\n/bin/bash\n");
-        put(
-            &file("info/mongodb-server:amd64.list"),
-            "/.\n/usr/bin/mongod\n",
-        );
+        put(&file("info/mongodb-server:amd64.list"), "/.\n/usr/bin/mongod\n");
         put(
             &file("status"),
             "Package: bash\nStatus: x\nVersion: 5.2.15-2+b9\n\nPackage: mongodb-server\nVersion: 1:7.0.5-1~x\n",
@@ -133,10 +125,7 @@ mod tests {
     fn apk_s_database_tells() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("installed");
-        put(
-            &path,
-            "P:a\nV:1.0-r0\nF:usr/bin\nR:a\n\nP:mongodb\nV:7.0.5-r3\nF:usr\nF:usr/bin\nR:mongod\nZ:Q1x\n",
-        );
+        put(&path, "P:a\nV:1.0-r0\nF:usr/bin\nR:a\n\nP:mongodb\nV:7.0.5-r3\nF:usr\nF:usr/bin\nR:mongod\nZ:Q1x\n");
         let check = |program, expected| {
             assert_eq!(of_apk(&path, program).as_deref(), expected, "{program}");
         };

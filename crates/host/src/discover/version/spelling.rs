@@ -53,7 +53,6 @@ fn is_of_number(byte: u8) -> bool {
     byte == b'.' || byte.is_ascii_digit()
 }
 
-/// Three numbers, to be compared.
 type Numbers = [u32; 3];
 
 fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Option<String> {
@@ -61,15 +60,10 @@ fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Optio
     for at in memchr::memchr_iter(b'.', constants) {
         // From the first dot of a constant that starts with a number.
         let before = &constants[at.saturating_sub(4)..at];
-        let n_digits = { before.iter().rev() }
-            .take_while(|it| it.is_ascii_digit())
-            .count();
+        let n_digits = { before.iter().rev() }.take_while(|it| it.is_ascii_digit()).count();
         let start = at - n_digits;
         let is_start = n_digits > 0 && start.checked_sub(1).is_none_or(|it| constants[it] == 0);
-        let Some(text) = is_start
-            .then(|| leading_version(&constants[start..]))
-            .flatten()
-        else {
+        let Some(text) = is_start.then(|| leading_version(&constants[start..])).flatten() else {
             continue;
         };
         let ends = constants.get(start + text.len()).is_none_or(|it| *it == 0);
@@ -120,24 +114,14 @@ mod tests {
         check(Kind::Mysql, &percona, (Kind::Percona, Some("8.0.36-28")));
         let redis = ["7.0.3", "7.0.15", "Redis server v=%s", "A7.0.151790282056"];
         check(Kind::Redis, &redis, (Kind::Redis, Some("7.0.15")));
-        let valkey = [
-            "7.2.4",
-            "9.1.2",
-            "16.2.0",
-            "ValkeyModule_Alloc",
-            "valkey9.1.21789",
-        ];
+        let valkey = ["7.2.4", "9.1.2", "16.2.0", "ValkeyModule_Alloc", "valkey9.1.21789"];
         check(Kind::Redis, &valkey, (Kind::Valkey, Some("9.1.2")));
     }
 
     #[test]
     fn a_program_without_a_version_has_none() {
         for kind in [Kind::Mysql, Kind::Redis, Kind::Postgres, Kind::Mongodb] {
-            check(
-                kind,
-                &["nothing", "1.2", "127.0.0.1", "-MariaDB"],
-                (kind, None),
-            );
+            check(kind, &["nothing", "1.2", "127.0.0.1", "-MariaDB"], (kind, None));
             check(kind, &[], (kind, None));
         }
     }

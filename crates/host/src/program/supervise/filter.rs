@@ -6,9 +6,7 @@
 
 use std::ffi::c_long;
 
-use crate::seccomp::bpf::{
-    ARCH, AT_ARCH, AT_NUMBER, Step, X32_BIT, assemble, at_argument, sock_filter,
-};
+use crate::seccomp::bpf::{ARCH, AT_ARCH, AT_NUMBER, Step, X32_BIT, assemble, at_argument, sock_filter};
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
@@ -36,14 +34,8 @@ const REMOVEXATTRAT: c_long = 466;
 const UNKNOWN: u32 = 470;
 
 /// What the supervisor answers: all that opens, executes, connects or sends a signal.
-const NOTIFIED: [c_long; 6] = [
-    libc::SYS_openat,
-    libc::SYS_execve,
-    libc::SYS_execveat,
-    libc::SYS_connect,
-    libc::SYS_kill,
-    libc::SYS_tgkill,
-];
+const NOTIFIED: [c_long; 6] =
+    [libc::SYS_openat, libc::SYS_execve, libc::SYS_execveat, libc::SYS_connect, libc::SYS_kill, libc::SYS_tgkill];
 #[cfg(target_arch = "x86_64")]
 const NOTIFIED_OLD: [c_long; 2] = [libc::SYS_open, libc::SYS_creat];
 #[cfg(not(target_arch = "x86_64"))]
@@ -275,16 +267,8 @@ mod tests {
         check(libc::SYS_prlimit64, [1, 7], error(libc::EPERM));
         check(libc::SYS_setpriority, [0, 0], libc::SECCOMP_RET_ALLOW);
         check(libc::SYS_setpriority, [0, 1], error(libc::EPERM));
-        check(
-            libc::SYS_socket,
-            [libc::AF_INET6 as u64, 0],
-            libc::SECCOMP_RET_ALLOW,
-        );
-        check(
-            libc::SYS_socket,
-            [libc::AF_NETLINK as u64, 0],
-            error(libc::EAFNOSUPPORT),
-        );
+        check(libc::SYS_socket, [libc::AF_INET6 as u64, 0], libc::SECCOMP_RET_ALLOW);
+        check(libc::SYS_socket, [libc::AF_NETLINK as u64, 0], error(libc::EAFNOSUPPORT));
         check(libc::SYS_ioctl, [0, 0x4008_6602], error(libc::EPERM));
         check(libc::SYS_ioctl, [0, libc::TCGETS], libc::SECCOMP_RET_ALLOW);
         check(libc::SYS_read, [0, 0], libc::SECCOMP_RET_ALLOW);

@@ -23,8 +23,8 @@ use std::time::Duration;
 use rustix::fs::{CWD, FileType, Mode, OFlags};
 use rustix::io::Errno;
 use rustix::net::{
-    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer,
-    SendAncillaryMessage, SendFlags, SocketFlags, SocketType,
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, SendAncillaryBuffer, SendAncillaryMessage,
+    SendFlags, SocketFlags, SocketType,
 };
 
 use super::trust::{self, Refused, Rules};
@@ -57,12 +57,7 @@ impl Confinement {
         let mut control = SendAncillaryBuffer::new(&mut space);
         control.push(SendAncillaryMessage::ScmRights(&fds));
         let message = [IoSlice::new(b"l")];
-        rustix::net::sendmsg(
-            &self.to_supervisor,
-            &message,
-            &mut control,
-            SendFlags::NOSIGNAL,
-        )?;
+        rustix::net::sendmsg(&self.to_supervisor, &message, &mut control, SendFlags::NOSIGNAL)?;
         Ok(())
     }
 }
@@ -106,25 +101,15 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let (to_supervisor, from_child) = pair()?;
     let (running, is_running) = pair()?;
     let seen = Arc::new(Mutex::new(Seen::default()));
-    let work = Work {
-        seen: Arc::clone(&seen),
-        is_running,
-    };
+    let work = Work { seen: Arc::clone(&seen), is_running };
     let (sender, done) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         work.run(from_child);
         // Nobody waits any more if it took too long.
         let _ = sender.send(());
     })?;
-    let supervision = Supervision {
-        seen,
-        done,
-        running,
-    };
-    let confinement = Confinement {
-        filter,
-        to_supervisor,
-    };
+    let supervision = Supervision { seen, done, running };
+    let confinement = Confinement { filter, to_supervisor };
     Ok((supervision, confinement))
 }
 
@@ -155,11 +140,7 @@ impl Work {
             return;
         };
         drop(from_child);
-        let mut answering = Answering {
-            listener,
-            seen: &self.seen,
-            has_executed: false,
-        };
+        let mut answering = Answering { listener, seen: &self.seen, has_executed: false };
         let room = crate::seccomp::call_bytes().unwrap_or(0);
         let room = room.max(size_of::<libc::seccomp_notif>()).div_ceil(8);
         while is_ready(answering.listener.fd(), self.is_running.as_fd()) {
@@ -204,11 +185,7 @@ impl Work {
 
 /// Waits until something arrives; `false` when the program has ended.
 fn is_ready(fd: BorrowedFd<'_>, is_running: BorrowedFd<'_>) -> bool {
-    let poll = |fd: BorrowedFd<'_>| libc::pollfd {
-        fd: fd.as_raw_fd(),
-        events: libc::POLLIN,
-        revents: 0,
-    };
+    let poll = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut both = [poll(fd), poll(is_running)];
     loop {
         // SAFETY: two live structures.
@@ -243,9 +220,7 @@ impl Answering<'_> {
             libc::SYS_kill | libc::SYS_tgkill if is_own(call) => Answer::GoOn,
             libc::SYS_kill | libc::SYS_tgkill => Answer::Done,
             libc::SYS_connect => self.connect(call),
-            _ => self
-                .open(call)
-                .unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
+            _ => self.open(call).unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
         };
         // A call that is gone needs no answer.
         let _ = self.listener.answer(call.id, answer);
@@ -254,11 +229,7 @@ impl Answering<'_> {
     fn open(&self, call: &Call) -> Result<Answer, Errno> {
         let opening = self.opening(call)?;
         let is_cloexec = opening.flags.contains(OFlags::CLOEXEC);
-        let fd = if is_for_writing(opening.flags) {
-            nowhere(&opening)?
-        } else {
-            self.for_reading(&opening, call.tid)?
-        };
+        let fd = if is_for_writing(opening.flags) { nowhere(&opening)? } else { self.for_reading(&opening, call.tid)? };
         match self.listener.add(call.id, fd.as_fd(), is_cloexec) {
             Ok(number) => Ok(Answer::Value(number.into())),
             Err(error) if is_passing(&error) => Err(Errno::INTR),
@@ -284,15 +255,8 @@ impl Answering<'_> {
         #[cfg(not(target_arch = "x86_64"))]
         let (folder, at, flags) = (call.args[0] as i32, call.args[1], call.args[2]);
         let path = self.path(call, at)?;
-        let path = if path.is_absolute() {
-            path
-        } else {
-            folder_of(call.tid, folder)?.join(path)
-        };
-        Ok(Opening {
-            path,
-            flags: OFlags::from_bits_retain(flags as u32),
-        })
+        let path = if path.is_absolute() { path } else { folder_of(call.tid, folder)?.join(path) };
+        Ok(Opening { path, flags: OFlags::from_bits_retain(flags as u32) })
     }
 
     fn path(&self, call: &Call, at: u64) -> Result<PathBuf, Errno> {
@@ -334,10 +298,7 @@ impl Answering<'_> {
 
     /// A file that only root can change.
     fn for_reading(&self, opening: &Opening, tid: i32) -> Result<OwnedFd, Errno> {
-        let rules = Rules {
-            sticky_counts: true,
-            own: process_of(tid),
-        };
+        let rules = Rules { sticky_counts: true, own: process_of(tid) };
         let held = match trust::walk(&opening.path, rules) {
             Ok(held) => held,
             Err(Refused::System(errno)) => return Err(errno),
@@ -346,10 +307,7 @@ impl Answering<'_> {
                 return Err(Errno::ACCESS);
             }
         };
-        let device = (
-            rustix::fs::major(held.stat.st_rdev),
-            rustix::fs::minor(held.stat.st_rdev),
-        );
+        let device = (rustix::fs::major(held.stat.st_rdev), rustix::fs::minor(held.stat.st_rdev));
         let is_folder_wanted = opening.flags.contains(OFlags::DIRECTORY);
         match FileType::from_raw_mode(held.stat.st_mode) {
             FileType::Directory => {}
@@ -369,9 +327,7 @@ impl Answering<'_> {
     /// A name of a host is asked for, since a test of a configuration resolves its names. All else is left.
     fn connect(&self, call: &Call) -> Answer {
         let [fd, at, length, ..] = call.args;
-        let length = usize::try_from(length)
-            .unwrap_or(usize::MAX)
-            .min(MOST_ADDRESS_BYTES);
+        let length = usize::try_from(length).unwrap_or(usize::MAX).min(MOST_ADDRESS_BYTES);
         let Ok(address) = self.address(call, at, length) else {
             return Answer::Fail(libc::EFAULT);
         };
@@ -416,18 +372,9 @@ impl Answering<'_> {
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
         }
         // SAFETY: the address is a live slice of the given length.
-        let result = unsafe {
-            libc::connect(
-                socket.as_raw_fd(),
-                address.as_ptr().cast(),
-                address.len() as libc::socklen_t,
-            )
-        };
-        if result == 0 {
-            Ok(())
-        } else {
-            Err(io::Error::last_os_error())
-        }
+        let result =
+            unsafe { libc::connect(socket.as_raw_fd(), address.as_ptr().cast(), address.len() as libc::socklen_t) };
+        if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
     }
 
     fn seen(&self) -> std::sync::MutexGuard<'_, Seen> {
@@ -455,11 +402,7 @@ fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
 
 /// The folder that a path of a thread counts from.
 fn folder_of(tid: i32, fd: i32) -> Result<PathBuf, Errno> {
-    let link = if fd == libc::AT_FDCWD {
-        format!("/proc/{tid}/cwd")
-    } else {
-        format!("/proc/{tid}/fd/{fd}")
-    };
+    let link = if fd == libc::AT_FDCWD { format!("/proc/{tid}/cwd") } else { format!("/proc/{tid}/fd/{fd}") };
     let path = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|_| Errno::BADF)?;
     Ok(PathBuf::from(OsString::from_vec(path.into_bytes())))
 }

@@ -27,9 +27,8 @@ pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec
         .map(|one| {
             let twin = others.iter().find(|it| name(it) == name(one));
             let differences = twin.map(|twin| differences(one, twin));
-            let differences = differences.map_or_else(String::new, |it| {
-                format!(" ({})", in_words(&it, ["here", "there"]))
-            });
+            let differences =
+                differences.map_or_else(String::new, |it| format!(" ({})", in_words(&it, ["here", "there"])));
             format!("only in {run}: {}{differences}", name(one))
         })
         .collect()
@@ -39,21 +38,13 @@ pub(super) fn alone(all: &[Comparison], others: &[Comparison], run: &str) -> Vec
 pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> Failure {
     let names = |all: &[Comparison]| -> String {
         let names: Vec<String> = all.iter().map(name).collect();
-        if names.is_empty() {
-            "nothing".to_owned()
-        } else {
-            names.join("; ")
-        }
+        if names.is_empty() { "nothing".to_owned() } else { names.join("; ") }
     };
     let pairs = before.iter();
     let pairs = pairs.flat_map(|one| after.iter().map(move |it| differences(one, it)));
     let nearest = pairs.min_by_key(Vec::len);
-    let nearest = nearest.map_or_else(String::new, |it| {
-        format!(
-            "; what is nearest differs in {}",
-            in_words(&it, ["in A", "in B"])
-        )
-    });
+    let nearest = nearest
+        .map_or_else(String::new, |it| format!("; what is nearest differs in {}", in_words(&it, ["in A", "in B"])));
     Failure::usage(
         format!(
             "the runs have nothing in common that could be compared: A measured {}; B measured {}{nearest}",
@@ -65,12 +56,7 @@ pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> 
 }
 
 fn in_words(differences: &[Difference], [here, there]: [&str; 2]) -> String {
-    let one = |it: &Difference| {
-        format!(
-            "{}: {} {here}, {} {there}",
-            it.what, it.values[0], it.values[1]
-        )
-    };
+    let one = |it: &Difference| format!("{}: {} {here}, {} {there}", it.what, it.values[0], it.values[1]);
     let all: Vec<String> = differences.iter().map(one).collect();
     all.join("; ")
 }
@@ -80,23 +66,14 @@ fn differences(one: &Comparison, other: &Comparison) -> Vec<Difference> {
     found.compare("server", [one, other].map(|it| it.target.kind.as_str()));
     of_workload(one, other, &mut found);
     found.compare("connections", [one, other].map(|it| it.connections));
-    found.compare(
-        "placement",
-        [one, other].map(|it| it.placement.asked.name()),
-    );
+    found.compare("placement", [one, other].map(|it| it.placement.asked.name()));
     found.compare("client", [one, other].map(|it| it.client.to_string()));
     let likes = [one, other].map(|it| it.client_like.as_ref());
     if likes[0] != likes[1] {
-        found.add(
-            "client that is stood for",
-            likes.map(|it| of_option(it.map(|it| &it.library))),
-        );
+        found.add("client that is stood for", likes.map(|it| of_option(it.map(|it| &it.library))));
     }
     of_load(one, other, &mut found);
-    found.compare(
-        "whole commands",
-        [one, other].map(|it| it.commands.is_some()),
-    );
+    found.compare("whole commands", [one, other].map(|it| it.commands.is_some()));
     found.compare("a trial", [one, other].map(|it| it.trial.is_some()));
     found.0
 }
@@ -107,30 +84,15 @@ fn of_workload(one: &Comparison, other: &Comparison, found: &mut Differences) {
     found.compare("protocol", of.map(|it| of_option(it.protocol.as_ref())));
     found.compare("statements of a request", of.map(|it| it.statements));
     found.compare("commands of a request", of.map(|it| it.pipeline));
-    found.compare(
-        "distribution of keys",
-        of.map(|it| it.distribution.as_deref().unwrap_or("uniform")),
-    );
+    found.compare("distribution of keys", of.map(|it| it.distribution.as_deref().unwrap_or("uniform")));
     found.compare("rows", of.map(|it| of_option(it.rows)));
-    found.compare(
-        "bytes of a request",
-        of.map(|it| of_option(it.request_bytes)),
-    );
-    found.compare(
-        "bytes of an answer",
-        of.map(|it| of_option(it.response_bytes)),
-    );
-    found.compare(
-        "bytes of a stream",
-        of.map(|it| of_option(it.stream.as_ref().map(|it| it.bytes))),
-    );
+    found.compare("bytes of a request", of.map(|it| of_option(it.request_bytes)));
+    found.compare("bytes of an answer", of.map(|it| of_option(it.response_bytes)));
+    found.compare("bytes of a stream", of.map(|it| of_option(it.stream.as_ref().map(|it| it.bytes))));
     let written = of.map(|it| it.stream.as_ref().and_then(|it| it.write_bytes));
     found.compare("bytes of a write", written.map(of_option));
     if of[0] != of[1] && found.0.is_empty() {
-        found.add(
-            "settings of the workload",
-            ["these", "others"].map(str::to_owned),
-        );
+        found.add("settings of the workload", ["these", "others"].map(str::to_owned));
     }
 }
 
@@ -139,16 +101,10 @@ fn of_load(one: &Comparison, other: &Comparison, found: &mut Differences) {
     let of = [&one.load, &other.load];
     let rates = of.map(|it| it.rate_per_s.filter(|_| it.share_pct.is_none()));
     found.compare("requests per second", rates.map(of_option));
-    found.compare(
-        "percent of the capacity",
-        of.map(|it| of_option(it.share_pct)),
-    );
+    found.compare("percent of the capacity", of.map(|it| of_option(it.share_pct)));
     found.compare("arrivals", of.map(|it| of_option(it.arrivals.as_ref())));
     found.compare("pause, µs", of.map(|it| of_option(it.think_us)));
-    found.compare(
-        "requests of a connection",
-        of.map(|it| of_option(it.reconnect_every)),
-    );
+    found.compare("requests of a connection", of.map(|it| of_option(it.reconnect_every)));
 }
 
 fn of_option<T: ToString>(value: Option<T>) -> String {

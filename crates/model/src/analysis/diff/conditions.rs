@@ -17,28 +17,16 @@ pub(super) fn compare_conditions(
     let mut add = |name: &str, before: String, after: String| {
         let is_known = |it: &Condition| it.name == name && it.before == before && it.after == after;
         if before != after && !found.iter().any(is_known) {
-            found.push(Condition {
-                name: name.to_owned(),
-                before,
-                after,
-            });
+            found.push(Condition { name: name.to_owned(), before, after });
         }
     };
-    add(
-        "looptax",
-        before.looptax_version.clone(),
-        after.looptax_version.clone(),
-    );
+    add("looptax", before.looptax_version.clone(), after.looptax_version.clone());
     for ((name, one), (_, other)) in facts(&before.host).into_iter().zip(facts(&after.host)) {
         add(name, one, other);
     }
     let tables = [
         ("", &before.host.sysctls, &after.host.sysctls),
-        (
-            "mitigation ",
-            &before.host.mitigations,
-            &after.host.mitigations,
-        ),
+        ("mitigation ", &before.host.mitigations, &after.host.mitigations),
     ];
     for (prefix, one, other) in tables {
         for (key, one, other) in differing(one, other) {
@@ -47,11 +35,7 @@ pub(super) fn compare_conditions(
     }
     for (one, other) in pairs {
         let kind = &one.target.kind;
-        add(
-            &format!("{kind} version"),
-            one.target.version.clone(),
-            other.target.version.clone(),
-        );
+        add(&format!("{kind} version"), one.target.version.clone(), other.target.version.clone());
         for (key, one, other) in differing(&one.target.settings, &other.target.settings) {
             if without_scratch(&one) != without_scratch(&other) {
                 add(&format!("{kind} {key}"), one, other);
@@ -100,16 +84,11 @@ fn without_scratch(value: &str) -> String {
 }
 
 /// The keys whose values differ; `-` where one side has none.
-fn differing(
-    before: &BTreeMap<String, String>,
-    after: &BTreeMap<String, String>,
-) -> Vec<(String, String, String)> {
+fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
     keys.sort();
     keys.dedup();
-    let value = |of: &BTreeMap<String, String>, key: &String| {
-        of.get(key).cloned().unwrap_or_else(|| "-".to_owned())
-    };
+    let value = |of: &BTreeMap<String, String>, key: &String| of.get(key).cloned().unwrap_or_else(|| "-".to_owned());
     keys.into_iter()
         .map(|key| (key.clone(), value(before, key), value(after, key)))
         .filter(|(_, one, other)| one != other)
@@ -126,21 +105,9 @@ mod tests {
             let found = without_scratch(one) == without_scratch(other);
             assert_eq!(found, is_same, "{one} {other}");
         };
-        check(
-            "/tmp/looptax-dd8ab7b7/srv",
-            "/tmp/looptax-4a3c908c/srv",
-            true,
-        );
-        check(
-            "/tmp/looptax-dd8ab7b7/srv",
-            "/var/looptax-4a3c908c/srv",
-            false,
-        );
-        check(
-            "/tmp/looptax-1/a /x/looptax-2/b",
-            "/tmp/looptax-3/a /x/looptax-4/b",
-            true,
-        );
+        check("/tmp/looptax-dd8ab7b7/srv", "/tmp/looptax-4a3c908c/srv", true);
+        check("/tmp/looptax-dd8ab7b7/srv", "/var/looptax-4a3c908c/srv", false);
+        check("/tmp/looptax-1/a /x/looptax-2/b", "/tmp/looptax-3/a /x/looptax-4/b", true);
         check("yes", "no", false);
     }
 }

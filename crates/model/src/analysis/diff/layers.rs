@@ -34,11 +34,7 @@ pub(super) fn layers(before: &Comparison, after: &Comparison) -> Vec<DiffLayers>
             if found.iter().any(|it| it.arm == arm && it.over == over) {
                 continue;
             }
-            found.push(DiffLayers {
-                arm: arm.to_owned(),
-                over,
-                rows: rows(one, other, part),
-            });
+            found.push(DiffLayers { arm: arm.to_owned(), over, rows: rows(one, other, part) });
         }
     }
     found
@@ -57,9 +53,7 @@ pub(super) fn left_out(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
         }
         for (run, of_run) in [("A", before), ("B", after)] {
             let invalid = of_run.why.iter().flat_map(|it| &it.invalid);
-            lines.extend(
-                invalid.map(|it| format!("nothing follows from the layers of {run}: {it}")),
-            );
+            lines.extend(invalid.map(|it| format!("nothing follows from the layers of {run}: {it}")));
         }
         let sees = |it: &Comparison| it.why.first().map(|it| it.sampling.sees_kernel);
         if let (Some(one), Some(other)) = (sees(before), sees(after))
@@ -98,18 +92,12 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     }
     let find = |why: &Why, name: &str| {
         let row = why.rows.iter().find(|it| it.name == name);
-        row.map_or_else(
-            || figure(&why::unseen(why, name), part),
-            |row| figure(row, part),
-        )
+        row.map_or_else(|| figure(&why::unseen(why, name), part), |row| figure(row, part))
     };
     let rows = names.iter().map(|name| {
         let row = changed(name, find(before, name), find(after, name));
         let is_rare = is_rare([before, after], name, part);
-        DiffLayer {
-            p: row.p.filter(|_| !is_rare),
-            ..row
-        }
+        DiffLayer { p: row.p.filter(|_| !is_rare), ..row }
     });
     let mut rows: Vec<DiffLayer> = rows.collect();
     let ps: Vec<f64> = rows.iter().map(|it| it.p.unwrap_or(f64::NAN)).collect();
@@ -134,9 +122,7 @@ fn is_rare(runs: [&Why; 2], name: &str, part: Part) -> bool {
         Part::Arm(side) => side..side + 1,
         Part::Difference => 0..2,
     };
-    let counts = runs
-        .iter()
-        .flat_map(|run| sides.clone().map(|side| why::n_samples(run, name, side)));
+    let counts = runs.iter().flat_map(|run| sides.clone().map(|side| why::n_samples(run, name, side)));
     let n_samples: Option<f64> = counts.sum();
     n_samples.is_some_and(|n| n < LEAST_OCCURRENCES)
 }
@@ -150,14 +136,11 @@ fn figure(row: &WhyRow, part: Part) -> Figure {
 
 fn changed(name: &str, before_us: Figure, after_us: Figure) -> DiffLayer {
     let found = before_us.known().zip(after_us.known());
-    let found =
-        found.map(|(one, other)| tested_difference(with_ends(one), with_ends(other), ALPHA));
+    let found = found.map(|(one, other)| tested_difference(with_ends(one), with_ends(other), ALPHA));
     DiffLayer {
         name: name.to_owned(),
-        change_us: found.map_or_else(
-            || Figure::missing("one of the runs has no figure"),
-            |it| plain(Some(it.estimate)),
-        ),
+        change_us: found
+            .map_or_else(|| Figure::missing("one of the runs has no figure"), |it| plain(Some(it.estimate))),
         p: found.and_then(|it| it.p),
         before_us,
         after_us,
@@ -172,16 +155,9 @@ mod tests {
 
     /// Twelve epochs of 10 000 requests over each arm.
     fn epochs(layer_us: &[[f64; 2]]) -> Vec<SampledEpoch> {
-        let slice = || Slice {
-            requests: 10_000,
-            ..Slice::default()
-        };
+        let slice = || Slice { requests: 10_000, ..Slice::default() };
         let epoch = SampledEpoch {
-            raw: Epoch {
-                order: "bo".to_owned(),
-                slices: vec![slice(), slice()],
-                ..Epoch::default()
-            },
+            raw: Epoch { order: "bo".to_owned(), slices: vec![slice(), slice()], ..Epoch::default() },
             layer_ns: [0, 1].map(|side| {
                 let us = layer_us.iter().map(|us| us[side]);
                 us.map(|us| (us * 1e7) as u64).collect()
@@ -194,22 +170,12 @@ mod tests {
     fn sampled(rows: &[(&str, [f64; 2])]) -> Comparison {
         let row = |name: &str, us: [f64; 2]| {
             let around = |us: f64| Figure::new(us, us - 0.1, us + 0.1, 12);
-            WhyRow {
-                name: name.to_owned(),
-                arms: us.map(around),
-                difference: around(us[1] - us[0]),
-                p: None,
-            }
+            WhyRow { name: name.to_owned(), arms: us.map(around), difference: around(us[1] - us[0]), p: None }
         };
         let total = |side: usize| rows.iter().map(|(_, us)| us[side]).sum();
         let mut comparison = crate::analysis::made_up::comparison();
-        comparison.arms = ["unix", "tcp"]
-            .map(crate::analysis::made_up::unmeasured_arm)
-            .to_vec();
-        let sampling = Sampling {
-            period_ns: 1_000_000,
-            ..Sampling::default()
-        };
+        comparison.arms = ["unix", "tcp"].map(crate::analysis::made_up::unmeasured_arm).to_vec();
+        let sampling = Sampling { period_ns: 1_000_000, ..Sampling::default() };
         let names = rows.iter().map(|(name, _)| (*name).to_owned());
         let layer_us: Vec<[f64; 2]> = rows.iter().map(|(_, us)| *us).collect();
         comparison.why = vec![Why {
@@ -226,13 +192,9 @@ mod tests {
         let before = sampled(&[("Unix socket", [1.0, 0.0]), ("TCP, IP", [0.0, 3.0])]);
         let after = sampled(&[("TCP, IP", [0.0, 4.0]), ("Unix socket", [1.02, 0.0])]);
         let found = layers(&before, &after);
-        let shown: Vec<(&str, Option<&str>)> = { found.iter() }
-            .map(|it| (it.arm.as_str(), it.over.as_deref()))
-            .collect();
-        assert_eq!(
-            shown,
-            [("unix", None), ("tcp", None), ("tcp", Some("unix"))]
-        );
+        let shown: Vec<(&str, Option<&str>)> =
+            { found.iter() }.map(|it| (it.arm.as_str(), it.over.as_deref())).collect();
+        assert_eq!(shown, [("unix", None), ("tcp", None), ("tcp", Some("unix"))]);
         let value = |figure: &Figure| figure.known().unwrap().value;
         for layers in &found[1..] {
             let [unix, tcp, sum] = &layers.rows[..] else {
@@ -280,10 +242,7 @@ mod tests {
         after.why[0].invalid = vec!["samples were lost".to_owned()];
         assert_eq!(layers(&before, &after), []);
         let told = left_out(&[(&before, &after)]);
-        assert_eq!(
-            told,
-            ["nothing follows from the layers of B: samples were lost"]
-        );
+        assert_eq!(told, ["nothing follows from the layers of B: samples were lost"]);
         after.why.clear();
         let told = left_out(&[(&before, &after)]);
         assert!(told[0].starts_with("only A was sampled"), "{told:?}");

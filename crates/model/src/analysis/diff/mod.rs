@@ -8,9 +8,7 @@ mod conditions;
 mod layers;
 
 use crate::failure::Failure;
-use crate::record::{
-    Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax,
-};
+use crate::record::{Arm, Comparison, Diff, DiffArm, DiffPair, DiffTax, Estimate, Figure, Reason, Record, Tax};
 use crate::stats;
 
 use alike::{alone, is_same, nothing_in_common};
@@ -68,12 +66,7 @@ fn same_run(before: &Record, after: &Record) -> Vec<String> {
 
 /// Runs whose own verdict is none: what they differ by may be the disturbance.
 fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
-    let is_withheld = |tax: &Tax| {
-        matches!(
-            tax.reason,
-            Reason::Invalid { .. } | Reason::PartsDiffer { .. }
-        )
-    };
+    let is_withheld = |tax: &Tax| matches!(tax.reason, Reason::Invalid { .. } | Reason::PartsDiffer { .. });
     let sentence = |run: &str, comparison: &Comparison| {
         comparison.tax.iter().any(is_withheld).then(|| {
             format!(
@@ -83,9 +76,7 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
             )
         })
     };
-    let both = pairs
-        .iter()
-        .flat_map(|(one, other)| [sentence("A", one), sentence("B", other)]);
+    let both = pairs.iter().flat_map(|(one, other)| [sentence("A", one), sentence("B", other)]);
     both.flatten().collect()
 }
 
@@ -141,12 +132,7 @@ fn arm_change(before: &Arm, after: &Arm) -> DiffArm {
 }
 
 /// The difference on the scale of `into`, and back.
-fn change(
-    before: &Figure,
-    after: &Figure,
-    into: impl Fn(f64) -> f64,
-    back: impl Fn(f64) -> f64,
-) -> Figure {
+fn change(before: &Figure, after: &Figure, into: impl Fn(f64) -> f64, back: impl Fn(f64) -> f64) -> Figure {
     let (Some(before), Some(after)) = (before.known(), after.known()) else {
         return Figure::missing("one of the runs has no figure");
     };
@@ -167,19 +153,10 @@ mod tests {
         assert!((points.value + 6.0).abs() < 1e-9);
         assert!((points.lo.unwrap() + 6.5).abs() < 1e-9, "{points:?}");
         assert!((points.hi.unwrap() + 5.5).abs() < 1e-9, "{points:?}");
-        let rate = change(&figure(100.0, 1.0), &figure(150.0, 1.0), f64::ln, |ln| {
-            100.0 * ln.exp_m1()
-        });
+        let rate = change(&figure(100.0, 1.0), &figure(150.0, 1.0), f64::ln, |ln| 100.0 * ln.exp_m1());
         let rate = rate.known().unwrap();
         assert!((rate.value - 50.0).abs() < 1e-9);
-        assert!(
-            rate.lo.unwrap() > 47.0 && rate.hi.unwrap() < 53.0,
-            "{rate:?}"
-        );
-        assert!(
-            change(&Figure::missing("x"), &figure(1.0, 0.1), |it| it, |it| it)
-                .known()
-                .is_none()
-        );
+        assert!(rate.lo.unwrap() > 47.0 && rate.hi.unwrap() < 53.0, "{rate:?}");
+        assert!(change(&Figure::missing("x"), &figure(1.0, 0.1), |it| it, |it| it).known().is_none());
     }
 }

@@ -15,12 +15,7 @@ fn epoch(idx: u64, us: [u64; 2]) -> Epoch {
             ..Slice::default()
         }
     };
-    Epoch {
-        pair: [0, 1],
-        order: "bo".to_owned(),
-        slices: vec![slice(0), slice(1)],
-        ..Epoch::default()
-    }
+    Epoch { pair: [0, 1], order: "bo".to_owned(), slices: vec![slice(0), slice(1)], ..Epoch::default() }
 }
 
 /// 10 and 15 µs without the sampler, a tenth more with it; a third in the first layer over both arms.
@@ -31,26 +26,16 @@ fn comparison(seen_pct: u64) -> record::Comparison {
             let total = raw.slices[side].requests * [11_000, 16_500][side] * seen_pct / 100;
             vec![total / 3, total - total / 3, 0]
         };
-        SampledEpoch {
-            layer_ns: [ns(0), ns(1)],
-            counts: [vec![2_000], vec![2_000]],
-            raw,
-        }
+        SampledEpoch { layer_ns: [ns(0), ns(1)], counts: [vec![2_000], vec![2_000]], raw }
     };
-    let sampling = Sampling {
-        sees_kernel: true,
-        n_samples: 10_000,
-        ..Sampling::default()
-    };
+    let sampling = Sampling { sees_kernel: true, n_samples: 10_000, ..Sampling::default() };
     let layers = ["programs", "TCP, IP", "not attributed"].map(str::to_owned);
     let epochs: Vec<SampledEpoch> = (0..12).map(sampled).collect();
     let part = |function: Option<&str>, layer: usize| SampledPart {
         process: "server".to_owned(),
         function: function.map(str::to_owned),
         is_kernel: false,
-        ns: { epochs.iter() }
-            .map(|it| it.layer_ns.each_ref().map(|ns| ns[layer]))
-            .collect(),
+        ns: { epochs.iter() }.map(|it| it.layer_ns.each_ref().map(|ns| ns[layer])).collect(),
         row: None,
     };
     let why = Why {
@@ -62,9 +47,7 @@ fn comparison(seen_pct: u64) -> record::Comparison {
     };
     record::Comparison {
         why: vec![why],
-        raw: Raw {
-            epochs: (0..12).map(|idx| epoch(idx, [10, 15])).collect(),
-        },
+        raw: Raw { epochs: (0..12).map(|idx| epoch(idx, [10, 15])).collect() },
         ..crate::analysis::made_up::comparison()
     }
 }
@@ -85,11 +68,7 @@ fn layers_add_up_to_what_is_measured_without_the_sampler() {
     assert!((value(&sum.difference) - 5.0).abs() < 0.2, "{sum:?}");
     let added = value(why.sampler_pct.as_ref().unwrap());
     assert!((added - 8.0).abs() < 0.1, "{added}");
-    assert_eq!(
-        why.rows.len(),
-        2,
-        "a layer that nobody was seen in is left out"
-    );
+    assert_eq!(why.rows.len(), 2, "a layer that nobody was seen in is left out");
     assert_eq!(why.invalid, Vec::<String>::new());
 }
 
@@ -101,12 +80,7 @@ fn too_few_epochs_have_figures_without_an_interval() {
     complete(&mut comparison);
     let why = &comparison.why[0];
     let figures = |row: &WhyRow| [&row.arms[0], &row.arms[1], &row.difference].map(Clone::clone);
-    let rows = why
-        .rows
-        .iter()
-        .chain(&why.sum)
-        .chain(&why.without_sampler)
-        .chain(&why.counts);
+    let rows = why.rows.iter().chain(&why.sum).chain(&why.without_sampler).chain(&why.counts);
     let all = rows.flat_map(figures).chain(why.sampler_pct.clone());
     for figure in all {
         let known = figure.known().unwrap();
@@ -121,12 +95,7 @@ fn too_few_epochs_have_figures_without_an_interval() {
 
 #[test]
 fn a_share_that_may_be_nothing_has_no_most_that_the_sampler_adds() {
-    let share = |value, lo, hi| Estimate {
-        value,
-        lo,
-        hi,
-        n: 4,
-    };
+    let share = |value, lo, hi| Estimate { value, lo, hi, n: 4 };
     let added = added_pct(share(0.8, -0.2, 1.6)).unwrap();
     assert!((added.value - 25.0).abs() < 1e-9);
     assert!((added.lo + 37.5).abs() < 1e-9 && added.hi.is_infinite());
@@ -160,10 +129,7 @@ fn what_a_request_waits_for_is_nobodys_cpu_time() {
     complete(&mut comparison);
     let idle = comparison.why[0].idle.clone().unwrap();
     let [unix, tcp] = idle.arms.map(|it| it.known().unwrap().value);
-    assert!(
-        unix.abs() < 1e-9 && (tcp - 40.0).abs() < 1e-9,
-        "{unix} {tcp}"
-    );
+    assert!(unix.abs() < 1e-9 && (tcp - 40.0).abs() < 1e-9, "{unix} {tcp}");
     comparison.placement.asked = Placement::Free;
     complete(&mut comparison);
     assert_eq!(comparison.why[0].idle, None, "cores that others may use");
@@ -193,10 +159,7 @@ fn a_layer_without_a_sample_has_the_spread_of_one() {
     let requests: u64 = (0..12).map(|idx| 1_000 + 10 * idx).sum();
     let expected = 2.201 * 1_000.0 / requests as f64 * 10.0 / 11.0;
     assert!(known.value.abs() < 1e-12, "{known:?}");
-    assert!(
-        (known.hi.unwrap() - expected).abs() < 0.02 * expected,
-        "{known:?} {expected}"
-    );
+    assert!((known.hi.unwrap() - expected).abs() < 0.02 * expected, "{known:?} {expected}");
     assert_eq!(n_samples(&comparison.why[0], "TCP, IP", 0), Some(0.0));
     assert!(n_samples(&comparison.why[0], "TCP, IP", 1).unwrap() > 50.0);
 }

@@ -80,12 +80,7 @@ pub struct Usual {
 }
 
 impl Usual {
-    /// No usual place.
-    pub(super) const NOWHERE: Self = Self {
-        ports: &[],
-        names: &[],
-        words: "",
-    };
+    pub(super) const NOWHERE: Self = Self { ports: &[], names: &[], words: "" };
 }
 
 /// A way to spell a version among the constants of a program.
@@ -116,14 +111,9 @@ impl Spelling {
 }
 
 /// Why a private server without TLS on its socket does not have the arm `tls-unix`.
-pub(super) const TLS_UNIX: (Arm, &str) = (
-    Arm::TlsUnix,
-    "it speaks no TLS on its socket; MySQL and MariaDB do",
-);
+pub(super) const TLS_UNIX: (Arm, &str) = (Arm::TlsUnix, "it speaks no TLS on its socket; MySQL and MariaDB do");
 /// Why a private server without TLS does not have the arm `tls`.
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "it speaks no TLS here");
 /// Why a private server that knows only paths does not have the arm `abstract`.
-pub(super) const ABSTRACT: (Arm, &str) = (
-    Arm::Abstract,
-    "it makes a file of that name instead; PostgreSQL and echo can",
-);
+pub(super) const ABSTRACT: (Arm, &str) =
+    (Arm::Abstract, "it makes a file of that name instead; PostgreSQL and echo can");

@@ -43,7 +43,6 @@ impl Kind {
         Self::Echo,
     ];
 
-    /// All facts of it.
     pub const fn facts(self) -> &'static Facts {
         match self {
             Self::Mariadb => &mysql::MARIADB,
@@ -161,26 +160,11 @@ mod tests {
 
     #[test]
     fn tells_the_look_alikes_apart_by_their_version() {
-        check(
-            "mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64",
-            Kind::Mariadb,
-        );
-        check(
-            "/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)",
-            Kind::Mysql,
-        );
-        check(
-            "postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)",
-            Kind::Postgres,
-        );
-        check(
-            "Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
-            Kind::Redis,
-        );
-        check(
-            "Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64",
-            Kind::Valkey,
-        );
+        check("mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64", Kind::Mariadb);
+        check("/usr/sbin/mysqld  Ver 9.7.4 for Linux on x86_64 (MySQL Community Server - GPL)", Kind::Mysql);
+        check("postgres (PostgreSQL) 15.18 (Debian 15.18-0+deb12u1)", Kind::Postgres);
+        check("Redis server v=7.0.15 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", Kind::Redis);
+        check("Valkey server v=8.1.1 sha=00000000:0 malloc=jemalloc-5.3.0 bits=64", Kind::Valkey);
         check("PHP 8.2.36 (fpm-fcgi) (built: Jul  9 2026)", Kind::PhpFpm);
         check("pgpool-II version 4.3.5 (tamahomeboshi)\n", Kind::Pgpool);
         check("PgBouncer 1.18.0\nlibevent 2.1.12-stable", Kind::Pgbouncer);

@@ -39,22 +39,14 @@ pub(super) const MYSQL: Facts = Facts {
     ..FAMILY
 };
 
-pub(super) const PERCONA: Facts = Facts {
-    name: "percona",
-    title: "Percona Server",
-    ..FAMILY
-};
+pub(super) const PERCONA: Facts = Facts { name: "percona", title: "Percona Server", ..FAMILY };
 
 pub(super) const PROXYSQL: Facts = Facts {
     name: "proxysql",
     title: "ProxySQL",
     programs: &["proxysql"],
     pools: Some(Kind::Mysql),
-    usual: Usual {
-        ports: &[6033, 6032],
-        names: &["proxysql"],
-        words: "proxysql",
-    },
+    usual: Usual { ports: &[6033, 6032], names: &["proxysql"], words: "proxysql" },
     spellings: &[],
     how_to_raise_the_backlog: "raise its backlog",
     how_to_add_a_socket: "add `;/path.sock` to `mysql-interfaces` and restart",
@@ -68,11 +60,7 @@ const FAMILY: Facts = Facts {
     programs: &[],
     pools: None,
     logins: None,
-    usual: Usual {
-        ports: &[3306, 33_060],
-        names: &["mysql", "maria"],
-        words: "mysql or mariadb",
-    },
+    usual: Usual { ports: &[3306, 33_060], names: &["mysql", "maria"], words: "mysql or mariadb" },
     spellings: &[
         Spelling::new(Kind::Mariadb, "", Form::With("-MariaDB")),
         Spelling::new(Kind::Percona, "Percona Server (", Form::After("\0MySQL ")),

@@ -13,16 +13,8 @@ pub(super) const POSTGRES: Facts = Facts {
     programs: &["postgres", "postmaster"],
     pools: None,
     logins: None,
-    usual: Usual {
-        ports: &[5432],
-        names: &[".s.PGSQL."],
-        words: "postgres",
-    },
-    spellings: &[Spelling::new(
-        Kind::Postgres,
-        "",
-        Form::After("postgres (PostgreSQL) "),
-    )],
+    usual: Usual { ports: &[5432], names: &[".s.PGSQL."], words: "postgres" },
+    spellings: &[Spelling::new(Kind::Postgres, "", Form::After("postgres (PostgreSQL) "))],
     // It asks for twice that (`pqcomm.c`).
     how_to_raise_the_backlog: "set `max_connections` (the backlog is twice that)",
     how_to_add_a_socket: "set `unix_socket_directories` and restart",
@@ -32,10 +24,7 @@ pub(super) const POSTGRES: Facts = Facts {
         package: Some("postgresql"),
         accounts: &["postgres", "nobody"],
         is_usual: true,
-        lacks: &[(
-            Arm::TlsUnix,
-            "PostgreSQL's clients never ask for TLS on a socket; MySQL's and MariaDB's may",
-        )],
+        lacks: &[(Arm::TlsUnix, "PostgreSQL's clients never ask for TLS on a socket; MySQL's and MariaDB's may")],
     }),
 };
 
@@ -54,16 +43,8 @@ pub(super) const PGBOUNCER: Facts = Facts {
         same: &["any", "trust", "plain", "md5", "scram-sha-256", "ldap"],
         include: "%",
     }),
-    usual: Usual {
-        ports: &[6432],
-        names: &[".s.PGSQL.6432"],
-        words: "pgbouncer",
-    },
-    spellings: &[Spelling::new(
-        Kind::Pgbouncer,
-        "",
-        Form::After("PgBouncer "),
-    )],
+    usual: Usual { ports: &[6432], names: &[".s.PGSQL.6432"], words: "pgbouncer" },
+    spellings: &[Spelling::new(Kind::Pgbouncer, "", Form::After("PgBouncer "))],
     how_to_raise_the_backlog: "set `listen_backlog`",
     how_to_add_a_socket: "set `unix_socket_dir` and restart",
     private: Some(Private {
@@ -92,11 +73,7 @@ pub(super) const PGPOOL: Facts = Facts {
         include: "include",
     }),
     // The other port is that of its commands, PCP.
-    usual: Usual {
-        ports: &[9999, 9898],
-        names: &[".s.PGSQL.9999", ".s.PGSQL.9898"],
-        words: "pgpool",
-    },
+    usual: Usual { ports: &[9999, 9898], names: &[".s.PGSQL.9999", ".s.PGSQL.9898"], words: "pgpool" },
     spellings: &[Spelling::new(Kind::Pgpool, "", Form::Alone((3, 9), false))],
     how_to_raise_the_backlog: "set `listen_backlog_multiplier` or `num_init_children` (the backlog is their product)",
     how_to_add_a_socket: "set `unix_socket_directories` (before 4.4 `socket_dir`) and restart",

@@ -36,12 +36,7 @@ pub(super) const VALKEY: Facts = Facts {
     ..FAMILY
 };
 
-pub(super) const KEYDB: Facts = Facts {
-    name: "keydb",
-    title: "KeyDB",
-    programs: &["keydb-server"],
-    ..FAMILY
-};
+pub(super) const KEYDB: Facts = Facts { name: "keydb", title: "KeyDB", programs: &["keydb-server"], ..FAMILY };
 
 pub(super) const DRAGONFLY: Facts = Facts {
     name: "dragonfly",
@@ -60,11 +55,7 @@ const FAMILY: Facts = Facts {
     programs: &[],
     pools: None,
     logins: None,
-    usual: Usual {
-        ports: &[6379],
-        names: &["redis", "valkey", "keydb", "dragonfly"],
-        words: "redis or valkey",
-    },
+    usual: Usual { ports: &[6379], names: &["redis", "valkey", "keydb", "dragonfly"], words: "redis or valkey" },
     spellings: &[
         Spelling::new(Kind::Valkey, "Valkey", Form::Alone((7, 99), true)),
         Spelling::new(Kind::Keydb, "KeyDB", Form::Alone((5, 99), true)),

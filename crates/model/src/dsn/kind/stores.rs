@@ -16,16 +16,8 @@ pub(super) const MEMCACHED: Facts = Facts {
     programs: &["memcached"],
     pools: None,
     logins: None,
-    usual: Usual {
-        ports: &[11_211],
-        names: &["memcached"],
-        words: "memcached",
-    },
-    spellings: &[Spelling::new(
-        Kind::Memcached,
-        "",
-        Form::After("memcached "),
-    )],
+    usual: Usual { ports: &[11_211], names: &["memcached"], words: "memcached" },
+    spellings: &[Spelling::new(Kind::Memcached, "", Form::After("memcached "))],
     how_to_raise_the_backlog: "set `-b`",
     how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second one",
     private: Some(Private {
@@ -49,12 +41,7 @@ pub(super) const MEMCACHED: Facts = Facts {
     }),
 };
 
-pub(super) const MONGODB: Facts = Facts {
-    name: "mongodb",
-    title: "MongoDB",
-    programs: &["mongod"],
-    ..DOCUMENTS
-};
+pub(super) const MONGODB: Facts = Facts { name: "mongodb", title: "MongoDB", programs: &["mongod"], ..DOCUMENTS };
 
 const ONE_ADDRESS: &str = "FerretDB listens on one address and one path";
 
@@ -64,16 +51,8 @@ pub(super) const FERRETDB: Facts = Facts {
     programs: &["ferretdb"],
     // Go writes the versions of the modules that a program was built from into it.
     spellings: &[
-        Spelling::new(
-            Kind::Ferretdb,
-            "",
-            Form::After("\tgithub.com/FerretDB/FerretDB\tv"),
-        ),
-        Spelling::new(
-            Kind::Ferretdb,
-            "",
-            Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv"),
-        ),
+        Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB\tv")),
+        Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
     ],
     how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it takes, and restart it",
     how_to_add_a_socket: "start it with `--listen-unix PATH`; TCP stays",
@@ -104,11 +83,7 @@ const DOCUMENTS: Facts = Facts {
     programs: &[],
     pools: None,
     logins: None,
-    usual: Usual {
-        ports: &[27_017],
-        names: &["mongodb-", "ferretdb"],
-        words: "mongodb or ferretdb",
-    },
+    usual: Usual { ports: &[27_017], names: &["mongodb-", "ferretdb"], words: "mongodb or ferretdb" },
     spellings: &[],
     how_to_raise_the_backlog: "raise its backlog",
     how_to_add_a_socket: "set `net.unixDomainSocket.enabled` (and `filePermissions`) and restart",

@@ -4,16 +4,12 @@
 
 use serde::Deserialize;
 
-/// A kind of server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Kind {
     Mariadb,
-    /// MySQL of Oracle.
     Mysql,
-    /// Percona Server.
     Percona,
-    /// PostgreSQL.
     Postgres,
     Redis,
     Valkey,
@@ -46,7 +42,6 @@ pub enum Kind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Protocol {
-    /// MySQL, MariaDB, Percona.
     Mysql,
     /// PostgreSQL, `PgBouncer`.
     Postgres,
@@ -55,10 +50,8 @@ pub enum Protocol {
     Memcached,
     /// `MongoDB`, `FerretDB`.
     Mongodb,
-    /// PHP-FPM's.
     Fastcgi,
     /// HTTP/1.1, without TLS.
     Http,
-    /// The built-in echo server's.
     Echo,
 }

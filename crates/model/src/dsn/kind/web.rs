@@ -10,11 +10,7 @@ pub(super) const PHP_FPM: Facts = Facts {
     name: "php-fpm",
     title: "PHP-FPM",
     protocol: Some(Protocol::Fastcgi),
-    spellings: &[Spelling::new(
-        Kind::PhpFpm,
-        "",
-        Form::After("X-Powered-By: PHP/"),
-    )],
+    spellings: &[Spelling::new(Kind::PhpFpm, "", Form::After("X-Powered-By: PHP/"))],
     how_to_raise_the_backlog: "set `listen.backlog` of its pool",
     how_to_add_a_socket: "set `listen` of its pool to a path, with `listen.owner` and `listen.mode` for the web server, and reload it",
     private: Some(Private {
@@ -23,11 +19,7 @@ pub(super) const PHP_FPM: Facts = Facts {
         package: Some("php-fpm"),
         accounts: &["www-data", "apache", "nobody"],
         is_usual: false,
-        lacks: &[
-            (Arm::Abstract, "PHP-FPM has no abstract socket"),
-            TLS_UNIX,
-            TLS,
-        ],
+        lacks: &[(Arm::Abstract, "PHP-FPM has no abstract socket"), TLS_UNIX, TLS],
     }),
     ..FAMILY
 };
@@ -47,10 +39,7 @@ pub(super) const HTTP: Facts = Facts {
     title: "HTTP",
     protocol: Some(Protocol::Http),
     how_to_add_a_socket: "bind it to a path, as its server spells that, and restart it",
-    private: Some(Private {
-        is_usual: false,
-        ..OURS
-    }),
+    private: Some(Private { is_usual: false, ..OURS }),
     ..FAMILY
 };
 
@@ -64,14 +53,8 @@ pub(super) const ECHO: Facts = Facts {
 };
 
 /// A server that is looptax itself.
-const OURS: Private = Private {
-    programs: &[],
-    prints: |_| true,
-    package: None,
-    accounts: &[],
-    is_usual: true,
-    lacks: &[TLS_UNIX, TLS],
-};
+const OURS: Private =
+    Private { programs: &[], prints: |_| true, package: None, accounts: &[], is_usual: true, lacks: &[TLS_UNIX, TLS] };
 
 const FAMILY: Facts = Facts {
     name: "",

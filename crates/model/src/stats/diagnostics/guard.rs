@@ -52,10 +52,7 @@ pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
     };
     let added = |epoch: &Epoch| Some(epoch.theta()? - epoch.contrast(ln_ns_per_late_request)?);
     let added: Vec<f64> = epochs.iter().filter_map(added).collect();
-    Some(GuardTransient {
-        ratios: [baseline, other],
-        added_theta: hodges_lehmann::estimate(&added, alpha)?,
-    })
+    Some(GuardTransient { ratios: [baseline, other], added_theta: hodges_lehmann::estimate(&added, alpha)? })
 }
 
 fn ratio(epochs: &[Epoch], side: Side) -> Option<f64> {
@@ -91,16 +88,9 @@ mod tests {
         let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
         let slice = |side: Side| {
             let early = early[side.idx()];
-            Slice {
-                early,
-                ..plain_slice(side, 400 + early, 50_000_000)
-            }
+            Slice { early, ..plain_slice(side, 400 + early, 50_000_000) }
         };
-        let epoch = Epoch {
-            slices: order.map(slice).to_vec(),
-            latencies_ns: [vec![], vec![]],
-            noise: None,
-        };
+        let epoch = Epoch { slices: order.map(slice).to_vec(), latencies_ns: [vec![], vec![]], noise: None };
         vec![epoch; 8]
     }
 
@@ -144,10 +134,7 @@ mod tests {
     fn requests_on_a_schedule_tell_of_no_transient() {
         let mut epochs = epochs([100, 50]);
         for slice in epochs.iter_mut().flat_map(|epoch| &mut epoch.slices) {
-            slice.response = Some(Response {
-                median_ns: 100_000,
-                sum_ns: 100_000 * slice.completions,
-            });
+            slice.response = Some(Response { median_ns: 100_000, sum_ns: 100_000 * slice.completions });
         }
         check_none(&epochs);
     }

@@ -38,11 +38,7 @@ pub struct RateModes {
 /// Example: five times 100 and five times 210: modes 100 and 210, ratio 2.1, share 0.5.
 pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
     let is_rate = |rate: &&f64| rate.is_finite() && **rate > 0.0;
-    let mut logs: Vec<f64> = rates_per_s
-        .iter()
-        .filter(is_rate)
-        .map(|rate| rate.ln())
-        .collect();
+    let mut logs: Vec<f64> = rates_per_s.iter().filter(is_rate).map(|rate| rate.ln()).collect();
     if logs.len() < LEAST_RATES {
         return None;
     }
@@ -89,9 +85,7 @@ mod tests {
     /// `n` values evenly over ±`spread` (in logarithms) around `centre`.
     fn around(centre: f64, spread: f64, n: u32) -> Vec<f64> {
         let at = |idx| 2.0 * f64::from(idx) / f64::from(n - 1) - 1.0;
-        (0..n)
-            .map(|idx| centre * (spread * at(idx)).exp())
-            .collect()
+        (0..n).map(|idx| centre * (spread * at(idx)).exp()).collect()
     }
 
     #[test]

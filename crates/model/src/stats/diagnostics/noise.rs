@@ -49,9 +49,7 @@ pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<N
         total += noise.total_ticks;
         steal += noise.steal_ticks;
         softirq += noise.softirq_ticks;
-        foreign = foreign
-            .zip(foreign_ticks(noise))
-            .map(|(sum, more)| sum + more);
+        foreign = foreign.zip(foreign_ticks(noise)).map(|(sum, more)| sum + more);
     }
     (total > 0.0).then(|| NoiseShares {
         steal_pct: 100.0 * steal / total,
@@ -87,11 +85,8 @@ pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
     shares_by_window(epochs)
         .flat_map(|(window, shares)| {
             let is_stolen = shares.steal_pct > MAX_STEAL_PCT;
-            let most_foreign_pct = if shares.foreign_pct > Some(MAX_FOREIGN_PCT) {
-                MAX_FOREIGN_PCT
-            } else {
-                MAX_FOREIGN_ALONE_PCT
-            };
+            let most_foreign_pct =
+                if shares.foreign_pct > Some(MAX_FOREIGN_PCT) { MAX_FOREIGN_PCT } else { MAX_FOREIGN_ALONE_PCT };
             window.filter(move |idx| is_stolen || foreign_pct(*idx) > Some(most_foreign_pct))
         })
         .collect()
@@ -132,11 +127,7 @@ mod tests {
         let case = &load()["V7_selfcheck_and_diagnostics"]["proc_stat"];
         let (input, expected) = (&case["input"], &case["expected"]);
         let (before, after) = (columns(&input["before"]), columns(&input["after"]));
-        let ticks: Vec<f64> = after
-            .iter()
-            .zip(before)
-            .map(|(after, before)| after - before)
-            .collect();
+        let ticks: Vec<f64> = after.iter().zip(before).map(|(after, before)| after - before).collect();
         let noise = Noise {
             total_ticks: ticks.iter().sum(),
             steal_ticks: ticks[7],
@@ -147,16 +138,8 @@ mod tests {
         };
         close(noise.total_ticks, expected["total"].as_f64().unwrap(), 0.0);
         let found = noise_shares([&noise]).unwrap();
-        close(
-            found.steal_pct,
-            expected["steal_percent"].as_f64().unwrap(),
-            1e-3,
-        );
-        close(
-            found.softirq_pct,
-            expected["softirq_percent"].as_f64().unwrap(),
-            1e-3,
-        );
+        close(found.steal_pct, expected["steal_percent"].as_f64().unwrap(), 1e-3);
+        close(found.softirq_pct, expected["softirq_percent"].as_f64().unwrap(), 1e-3);
         let foreign = expected["foreign_percent_of_capacity"].as_f64().unwrap();
         close(found.foreign_pct.unwrap(), foreign, 1e-3);
         assert!(found.is_noisy());
@@ -178,10 +161,7 @@ mod tests {
         let epoch = |steal: &f64| Epoch {
             slices: vec![],
             latencies_ns: [vec![], vec![]],
-            noise: Some(Noise {
-                steal_ticks: *steal,
-                ..quiet()
-            }),
+            noise: Some(Noise { steal_ticks: *steal, ..quiet() }),
         };
         let epochs: Vec<Epoch> = steal.iter().map(epoch).collect();
         assert_eq!(noisy_epochs(&epochs), expected);
@@ -192,10 +172,7 @@ mod tests {
         check(&[0.0; 9], &[]);
         check(&[3.0, 0.0, 0.0, 0.0], &[]);
         check(&[5.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0], &[0, 1, 2, 3]);
-        check(
-            &[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0],
-            &[4, 5, 6, 7, 8],
-        );
+        check(&[0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 9.0], &[4, 5, 6, 7, 8]);
         check(&[50.0; 3], &[]);
     }
 
@@ -204,11 +181,7 @@ mod tests {
         let epoch = |steal_ticks: f64, busy_ticks: f64| Epoch {
             slices: vec![],
             latencies_ns: [vec![], vec![]],
-            noise: Some(Noise {
-                steal_ticks,
-                busy_ticks,
-                ..quiet()
-            }),
+            noise: Some(Noise { steal_ticks, busy_ticks, ..quiet() }),
         };
         let calm = epoch(0.0, 81.0);
         let half = [vec![calm.clone(); 2], vec![epoch(0.0, 98.0); 2]].concat();
@@ -230,17 +203,11 @@ mod tests {
 
     #[test]
     fn where_the_server_s_time_is_not_known_nothing_is_said_of_others() {
-        let unknown = Noise {
-            server_ticks: None,
-            ..quiet()
-        };
+        let unknown = Noise { server_ticks: None, ..quiet() };
         let shares = noise_shares([&quiet(), &unknown]).unwrap();
         assert_eq!(shares.foreign_pct, None);
         assert!(!shares.is_noisy());
-        let stolen = Noise {
-            steal_ticks: 3.0,
-            ..unknown
-        };
+        let stolen = Noise { steal_ticks: 3.0, ..unknown };
         assert!(noise_shares([&stolen]).unwrap().is_noisy());
     }
 }

@@ -36,9 +36,7 @@ impl OrderEffect {
 /// p = 0.2952.
 pub fn order_effect(epochs: &[Epoch]) -> Option<OrderEffect> {
     let thetas = |is_other_first: bool| -> Vec<f64> {
-        let epochs = epochs
-            .iter()
-            .filter(|epoch| epoch.is_other_first() == is_other_first);
+        let epochs = epochs.iter().filter(|epoch| epoch.is_other_first() == is_other_first);
         epochs.filter_map(Epoch::theta).collect()
     };
     welch_half(&thetas(true), &thetas(false))
@@ -49,8 +47,7 @@ fn welch_half(first: &[f64], second: &[f64]) -> Option<OrderEffect> {
     let (first_part, second_part) = (part(first)?, part(second)?);
     let squared_se = first_part + second_part;
     let freedom = squared_se.powi(2)
-        / (first_part.powi(2) / (first.len() - 1) as f64
-            + second_part.powi(2) / (second.len() - 1) as f64);
+        / (first_part.powi(2) / (first.len() - 1) as f64 + second_part.powi(2) / (second.len() - 1) as f64);
     let difference = mean(first) - mean(second);
     let effect = difference / 2.0;
     let half_width = t_critical(0.05, freedom)? * squared_se.sqrt() / 2.0;
@@ -74,11 +71,7 @@ mod tests {
     fn the_effect_agrees_with_the_reference() {
         let expected = &load()["V7_selfcheck_and_diagnostics"]["order_effect"]["expected"];
         let found = order_effect(&v1_epochs()).unwrap();
-        close(
-            found.effect.value,
-            expected["c_hat"].as_f64().unwrap(),
-            1e-5,
-        );
+        close(found.effect.value, expected["c_hat"].as_f64().unwrap(), 1e-5);
         close(found.p_value, expected["welch_p"].as_f64().unwrap(), 1e-5);
         assert!(found.effect.covers(0.0) && !found.is_clear());
     }

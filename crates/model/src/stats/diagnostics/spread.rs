@@ -62,10 +62,7 @@ pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
     let phi = median(&mut ratios.collect::<Vec<f64>>())? / MEDIAN_VARIANCE_OF_FOUR;
     let slices = octets.iter().copied().flatten();
     let n_requests: u64 = slices.map(|slice| slice.completions).sum();
-    Some(SamplingFloor {
-        phi,
-        half_width: Z_95 * (4.0 * phi / n_requests as f64).sqrt(),
-    })
+    Some(SamplingFloor { phi, half_width: Z_95 * (4.0 * phi / n_requests as f64).sqrt() })
 }
 
 /// Variance over mean of one arm's counts in an octet, scaled to equal time; `None` without any.
@@ -98,11 +95,7 @@ mod tests {
     #[test]
     fn the_robust_spread_agrees_with_the_reference() {
         let expected = &load()["V7_selfcheck_and_diagnostics"]["mad_sd"];
-        close(
-            mad_sd(&v1_thetas()).unwrap(),
-            expected.as_f64().unwrap(),
-            1e-5,
-        );
+        close(mad_sd(&v1_thetas()).unwrap(), expected.as_f64().unwrap(), 1e-5);
         close(mad_sd(&[1.0, 2.0, 3.0, 4.0, 100.0]).unwrap(), 1.4826, 1e-4);
         assert_eq!(mad_sd(&[]), None);
     }
@@ -114,37 +107,23 @@ mod tests {
         let counts = [90, 90, 100, 100, 100, 100, 110, 110];
         let slices = sides.into_iter().zip(counts);
         let epoch = Epoch {
-            slices: slices
-                .map(|(side, n)| plain_slice(side, n, 50_000_000))
-                .collect(),
+            slices: slices.map(|(side, n)| plain_slice(side, n, 50_000_000)).collect(),
             latencies_ns: [vec![], vec![]],
             noise: None,
         };
         let found = sampling_floor(&[epoch]).unwrap();
         close(found.phi, 2.0 / 3.0 / 0.788_658, 1e-5);
-        close(
-            found.half_width,
-            1.959_964 * (4.0 * found.phi / 800.0).sqrt(),
-            1e-6,
-        );
+        close(found.half_width, 1.959_964 * (4.0 * found.phi / 800.0).sqrt(), 1e-6);
         assert_eq!(sampling_floor(&[]), None);
     }
 
     #[test]
     fn typical_and_total_may_differ_a_little() {
-        let totals = |value, half_width| Estimate {
-            value,
-            lo: value - half_width,
-            hi: value + half_width,
-            n: 12,
-        };
+        let totals = |value, half_width| Estimate { value, lo: value - half_width, hi: value + half_width, n: 12 };
         let theta = totals(0.048, 0.006);
         assert!(!totals_disagree(&theta, &totals(0.033, 0.080)));
         assert!(totals_disagree(&theta, &totals(0.033, 0.020)));
         assert!(!totals_disagree(&theta, &totals(0.040, 0.001)));
-        assert!(!totals_disagree(
-            &theta,
-            &Estimate::without_interval(9.0, 1)
-        ));
+        assert!(!totals_disagree(&theta, &Estimate::without_interval(9.0, 1)));
     }
 }

@@ -48,12 +48,7 @@ mod tests {
         epochs[2].slices[3].drain_ns = 40_000_000;
         epochs[2].slices[4].drain_ns = 25_000_000;
         let side = epochs[2].slices[3].side;
-        let expected = Stall {
-            epoch_idx: 2,
-            slice_idx: 3,
-            side,
-            drain_ms: 40.0,
-        };
+        let expected = Stall { epoch_idx: 2, slice_idx: 3, side, drain_ms: 40.0 };
         assert_eq!(stalls(&epochs), [expected]);
     }
 }

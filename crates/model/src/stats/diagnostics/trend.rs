@@ -32,11 +32,7 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
     let rho = correlation(&midranks(series), &positions)?.clamp(-1.0, 1.0);
     let freedom = (n - 2) as f64;
     let t = rho * (freedom / (1.0 - rho * rho)).sqrt();
-    Some(Trend {
-        rho,
-        p_value: t_two_sided_p(t, freedom)?,
-        n,
-    })
+    Some(Trend { rho, p_value: t_two_sided_p(t, freedom)?, n })
 }
 
 /// Pearson's correlation of the values with those that follow them.
@@ -82,14 +78,8 @@ mod tests {
         let vectors = load();
         let expected = &vectors["V7_selfcheck_and_diagnostics"]["trend"]["expected"];
         let figure = |name: &str| expected[name].as_f64().unwrap();
-        check(
-            &v1_thetas(),
-            figure("theta_rho"),
-            figure("theta_p_t_approx"),
-            1e-4,
-        );
-        let requests =
-            floats(&vectors["V2_totals_ratio_linearised_and_fieller"]["expected"]["N_T"]);
+        check(&v1_thetas(), figure("theta_rho"), figure("theta_p_t_approx"), 1e-4);
+        let requests = floats(&vectors["V2_totals_ratio_linearised_and_fieller"]["expected"]["N_T"]);
         check(&requests, figure("N_T_rho"), figure("N_T_p_t_approx"), 1e-4);
     }
 

@@ -24,8 +24,6 @@ impl Input<'_> {
     /// One arm's totals of the whole epochs.
     pub(super) fn totals_of(&self, side: Side) -> Vec<ArmTotal> {
         let whole = self.epochs.iter().filter(|epoch| epoch.groups().is_some());
-        whole
-            .map(|epoch| ArmTotal::from_epoch(epoch, side))
-            .collect()
+        whole.map(|epoch| ArmTotal::from_epoch(epoch, side)).collect()
     }
 }

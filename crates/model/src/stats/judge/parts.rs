@@ -73,12 +73,7 @@ impl Apart {
         if p_value >= least_p {
             return None;
         }
-        Some(Self {
-            parts,
-            p_value,
-            thetas,
-            findings,
-        })
+        Some(Self { parts, p_value, thetas, findings })
     }
 
     /// Whether both parts say what the whole run says.

@@ -69,19 +69,8 @@ impl Disturbance {
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
     let disturbance = disturbance(input);
-    let Answer {
-        finding: (verdict, direction),
-        reason,
-        uncertain_size,
-    } = answer(input, theta.as_ref());
-    Primary {
-        theta,
-        verdict,
-        direction,
-        reason,
-        uncertain_size,
-        disturbance,
-    }
+    let Answer { finding: (verdict, direction), reason, uncertain_size } = answer(input, theta.as_ref());
+    Primary { theta, verdict, direction, reason, uncertain_size, disturbance }
 }
 
 struct Answer {
@@ -92,25 +81,13 @@ struct Answer {
 
 impl Answer {
     fn new(finding: Finding, reason: Reason) -> Self {
-        Self {
-            finding,
-            reason,
-            uncertain_size: None,
-        }
+        Self { finding, reason, uncertain_size: None }
     }
 
     /// Nothing is concluded but, where `range_pct` has one sign, who loses.
-    fn withheld(
-        direction: Option<Direction>,
-        reason: Reason,
-        cause: SizeCause,
-        range_pct: Option<[f64; 2]>,
-    ) -> Self {
+    fn withheld(direction: Option<Direction>, reason: Reason, cause: SizeCause, range_pct: Option<[f64; 2]>) -> Self {
         Self {
-            finding: (
-                Verdict::Inconclusive,
-                direction.filter(|_| range_pct.is_some()),
-            ),
+            finding: (Verdict::Inconclusive, direction.filter(|_| range_pct.is_some())),
             reason,
             uncertain_size: range_pct.map(|range| UncertainSize::new(cause, range)),
         }
@@ -152,9 +129,7 @@ fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
         plain.uncertain_size = plain.uncertain_size.or(size);
     }
     match guard_objection(input, theta, verdict) {
-        Some((reason, range_pct)) => {
-            Answer::withheld(direction, reason, SizeCause::UnevenStart, range_pct)
-        }
+        Some((reason, range_pct)) => Answer::withheld(direction, reason, SizeCause::UnevenStart, range_pct),
         None => plain,
     }
 }
@@ -181,18 +156,13 @@ fn disturbance(input: &Input) -> Option<Disturbance> {
 
 /// Only an effect can be explained away; where there is none the rule has nothing to say. With the
 /// taxes that are possible, the transient counted or not, where all are on one side of zero.
-fn guard_objection(
-    input: &Input,
-    theta: &Estimate,
-    verdict: Verdict,
-) -> Option<(Reason, Option<[f64; 2]>)> {
+fn guard_objection(input: &Input, theta: &Estimate, verdict: Verdict) -> Option<(Reason, Option<[f64; 2]>)> {
     let transient = guard_transient(input.epochs, input.alpha)?;
     let is_effect = matches!(verdict, Verdict::Difference | Verdict::Negligible);
     let added = &transient.added_theta;
     let range_pct = one_sided_pct(theta.lo - added.hi.max(0.0), theta.hi - added.lo.min(0.0));
     let ratios = transient.ratios;
-    (is_effect && transient.may_explain(theta))
-        .then_some((Reason::GuardTransient { ratios, verdict }, range_pct))
+    (is_effect && transient.may_explain(theta)).then_some((Reason::GuardTransient { ratios, verdict }, range_pct))
 }
 
 fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate> {
@@ -217,9 +187,7 @@ mod tests {
         };
         let order = [1, 0, 0, 1, 0, 1, 1, 0].map(|idx| Side::BOTH[idx]);
         Epoch {
-            slices: order
-                .map(|side| plain_slice(side, count(side), 50_000_000))
-                .to_vec(),
+            slices: order.map(|side| plain_slice(side, count(side), 50_000_000)).to_vec(),
             latencies_ns: [vec![], vec![]],
             noise: Some(Noise {
                 total_ticks: 100.0,
@@ -250,32 +218,15 @@ mod tests {
     #[track_caller]
     fn check(epochs: &[Epoch], verdict: Verdict, who: Option<Direction>) -> Reason {
         let found = judged(epochs, &[]);
-        assert_eq!(
-            (found.verdict, found.direction),
-            (verdict, who),
-            "{:?}",
-            found.reason
-        );
+        assert_eq!((found.verdict, found.direction), (verdict, who), "{:?}", found.reason);
         found.reason
     }
 
     #[test]
     fn a_clear_run_has_a_plain_verdict() {
-        check(
-            &steady(0.05, 12, 0.0),
-            Verdict::Difference,
-            Some(Direction::OtherSlower),
-        );
-        check(
-            &steady(-0.05, 12, 0.0),
-            Verdict::Difference,
-            Some(Direction::OtherFaster),
-        );
-        check(
-            &steady(0.005, 12, 0.0),
-            Verdict::Negligible,
-            Some(Direction::OtherSlower),
-        );
+        check(&steady(0.05, 12, 0.0), Verdict::Difference, Some(Direction::OtherSlower));
+        check(&steady(-0.05, 12, 0.0), Verdict::Difference, Some(Direction::OtherFaster));
+        check(&steady(0.005, 12, 0.0), Verdict::Negligible, Some(Direction::OtherSlower));
         check(&steady(0.0, 12, 0.0), Verdict::Equivalent, None);
         let reason = check(&steady(0.05, 5, 0.0), Verdict::Inconclusive, None);
         assert_eq!(reason, Reason::TooFewEpochs { have: 5, need: 6 });
@@ -305,33 +256,17 @@ mod tests {
     }
 
     #[track_caller]
-    fn check_mixed(
-        epochs: &[Epoch],
-        verdict: Verdict,
-        who: Option<Direction>,
-        cause: Option<SizeCause>,
-    ) -> Primary {
+    fn check_mixed(epochs: &[Epoch], verdict: Verdict, who: Option<Direction>, cause: Option<SizeCause>) -> Primary {
         let found = judged(epochs, &[]);
         let size = found.uncertain_size.map(|it| it.cause);
-        assert_eq!(
-            (found.verdict, found.direction, size),
-            (verdict, who, cause),
-            "{found:?}"
-        );
+        assert_eq!((found.verdict, found.direction, size), (verdict, who, cause), "{found:?}");
         found
     }
 
     #[test]
     fn a_result_that_the_disturbed_epochs_made_is_taken_back() {
         let found = check_mixed(&mixed(40, 0.0, 0.05), Verdict::Inconclusive, None, None);
-        let Reason::PartsDiffer {
-            parts,
-            n_epochs,
-            verdicts,
-            verdict,
-            ..
-        } = found.reason
-        else {
+        let Reason::PartsDiffer { parts, n_epochs, verdicts, verdict, .. } = found.reason else {
             panic!("{:?}", found.reason);
         };
         assert_eq!((parts, n_epochs), (Parts::Disturbed, [20, 20]));
@@ -347,10 +282,7 @@ mod tests {
         let slower = Some(Direction::OtherSlower);
         let found = check_mixed(&mixed(40, 0.05, 0.055), Verdict::Difference, slower, None);
         let disturbance = found.disturbance.unwrap();
-        assert_eq!(
-            (disturbance.n_disturbed, disturbance.n_undisturbed),
-            (20, 20)
-        );
+        assert_eq!((disturbance.n_disturbed, disturbance.n_undisturbed), (20, 20));
         assert!(!disturbance.is_throughout() && !found.is_unchecked());
         close(disturbance.shares.steal_pct, 5.0, 1e-9);
         check_mixed(&mixed(40, 0.0, 0.0), Verdict::Equivalent, None, None);
@@ -366,12 +298,7 @@ mod tests {
         assert!((13.9..14.5).contains(&range.hi_pct), "{range:?}");
         // Too small to matter in the quiet epochs: the verdict is withheld, the direction is not.
         check_mixed(&mixed(40, 0.002, 0.05), Verdict::Inconclusive, slower, size);
-        check_mixed(
-            &mixed(40, -0.006, -0.05),
-            Verdict::Inconclusive,
-            faster,
-            size,
-        );
+        check_mixed(&mixed(40, -0.006, -0.05), Verdict::Inconclusive, faster, size);
     }
 
     #[test]
@@ -387,16 +314,9 @@ mod tests {
 
     #[test]
     fn a_result_of_one_half_of_the_run_is_taken_back() {
-        let steps =
-            |first: f64, second: f64| [steady(first, 12, 0.0), steady(second, 8, 0.0)].concat();
+        let steps = |first: f64, second: f64| [steady(first, 12, 0.0), steady(second, 8, 0.0)].concat();
         let found = check_mixed(&steps(0.05, 0.0), Verdict::Inconclusive, None, None);
-        assert!(matches!(
-            found.reason,
-            Reason::PartsDiffer {
-                parts: Parts::Halves,
-                ..
-            }
-        ));
+        assert!(matches!(found.reason, Reason::PartsDiffer { parts: Parts::Halves, .. }));
         let (slower, drifted) = (Some(Direction::OtherSlower), Some(SizeCause::Drifted));
         check_mixed(&steps(0.05, 0.12), Verdict::Difference, slower, drifted);
         check_mixed(&steps(0.05, 0.058), Verdict::Difference, slower, None);
@@ -417,12 +337,7 @@ mod tests {
         let shares = [0.2, 0.18];
         let epochs = with_early(steady(0.05, 12, 0.0), shares);
         let slower = Some(Direction::OtherSlower);
-        let found = check_mixed(
-            &epochs,
-            Verdict::Inconclusive,
-            slower,
-            Some(SizeCause::UnevenStart),
-        );
+        let found = check_mixed(&epochs, Verdict::Inconclusive, slower, Some(SizeCause::UnevenStart));
         let reason = found.reason;
         let range = found.uncertain_size.unwrap();
         close(range.lo_pct, tax_pct(0.05 - (0.82_f64 / 0.8).ln()), 1e-3);
@@ -436,20 +351,8 @@ mod tests {
         assert_eq!(verdict, Verdict::Difference);
         close(ratios[0], 1.0, 1e-5);
         close(ratios[1], 0.18 / 0.82 * 4.0, 1e-5);
-        check(
-            &with_early(steady(0.15, 12, 0.0), shares),
-            Verdict::Difference,
-            slower,
-        );
-        check(
-            &with_early(steady(0.05, 12, 0.0), [0.2, 0.2]),
-            Verdict::Difference,
-            slower,
-        );
-        check(
-            &with_early(steady(0.0, 12, 0.0), shares),
-            Verdict::Equivalent,
-            None,
-        );
+        check(&with_early(steady(0.15, 12, 0.0), shares), Verdict::Difference, slower);
+        check(&with_early(steady(0.05, 12, 0.0), [0.2, 0.2]), Verdict::Difference, slower);
+        check(&with_early(steady(0.0, 12, 0.0), shares), Verdict::Equivalent, None);
     }
 }

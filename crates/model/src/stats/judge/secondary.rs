@@ -76,14 +76,9 @@ pub(super) fn cpu(input: &Input) -> Cpu {
     };
     let metrics = [Metric::ClientCpu, Metric::ServerCpu, Metric::BothCpu];
     let series = metrics.map(effects);
-    let [client, server, both] =
-        [0, 1, 2].map(|idx: usize| hodges_lehmann::estimate(&series[idx], input.alpha));
+    let [client, server, both] = [0, 1, 2].map(|idx: usize| hodges_lehmann::estimate(&series[idx], input.alpha));
     Cpu {
-        tax: CpuTax {
-            client,
-            server,
-            both,
-        },
+        tax: CpuTax { client, server, both },
         p_values: [0, 1, 2].map(|idx| (metrics[idx], signed_rank::p_value(&series[idx]))),
     }
 }
@@ -110,11 +105,7 @@ pub(super) fn adjusted(cpu: &Cpu, percentiles: &[Percentile], alpha: f64) -> Vec
     let known: Vec<(Metric, f64)> = all.filter_map(|(metric, p)| Some((metric, p?))).collect();
     let p_values: Vec<f64> = known.iter().map(|(_, p_value)| *p_value).collect();
     let adjusted = known.iter().zip(holm(&p_values));
-    let secondary = adjusted.map(|(&(metric, p_value), p_holm)| Secondary {
-        metric,
-        p_value,
-        p_holm,
-        is_starred: p_holm <= alpha,
-    });
+    let secondary =
+        adjusted.map(|(&(metric, p_value), p_holm)| Secondary { metric, p_value, p_holm, is_starred: p_holm <= alpha });
     secondary.collect()
 }

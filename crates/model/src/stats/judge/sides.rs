@@ -34,9 +34,7 @@ impl SideSummary {
     pub(super) fn from_input(input: &Input, side: Side) -> Self {
         let typical = |metric: &dyn Fn(&Slice) -> Option<f64>| {
             let epochs = input.epochs.iter();
-            let values: Vec<f64> = epochs
-                .filter_map(|epoch| epoch.typical(side, metric))
-                .collect();
+            let values: Vec<f64> = epochs.filter_map(|epoch| epoch.typical(side, metric)).collect();
             hodges_lehmann::estimate(&values, input.alpha)
         };
         let totals = input.totals_of(side);

@@ -66,9 +66,7 @@ pub(super) fn collect(
 ) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if input.stopped_early {
-        warnings.push(Warning::StoppedEarly {
-            n_epochs: input.epochs.len(),
-        });
+        warnings.push(Warning::StoppedEarly { n_epochs: input.epochs.len() });
     }
     warnings.extend(incomplete(input.epochs));
     if let (Some(theta), Some(totals)) = (primary.theta, totals.copied())
@@ -78,13 +76,8 @@ pub(super) fn collect(
     }
     warnings.extend(stalls(diagnostics));
     warnings.extend(noise(diagnostics));
-    if let Some(order) = diagnostics
-        .order_effect
-        .filter(crate::stats::OrderEffect::is_clear)
-    {
-        warnings.push(Warning::OrderEffect {
-            p_value: order.p_value,
-        });
+    if let Some(order) = diagnostics.order_effect.filter(crate::stats::OrderEffect::is_clear) {
+        warnings.push(Warning::OrderEffect { p_value: order.p_value });
     }
     for side in Side::BOTH {
         warnings.extend(of_side(diagnostics, side));
@@ -94,19 +87,13 @@ pub(super) fn collect(
 }
 
 fn incomplete(epochs: &[Epoch]) -> Option<Warning> {
-    let n_epochs = epochs
-        .iter()
-        .filter(|epoch| epoch.groups().is_none())
-        .count();
+    let n_epochs = epochs.iter().filter(|epoch| epoch.groups().is_none()).count();
     (n_epochs > 0).then_some(Warning::IncompleteEpochs { n_epochs })
 }
 
 fn stalls(diagnostics: &Diagnostics) -> Option<Warning> {
     let stalls = &diagnostics.stalls;
-    let longest = stalls
-        .iter()
-        .map(|stall| stall.drain_ms)
-        .max_by(f64::total_cmp)?;
+    let longest = stalls.iter().map(|stall| stall.drain_ms).max_by(f64::total_cmp)?;
     Some(Warning::Stalls {
         n_stalls: Side::BOTH.map(|side| stalls.iter().filter(|stall| stall.side == side).count()),
         longest_ms: longest,
@@ -127,18 +114,13 @@ fn of_side(diagnostics: &Diagnostics, side: Side) -> impl Iterator<Item = Warnin
     let little = ratio.filter(|ratio| !(LEAST_LITTLE..=LARGEST_LITTLE).contains(ratio));
     let modes = diagnostics.rate_modes[side.idx()];
     let little = little.map(|ratio| Warning::LittlesLaw { side, ratio });
-    let modes = modes.map(|modes| Warning::TwoModes {
-        side,
-        ratio: modes.ratio,
-    });
+    let modes = modes.map(|modes| Warning::TwoModes { side, ratio: modes.ratio });
     little.into_iter().chain(modes)
 }
 
 fn environment(primary: &Primary, diagnostics: &Diagnostics) -> Option<Warning> {
     let theta = primary.theta.filter(Estimate::has_interval)?;
-    let floor = diagnostics
-        .sampling_floor
-        .filter(|floor| floor.half_width > 0.0)?;
+    let floor = diagnostics.sampling_floor.filter(|floor| floor.half_width > 0.0)?;
     let factor = theta.half_width() / floor.half_width;
     (factor > ENVIRONMENT_FACTOR).then_some(Warning::EnvironmentLimited { factor })
 }

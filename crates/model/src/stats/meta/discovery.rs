@@ -29,9 +29,7 @@ pub fn benjamini_hochberg(p_values: &[f64]) -> Vec<f64> {
 /// Benjamini and Yekutieli, The control of the false discovery rate in multiple testing under dependency, Annals
 /// of Statistics 29 (2001) 1165-1188.
 pub fn benjamini_yekutieli(p_values: &[f64]) -> Vec<f64> {
-    step_up(p_values, |n_tests| {
-        (1..=n_tests).map(|it| 1.0 / it as f64).sum()
-    })
+    step_up(p_values, |n_tests| (1..=n_tests).map(|it| 1.0 / it as f64).sum())
 }
 
 fn step_up(p_values: &[f64], price: impl Fn(usize) -> f64) -> Vec<f64> {
@@ -64,10 +62,7 @@ mod tests {
     // Expected values: R, p.adjust(p, "BH") and p.adjust(p, "BY"); a published example is in `published`.
     #[test]
     fn adjusts_in_the_order_of_the_input() {
-        check(
-            &benjamini_hochberg(&[0.01, 0.04, 0.03]),
-            &[0.03, 0.04, 0.04],
-        );
+        check(&benjamini_hochberg(&[0.01, 0.04, 0.03]), &[0.03, 0.04, 0.04]);
         let price = 11.0 / 6.0;
         let dependent = [0.03 * price, 0.04 * price, 0.04 * price];
         check(&benjamini_yekutieli(&[0.01, 0.04, 0.03]), &dependent);

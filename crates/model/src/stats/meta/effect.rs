@@ -51,12 +51,7 @@ impl Effect {
         if freedom.is_nan() || freedom < LEAST_FREEDOM {
             return Err(Unusable::Freedom);
         }
-        Ok(Self {
-            value,
-            variance,
-            freedom,
-            estimated: Moments::of_estimated(freedom),
-        })
+        Ok(Self { value, variance, freedom, estimated: Moments::of_estimated(freedom) })
     }
 
     /// An effect from an interval of level 1 − `alpha` over `n` epochs: the standard error is half its
@@ -171,12 +166,7 @@ mod tests {
 
     #[test]
     fn the_error_comes_out_of_the_interval() {
-        let estimate = Estimate {
-            value: 0.1,
-            lo: 0.05,
-            hi: 0.15,
-            n: 12,
-        };
+        let estimate = Estimate { value: 0.1, lo: 0.05, hi: 0.15, n: 12 };
         let effect = Effect::from_interval(&estimate, 0.05).unwrap();
         close(effect.variance().sqrt(), 0.05 / 2.200_985, 1e-8);
         close(effect.freedom(), 11.0, 0.0);

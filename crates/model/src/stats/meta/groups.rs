@@ -87,21 +87,10 @@ pub struct Between {
 /// Hartung, Improved tests for a random effects meta-regression, Statistics in Medicine 22 (2003) 2693-2710;
 /// Welch, On the comparison of several mean values, Biometrika 38 (1951) 330-336.
 pub fn groups(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Option<Groups> {
-    let everybody: Vec<Effect> = groups
-        .iter()
-        .flat_map(|group| group.iter().copied())
-        .collect();
+    let everybody: Vec<Effect> = groups.iter().flat_map(|group| group.iter().copied()).collect();
     let all = pool(&everybody, spread, alpha)?;
-    let own: Vec<_> = groups
-        .iter()
-        .map(|group| pool(group, spread, alpha))
-        .collect();
-    Some(Groups {
-        between: welch(&own),
-        own,
-        common: common(groups, spread, alpha),
-        all,
-    })
+    let own: Vec<_> = groups.iter().map(|group| pool(group, spread, alpha)).collect();
+    Some(Groups { between: welch(&own), own, common: common(groups, spread, alpha), all })
 }
 
 impl Groups {
@@ -112,9 +101,7 @@ impl Groups {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);
         let few = || self.common.prior(group_idx);
-        many.and_then(|it| it.prior())
-            .or_else(few)
-            .or_else(|| self.all.prior())
+        many.and_then(|it| it.prior()).or_else(few).or_else(|| self.all.prior())
     }
 }
 
@@ -151,52 +138,26 @@ impl Common {
 
 fn common(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Common {
     let value = spread.estimate(groups);
-    let sums: Vec<Sums> = groups
-        .iter()
-        .map(|group| Sums::over(group, value))
-        .collect();
+    let sums: Vec<Sums> = groups.iter().map(|group| Sums::over(group, value)).collect();
     let n_hosts: usize = sums.iter().map(Sums::n_hosts).sum();
     let n_groups = sums.iter().filter(|it| it.n_hosts() > 0).count();
     let freedom = (n_hosts - n_groups) as f64;
     let (q, expected, variance_of_q) = generalised_q(groups, value);
-    let weight: f64 = sums
-        .iter()
-        .filter(|it| it.n_hosts() > 1)
-        .map(Sums::weight)
-        .sum();
-    let scale = if freedom > 0.0 {
-        (q / expected).max(1.0)
-    } else {
-        f64::INFINITY
-    };
+    let weight: f64 = sums.iter().filter(|it| it.n_hosts() > 1).map(Sums::weight).sum();
+    let scale = if freedom > 0.0 { (q / expected).max(1.0) } else { f64::INFINITY };
     let variance = |sums: &Sums| match sums.n_hosts() {
         0 => f64::INFINITY,
         _ => scale * sums.variance_of_mean(),
     };
     let variances: Vec<f64> = sums.iter().map(variance).collect();
     let critical = t_critical(alpha, freedom);
-    let mean = |(sums, variance): (&Sums, &f64)| {
-        Some(around(sums.mean()?, *variance, critical, sums.n_hosts()))
-    };
+    let mean = |(sums, variance): (&Sums, &f64)| Some(around(sums.mean()?, *variance, critical, sums.n_hosts()));
     let means: Vec<_> = sums.iter().zip(&variances).map(mean).collect();
     let (lo, hi) = profile(groups, alpha);
-    let points = means
-        .iter()
-        .flatten()
-        .map(|it| it.value)
-        .zip(variances.iter().copied().filter(|it| it.is_finite()));
+    let points = means.iter().flatten().map(|it| it.value).zip(variances.iter().copied().filter(|it| it.is_finite()));
     Common {
-        tau_squared: Estimate {
-            value,
-            lo: lo.min(value),
-            hi: hi.max(value),
-            n: n_hosts,
-        },
-        tau_squared_variance: if freedom > 0.0 {
-            variance_of_q / (weight * weight)
-        } else {
-            f64::INFINITY
-        },
+        tau_squared: Estimate { value, lo: lo.min(value), hi: hi.max(value), n: n_hosts },
+        tau_squared_variance: if freedom > 0.0 { variance_of_q / (weight * weight) } else { f64::INFINITY },
         between: pooled_test(&points.collect::<Vec<_>>(), freedom),
         means,
         variances,
@@ -209,49 +170,28 @@ fn pooled_test(points: &[(f64, f64)], freedom: f64) -> Option<Between> {
     let above = points.len() as f64 - 1.0;
     let (q, _) = spread_of_means(points);
     let f = q / above;
-    Some(Between {
-        q,
-        f,
-        freedom: [above, freedom],
-        p: f_tail(f, above, freedom)?,
-    })
+    Some(Between { q, f, freedom: [above, freedom], p: f_tail(f, above, freedom)? })
 }
 
 /// Welch's test of means with variances of their own.
 fn welch(own: &[Option<Pooled>]) -> Option<Between> {
     let usable: Vec<&Pooled> = own.iter().flatten().filter(|it| it.n_hosts > 1).collect();
-    let points: Vec<_> = usable
-        .iter()
-        .map(|it| (it.mean.value, it.mean_variance))
-        .collect();
+    let points: Vec<_> = usable.iter().map(|it| (it.mean.value, it.mean_variance)).collect();
     let (q, weight) = spread_of_means(&points);
     let m = points.len() as f64;
     let lost = |(_, variance): &(f64, f64)| 1.0 - 1.0 / (variance * weight);
     let losses = points.iter().map(lost).zip(&usable);
-    let loss: f64 = losses
-        .map(|(lost, it)| lost * lost / (it.n_hosts as f64 - 1.0))
-        .sum();
+    let loss: f64 = losses.map(|(lost, it)| lost * lost / (it.n_hosts as f64 - 1.0)).sum();
     let f = q / (m - 1.0) / (1.0 + 2.0 * (m - 2.0) / (m * m - 1.0) * loss);
     let freedom = [m - 1.0, (m * m - 1.0) / (3.0 * loss)];
-    Some(Between {
-        q,
-        f,
-        freedom,
-        p: f_tail(f, freedom[0], freedom[1])?,
-    })
+    Some(Between { q, f, freedom, p: f_tail(f, freedom[0], freedom[1])? })
 }
 
 /// Σ (mean − weighted mean)²/variance, and Σ 1/variance.
 fn spread_of_means(points: &[(f64, f64)]) -> (f64, f64) {
     let weight: f64 = points.iter().map(|(_, variance)| 1.0 / variance).sum();
-    let middle = points
-        .iter()
-        .map(|(mean, variance)| mean / variance)
-        .sum::<f64>()
-        / weight;
-    let squares = points
-        .iter()
-        .map(|(mean, variance)| (mean - middle).powi(2) / variance);
+    let middle = points.iter().map(|(mean, variance)| mean / variance).sum::<f64>() / weight;
+    let squares = points.iter().map(|(mean, variance)| (mean - middle).powi(2) / variance);
     (squares.sum(), weight)
 }
 
@@ -278,11 +218,7 @@ mod tests {
         close(between.p, 0.019_419_324, 1e-8);
         let difference = common.difference(0, 1, 0.05).unwrap();
         close(difference.estimate.value, 10.0, 1e-9);
-        close(
-            difference.estimate.half_width(),
-            4.302_653 * 2.0_f64.sqrt(),
-            1e-5,
-        );
+        close(difference.estimate.half_width(), 4.302_653 * 2.0_f64.sqrt(), 1e-5);
         close(difference.p.unwrap(), between.p, 1e-9);
         assert_eq!(common.means[2], None);
         assert_eq!(common.difference(0, 2, 0.05), None);

@@ -85,34 +85,19 @@ pub fn pool(effects: &[Effect], spread: Spread, alpha: f64) -> Option<Pooled> {
     let mean_variance = mean_variance(&random);
     let freedom = n_hosts as f64 - 1.0;
     let (lo, hi) = profile(&[effects], alpha);
-    let tau_squared = Estimate {
-        value: tau_squared,
-        lo: lo.min(tau_squared),
-        hi: hi.max(tau_squared),
-        n: n_hosts,
-    };
+    let tau_squared = Estimate { value: tau_squared, lo: lo.min(tau_squared), hi: hi.max(tau_squared), n: n_hosts };
     let typical = typical_variance(&plain, effects);
     Some(Pooled {
         n_hosts,
         mean: around(middle, mean_variance, t_critical(alpha, freedom), n_hosts),
         mean_variance,
-        fixed: around(
-            plain.mean()?,
-            plain.variance_of_mean(),
-            Some(normal_critical(alpha)),
-            n_hosts,
-        ),
+        fixed: around(plain.mean()?, plain.variance_of_mean(), Some(normal_critical(alpha)), n_hosts),
         tau_squared,
         tau_squared_variance: tau_squared_variance(&random),
         i_squared: tau_squared.map_monotone(|it| 1.0 - typical / (typical + it)),
         h_squared: tau_squared.map_monotone(|it| 1.0 + it / typical),
         homogeneity: homogeneity(&plain),
-        prediction: around(
-            middle,
-            tau_squared.value + mean_variance,
-            t_critical(alpha, freedom - 1.0),
-            n_hosts,
-        ),
+        prediction: around(middle, tau_squared.value + mean_variance, t_critical(alpha, freedom - 1.0), n_hosts),
     })
 }
 
@@ -142,11 +127,7 @@ fn typical_variance(plain: &Sums, effects: &[Effect]) -> f64 {
 fn homogeneity(plain: &Sums) -> Homogeneity {
     let (q, expected) = (plain.q(), plain.expected_q());
     let (scaled, freedom) = scaled_q(q, expected, plain.variance_of_q());
-    Homogeneity {
-        q,
-        expected,
-        p: chi_squared_tail(scaled, freedom),
-    }
+    Homogeneity { q, expected, p: chi_squared_tail(scaled, freedom) }
 }
 
 /// `middle` ± `critical`·√`variance`; without an interval where either is missing.
@@ -155,12 +136,7 @@ pub(super) fn around(middle: f64, variance: f64, critical: Option<f64>, n: usize
     let Some(half_width) = half_width.filter(|it| it.is_finite()) else {
         return Estimate::without_interval(middle, n);
     };
-    Estimate {
-        value: middle,
-        lo: middle - half_width,
-        hi: middle + half_width,
-        n,
-    }
+    Estimate { value: middle, lo: middle - half_width, hi: middle + half_width, n }
 }
 
 #[cfg(test)]
@@ -171,8 +147,7 @@ mod tests {
     const BOTH: [Spread; 2] = [Spread::PauleMandel, Spread::RestrictedLikelihood];
 
     fn known(rows: &[(f64, f64)]) -> Vec<Effect> {
-        let effect =
-            |(value, variance): &(f64, f64)| Effect::new(*value, *variance, f64::INFINITY).unwrap();
+        let effect = |(value, variance): &(f64, f64)| Effect::new(*value, *variance, f64::INFINITY).unwrap();
         rows.iter().map(effect).collect()
     }
 
@@ -198,10 +173,7 @@ mod tests {
         let found = pool(&known(&[(0.1, 0.01)]), Spread::PauleMandel, 0.05).unwrap();
         assert!(!found.mean.has_interval() && !found.prediction.has_interval());
         close(found.mean.value, 0.1, 0.0);
-        assert_eq!(
-            (found.tau_squared.lo, found.tau_squared.hi),
-            (0.0, f64::INFINITY)
-        );
+        assert_eq!((found.tau_squared.lo, found.tau_squared.hi), (0.0, f64::INFINITY));
         assert_eq!((found.i_squared.lo, found.i_squared.hi), (0.0, 1.0));
         assert_eq!(found.homogeneity.p, None);
         close(found.fixed.hi, 0.1 + 0.195_996_4, 1e-6);
@@ -223,10 +195,7 @@ mod tests {
     #[test]
     fn a_level_that_is_none_is_refused() {
         for alpha in [0.0, 1.0, -0.1, f64::NAN, f64::INFINITY] {
-            assert_eq!(
-                pool(&known(&[(0.1, 0.01); 3]), Spread::PauleMandel, alpha),
-                None
-            );
+            assert_eq!(pool(&known(&[(0.1, 0.01); 3]), Spread::PauleMandel, alpha), None);
         }
     }
 

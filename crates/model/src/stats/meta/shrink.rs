@@ -62,11 +62,8 @@ impl Prior {
         let variance = measured.variance() + self.tau_squared + self.mean_variance;
         let t = (measured.value() - self.mean) / variance.sqrt();
         let freedom = satterthwaite(
-            [
-                (measured.variance(), measured.freedom()),
-                (self.tau_squared + self.mean_variance, self.freedom),
-            ]
-            .into_iter(),
+            [(measured.variance(), measured.freedom()), (self.tau_squared + self.mean_variance, self.freedom)]
+                .into_iter(),
         );
         t_two_sided_p(t, freedom.min(MANY))
     }
@@ -99,11 +96,7 @@ impl Prior {
             return self.prediction();
         };
         let borrowed = measured.own_share(self.tau_squared);
-        let of_tau = 2.0
-            * borrowed
-            * borrowed
-            * self.tau_squared_variance
-            * measured.weight(self.tau_squared);
+        let of_tau = 2.0 * borrowed * borrowed * self.tau_squared_variance * measured.weight(self.tau_squared);
         Posterior {
             value: measured.value() - borrowed * (measured.value() - self.mean),
             own_variance: (borrowed * self.tau_squared + of_tau).min(measured.variance()),
@@ -149,18 +142,10 @@ impl Posterior {
     ///
     /// Covers the true effect in 1 − `alpha` of all hosts of the kind, and not of each that looks special.
     pub fn estimate(&self, alpha: f64) -> Estimate {
-        let parts = [
-            (self.own_variance, self.own_freedom),
-            (self.shared_variance, self.shared_freedom),
-        ];
+        let parts = [(self.own_variance, self.own_freedom), (self.shared_variance, self.shared_freedom)];
         let freedom = satterthwaite(parts.into_iter());
         let critical = t_critical(alpha, freedom.min(MANY));
-        around(
-            self.value,
-            self.variance(),
-            critical,
-            freedom.min(MANY) as usize,
-        )
+        around(self.value, self.variance(), critical, freedom.min(MANY) as usize)
     }
 }
 
@@ -180,11 +165,7 @@ pub(super) fn satterthwaite(parts: impl Iterator<Item = (f64, f64)>) -> f64 {
         total += variance;
         lost += variance * variance / freedom;
     }
-    if lost > 0.0 {
-        total * total / lost
-    } else {
-        f64::INFINITY
-    }
+    if lost > 0.0 { total * total / lost } else { f64::INFINITY }
 }
 
 #[cfg(test)]
@@ -192,13 +173,8 @@ mod tests {
     use super::*;
     use crate::stats::vectors::close;
 
-    const PRIOR: Prior = Prior {
-        mean: 0.1,
-        mean_variance: 0.0001,
-        tau_squared: 0.01,
-        tau_squared_variance: 0.000_002,
-        freedom: 99.0,
-    };
+    const PRIOR: Prior =
+        Prior { mean: 0.1, mean_variance: 0.0001, tau_squared: 0.01, tau_squared_variance: 0.000_002, freedom: 99.0 };
 
     #[test]
     fn the_example_comes_out() {
@@ -212,13 +188,7 @@ mod tests {
 
     #[test]
     fn a_host_far_from_its_kind_is_rare() {
-        let prior = Prior {
-            mean: 3.0,
-            mean_variance: 0.0,
-            tau_squared: 1.0,
-            tau_squared_variance: 0.0,
-            freedom: 99.0,
-        };
+        let prior = Prior { mean: 3.0, mean_variance: 0.0, tau_squared: 1.0, tau_squared_variance: 0.0, freedom: 99.0 };
         let p = |value| {
             let host = Effect::new(value, 1.25, f64::INFINITY).unwrap();
             prior.p_of(&host).unwrap()
@@ -240,11 +210,7 @@ mod tests {
 
     #[test]
     fn where_hosts_do_not_differ_all_have_the_mean() {
-        let same = Prior {
-            tau_squared: 0.0,
-            tau_squared_variance: 0.0,
-            ..PRIOR
-        };
+        let same = Prior { tau_squared: 0.0, tau_squared_variance: 0.0, ..PRIOR };
         let found = same.posterior(Some(&Effect::new(5.0, 0.01, 9.0).unwrap()));
         close(found.value, 0.1, 1e-12);
         close(found.own_variance, 0.0, 0.0);
@@ -253,10 +219,7 @@ mod tests {
 
     #[test]
     fn no_host_is_known_worse_than_by_its_own_measurement() {
-        let vague = Prior {
-            tau_squared_variance: 100.0,
-            ..PRIOR
-        };
+        let vague = Prior { tau_squared_variance: 100.0, ..PRIOR };
         let found = vague.posterior(Some(&Effect::new(0.3, 0.01, 9.0).unwrap()));
         close(found.own_variance, 0.01, 0.0);
     }

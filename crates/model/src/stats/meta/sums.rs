@@ -137,13 +137,8 @@ mod tests {
     use crate::stats::vectors::close;
 
     fn effects() -> Vec<Effect> {
-        let rows = [
-            (0.1, 0.01, 9.0),
-            (0.3, 0.04, 11.0),
-            (-0.2, 0.02, f64::INFINITY),
-        ];
-        rows.map(|(value, variance, freedom)| Effect::new(value, variance, freedom).unwrap())
-            .to_vec()
+        let rows = [(0.1, 0.01, 9.0), (0.3, 0.04, 11.0), (-0.2, 0.02, f64::INFINITY)];
+        rows.map(|(value, variance, freedom)| Effect::new(value, variance, freedom).unwrap()).to_vec()
     }
 
     // By hand: weights 100, 25, 50; mean (10 + 7.5 − 10)/175 = 0.042857;
@@ -153,11 +148,7 @@ mod tests {
         let sums = Sums::over(&effects(), 0.0);
         close(sums.mean().unwrap(), 7.5 / 175.0, 1e-15);
         close(sums.q(), 4.928_571_428_571_429, 1e-12);
-        close(
-            sums.typical_variance(),
-            2.0 * 175.0 / (30_625.0 - 13_125.0),
-            1e-15,
-        );
+        close(sums.typical_variance(), 2.0 * 175.0 / (30_625.0 - 13_125.0), 1e-15);
         let mean = [9.0 / 7.0, 11.0 / 9.0, 1.0];
         let shares = [100.0 / 175.0, 25.0 / 175.0, 50.0 / 175.0];
         let expected: f64 = mean.iter().zip(shares).map(|(m, h)| m * (1.0 - h)).sum();

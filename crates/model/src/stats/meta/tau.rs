@@ -40,11 +40,7 @@ impl Spread {
 pub(super) fn generalised_q(groups: &[&[Effect]], tau_squared: f64) -> (f64, f64, f64) {
     let sums = groups.iter().map(|group| Sums::over(group, tau_squared));
     sums.fold((0.0, 0.0, 0.0), |(q, expected, variance), sums| {
-        (
-            q + sums.q(),
-            expected + sums.expected_q(),
-            variance + sums.variance_of_q(),
-        )
+        (q + sums.q(), expected + sums.expected_q(), variance + sums.variance_of_q())
     })
 }
 
@@ -118,8 +114,7 @@ pub(super) fn profile(groups: &[&[Effect]], alpha: f64) -> (f64, f64) {
     if groups.iter().all(|group| group.len() < 2) {
         return (0.0, f64::INFINITY);
     }
-    let end =
-        |level: f64| falling_root(|tau_squared| probability_below(groups, tau_squared) - level);
+    let end = |level: f64| falling_root(|tau_squared| probability_below(groups, tau_squared) - level);
     (end(1.0 - alpha / 2.0), end(alpha / 2.0))
 }
 
@@ -132,10 +127,7 @@ fn probability_below(groups: &[&[Effect]], tau_squared: f64) -> f64 {
 
 /// Q over its scale, and the degrees of freedom of χ² that then has its mean and variance.
 pub(super) fn scaled_q(q: f64, expected: f64, variance: f64) -> (f64, f64) {
-    (
-        q * 2.0 * expected / variance,
-        2.0 * expected * expected / variance,
-    )
+    (q * 2.0 * expected / variance, 2.0 * expected * expected / variance)
 }
 
 /// Where `f`, which falls from a positive value at 0, crosses zero; 0 where it is not positive there. Where it
@@ -161,11 +153,7 @@ fn falling_root(f: impl Fn(f64) -> f64) -> f64 {
         let secant = lo + (hi - lo) * above / (above - below);
         let is_usable = step % 2 == 1 && secant > lo && secant < hi;
         // Far above the root, its size is looked for and not its digits.
-        let halved = if lo == 0.0 {
-            hi / 16.0
-        } else {
-            f64::midpoint(lo, hi)
-        };
+        let halved = if lo == 0.0 { hi / 16.0 } else { f64::midpoint(lo, hi) };
         let next = if is_usable { secant } else { halved };
         let there = f(next);
         if there > 0.0 {

@@ -41,10 +41,7 @@ pub struct Candidate {
 pub fn top_probabilities(hosts: &[Candidate], n_top: usize) -> Vec<f64> {
     let usable = hosts.iter().filter(|it| it.is_usable());
     if usable.count() <= n_top {
-        return hosts
-            .iter()
-            .map(|it| f64::from(u8::from(it.is_usable())))
-            .collect();
+        return hosts.iter().map(|it| f64::from(u8::from(it.is_usable()))).collect();
     }
     let threshold = threshold(hosts, n_top as f64);
     hosts.iter().map(|it| it.exceeds(threshold)).collect()
@@ -55,9 +52,7 @@ fn threshold(hosts: &[Candidate], n_top: f64) -> f64 {
     let n_above = |c: f64| hosts.iter().map(|it| it.exceeds(c)).sum::<f64>();
     let usable = hosts.iter().filter(|it| it.is_usable());
     let ends = usable.map(|it| (it.loss_at(-FAR), it.loss_at(FAR)));
-    let (mut lo, mut hi) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (a, b)| {
-        (lo.min(a), hi.max(b))
-    });
+    let (mut lo, mut hi) = ends.fold((f64::INFINITY, f64::NEG_INFINITY), |(lo, hi), (a, b)| (lo.min(a), hi.max(b)));
     for _ in 0..MOST_HALVINGS {
         let middle = f64::midpoint(lo, hi);
         if middle <= lo || middle >= hi {
@@ -74,10 +69,7 @@ fn threshold(hosts: &[Candidate], n_top: f64) -> f64 {
 
 impl Candidate {
     fn is_usable(&self) -> bool {
-        is_rate(self.requests_per_s)
-            && self.value.is_finite()
-            && self.variance.is_finite()
-            && self.variance >= 0.0
+        is_rate(self.requests_per_s) && self.value.is_finite() && self.variance.is_finite() && self.variance >= 0.0
     }
 
     /// The loss so many standard deviations above its mean.
@@ -95,12 +87,7 @@ impl Candidate {
         if error > 0.0 {
             return normal_cdf(above / error);
         }
-        f64::midpoint(
-            1.0,
-            above
-                .partial_cmp(&0.0)
-                .map_or(0.0, |it| f64::from(it as i8)),
-        )
+        f64::midpoint(1.0, above.partial_cmp(&0.0).map_or(0.0, |it| f64::from(it as i8)))
     }
 }
 
@@ -110,11 +97,7 @@ mod tests {
     use crate::stats::vectors::close;
 
     fn host(requests_per_s: f64, value: f64, variance: f64) -> Candidate {
-        Candidate {
-            requests_per_s,
-            value,
-            variance,
-        }
+        Candidate { requests_per_s, value, variance }
     }
 
     #[test]
@@ -126,15 +109,8 @@ mod tests {
 
     #[test]
     fn they_sum_up_to_the_places() {
-        let hosts: Vec<Candidate> = (0..200)
-            .map(|idx| {
-                host(
-                    f64::from(idx % 17),
-                    0.01 * f64::from(idx % 23) - 0.05,
-                    0.003,
-                )
-            })
-            .collect();
+        let hosts: Vec<Candidate> =
+            (0..200).map(|idx| host(f64::from(idx % 17), 0.01 * f64::from(idx % 23) - 0.05, 0.003)).collect();
         for n_top in [1, 20, 120] {
             let found: f64 = top_probabilities(&hosts, n_top).iter().sum();
             close(found, n_top as f64, 1e-6);
@@ -161,10 +137,7 @@ mod tests {
         ];
         let found = top_probabilities(&hosts, 1);
         assert_eq!(found[..3], [0.0; 3]);
-        assert!(
-            found[3] > 0.4 && found[4] < 0.6 && found[5] < 0.1,
-            "{found:?}"
-        );
+        assert!(found[3] > 0.4 && found[4] < 0.6 && found[5] < 0.1, "{found:?}");
         assert_eq!(top_probabilities(&hosts, 9), [0.0, 0.0, 0.0, 1.0, 1.0, 1.0]);
         assert!(top_probabilities(&[], 3).is_empty());
     }

@@ -111,11 +111,7 @@ impl Kind {
 
     /// Variance from the error of the kind's mean.
     fn of_mean(&self, prior: &Prior) -> f64 {
-        if self.slope > 0.0 {
-            self.slope * self.slope * prior.mean_variance
-        } else {
-            0.0
-        }
+        if self.slope > 0.0 { self.slope * self.slope * prior.mean_variance } else { 0.0 }
     }
 }
 
@@ -125,12 +121,7 @@ fn finish(priors: &[Prior], kinds: &[Kind], n_left_out: usize, alpha: f64) -> Op
     let n_predicted = kinds.iter().map(|it| it.n_predicted).sum();
     let measured = sum(|it| it.measured_variance);
     let predicted = sum(|it| it.predicted_variance);
-    let of_means = || {
-        kinds
-            .iter()
-            .zip(priors)
-            .map(|(kind, prior)| kind.of_mean(prior))
-    };
+    let of_means = || kinds.iter().zip(priors).map(|(kind, prior)| kind.of_mean(prior));
     let means: f64 = of_means().sum();
     let value = sum(|it| it.lost_us);
     let variance = measured + predicted + means;
@@ -141,21 +132,12 @@ fn finish(priors: &[Prior], kinds: &[Kind], n_left_out: usize, alpha: f64) -> Op
     }
     // The measured hosts as one part with the degrees of freedom that their sum has.
     let loss = sum(|it| it.measured_loss);
-    let freedom_of_measured = if loss > 0.0 {
-        measured * measured / loss
-    } else {
-        f64::INFINITY
-    };
+    let freedom_of_measured = if loss > 0.0 { measured * measured / loss } else { f64::INFINITY };
     let of_kinds = kinds
         .iter()
         .zip(priors)
         .zip(of_means())
-        .flat_map(|((kind, prior), mean)| {
-            [
-                (kind.predicted_variance, prior.freedom),
-                (mean, prior.freedom),
-            ]
-        });
+        .flat_map(|((kind, prior), mean)| [(kind.predicted_variance, prior.freedom), (mean, prior.freedom)]);
     let freedom = satterthwaite(of_kinds.chain([(measured, freedom_of_measured)]));
     let critical = t_critical(alpha, freedom.min(MANY));
     Some(Total {
@@ -175,20 +157,11 @@ mod tests {
     use super::*;
     use crate::stats::vectors::close;
 
-    const SAME: Prior = Prior {
-        mean: 5.0,
-        mean_variance: 0.04,
-        tau_squared: 0.0,
-        tau_squared_variance: 0.0,
-        freedom: 99.0,
-    };
+    const SAME: Prior =
+        Prior { mean: 5.0, mean_variance: 0.04, tau_squared: 0.0, tau_squared_variance: 0.0, freedom: 99.0 };
 
     fn host(requests_per_s: f64, prior_idx: usize, effect: Option<Effect>) -> Host {
-        Host {
-            requests_per_s,
-            prior_idx,
-            effect,
-        }
+        Host { requests_per_s, prior_idx, effect }
     }
 
     #[test]
@@ -202,10 +175,7 @@ mod tests {
 
     #[test]
     fn a_host_measured_exactly_adds_no_error() {
-        let prior = Prior {
-            tau_squared: 0.04,
-            ..SAME
-        };
+        let prior = Prior { tau_squared: 0.04, ..SAME };
         let exact = Effect::new(0.5, 1e-18, f64::INFINITY).unwrap();
         let found = total(&[prior], [host(4e6, 0, Some(exact))], 0.05).unwrap();
         close(found.cores.value, 2.0, 1e-9);
@@ -215,10 +185,7 @@ mod tests {
     // By hand: own variance 1²·0.04 each, mean's (2·1)²·0.04.
     #[test]
     fn both_kinds_of_uncertainty_are_in_the_interval() {
-        let prior = Prior {
-            tau_squared: 0.04,
-            ..SAME
-        };
+        let prior = Prior { tau_squared: 0.04, ..SAME };
         let found = total(&[prior], [host(1e6, 0, None); 2], 0.05).unwrap();
         close(found.cores.value, 10.0, 1e-12);
         close(found.error_of_predicted, 0.08_f64.sqrt(), 1e-12);
@@ -227,12 +194,7 @@ mod tests {
 
     #[test]
     fn kinds_that_are_not_known_and_rates_that_are_none_are_counted_apart() {
-        let hosts = [
-            host(1.0, 0, None),
-            host(f64::NAN, 0, None),
-            host(-1.0, 0, None),
-            host(1.0, 7, None),
-        ];
+        let hosts = [host(1.0, 0, None), host(f64::NAN, 0, None), host(-1.0, 0, None), host(1.0, 7, None)];
         let found = total(&[SAME], hosts, 0.05).unwrap();
         assert_eq!((found.n_left_out, found.cores.n), (3, 1));
         close(found.requests_per_s, 1.0, 0.0);

@@ -30,9 +30,7 @@ pub fn without_each(effects: &[Effect], spread: Spread) -> Vec<Option<Prior>> {
         others.swap_remove(host_idx);
         pool(&others, spread, ALPHA)?.prior()
     };
-    (0..effects.len())
-        .map(|host_idx| is_judged.then(|| usual(host_idx)).flatten())
-        .collect()
+    (0..effects.len()).map(|host_idx| is_judged.then(|| usual(host_idx)).flatten()).collect()
 }
 
 #[cfg(test)]
@@ -60,11 +58,7 @@ mod tests {
 
     #[test]
     fn of_few_others_nothing_is_said() {
-        assert!(
-            without_each(&effects(&[5.0, 5.1, 9.0]), Spread::PauleMandel)
-                .iter()
-                .all(Option::is_none)
-        );
+        assert!(without_each(&effects(&[5.0, 5.1, 9.0]), Spread::PauleMandel).iter().all(Option::is_none));
         assert!(without_each(&[], Spread::PauleMandel).is_empty());
     }
 }

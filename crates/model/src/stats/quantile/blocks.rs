@@ -108,10 +108,7 @@ fn too_short_for_tail(epochs: &[Epoch], quantile: Quantile) -> Option<Comparison
     let slices = epochs.iter().flat_map(|epoch| &epoch.slices);
     let slice_us = slices.map(|slice| slice.active_ns).min()? as f64 / 1000.0;
     let p99s_us = Side::BOTH.map(|side| pooled_us(epochs, side, Quantile::P99));
-    let p99_us = p99s_us
-        .into_iter()
-        .flatten()
-        .fold(0.0, |max: f64, p99| max.max(p99.value));
+    let p99_us = p99s_us.into_iter().flatten().fold(0.0, |max: f64, p99| max.max(p99.value));
     (slice_us < LEAST_SLICE_P99S * p99_us).then_some(Comparison::SliceTooShort { slice_us, p99_us })
 }
 
@@ -129,12 +126,7 @@ fn epochs_needed(counts: &[[usize; 2]], least: usize, need: usize) -> Option<usi
     Some(need * (per_block + usize::from(!is_exact)))
 }
 
-fn block_quantiles_us(
-    epochs: &[Epoch],
-    blocks: &[Range<usize>],
-    side: Side,
-    quantile: Quantile,
-) -> Vec<f64> {
+fn block_quantiles_us(epochs: &[Epoch], blocks: &[Range<usize>], side: Side, quantile: Quantile) -> Vec<f64> {
     let of_block = |block: &Range<usize>| {
         let samples = samples(&epochs[block.clone()], side);
         quantile_of(&samples, quantile).map_or(f64::NAN, us)
@@ -145,17 +137,12 @@ fn block_quantiles_us(
 fn tax(sides_us: &[Vec<f64>; 2], alpha: f64) -> Option<QuantileTax> {
     let [baseline, other] = sides_us;
     let pairs = || other.iter().zip(baseline);
-    let ln_ratios: Vec<f64> = pairs()
-        .map(|(other, base)| ln_ratio(*other, *base))
-        .collect();
+    let ln_ratios: Vec<f64> = pairs().map(|(other, base)| ln_ratio(*other, *base)).collect();
     let differences: Vec<f64> = pairs().map(|(other, base)| other - base).collect();
     Some(QuantileTax {
         ln_ratio: hodges_lehmann::estimate(&ln_ratios, alpha)?,
         difference_us: hodges_lehmann::estimate(&differences, alpha)?,
-        sides_us: [
-            hodges_lehmann::estimate(baseline, alpha)?,
-            hodges_lehmann::estimate(other, alpha)?,
-        ],
+        sides_us: [hodges_lehmann::estimate(baseline, alpha)?, hodges_lehmann::estimate(other, alpha)?],
         p_value: signed_rank::p_value(&ln_ratios)?,
     })
 }
@@ -176,9 +163,7 @@ mod tests {
     fn v4_epochs() -> Vec<Epoch> {
         let samples = |values: &Value| counts(values).into_iter().map(|ns| ns as u32).collect();
         let vectors = load();
-        let epochs = vectors["V4_quantile_blocks"]["input"]["epochs"]
-            .as_array()
-            .unwrap();
+        let epochs = vectors["V4_quantile_blocks"]["input"]["epochs"].as_array().unwrap();
         let epoch = |epoch: &Value| Epoch {
             slices: vec![],
             latencies_ns: [samples(&epoch["U"]), samples(&epoch["T"])],
@@ -192,21 +177,10 @@ mod tests {
         let expected = &load()["V4_quantile_blocks"]["expected"][name];
         let epochs = v4_epochs();
         let sizes: Vec<[usize; 2]> = epochs.iter().map(sample_counts).collect();
-        assert_eq!(
-            quantile.least_samples() as u64,
-            expected["n_min_per_arm"].as_u64().unwrap()
-        );
+        assert_eq!(quantile.least_samples() as u64, expected["n_min_per_arm"].as_u64().unwrap());
         let blocks = blocks(&sizes, quantile.least_samples());
-        let members: Vec<Vec<u64>> = blocks
-            .iter()
-            .map(|block| block.clone().map(|idx| idx as u64).collect())
-            .collect();
-        let reference: Vec<Vec<u64>> = expected["blocks"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(counts)
-            .collect();
+        let members: Vec<Vec<u64>> = blocks.iter().map(|block| block.clone().map(|idx| idx as u64).collect()).collect();
+        let reference: Vec<Vec<u64>> = expected["blocks"].as_array().unwrap().iter().map(counts).collect();
         assert_eq!(members, reference);
         for (side, letter) in [(Side::Baseline, "U"), (Side::Other, "T")] {
             let found = block_quantiles_us(&epochs, &blocks, side, quantile);
@@ -242,8 +216,7 @@ mod tests {
         let expected = floats(&load()["V4_quantile_blocks"]["expected"]["p50"]["log_ratios"]);
         let epochs = v4_epochs();
         let blocks: Vec<Range<usize>> = (0..16).map(|idx| idx..idx + 1).collect();
-        let [base, other] =
-            Side::BOTH.map(|side| block_quantiles_us(&epochs, &blocks, side, Quantile::P50));
+        let [base, other] = Side::BOTH.map(|side| block_quantiles_us(&epochs, &blocks, side, Quantile::P50));
         for (idx, expected) in expected.into_iter().enumerate() {
             close(-ln_ratio(other[idx], base[idx]), expected, 1e-5);
         }
@@ -252,21 +225,13 @@ mod tests {
     #[test]
     fn too_few_blocks_say_what_is_missing() {
         let epochs = v4_epochs();
-        assert!(matches!(
-            compare(&epochs, Quantile::P50, 0.05),
-            Comparison::Known(_)
-        ));
+        assert!(matches!(compare(&epochs, Quantile::P50, 0.05), Comparison::Known(_)));
         let Comparison::NotEnough { have, need, .. } = compare(&epochs, Quantile::P90, 0.05) else {
             panic!("five blocks were enough");
         };
         assert_eq!((have, need), (5, 6));
         let tail = compare(&epochs, Quantile::P999, 0.00417);
-        let Comparison::NotEnough {
-            have,
-            need,
-            n_epochs_needed,
-        } = tail
-        else {
+        let Comparison::NotEnough { have, need, n_epochs_needed } = tail else {
             panic!("no block was enough");
         };
         assert_eq!((have, need), (0, 9));
@@ -274,11 +239,7 @@ mod tests {
         assert!((1900..2100).contains(&n_epochs_needed.unwrap()));
         assert_eq!(
             compare(&[], Quantile::P50, 0.05),
-            Comparison::NotEnough {
-                have: 0,
-                need: 6,
-                n_epochs_needed: None
-            }
+            Comparison::NotEnough { have: 0, need: 6, n_epochs_needed: None }
         );
     }
 }

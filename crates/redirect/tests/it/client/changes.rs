@@ -94,10 +94,7 @@ fn groups_by_thread(told: &Told<'_>) {
 }
 
 fn give_up_new_rights() {
-    assert_eq!(
-        unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) },
-        0
-    );
+    assert_eq!(unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) }, 0);
 }
 
 /// Forbids itself TCP: linux/landlock.h, where it is `LANDLOCK_ACCESS_NET_CONNECT_TCP`.
@@ -116,40 +113,18 @@ fn fenced(told: &Told<'_>) {
 /// A filter that forbids `socket(AF_UNIX)`; `connect` goes on.
 fn filter(is_strict: bool) {
     give_up_new_rights();
-    let step = |code: u32, jf: u8, k: u32| libc::sock_filter {
-        code: code as u16,
-        jt: 0,
-        jf,
-        k,
-    };
+    let step = |code: u32, jf: u8, k: u32| libc::sock_filter { code: code as u16, jt: 0, jf, k };
     let equal = libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K;
     let load = libc::BPF_LD | libc::BPF_W | libc::BPF_ABS;
-    let forbidden = if is_strict {
-        libc::SYS_connect
-    } else {
-        libc::SYS_swapon
-    };
+    let forbidden = if is_strict { libc::SYS_connect } else { libc::SYS_swapon };
     let program = [
         step(load, 0, 0),
         step(equal, 1, forbidden as u32),
-        step(
-            libc::BPF_RET,
-            0,
-            libc::SECCOMP_RET_ERRNO | libc::EPERM as u32,
-        ),
+        step(libc::BPF_RET, 0, libc::SECCOMP_RET_ERRNO | libc::EPERM as u32),
         step(libc::BPF_RET, 0, libc::SECCOMP_RET_ALLOW),
     ];
-    let program = libc::sock_fprog {
-        len: program.len() as u16,
-        filter: program.as_ptr().cast_mut(),
-    };
-    let filtered = unsafe {
-        libc::prctl(
-            libc::PR_SET_SECCOMP,
-            libc::SECCOMP_MODE_FILTER,
-            &raw const program,
-        )
-    };
+    let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
+    let filtered = unsafe { libc::prctl(libc::PR_SET_SECCOMP, libc::SECCOMP_MODE_FILTER, &raw const program) };
     println!("filtered {filtered}");
 }
 
@@ -184,13 +159,7 @@ fn other_thread(told: &Told<'_>) {
         let nothing = std::ptr::null();
         let mounted = unsafe {
             libc::mount(none.as_ptr(), c"/".as_ptr(), nothing, flags, nothing.cast());
-            libc::mount(
-                tmpfs.as_ptr(),
-                folder.as_ptr(),
-                tmpfs.as_ptr(),
-                0,
-                nothing.cast(),
-            )
+            libc::mount(tmpfs.as_ptr(), folder.as_ptr(), tmpfs.as_ptr(), 0, nothing.cast())
         };
         assert_eq!(mounted, 0);
         let exe = std::env::current_exe().unwrap();

@@ -78,10 +78,7 @@ fn ring(told: &Told<'_>) {
         let files = [fd];
         libc::syscall(libc::SYS_io_uring_register, ring, 2, files.as_ptr(), 1)
     };
-    println!(
-        "registered {registered} connect {}",
-        raw::connect(fd, told.to)
-    );
+    println!("registered {registered} connect {}", raw::connect(fd, told.to));
     talk(fd);
 }
 
@@ -137,10 +134,7 @@ fn inherited(told: &Told<'_>) {
     let fd = told.words[0].parse().unwrap();
     echo(fd);
     println!("peer {:?}", raw::name(true, fd, 28));
-    println!(
-        "set {}",
-        raw::set_number(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1)
-    );
+    println!("set {}", raw::set_number(fd, libc::IPPROTO_TCP, libc::TCP_NODELAY, 1));
 }
 
 /// The connection goes to another process over a socket.
@@ -173,10 +167,7 @@ fn message(part: &mut libc::iovec, room: &mut Room) -> libc::msghdr {
 
 fn send(over: i32, fd: i32) {
     let mut byte = 0_u8;
-    let mut part = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
-    };
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let mut room = Room { bytes: [0; 64] };
     let head = message(&mut part, &mut room);
     unsafe {
@@ -191,10 +182,7 @@ fn send(over: i32, fd: i32) {
 
 fn receive(over: i32) -> i32 {
     let mut byte = 0_u8;
-    let mut part = libc::iovec {
-        iov_base: (&raw mut byte).cast(),
-        iov_len: 1,
-    };
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
     let mut room = Room { bytes: [0; 64] };
     let mut head = message(&mut part, &mut room);
     unsafe {

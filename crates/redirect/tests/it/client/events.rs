@@ -18,10 +18,7 @@ pub(super) const CASES: &[Case] = &[
 const IN_OUT: i32 = libc::EPOLLIN | libc::EPOLLOUT;
 
 fn non_blocking(told: &Told<'_>) -> i32 {
-    raw::socket(
-        raw::family(told.to),
-        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
-    )
+    raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK)
 }
 
 /// As nginx does: add, connect, wait; then change, and take out.
@@ -29,10 +26,7 @@ fn before(told: &Told<'_>, mode: i32) {
     let queue = raw::epoll();
     let fd = non_blocking(told);
     let data = 0x1234_5678_9abc;
-    println!(
-        "add {}",
-        raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, IN_OUT | mode, data)
-    );
+    println!("add {}", raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, IN_OUT | mode, data));
     raw::connect(fd, told.to);
     follow(queue, fd, mode, data);
 }
@@ -51,30 +45,15 @@ fn follow(queue: i32, fd: i32, mode: i32, data: u64) {
         }
     }
     println!("way {}", raw::read(fd).trim_end());
-    let changed = raw::epoll_ctl(
-        queue,
-        libc::EPOLL_CTL_MOD,
-        fd,
-        libc::EPOLLIN | mode,
-        data + 1,
-    );
+    let changed = raw::epoll_ctl(queue, libc::EPOLL_CTL_MOD, fd, libc::EPOLLIN | mode, data + 1);
     println!("change {changed}");
     println!("quiet {:?}", raw::epoll_wait(queue, 0));
     assert_eq!(raw::write(fd, "hello"), 5);
     println!("event {:?}", raw::epoll_wait(queue, -1));
     println!("echo {}", raw::read(fd));
-    println!(
-        "again {}",
-        raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, IN_OUT, 1)
-    );
-    println!(
-        "delete {}",
-        raw::epoll_ctl(queue, libc::EPOLL_CTL_DEL, fd, 0, 0)
-    );
-    println!(
-        "delete {}",
-        raw::epoll_ctl(queue, libc::EPOLL_CTL_DEL, fd, 0, 0)
-    );
+    println!("again {}", raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, IN_OUT, 1));
+    println!("delete {}", raw::epoll_ctl(queue, libc::EPOLL_CTL_DEL, fd, 0, 0));
+    println!("delete {}", raw::epoll_ctl(queue, libc::EPOLL_CTL_DEL, fd, 0, 0));
     raw::close(fd);
     println!("quiet {:?}", raw::epoll_wait(queue, 0));
 }
@@ -82,10 +61,7 @@ fn follow(queue: i32, fd: i32, mode: i32, data: u64) {
 fn after(told: &Told<'_>) {
     let queue = raw::epoll();
     let fd = connected(told.to);
-    println!(
-        "add {}",
-        raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN, 7)
-    );
+    println!("add {}", raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, fd, libc::EPOLLIN, 7));
     println!("event {:?}", raw::epoll_wait(queue, -1));
     follow(queue, fd, 0, 7);
 }
@@ -103,20 +79,12 @@ fn two_queues(told: &Told<'_>) {
 
 /// As `before`, with as many processes of this user as it may have.
 fn crowded(told: &Told<'_>) {
-    let limit = libc::rlimit {
-        rlim_cur: 1,
-        rlim_max: 1,
-    };
+    let limit = libc::rlimit { rlim_cur: 1, rlim_max: 1 };
     // Its supervisor is at work from then on.
     talk(connected(told.to));
     let limited = unsafe {
         let supervisor = libc::getppid();
-        libc::prlimit(
-            supervisor,
-            libc::RLIMIT_NPROC,
-            &raw const limit,
-            std::ptr::null_mut(),
-        )
+        libc::prlimit(supervisor, libc::RLIMIT_NPROC, &raw const limit, std::ptr::null_mut())
     };
     assert_eq!(limited, 0);
     before(told, 0);
@@ -138,13 +106,7 @@ fn high(told: &Told<'_>) {
         if low != number {
             raw::close(low);
         }
-        raw::epoll_ctl(
-            queue,
-            libc::EPOLL_CTL_ADD,
-            number,
-            libc::EPOLLIN,
-            number as u64,
-        );
+        raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, number, libc::EPOLLIN, number as u64);
         raw::connect(number, told.to);
         println!("event {:?}", raw::epoll_wait(queue, -1));
         println!("way {}", raw::read(number).trim_end());
@@ -159,27 +121,14 @@ fn many(told: &Told<'_>) {
     let sockets: Vec<i32> = (0..n).map(|_| non_blocking(told)).collect();
     for fd in &sockets {
         assert!(*fd > 0, "{fd}");
-        assert_eq!(
-            raw::epoll_ctl(
-                queue,
-                libc::EPOLL_CTL_ADD,
-                *fd,
-                libc::EPOLLIN | libc::EPOLLET,
-                *fd as u64
-            ),
-            0
-        );
+        assert_eq!(raw::epoll_ctl(queue, libc::EPOLL_CTL_ADD, *fd, libc::EPOLLIN | libc::EPOLLET, *fd as u64), 0);
     }
     // What is not connected hangs up, once.
     while raw::epoll_wait(queue, 0) != (0, 0) {}
     for fd in [sockets[0], sockets[n / 2], sockets[n - 1]] {
         raw::connect(fd, told.to);
         let (events, data) = raw::epoll_wait(queue, -1);
-        println!(
-            "{} {}",
-            events.cast_signed() & libc::EPOLLIN,
-            data == fd as u64
-        );
+        println!("{} {}", events.cast_signed() & libc::EPOLLIN, data == fd as u64);
         println!("way {}", raw::read(fd).trim_end());
     }
 }

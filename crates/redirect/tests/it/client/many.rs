@@ -32,10 +32,7 @@ fn stuck(told: &Told<'_>) {
     };
     let faults = unsafe { libc::syscall(libc::SYS_userfaultfd, libc::O_CLOEXEC) } as i32;
     ask(faults, SAY_API, &mut [API, 0, 0]);
-    let (kind, rights) = (
-        libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-        libc::PROT_READ | libc::PROT_WRITE,
-    );
+    let (kind, rights) = (libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, libc::PROT_READ | libc::PROT_WRITE);
     let page = unsafe { libc::mmap(std::ptr::null_mut(), 4_096, rights, kind, -1, 0) } as u64;
     ask(faults, REGISTER, &mut [page, 4_096, 1, 0]);
     let (fd, to) = (raw::tcp(told.to), told.to);
@@ -49,11 +46,7 @@ fn stuck(told: &Told<'_>) {
         thread::sleep(std::time::Duration::from_millis(1));
     }
     let mut filled = raw::raw(told.to, 4_096);
-    ask(
-        faults,
-        FILL,
-        &mut [page, filled.as_mut_ptr() as u64, 4_096, 0, 0],
-    );
+    ask(faults, FILL, &mut [page, filled.as_mut_ptr() as u64, 4_096, 0, 0]);
     waiting.join().unwrap();
     println!("way {}", raw::read(fd).trim_end());
 }
@@ -121,14 +114,8 @@ fn signals(told: &Told<'_>) {
         action.sa_sigaction = count as extern "C" fn(i32) as usize;
         action.sa_flags = if is_restarting { libc::SA_RESTART } else { 0 };
         libc::sigaction(libc::SIGALRM, &raw const action, std::ptr::null_mut());
-        let every = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 50,
-        };
-        let timer = libc::itimerval {
-            it_interval: every,
-            it_value: every,
-        };
+        let every = libc::timeval { tv_sec: 0, tv_usec: 50 };
+        let timer = libc::itimerval { it_interval: every, it_value: every };
         libc::setitimer(libc::ITIMER_REAL, &raw const timer, std::ptr::null_mut());
     }
     let (mut n_good, mut n_interrupted, mut n_wrong) = (0, 0, 0);
@@ -147,11 +134,8 @@ fn signals(told: &Told<'_>) {
                 result = 0;
             }
         }
-        let is_connected = if is_connecting_alone {
-            undisturbed(|| raw::name(true, fd, 16).0)
-        } else {
-            raw::name(true, fd, 16).0
-        };
+        let is_connected =
+            if is_connecting_alone { undisturbed(|| raw::name(true, fd, 16).0) } else { raw::name(true, fd, 16).0 };
         match (result, is_connected) {
             (0, 0 | -4) => n_good += 1,
             other => {
@@ -161,10 +145,7 @@ fn signals(told: &Told<'_>) {
         }
         raw::close(fd);
     }
-    println!(
-        "way {n_interrupted} interrupted, {} signals",
-        N_SIGNALS.load(Ordering::Relaxed)
-    );
+    println!("way {n_interrupted} interrupted, {} signals", N_SIGNALS.load(Ordering::Relaxed));
     println!("good {n_good} wrong {n_wrong}");
     if is_restarting {
         println!("interrupted {n_interrupted}");
@@ -210,15 +191,10 @@ fn repeat(told: &Told<'_>) {
             // The supervisor takes a call when it is done with the one before.
             raw::name(true, fd, 16);
             let parent = unsafe { libc::getppid() };
-            let count = std::fs::read_dir(format!("/proc/{parent}/fd"))
-                .unwrap()
-                .count();
+            let count = std::fs::read_dir(format!("/proc/{parent}/fd")).unwrap().count();
             let status = std::fs::read_to_string(format!("/proc/{parent}/status")).unwrap();
             let memory = status.lines().find(|line| line.starts_with("RssAnon"));
-            println!(
-                "supervisor has {count} descriptors, {}",
-                memory.unwrap_or_default()
-            );
+            println!("supervisor has {count} descriptors, {}", memory.unwrap_or_default());
         }
         raw::close(fd);
     }
@@ -249,9 +225,8 @@ fn reopened(told: &Told<'_>) {
         });
         for _ in 0..n {
             let result = raw::connect(number, told.to);
-            let is_known = [0, libc::EBADF, libc::ENOTSOCK, libc::EISCONN]
-                .iter()
-                .any(|errno| -i64::from(*errno) == result);
+            let is_known =
+                [0, libc::EBADF, libc::ENOTSOCK, libc::EISCONN].iter().any(|errno| -i64::from(*errno) == result);
             assert!(is_known, "{result}");
         }
         is_over.store(true, Ordering::Relaxed);
@@ -264,13 +239,7 @@ fn fill_queue(told: &Told<'_>) {
     for _ in 0..number(told, 0) {
         println!("blocking {}", raw::connect(raw::tcp(told.to), told.to));
     }
-    let fd = raw::socket(
-        raw::family(told.to),
-        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
-    );
+    let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
     let result = raw::connect(fd, told.to);
-    println!(
-        "not blocking {}",
-        [0, -i64::from(libc::EINPROGRESS)].contains(&result)
-    );
+    println!("not blocking {}", [0, -i64::from(libc::EINPROGRESS)].contains(&result));
 }

@@ -26,10 +26,7 @@ pub(crate) struct Told<'a> {
 type Case = (&'static str, fn(&Told<'_>));
 
 pub(crate) fn main(words: &[String]) -> ExitCode {
-    let told = Told {
-        to: words[1].parse().unwrap(),
-        words: &words[2..],
-    };
+    let told = Told { to: words[1].parse().unwrap(), words: &words[2..] };
     let cases = [
         plain::CASES,
         descriptors::CASES,

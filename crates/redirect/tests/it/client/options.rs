@@ -41,12 +41,7 @@ fn options(told: &Told<'_>) {
         println!("set {}", raw::set_number(fd, level, name, value));
         println!("get {:?}", raw::get_number(fd, level, name));
     }
-    for name in [
-        libc::SO_DOMAIN,
-        libc::SO_PROTOCOL,
-        libc::SO_TYPE,
-        libc::SO_ERROR,
-    ] {
+    for name in [libc::SO_DOMAIN, libc::SO_PROTOCOL, libc::SO_TYPE, libc::SO_ERROR] {
         println!("{name}: {:?}", raw::get_number(fd, libc::SOL_SOCKET, name));
         println!("set {}", raw::set_number(fd, libc::SOL_SOCKET, name, 1));
     }
@@ -134,10 +129,7 @@ fn odd_options(told: &Told<'_>) {
     ] {
         for length in [0, 1, 2, 4, 8] {
             let value = vec![0; length];
-            println!(
-                "{level} {name} {length}: {}",
-                raw::set(fd, level, name, &value)
-            );
+            println!("{level} {name} {length}: {}", raw::set(fd, level, name, &value));
             let (result, value) = raw::get(fd, level, name, length);
             println!("{result} {}", value.len());
         }
@@ -176,20 +168,10 @@ fn refused_options(told: &Told<'_>) {
 }
 
 fn flags(told: &Told<'_>) {
-    for flags in [
-        0,
-        libc::SOCK_NONBLOCK,
-        libc::SOCK_CLOEXEC,
-        libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC,
-    ] {
+    for flags in [0, libc::SOCK_NONBLOCK, libc::SOCK_CLOEXEC, libc::SOCK_NONBLOCK | libc::SOCK_CLOEXEC] {
         let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | flags);
         raw::connect(fd, told.to);
-        let (status, own) = unsafe {
-            (
-                libc::fcntl(fd, libc::F_GETFL),
-                libc::fcntl(fd, libc::F_GETFD),
-            )
-        };
+        let (status, own) = unsafe { (libc::fcntl(fd, libc::F_GETFL), libc::fcntl(fd, libc::F_GETFD)) };
         println!("{flags:x}: {status:x} {own:x}");
         raw::poll(fd, libc::POLLIN, -1);
         println!("way {}", raw::read(fd).trim_end());

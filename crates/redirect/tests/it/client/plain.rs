@@ -38,26 +38,17 @@ fn blocking(told: &Told<'_>) {
 }
 
 fn non_blocking(told: &Told<'_>) {
-    let fd = raw::socket(
-        raw::family(told.to),
-        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
-    );
+    let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
     println!("first {}", raw::connect(fd, told.to));
     println!("out {}", raw::poll(fd, libc::POLLOUT, -1) & libc::POLLOUT);
-    println!(
-        "error {:?}",
-        raw::get_number(fd, libc::SOL_SOCKET, libc::SO_ERROR)
-    );
+    println!("error {:?}", raw::get_number(fd, libc::SOL_SOCKET, libc::SO_ERROR));
     println!("in {}", raw::poll(fd, libc::POLLIN, -1));
     talk_when_readable(fd);
 }
 
 /// Programs that ask a second time how far it is.
 fn asked_again(told: &Told<'_>) {
-    let fd = raw::socket(
-        raw::family(told.to),
-        libc::SOCK_STREAM | libc::SOCK_NONBLOCK,
-    );
+    let fd = raw::socket(raw::family(told.to), libc::SOCK_STREAM | libc::SOCK_NONBLOCK);
     println!("first {}", raw::connect(fd, told.to));
     println!("out {}", raw::poll(fd, libc::POLLOUT, -1) & libc::POLLOUT);
     println!("second {}", raw::connect(fd, told.to));
@@ -78,10 +69,7 @@ fn receive(fd: i32, room: usize, flags: i32) -> String {
 fn receive_message(fd: i32, flags: i32) -> String {
     let mut bytes = [b'.'; 16];
     let (one, two) = bytes.split_at_mut(2);
-    let part = |part: &mut [u8]| libc::iovec {
-        iov_base: part.as_mut_ptr().cast(),
-        iov_len: part.len(),
-    };
+    let part = |part: &mut [u8]| libc::iovec { iov_base: part.as_mut_ptr().cast(), iov_len: part.len() };
     let mut parts = [part(one), part(two)];
     let mut head: libc::msghdr = unsafe { std::mem::zeroed() };
     head.msg_iov = parts.as_mut_ptr();
@@ -108,18 +96,8 @@ fn receive_flags(told: &Told<'_>) {
     let impatient = libc::MSG_TRUNC | libc::MSG_DONTWAIT;
     println!("empty {}", receive(fd, 4, impatient));
     assert_eq!(raw::write(fd, "xy"), 2);
-    println!(
-        "waited for {}",
-        receive(fd, 2, libc::MSG_TRUNC | libc::MSG_WAITALL)
-    );
-    let nothing = unsafe {
-        libc::recv(
-            fd,
-            std::ptr::null_mut(),
-            1,
-            libc::MSG_TRUNC | libc::MSG_DONTWAIT,
-        )
-    };
+    println!("waited for {}", receive(fd, 2, libc::MSG_TRUNC | libc::MSG_WAITALL));
+    let nothing = unsafe { libc::recv(fd, std::ptr::null_mut(), 1, libc::MSG_TRUNC | libc::MSG_DONTWAIT) };
     println!("nowhere {}", raw::number(nothing as i64));
     println!("no socket {}", receive(1, 4, libc::MSG_TRUNC));
 }
@@ -133,10 +111,7 @@ fn dissolved(told: &Told<'_>) {
     println!("connect {}", raw::connect(fd, told.to));
     talk(fd);
     for n_bytes in [16, 2, 1] {
-        println!(
-            "away {n_bytes}: {}",
-            raw::connect_raw(fd, &[0; 16][..n_bytes])
-        );
+        println!("away {n_bytes}: {}", raw::connect_raw(fd, &[0; 16][..n_bytes]));
         println!("peer {}", raw::name(true, fd, 28).0);
     }
     println!("write {}", raw::write(fd, "hello"));
@@ -177,8 +152,7 @@ fn bound_later(told: &Told<'_>) {
     let yes = 1_i32;
     let length = size_of::<i32>() as libc::socklen_t;
     let option = libc::IP_BIND_ADDRESS_NO_PORT;
-    let set =
-        unsafe { libc::setsockopt(fd, libc::SOL_IP, option, (&raw const yes).cast(), length) };
+    let set = unsafe { libc::setsockopt(fd, libc::SOL_IP, option, (&raw const yes).cast(), length) };
     let own = raw::raw(SocketAddr::from(([127, 0, 0, 2], 0)), 16);
     let bound = unsafe { libc::bind(fd, own.as_ptr().cast(), 16) };
     println!("{set} {bound} connect {}", raw::connect(fd, told.to));
@@ -259,10 +233,7 @@ fn udp(told: &Told<'_>) {
 fn unmapped(_: &Told<'_>) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let fd = connected(listener.local_addr().unwrap());
-    println!(
-        "second {}",
-        raw::connect(fd, listener.local_addr().unwrap())
-    );
+    println!("second {}", raw::connect(fd, listener.local_addr().unwrap()));
     let (mut accepted, peer) = listener.accept().unwrap();
     println!("peer {}", peer.ip());
     std::io::Write::write_all(&mut accepted, b"hi").unwrap();
@@ -271,10 +242,7 @@ fn unmapped(_: &Told<'_>) {
 
 /// A port on which nobody listens, then the server, on the same socket.
 fn refused_then_mapped(told: &Told<'_>) {
-    let closed = TcpListener::bind("127.0.0.1:0")
-        .unwrap()
-        .local_addr()
-        .unwrap();
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let fd = raw::tcp(told.to);
     println!("refused {}", raw::connect(fd, closed));
     println!("mapped {}", raw::connect(fd, told.to));
@@ -294,9 +262,7 @@ fn half_close(told: &Told<'_>) {
 fn bound(told: &Told<'_>) {
     let fd = raw::tcp(told.to);
     let own = raw::raw(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), 0), 16);
-    println!("bind {}", unsafe {
-        libc::bind(fd, own.as_ptr().cast(), 16)
-    });
+    println!("bind {}", unsafe { libc::bind(fd, own.as_ptr().cast(), 16) });
     let (_, before, _) = raw::name(false, fd, 16);
     println!("connect {}", raw::connect(fd, told.to));
     let (_, after, _) = raw::name(false, fd, 16);
@@ -385,9 +351,7 @@ fn inheritance(_: &Told<'_>) {
         }
     }
     println!("alarm {}", unsafe { libc::alarm(0) } / 100);
-    println!("nice {}", unsafe {
-        libc::getpriority(libc::PRIO_PROCESS, 0)
-    });
+    println!("nice {}", unsafe { libc::getpriority(libc::PRIO_PROCESS, 0) });
     println!("parent's death {}", {
         let mut signal = 0;
         unsafe { libc::prctl(libc::PR_GET_PDEATHSIG, &raw mut signal) };

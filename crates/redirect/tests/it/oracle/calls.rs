@@ -194,20 +194,12 @@ fn open(coin: &mut Coin) -> Turn {
         libc::SOCK_DGRAM,
     ];
     let kind = coin.one_of(&kinds);
-    Box::new(move |world| {
-        format!(
-            "socket {at} {family} {kind}: {}",
-            world.open(at, family, kind)
-        )
-    })
+    Box::new(move |world| format!("socket {at} {family} {kind}: {}", world.open(at, family, kind)))
 }
 
 fn connect(coin: &mut Coin) -> Turn {
     let at = slot(coin);
-    let (which, n_bytes) = (
-        coin.below(10),
-        coin.one_of(&[16, 16, 28, 128, 2, 8, 0, 129]),
-    );
+    let (which, n_bytes) = (coin.below(10), coin.one_of(&[16, 16, 28, 128, 2, 8, 0, 129]));
     Box::new(move |world| {
         let address = match which {
             0 => raw::raw(NOBODY, n_bytes),
@@ -224,14 +216,8 @@ fn connect(coin: &mut Coin) -> Turn {
             }
             _ => raw::raw(world.to, 16),
         };
-        let what = ["nobody", "nothing", "server", "mapped"]
-            .get(which as usize)
-            .unwrap_or(&"server");
-        format!(
-            "connect {at} {what} {}: {}",
-            address.len(),
-            world.connect(at, &address)
-        )
+        let what = ["nobody", "nothing", "server", "mapped"].get(which as usize).unwrap_or(&"server");
+        format!("connect {at} {what} {}: {}", address.len(), world.connect(at, &address))
     })
 }
 
@@ -268,16 +254,7 @@ fn accept(coin: &mut Coin) -> Turn {
 }
 
 fn shut_down(coin: &mut Coin) -> Turn {
-    let (at, how) = (
-        slot(coin),
-        coin.one_of(&[
-            libc::SHUT_WR,
-            libc::SHUT_WR,
-            libc::SHUT_RD,
-            libc::SHUT_RDWR,
-            7,
-        ]),
-    );
+    let (at, how) = (slot(coin), coin.one_of(&[libc::SHUT_WR, libc::SHUT_WR, libc::SHUT_RD, libc::SHUT_RDWR, 7]));
     // Most programs go on with what they have.
     let is_made = coin.below(3) == 0;
     Box::new(move |world| {
@@ -352,21 +329,12 @@ fn control(coin: &mut Coin) -> Turn {
 
 fn ask_device(coin: &mut Coin) -> Turn {
     let at = slot(coin);
-    let request = coin.one_of(&[
-        libc::FIONREAD,
-        libc::FIONBIO,
-        libc::TIOCOUTQ,
-        0x8905,
-        0x894b,
-    ]);
+    let request = coin.one_of(&[libc::FIONREAD, libc::FIONBIO, libc::TIOCOUTQ, 0x8905, 0x894b]);
     let value = coin.below(2) as i32;
     Box::new(move |world| {
         let mut value = value;
         let result = unsafe { libc::ioctl(world.slots[at], request, &raw mut value) };
-        format!(
-            "ioctl {at} {request:#x}: {} {value}",
-            raw::number(result.into())
-        )
+        format!("ioctl {at} {request:#x}: {} {value}", raw::number(result.into()))
     })
 }
 
@@ -383,10 +351,7 @@ fn select(coin: &mut Coin) -> Turn {
         if fd < 0 {
             return format!("select {at}: none");
         }
-        let mut time = libc::timeval {
-            tv_sec: 0,
-            tv_usec: 0,
-        };
+        let mut time = libc::timeval { tv_sec: 0, tv_usec: 0 };
         let (n, sets) = unsafe {
             let mut sets: [libc::fd_set; 3] = zeroed();
             for set in &mut sets {
@@ -413,26 +378,11 @@ fn make_queue(coin: &mut Coin) -> Turn {
 
 fn change_queue(coin: &mut Coin) -> Turn {
     let (queue, at) = (coin.below(N_QUEUES) as usize, slot(coin));
-    let what = coin.one_of(&[
-        libc::EPOLL_CTL_ADD,
-        libc::EPOLL_CTL_ADD,
-        libc::EPOLL_CTL_MOD,
-        libc::EPOLL_CTL_DEL,
-    ]);
-    let events = coin.one_of(&[
-        libc::EPOLLIN,
-        libc::EPOLLIN | libc::EPOLLOUT,
-        libc::EPOLLOUT,
-    ]);
+    let what = coin.one_of(&[libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_ADD, libc::EPOLL_CTL_MOD, libc::EPOLL_CTL_DEL]);
+    let events = coin.one_of(&[libc::EPOLLIN, libc::EPOLLIN | libc::EPOLLOUT, libc::EPOLLOUT]);
     let mode = coin.one_of(&[0, 0, libc::EPOLLET, libc::EPOLLONESHOT]);
     Box::new(move |world| {
-        let result = raw::epoll_ctl(
-            world.queues[queue],
-            what,
-            world.slots[at],
-            events | mode,
-            at as u64,
-        );
+        let result = raw::epoll_ctl(world.queues[queue], what, world.slots[at], events | mode, at as u64);
         format!("epoll_ctl {queue} {what} {at} {events:#x} {mode:#x}: {result}")
     })
 }
@@ -442,10 +392,7 @@ fn ask_queue(coin: &mut Coin) -> Turn {
     Box::new(move |world| {
         let mut events: [libc::epoll_event; 8] = unsafe { zeroed() };
         let n = unsafe { libc::epoll_wait(world.queues[queue], events.as_mut_ptr(), 8, 0) };
-        let mut told: Vec<(u64, u32)> = events[..n.max(0) as usize]
-            .iter()
-            .map(|it| (it.u64, it.events))
-            .collect();
+        let mut told: Vec<(u64, u32)> = events[..n.max(0) as usize].iter().map(|it| (it.u64, it.events)).collect();
         told.sort_unstable();
         format!("epoll_wait {queue}: {} {told:x?}", raw::number(n.into()))
     })

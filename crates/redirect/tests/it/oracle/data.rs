@@ -10,22 +10,11 @@ const DATA: &[u8] = b"abcdefghijklmnopqrstuvwxyz0123456789";
 
 pub(super) fn send(coin: &mut Coin) -> Turn {
     let (at, n) = (slot(coin), coin.below(36) as usize);
-    let flags = coin.one_of(&[
-        0,
-        0,
-        libc::MSG_MORE,
-        libc::MSG_DONTWAIT,
-        libc::MSG_DONTROUTE,
-        libc::MSG_EOR,
-    ]);
+    let flags = coin.one_of(&[0, 0, libc::MSG_MORE, libc::MSG_DONTWAIT, libc::MSG_DONTROUTE, libc::MSG_EOR]);
     let has_address = coin.below(12) == 0;
     Box::new(move |world| {
         let address = raw::raw(world.to, 16);
-        let (place, n_address) = if has_address {
-            (address.as_ptr().cast(), 16)
-        } else {
-            (std::ptr::null(), 0)
-        };
+        let (place, n_address) = if has_address { (address.as_ptr().cast(), 16) } else { (std::ptr::null(), 0) };
         let fd = world.slots[at];
         let sent = unsafe { libc::sendto(fd, DATA.as_ptr().cast(), n, flags, place, n_address) };
         let sent = raw::number(sent as i64);
@@ -39,10 +28,7 @@ pub(super) fn send(coin: &mut Coin) -> Turn {
 }
 
 fn part(bytes: &[u8]) -> libc::iovec {
-    libc::iovec {
-        iov_base: bytes.as_ptr().cast_mut().cast(),
-        iov_len: bytes.len(),
-    }
+    libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() }
 }
 
 pub(super) fn send_message(coin: &mut Coin) -> Turn {
@@ -111,35 +97,17 @@ pub(super) fn receive(coin: &mut Coin) -> Turn {
             (std::ptr::null_mut(), std::ptr::null_mut())
         };
         let fd = world.slots[at];
-        let got = unsafe {
-            libc::recvfrom(
-                fd,
-                bytes.as_mut_ptr().cast(),
-                n,
-                flags,
-                place.cast(),
-                length,
-            )
-        };
+        let got = unsafe { libc::recvfrom(fd, bytes.as_mut_ptr().cast(), n, flags, place.cast(), length) };
         let got = raw::number(got as i64);
         world.received(at, got, flags);
         let told = if wants_address { n_address } else { 0 };
-        format!(
-            "recvfrom {at} {n} {flags:#x} {wants_address}: {told} {}",
-            text(got, &bytes)
-        )
+        format!("recvfrom {at} {n} {flags:#x} {wants_address}: {told} {}", text(got, &bytes))
     })
 }
 
 pub(super) fn receive_message(coin: &mut Coin) -> Turn {
     let at = slot(coin);
-    let flags = coin.one_of(&[
-        0,
-        libc::MSG_PEEK,
-        libc::MSG_TRUNC,
-        libc::MSG_ERRQUEUE,
-        libc::MSG_CTRUNC,
-    ]);
+    let flags = coin.one_of(&[0, libc::MSG_PEEK, libc::MSG_TRUNC, libc::MSG_ERRQUEUE, libc::MSG_CTRUNC]);
     Box::new(move |world| {
         let mut bytes = [b'.'; 12];
         let (one, two) = bytes.split_at_mut(3);
@@ -151,15 +119,11 @@ pub(super) fn receive_message(coin: &mut Coin) -> Turn {
         head.msg_control = control.as_mut_ptr().cast();
         head.msg_controllen = control.len();
         head.msg_flags = 99;
-        let got =
-            unsafe { libc::recvmsg(world.slots[at], &raw mut head, flags | libc::MSG_DONTWAIT) };
+        let got = unsafe { libc::recvmsg(world.slots[at], &raw mut head, flags | libc::MSG_DONTWAIT) };
         let got = raw::number(got as i64);
         world.received(at, got, flags);
         let (controls, told) = (head.msg_controllen, head.msg_flags);
-        format!(
-            "recvmsg {at} {flags:#x}: {controls} {told} {}",
-            text(got, &bytes)
-        )
+        format!("recvmsg {at} {flags:#x}: {controls} {told} {}", text(got, &bytes))
     })
 }
 

@@ -1,11 +1,7 @@
 //! Differences that there are, in the words of the documentation.
 
 /// The documented difference between what two calls gave, after the same calls before; `None` for any other.
-pub(super) fn difference(
-    before: &[String],
-    plain: &str,
-    moved: &str,
-) -> Option<&'static Difference> {
+pub(super) fn difference(before: &[String], plain: &str, moved: &str) -> Option<&'static Difference> {
     let words = |line: &str| -> Vec<String> {
         let words = line.split_ascii_whitespace();
         words.map(str::to_owned).collect()
@@ -20,9 +16,7 @@ pub(super) fn difference(
     let calls = Calls {
         plain: &plain,
         moved,
-        has_shut_early: before
-            .iter()
-            .any(|line| line.starts_with("shutdown ") && line.ends_with(" -107")),
+        has_shut_early: before.iter().any(|line| line.starts_with("shutdown ") && line.ends_with(" -107")),
         has_shut_reading: has_shut(&["0:", "2:"]),
         has_shut_writing: has_shut(&["1:", "2:"]),
         has_set_tos: before
@@ -30,26 +24,18 @@ pub(super) fn difference(
             .map(|line| words(line))
             .any(|line| line.len() > 3 && line[0] == "setsockopt" && line[2..4] == ["0", "1"]),
     };
-    DIFFERENCES
-        .iter()
-        .find(|difference| (difference.is_it)(&calls))
+    DIFFERENCES.iter().find(|difference| (difference.is_it)(&calls))
 }
 
 pub(super) fn table() -> String {
     let rows = DIFFERENCES.iter().map(|it| format!("| {} |", it.words));
-    let head = [
-        "| what a program does | over TCP | moved |",
-        "|---|---|---|",
-    ];
+    let head = ["| what a program does | over TCP | moved |", "|---|---|---|"];
     let lines: Vec<String> = head.map(str::to_owned).into_iter().chain(rows).collect();
     lines.join("\n")
 }
 
 /// A call in both runs, and what had happened before.
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is something that an earlier call did"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "each is something that an earlier call did")]
 pub(super) struct Calls<'a> {
     plain: &'a [&'a str],
     moved: &'a str,
@@ -68,20 +54,12 @@ pub(super) struct Difference {
 
 /// One that tells something else and leaves all as it was.
 const fn told(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
-    Difference {
-        is_it,
-        parts_ways: false,
-        words,
-    }
+    Difference { is_it, parts_ways: false, words }
 }
 
 /// One after which the two runs differ.
 const fn done(is_it: fn(&Calls<'_>) -> bool, words: &'static str) -> Difference {
-    Difference {
-        is_it,
-        parts_ways: true,
-        words,
-    }
+    Difference { is_it, parts_ways: true, words }
 }
 
 /// The table of the page on `run`, in its order.
@@ -91,10 +69,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "`sendto`, `sendmsg` with an address | passed over | refused (EISCONN)",
     ),
     told(
-        |calls| {
-            matches!(calls.plain, ["recvfrom", _, _, _, "true:", ..])
-                && !calls.moved.contains(": 0 ")
-        },
+        |calls| matches!(calls.plain, ["recvfrom", _, _, _, "true:", ..]) && !calls.moved.contains(": 0 "),
         "`recvfrom`, `recvmsg` with room for an address | none is told | the path of the server's socket",
     ),
     told(
@@ -106,12 +81,7 @@ pub(super) const DIFFERENCES: &[Difference] = &[
         "`TCP_INFO`, `TCP_MAXSEG`, `TCP_QUICKACK` asked for | the state of the moment | that of a new socket, connected",
     ),
     told(
-        |calls| {
-            matches!(
-                calls.plain,
-                ["getsockopt" | "setsockopt", _, "1", "7" | "8", ..]
-            )
-        },
+        |calls| matches!(calls.plain, ["getsockopt" | "setsockopt", _, "1", "7" | "8", ..]),
         "`SO_SNDBUF`, `SO_RCVBUF` | sizes of TCP's buffers | those of a Unix socket",
     ),
     told(

@@ -34,14 +34,11 @@ const MAX_TOLD: usize = 20;
 pub(crate) use program::main as program;
 
 pub(crate) fn trials() -> Vec<Trial> {
-    vec![trial(
-        "r18_random_programs_get_what_they_would_over_tcp",
-        || {
-            let found = compare(A_FEW, 18);
-            assert!(found.others.is_empty(), "{}", found.others.join("\n"));
-            assert!(found.n_moved > A_FEW / 2, "{}", found.n_moved);
-        },
-    )]
+    vec![trial("r18_random_programs_get_what_they_would_over_tcp", || {
+        let found = compare(A_FEW, 18);
+        assert!(found.others.is_empty(), "{}", found.others.join("\n"));
+        assert!(found.n_moved > A_FEW / 2, "{}", found.n_moved);
+    })]
 }
 
 /// `oracle --programs N --seed S`: compares, and prints what differed.
@@ -105,12 +102,7 @@ fn compare(n_programs: u64, seed: u64) -> Found {
 /// Runs some programs in one process, plain and moved.
 fn process(seed: u64, n: u64, found: &Mutex<Found>) {
     let server = Server::start();
-    let words = [
-        "program",
-        &server.tcp.to_string(),
-        &seed.to_string(),
-        &n.to_string(),
-    ];
+    let words = ["program", &server.tcp.to_string(), &seed.to_string(), &n.to_string()];
     let run = Run::itself(&words).route(server.tcp, &server.socket);
     let plain = run.clone().plain().run().good();
     let moved = run.run().good();
@@ -132,8 +124,7 @@ impl Found {
     fn take(&mut self, plain: &[String], moved: &[String]) {
         // One that tells less than the other was broken off there.
         let n_told = plain.len().max(moved.len());
-        let told =
-            |lines: &[String], at: usize| lines.get(at).map_or("nothing", |it| it).to_owned();
+        let told = |lines: &[String], at: usize| lines.get(at).map_or("nothing", |it| it).to_owned();
         let differing = (0..n_told).filter(|at| plain.get(*at) != moved.get(*at));
         let mut is_alike = true;
         for at in differing {

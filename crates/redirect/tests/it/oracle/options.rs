@@ -5,20 +5,9 @@ use super::program::Coin;
 use crate::raw;
 
 /// Whether a name's port is none, the server's, or another.
-fn told_name(
-    world: &World,
-    (result, mut bytes, n_told): (i64, Vec<u8>, u32),
-    room: usize,
-) -> String {
+fn told_name(world: &World, (result, mut bytes, n_told): (i64, Vec<u8>, u32), room: usize) -> String {
     // What was written may end as what was there before.
-    bytes.resize(
-        if result == 0 {
-            room.min(n_told as usize)
-        } else {
-            0
-        },
-        0xee,
-    );
+    bytes.resize(if result == 0 { room.min(n_told as usize) } else { 0 }, 0xee);
     let port = bytes.get(2..4).map(|it| u16::from_be_bytes([it[0], it[1]]));
     let port = match port {
         None => "cut",
@@ -26,12 +15,7 @@ fn told_name(
         Some(port) if port == world.to.port() => "server's",
         Some(_) => "own",
     };
-    let rest: Vec<u8> = bytes
-        .iter()
-        .copied()
-        .take(2)
-        .chain(bytes.iter().copied().skip(4))
-        .collect();
+    let rest: Vec<u8> = bytes.iter().copied().take(2).chain(bytes.iter().copied().skip(4)).collect();
     format!("{result} {rest:?} {n_told} {port}")
 }
 
@@ -39,11 +23,7 @@ pub(super) fn name(coin: &mut Coin) -> Turn {
     let (at, is_peer) = (slot(coin), coin.below(2) == 0);
     let room = coin.one_of(&[16, 28, 128, 4, 0]);
     Box::new(move |world| {
-        let what = if is_peer {
-            "getpeername"
-        } else {
-            "getsockname"
-        };
+        let what = if is_peer { "getpeername" } else { "getsockname" };
         let told = raw::name(is_peer, world.slots[at], room);
         format!("{what} {at} {room}: {}", told_name(world, told, room))
     })
@@ -89,11 +69,7 @@ const OPTIONS: [(i32, i32, usize); 33] = [
 pub(super) fn get(coin: &mut Coin) -> Turn {
     let at = slot(coin);
     let (level, option, room) = coin.one_of(&OPTIONS);
-    let room = if coin.below(8) == 0 {
-        2.min(room)
-    } else {
-        room
-    };
+    let room = if coin.below(8) == 0 { 2.min(room) } else { room };
     Box::new(move |world| {
         let told = raw::get(world.slots[at], level, option, room);
         format!("getsockopt {at} {level} {option} {room}: {told:?}")

@@ -14,23 +14,15 @@ use looptax_testkit::patience;
 use super::{Case, begin_shell, command};
 use crate::trial;
 
-pub(super) const CASES: &[Case] = &[
-    ("hold", || hold(TREE, N_OF_TREE)),
-    ("hold-background", || hold(BACKGROUND, N_OF_BACKGROUND)),
-    ("churn", churn),
-];
+pub(super) const CASES: &[Case] =
+    &[("hold", || hold(TREE, N_OF_TREE)), ("hold-background", || hold(BACKGROUND, N_OF_BACKGROUND)), ("churn", churn)];
 
 /// Nothing that works takes as long.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// By this all processes of a tree are found, wherever they have gone.
 const MARK: &str = "LOOPTAX_TREE";
 /// Names of our own processes; the measuring one has none of them.
-const HELPERS: [&str; 4] = [
-    "looptax-launch",
-    "looptax-watch",
-    "looptax-run",
-    "looptax-guard",
-];
+const HELPERS: [&str; 4] = ["looptax-launch", "looptax-watch", "looptax-run", "looptax-guard"];
 
 /// A program with children, in the background and not, that do not end when they are asked to.
 const TREE: &str = "trap '' TERM HUP; (setsid sh -c 'sleep 1000; :' > /dev/null 2>&1 &); \
@@ -47,28 +39,20 @@ pub(super) fn trials() -> Vec<Trial> {
     let victims = HELPERS.map(Some).into_iter().chain([None]);
     for victim in victims {
         let name = victim.unwrap_or("measuring-process").replace('-', "_");
-        trials.push(trial(
-            &format!("nothing_stays_of_a_program_whose_{name}_is_killed"),
-            move || held("hold", &[victim]),
-        ));
-        trials.push(trial(
-            &format!("nothing_stays_in_the_background_when_{name}_is_killed"),
-            move || held("hold-background", &[victim]),
-        ));
-        trials.push(trial(
-            &format!("nothing_stays_when_{name}_is_killed_at_any_moment"),
-            move || churned(victim),
-        ));
+        trials.push(trial(&format!("nothing_stays_of_a_program_whose_{name}_is_killed"), move || {
+            held("hold", &[victim]);
+        }));
+        trials.push(trial(&format!("nothing_stays_in_the_background_when_{name}_is_killed"), move || {
+            held("hold-background", &[victim]);
+        }));
+        trials.push(trial(&format!("nothing_stays_when_{name}_is_killed_at_any_moment"), move || churned(victim)));
     }
-    trials.push(trial(
-        "nothing_stays_when_one_after_the_other_is_killed",
-        || {
-            let firsts = HELPERS.iter();
-            for (first, last) in firsts.zip(HELPERS.iter().cycle().skip(1)) {
-                held("hold", &[Some(first), Some(last)]);
-            }
-        },
-    ));
+    trials.push(trial("nothing_stays_when_one_after_the_other_is_killed", || {
+        let firsts = HELPERS.iter();
+        for (first, last) in firsts.zip(HELPERS.iter().cycle().skip(1)) {
+            held("hold", &[Some(first), Some(last)]);
+        }
+    }));
     trials
 }
 
@@ -106,9 +90,7 @@ fn hold(script: &str, n_processes: usize) {
 fn await_tree(programs: &Programs, n_processes: usize) {
     patience::wait_for("the whole tree", PATIENCE, || {
         let pids = programs.pids_of_program();
-        let names = pids
-            .iter()
-            .map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")));
+        let names = pids.iter().map(|pid| fs::read_to_string(format!("/proc/{pid}/comm")));
         let n_sleeping = names.filter(|name| name.as_ref().is_ok_and(|it| it == "sleep\n"));
         (n_sleeping.count() * 2 == n_processes && pids.len() == n_processes).then_some(())
     });
@@ -119,14 +101,7 @@ fn churn() {
     let mut programs = begin_shell(TREE);
     for _ in 0..12 {
         let started = programs.start();
-        println!(
-            "{}",
-            if started.is_ok() {
-                "started"
-            } else {
-                "not started"
-            }
-        );
+        println!("{}", if started.is_ok() { "started" } else { "not started" });
         let _ = programs.end(Duration::ZERO);
         println!("ended");
     }
@@ -146,11 +121,7 @@ impl Tree {
         let mut command: Command = command(case);
         let mut child = command.env(MARK, &mark).spawn().unwrap();
         let output = BufReader::new(child.stdout.take().unwrap());
-        Self {
-            child,
-            output,
-            mark,
-        }
+        Self { child, output, mark }
     }
 
     /// Its processes that run, by their names.
@@ -206,11 +177,7 @@ fn held(case: &str, victims: &[Option<&str>]) {
     tree.output.read_line(&mut line).unwrap();
     assert_eq!(line, "ready\n");
     let is_background = case == "hold-background";
-    let n_of_program = if is_background {
-        N_OF_BACKGROUND
-    } else {
-        N_OF_TREE
-    };
+    let n_of_program = if is_background { N_OF_BACKGROUND } else { N_OF_TREE };
     // One that executes just now shows no environment.
     patience::wait_for("all its processes", PATIENCE, || {
         (tree.processes().len() == 1 + HELPERS.len() + n_of_program).then_some(())

@@ -14,17 +14,11 @@ pub(super) const CASES: &[Case] = &[
     ("each_slice_counts_what_the_servers_saw_of_threads", || {
         slices(1, 4);
     }),
-    (
-        "each_slice_counts_what_the_servers_saw_of_processes",
-        || {
-            slices(3, 2);
-        },
-    ),
+    ("each_slice_counts_what_the_servers_saw_of_processes", || {
+        slices(3, 2);
+    }),
     ("a_flip_amid_a_storm_mixes_no_slices", storm),
-    (
-        "a_socket_that_was_moved_is_answered_for_after_a_flip",
-        again,
-    ),
+    ("a_socket_that_was_moved_is_answered_for_after_a_flip", again),
     ("who_answers_after_a_death_is_steered_too", taken_over),
     ("what_cannot_be_moved_is_counted_as_fallen", fallen),
 ];
@@ -49,13 +43,7 @@ impl Scene {
         let mut programs = Programs::begin(ProgramsConfig { config, output }).unwrap();
         let servers = bound.map(Bound::serve);
         let supervisor_pid = programs.start().unwrap().supervisor_pid;
-        Self {
-            steering,
-            programs,
-            supervisor_pid,
-            servers,
-            dialers: control.accept(n_processes * n_threads),
-        }
+        Self { steering, programs, supervisor_pid, servers, dialers: control.accept(n_processes * n_threads) }
     }
 
     fn counts(&self, slice: u32) -> Vec<RouteCounts> {
@@ -78,11 +66,7 @@ fn slices(n_processes: usize, n_threads: usize) {
             dialer.tell(&format!("dial {} {n}", scene.servers[route_idx].tcp));
             let is_moved = moved >> route_idx & 1 == 1;
             let route = &mut wanted[route_idx];
-            *(if is_moved {
-                &mut route.n_moved
-            } else {
-                &mut route.n_left
-            }) += n as u64;
+            *(if is_moved { &mut route.n_moved } else { &mut route.n_left }) += n as u64;
         }
         for dialer in &mut scene.dialers {
             dialer.hear();
@@ -138,11 +122,7 @@ fn storm() {
     for (slice, moved) in masks.iter().enumerate() {
         for (route_idx, counts) in scene.counts(slice as u32).into_iter().enumerate() {
             let is_moved = moved >> route_idx & 1 == 1;
-            let other = if is_moved {
-                counts.n_left
-            } else {
-                counts.n_moved
-            };
+            let other = if is_moved { counts.n_left } else { counts.n_moved };
             assert_eq!((other, counts.n_fallen), (0, 0), "{slice} {moved:#b}");
             sums[route_idx][0] += counts.n_left as usize;
             sums[route_idx][1] += counts.n_moved as usize;
@@ -161,11 +141,7 @@ fn again() {
         let begun = scene.dialers[0].ask(&format!("begin {to}"));
         scene.steering.steer(slice + 1, 1 - moved);
         let again = [(); 2].map(|()| scene.dialers[0].ask(&format!("again {to}")));
-        assert_eq!(
-            [&*begun, &*again[0], &*again[1]],
-            ["-115", "0", "-106"],
-            "{moved}"
-        );
+        assert_eq!([&*begun, &*again[0], &*again[1]], ["-115", "0", "-106"], "{moved}");
         let counts = scene.counts(slice)[0];
         let (n_moved, n_left) = (counts.n_moved, counts.n_left);
         assert_eq!((n_moved, n_left), (u64::from(moved), u64::from(1 - moved)));
@@ -207,10 +183,7 @@ fn fallen() {
     }
     let (moving, leaving) = (scene.counts(1)[0], scene.counts(2)[0]);
     assert_eq!((moving.n_moved, moving.n_left, moving.n_fallen), (0, 0, 3));
-    assert_eq!(
-        (leaving.n_moved, leaving.n_left, leaving.n_fallen),
-        (0, 3, 0)
-    );
+    assert_eq!((leaving.n_moved, leaving.n_left, leaving.n_fallen), (0, 3, 0));
     assert_eq!(scene.programs.stats().n_left(), 3);
     scene.end();
 }

@@ -6,9 +6,7 @@ use std::io::{Read, Seek};
 use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
-use looptax_redirect::{
-    Exit, Program, Programs, ProgramsConfig, RedirectError, Steering, Surroundings, User,
-};
+use looptax_redirect::{Exit, Program, Programs, ProgramsConfig, RedirectError, Steering, Surroundings, User};
 use looptax_testkit::patience;
 
 use super::{Case, Dialers, begin_shell, config, own_exe};
@@ -20,16 +18,10 @@ pub(super) const CASES: &[Case] = &[
     ("a_program_that_ends_at_once_says_how", ends),
     ("a_program_in_the_background_is_seen_and_ended", background),
     ("a_program_that_goes_on_is_killed", stubborn),
-    (
-        "a_program_is_given_another_user_folder_and_variables",
-        given,
-    ),
+    ("a_program_is_given_another_user_folder_and_variables", given),
     ("a_program_s_connection_is_as_its_user", as_user),
     ("starting_again_and_again_leaves_nothing", cycles),
-    (
-        "a_launcher_can_begin_only_before_there_are_threads",
-        threads,
-    ),
+    ("a_launcher_can_begin_only_before_there_are_threads", threads),
 ];
 
 /// Nothing that works takes as long.
@@ -44,19 +36,12 @@ fn begin(words: &[&str], surroundings: Surroundings) -> (Programs, File) {
     config.surroundings = surroundings;
     let output = tempfile::tempfile().unwrap();
     let copy = output.try_clone().unwrap().into();
-    let programs = ProgramsConfig {
-        config,
-        output: Some(copy),
-    };
+    let programs = ProgramsConfig { config, output: Some(copy) };
     (Programs::begin(programs).unwrap(), output)
 }
 
 fn errors() {
-    for (name, errno) in [
-        ("/no/such/program", 2),
-        ("no-such-program", 2),
-        ("/etc/passwd", 13),
-    ] {
+    for (name, errno) in [("/no/such/program", 2), ("no-such-program", 2), ("/etc/passwd", 13)] {
         let (mut programs, _) = begin(&[name], Surroundings::default());
         for _ in 0..2 {
             match programs.start().unwrap_err() {
@@ -69,10 +54,7 @@ fn errors() {
             assert!(programs.pids_of_program().is_empty());
         }
     }
-    let folder = Surroundings {
-        folder: Some("/no/such/folder".into()),
-        ..Surroundings::default()
-    };
+    let folder = Surroundings { folder: Some("/no/such/folder".into()), ..Surroundings::default() };
     let (mut programs, _) = begin(&["true"], folder);
     let error = programs.start().unwrap_err();
     assert_eq!(error.to_string(), "cannot enter the program's folder");
@@ -80,24 +62,12 @@ fn errors() {
     let server = Bound::at("127.0.0.1:0");
     let mut more = config(&[&server], steering, &["true"]);
     let output = None;
-    let begun = Programs::begin(ProgramsConfig {
-        config: more.clone(),
-        output,
-    });
-    assert!(matches!(
-        begun.err(),
-        Some(RedirectError::TooManyRoutes { n: 1, at_most: 0 })
-    ));
+    let begun = Programs::begin(ProgramsConfig { config: more.clone(), output });
+    assert!(matches!(begun.err(), Some(RedirectError::TooManyRoutes { n: 1, at_most: 0 })));
     more.steering = None;
-    more.program = Program {
-        args: vec![OsString::from("a\0b")],
-    };
+    more.program = Program { args: vec![OsString::from("a\0b")] };
     let output = None;
-    let mut programs = Programs::begin(ProgramsConfig {
-        config: more,
-        output,
-    })
-    .unwrap();
+    let mut programs = Programs::begin(ProgramsConfig { config: more, output }).unwrap();
     assert!(programs.start().is_err());
 }
 
@@ -125,15 +95,9 @@ fn background() {
         programs.start().unwrap();
         assert_eq!(ended(&programs), Exit::Code(0));
         assert!(programs.is_background());
-        patience::wait_for("the shell's child", PATIENCE, || {
-            (programs.pids_of_program().len() == 2).then_some(())
-        });
+        patience::wait_for("the shell's child", PATIENCE, || (programs.pids_of_program().len() == 2).then_some(()));
         assert_eq!(programs.pids_of_helpers().len(), 4);
-        let grace = if n_killed == 0 {
-            PATIENCE
-        } else {
-            Duration::ZERO
-        };
+        let grace = if n_killed == 0 { PATIENCE } else { Duration::ZERO };
         assert_eq!(programs.end(grace).unwrap(), n_killed);
         assert!(!programs.is_background());
         assert_eq!(programs.pids_of_helpers().len(), 1);
@@ -162,18 +126,13 @@ fn given() {
     let folder = tempfile::tempdir().unwrap();
     let mode = std::fs::Permissions::from_mode(0o755);
     std::fs::set_permissions(folder.path(), mode).unwrap();
-    let user = is_root().then(|| User {
-        uid: NOBODY,
-        gid: 12,
-        groups: vec![34, 56],
-    });
+    let user = is_root().then(|| User { uid: NOBODY, gid: 12, groups: vec![34, 56] });
     let surroundings = Surroundings {
         as_user: user.clone(),
         env: vec![("SHOWN".into(), "a=b c".into()), ("HOME".into(), "".into())],
         folder: Some(folder.path().into()),
     };
-    let script =
-        "pwd; echo \"$SHOWN.$HOME.$(id -u),$(id -g),$(id -G)\"; cat; ls -l /proc/self/fd/0 >&2";
+    let script = "pwd; echo \"$SHOWN.$HOME.$(id -u),$(id -g),$(id -G)\"; cat; ls -l /proc/self/fd/0 >&2";
     let (mut programs, mut output) = begin(&["sh", "-c", script], surroundings);
     let text = said(&mut programs, &mut output);
     let lines: Vec<&str> = text.lines().collect();
@@ -186,11 +145,8 @@ fn given() {
     // A folder that its user may not enter.
     let mode = std::fs::Permissions::from_mode(0o700);
     std::fs::set_permissions(folder.path(), mode).unwrap();
-    let surroundings = Surroundings {
-        as_user: user.clone(),
-        folder: Some(folder.path().into()),
-        ..Surroundings::default()
-    };
+    let surroundings =
+        Surroundings { as_user: user.clone(), folder: Some(folder.path().into()), ..Surroundings::default() };
     if user.is_some() {
         let (mut programs, _) = begin(&["true"], surroundings);
         let error = programs.start().unwrap_err();
@@ -199,15 +155,8 @@ fn given() {
 }
 
 fn as_user() {
-    let user = User {
-        uid: NOBODY,
-        gid: NOBODY,
-        groups: vec![7],
-    };
-    let surroundings = Surroundings {
-        as_user: Some(user),
-        ..Surroundings::default()
-    };
+    let user = User { uid: NOBODY, gid: NOBODY, groups: vec![7] };
+    let surroundings = Surroundings { as_user: Some(user), ..Surroundings::default() };
     if !is_root() {
         let (mut programs, _) = begin(&["true"], surroundings);
         let error = programs.start().unwrap_err();
@@ -223,24 +172,15 @@ fn as_user() {
     config.surroundings = surroundings;
     let mut output = tempfile::tempfile().unwrap();
     let copy = Some(output.try_clone().unwrap().into());
-    let mut programs = Programs::begin(ProgramsConfig {
-        config,
-        output: copy,
-    })
-    .unwrap();
+    let mut programs = Programs::begin(ProgramsConfig { config, output: copy }).unwrap();
     let _server = server.serve();
     let text = said(&mut programs, &mut output);
-    assert!(
-        text.contains("way unix uid=65534 gid=65534 groups=[7]"),
-        "{text}"
-    );
+    assert!(text.contains("way unix uid=65534 gid=65534 groups=[7]"), "{text}");
     assert_eq!(steering.counts(1).unwrap().routes[0].n_moved, 1);
 }
 
 fn n_descriptors(pid: u32) -> usize {
-    std::fs::read_dir(format!("/proc/{pid}/fd"))
-        .unwrap()
-        .count()
+    std::fs::read_dir(format!("/proc/{pid}/fd")).unwrap().count()
 }
 
 fn cycles() {
@@ -264,10 +204,7 @@ fn cycles() {
             dialer.ask(&format!("dial {} 2", server.tcp));
         }
         let counts = steering.counts(slice).unwrap().routes[0];
-        assert_eq!(
-            (counts.n_moved, counts.n_left),
-            if slice & 1 == 1 { (8, 0) } else { (0, 8) }
-        );
+        assert_eq!((counts.n_moved, counts.n_left), if slice & 1 == 1 { (8, 0) } else { (0, 8) });
         assert_eq!(programs.stats().n_moved(), counts.n_moved);
         assert!(!programs.has_lost_supervisor());
         assert_eq!(programs.end(PATIENCE).unwrap(), 0);
@@ -286,9 +223,6 @@ fn cycles() {
 fn threads() {
     let _server = Bound::at("127.0.0.1:0").serve();
     let config = config(&[], Steering::map(0).unwrap(), &["true"]);
-    let begun = Programs::begin(ProgramsConfig {
-        config,
-        output: None,
-    });
+    let begun = Programs::begin(ProgramsConfig { config, output: None });
     assert!(matches!(begun.err(), Some(RedirectError::Threads { .. })));
 }

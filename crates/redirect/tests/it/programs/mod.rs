@@ -12,8 +12,7 @@ use std::process::{Command, ExitCode, Output, Stdio};
 
 use libtest_mimic::Trial;
 use looptax_redirect::{
-    Config, Mapping, Program, Programs, ProgramsConfig, Route, SocketName, Steering, Surroundings,
-    Switches,
+    Config, Mapping, Program, Programs, ProgramsConfig, Route, SocketName, Steering, Surroundings, Switches,
 };
 
 use crate::server::{Bound, Server};
@@ -42,10 +41,7 @@ pub(crate) fn measure(words: &[String]) -> ExitCode {
 /// This program as a measuring process.
 fn command(case: &str) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    command
-        .args(["measure", case])
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.args(["measure", case]).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
@@ -71,12 +67,8 @@ fn config(servers: &[&Bound], steering: Steering, words: &[&str]) -> Config {
         demands: Vec::new(),
     };
     Config {
-        program: Program {
-            args: words.iter().map(Into::into).collect(),
-        },
-        mapping: Mapping {
-            routes: servers.iter().map(route).collect(),
-        },
+        program: Program { args: words.iter().map(Into::into).collect() },
+        mapping: Mapping { routes: servers.iter().map(route).collect() },
         features: looptax_redirect::probe(switches).unwrap(),
         switches,
         wants_events: false,
@@ -103,19 +95,13 @@ struct Dialers {
 impl Dialers {
     fn listen(beside: &Bound) -> Self {
         let path = beside.folder.path().join("control");
-        Self {
-            listener: UnixListener::bind(&path).unwrap(),
-            path: path.to_str().unwrap().to_owned(),
-        }
+        Self { listener: UnixListener::bind(&path).unwrap(), path: path.to_str().unwrap().to_owned() }
     }
 
     /// The command of so many processes with so many threads each.
     fn script(&self, n_processes: usize, n_threads: usize) -> String {
         let exe = own_exe();
-        let one = format!(
-            "{exe} client on-demand 127.0.0.1:1 {} {n_threads}",
-            self.path
-        );
+        let one = format!("{exe} client on-demand 127.0.0.1:1 {} {n_threads}", self.path);
         let background = format!("{one} & ").repeat(n_processes - 1);
         format!("{background} {one}; wait")
     }

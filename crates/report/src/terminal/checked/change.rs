@@ -13,21 +13,13 @@ pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
 }
 
 /// Lines to be copied stay whole, however long.
-pub(in crate::terminal) fn change_of(
-    answer: &CheckedConnection,
-    change: &Change,
-    style: Style,
-) -> String {
+pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork => "once that is mended, ",
         _ => "",
     };
     let many = answer.changes.len() > 1;
-    let whose = if many {
-        format!(", if it is {}", change.title)
-    } else {
-        String::new()
-    };
+    let whose = if many { format!(", if it is {}", change.title) } else { String::new() };
     let place = match answer.line {
         Some(_) => answer.source.clone(),
         None => format!("what sets {} (unit, container, shell)", answer.source),
@@ -48,19 +40,13 @@ pub(in crate::terminal) fn change_of(
         let _ = writeln!(rest, "        beware: {trap}");
     }
     if !change.is_read {
-        let _ = writeln!(
-            rest,
-            "        how we know: generally known, not read in its source: try it on a copy"
-        );
+        let _ = writeln!(rest, "        how we know: generally known, not read in its source: try it on a copy");
     }
     text + &wrapped(&rest, style)
 }
 
 fn edited(edit: &Edit) -> String {
-    let place = edit
-        .line
-        .map(|line| format!("line {line}, "))
-        .unwrap_or_default();
+    let place = edit.line.map(|line| format!("line {line}, ")).unwrap_or_default();
     // A setting of several lines is shown in one.
     let flat = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     match (&edit.before, &edit.after) {

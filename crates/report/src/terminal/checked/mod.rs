@@ -6,9 +6,7 @@ pub(super) mod change;
 use std::fmt::Write;
 
 use looptax_advise::check::verdict;
-use looptax_model::record::{
-    Checked, CheckedConnection, Outcome, Point, PointCode, StepPlace, SwitchVerdict, Topic,
-};
+use looptax_model::record::{Checked, CheckedConnection, Outcome, Point, PointCode, StepPlace, SwitchVerdict, Topic};
 
 use super::style::{Style, cleaned};
 use change::{change_of, wrapped};
@@ -28,10 +26,7 @@ pub fn checked(checked: &Checked, unread: &[String], is_verbose: bool, style: St
 
 /// The points alone that stand in the way or are open, with what to do.
 pub(super) fn obstacles(points: &[Point], style: Style) -> String {
-    let told = Told {
-        is_verbose: false,
-        style,
-    };
+    let told = Told { is_verbose: false, style };
     let in_the_way = { points.iter() }.filter(|it| it.outcome > Outcome::Note);
     let in_the_way: Vec<Point> = in_the_way.cloned().collect();
     told.points(&in_the_way)
@@ -44,11 +39,7 @@ struct Told {
 }
 
 /// In the order in which they are told.
-const OUTCOMES: [(Outcome, &str); 3] = [
-    (Outcome::Fail, "FAIL"),
-    (Outcome::Unknown, "open"),
-    (Outcome::Note, "note"),
-];
+const OUTCOMES: [(Outcome, &str); 3] = [(Outcome::Fail, "FAIL"), (Outcome::Unknown, "open"), (Outcome::Note, "note")];
 
 impl Told {
     fn points(self, points: &[Point]) -> String {
@@ -66,10 +57,7 @@ impl Told {
         }
         let topics: Vec<&str> = fine.map(|it| it.topic.name()).collect();
         if !topics.is_empty() {
-            let line = format!(
-                "  fine  {} (how that is known: --verbose)\n",
-                topics.join(", ")
-            );
+            let line = format!("  fine  {} (how that is known: --verbose)\n", topics.join(", "));
             text += &wrapped(&line, self.style);
         }
         text
@@ -130,10 +118,7 @@ const fn where_it_belongs(place: StepPlace) -> &'static str {
 
 /// What holds of every socket and what the heading says already are told on demand alone.
 fn is_worth_a_line(point: &Point) -> bool {
-    let is_known = matches!(
-        point.code,
-        PointCode::TakesTcp | PointCode::ConnectedOverTcp
-    );
+    let is_known = matches!(point.code, PointCode::TakesTcp | PointCode::ConnectedOverTcp);
     point.topic != Topic::Losses && (!is_known || point.next.is_some())
 }
 
@@ -145,23 +130,17 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     match verdict {
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
             "on the socket already, {}: {} point{}",
-            if n_failed > 0 {
-                "and does not work"
-            } else {
-                "whether it works is not known"
-            },
+            if n_failed > 0 { "and does not work" } else { "whether it works is not known" },
             n_failed.max(n_open),
             plural(n_failed.max(n_open))
         ),
         SwitchVerdict::WouldWork if n_open == 0 => "would work".to_owned(),
-        SwitchVerdict::WouldWork => format!(
-            "would work, as far as is known; {n_open} point{} open",
-            plural(n_open)
-        ),
-        SwitchVerdict::WouldNotWork => format!(
-            "would not work as things are: {n_failed} cause{}",
-            plural(n_failed)
-        ),
+        SwitchVerdict::WouldWork => {
+            format!("would work, as far as is known; {n_open} point{} open", plural(n_open))
+        }
+        SwitchVerdict::WouldNotWork => {
+            format!("would not work as things are: {n_failed} cause{}", plural(n_failed))
+        }
         SwitchVerdict::Open => format!("not known: {n_open} point{} open", plural(n_open)),
         SwitchVerdict::AlreadyThere => "on the socket already".to_owned(),
         SwitchVerdict::NobodyThere => "nothing listens there: is it in use?".to_owned(),

@@ -81,21 +81,12 @@ fn names(chain: &FoundChain, text: Text) -> String {
         _ => ("(not seen)".to_owned(), None),
     };
     let onward = onward(chain, pid, &mut told, text);
-    let before = if chain.begins_here || pid.is_none() {
-        ""
-    } else {
-        "(not seen) -> "
-    };
+    let before = if chain.begins_here || pid.is_none() { "" } else { "(not seen) -> " };
     format!("{before}{start}{onward}")
 }
 
 /// What stands behind a process's name; a process that was told already is named only.
-fn onward(
-    chain: &FoundChain,
-    client: Option<u32>,
-    told: &mut BTreeSet<Option<u32>>,
-    text: Text,
-) -> String {
+fn onward(chain: &FoundChain, client: Option<u32>, told: &mut BTreeSet<Option<u32>>, text: Text) -> String {
     if !told.insert(client) || told.len() > MOST_NAMES {
         return String::new();
     }
@@ -137,11 +128,7 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     facts.extend(gone(hop, found));
     facts.extend(lost(hop.cpu_ms_per_s.as_ref()));
     facts.extend(shared(hop));
-    format!(
-        "{client} -> {}: {}",
-        shown(&hop.server, text),
-        facts.join(", ")
-    )
+    format!("{client} -> {}: {}", shown(&hop.server, text), facts.join(", "))
 }
 
 fn rates(hop: &FoundHop) -> Vec<String> {
@@ -152,9 +139,7 @@ fn rates(hop: &FoundHop) -> Vec<String> {
     let is_idle = |per_s: &f64| *per_s <= 0.0 && hop.closed_per_s.is_some();
     let open = { hop.requests_per_s }.filter(|it| hop.n_connections > 0 && !is_idle(it));
     let open = open.map(|it| format!("{} requests/s", plain(it)));
-    let closed = hop
-        .closed_per_s
-        .map(|it| format!("{} connections/s closed, a request or more each", plain(it)));
+    let closed = hop.closed_per_s.map(|it| format!("{} connections/s closed, a request or more each", plain(it)));
     open.into_iter().chain(closed).collect()
 }
 
@@ -168,9 +153,7 @@ fn gone(hop: &FoundHop, found: &Found) -> Option<String> {
 
 /// How much of a hop is this chain's.
 fn shared(hop: &FoundHop) -> Option<String> {
-    let part = hop
-        .share
-        .map(|it| format!(", {:.0} % of it from here", it * 100.0));
+    let part = hop.share.map(|it| format!(", {:.0} % of it from here", it * 100.0));
     let part = part.unwrap_or_default();
     { hop.is_shared }.then(|| format!("shared with others{part}"))
 }
@@ -233,8 +216,7 @@ fn missing(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
 
 /// Hops with a cost of which nobody knows how much is this chain's.
 fn left_out(chain: &FoundChain, text: Text) -> Option<String> {
-    let hops = { chain.hops.iter() }
-        .filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
+    let hops = { chain.hops.iter() }.filter(|it| it.is_shared && it.share.is_none() && it.cpu_ms_per_s.is_some());
     let names = hops.take(MOST_HOPS).map(|hop| {
         let client = hop.client.as_deref();
         let client = client.map_or_else(|| "(not seen)".to_owned(), |it| shown(it, text));
@@ -242,10 +224,7 @@ fn left_out(chain: &FoundChain, text: Text) -> Option<String> {
     });
     let names: Vec<String> = names.collect();
     (!names.is_empty()).then(|| {
-        format!(
-            "what {} costs is shared with others by parts that are not known, and is in no sum",
-            names.join(", ")
-        )
+        format!("what {} costs is shared with others by parts that are not known, and is in no sum", names.join(", "))
     })
 }
 

@@ -8,16 +8,7 @@ use super::cells::{dash, shown};
 use super::servers::may_be;
 use crate::format::{Text, rate};
 
-const HEADER: [&str; 8] = [
-    "client",
-    "user",
-    "where",
-    "server",
-    "by",
-    "connections",
-    "requests/s",
-    "% of a core lost",
-];
+const HEADER: [&str; 8] = ["client", "user", "where", "server", "by", "connections", "requests/s", "% of a core lost"];
 
 /// More clients than these are shown together where they are alike, as the workers of a web server are.
 const MOST_ROWS: usize = 12;
@@ -37,11 +28,7 @@ pub(super) fn rows(found: &Found, text: Text) -> Vec<Row> {
     let of_servers = found.clients.iter().map(|client| {
         let server = found.servers.iter().find(|it| it.pid == client.server_pid);
         let server = server.map_or_else(dash, |it| shown(&it.program, text));
-        Row {
-            client: client.clone(),
-            end: format!("{server} {}", client.server_pid),
-            may_be_a_server: true,
-        }
+        Row { client: client.clone(), end: format!("{server} {}", client.server_pid), may_be_a_server: true }
     });
     let of_unseen = found.listeners.iter().flat_map(|listener| {
         let may_be = may_be(listener, found, text);
@@ -67,12 +54,7 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     let user = listener.user.as_ref();
     let user = user.map(|it| format!(" of user {}", shown(it, text)));
     let may_be = may_be.map(|it| format!(", may be {it}"));
-    format!(
-        "{}{}{}",
-        shown(&listener.address, text),
-        user.unwrap_or_default(),
-        may_be.unwrap_or_default()
-    )
+    format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
 pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
@@ -80,11 +62,8 @@ pub(super) fn write(heading: &str, clients: &[&Row], lines: &mut Lines) {
         return;
     }
     let text = lines.style.text();
-    let mut clients: Vec<Row> = if clients.len() > MOST_ROWS {
-        together(clients)
-    } else {
-        clients.iter().copied().cloned().collect()
-    };
+    let mut clients: Vec<Row> =
+        if clients.len() > MOST_ROWS { together(clients) } else { clients.iter().copied().cloned().collect() };
     clients.sort_by(|one, other| weight(&other.client).total_cmp(&weight(&one.client)));
     let rows = clients.iter().map(|row| cells(row, text));
     lines.heading(0, heading);
@@ -170,10 +149,7 @@ fn cells(row: &Row, text: Text) -> Vec<String> {
         row.end.clone(),
         transport(client, text),
         client.peer.n_connections.to_string(),
-        client
-            .peer
-            .requests_per_s
-            .map_or_else(dash, |it| rate(it).trim_end_matches("/s").to_owned()),
+        client.peer.requests_per_s.map_or_else(dash, |it| rate(it).trim_end_matches("/s").to_owned()),
         client.cpu_ms_per_s.as_ref().map_or_else(dash, core_share),
     ]
 }
@@ -183,12 +159,7 @@ fn transport(client: &FoundClient, text: Text) -> String {
     let via = via.map(|via| format!(" through {}", shown(via, text)));
     let onward = client.onward.as_ref();
     let onward = onward.map(|it| format!(", on to {}", shown(it, text)));
-    format!(
-        "{}{}{}",
-        client.peer.way,
-        via.unwrap_or_default(),
-        onward.unwrap_or_default()
-    )
+    format!("{}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
 }
 
 /// Below this, in percent of a core, the shown digits are all zero.

@@ -18,7 +18,9 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     }
     lines.item(
         0,
-        &format!("requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"),
+        &format!(
+            "requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"
+        ),
     );
     let text = lines.style.text();
     let used = used(found);
@@ -64,11 +66,7 @@ fn asked(source: &CostSource, text: Text) -> String {
         Some(client) => format!("{} to {kind}", shown(client, text)),
         None => kind,
     };
-    if source.is_per_connection {
-        format!("{asked}, a connection per request")
-    } else {
-        asked
-    }
+    if source.is_per_connection { format!("{asked}, a connection per request") } else { asked }
 }
 
 /// The kinds of server that somebody reaches over TCP.
@@ -99,7 +97,5 @@ fn used(found: &Found) -> Vec<&CostSource> {
     let of_hops = hops(found).flat_map(|it| &it.cost_from);
     let places: BTreeSet<usize> = of_clients.chain(of_hops).copied().collect();
     let sources = places.into_iter();
-    sources
-        .filter_map(|it| found.cost_sources.get(it))
-        .collect()
+    sources.filter_map(|it| found.cost_sources.get(it)).collect()
 }

@@ -26,10 +26,7 @@ pub enum First {
 
 /// The text of `looptax find`. Ends with a line break.
 pub fn found(found: &Found, first: First, style: Style) -> String {
-    let style = Style {
-        width: style.width.max(LEAST_WIDTH),
-        ..style
-    };
+    let style = Style { width: style.width.max(LEAST_WIDTH), ..style };
     let mut lines = Lines::new(style);
     match first {
         First::Servers => {
@@ -52,9 +49,7 @@ pub fn found(found: &Found, first: First, style: Style) -> String {
 fn clients_of(found: &Found, lines: &mut Lines) {
     let rows = clients::rows(found, lines.style.text());
     let (known, open): (Vec<&Row>, Vec<&Row>) = rows.iter().partition(|it| it.may_be_a_server);
-    let (paying, free): (Vec<&Row>, Vec<&Row>) = known
-        .into_iter()
-        .partition(|it| it.client.peer.way.is_tcp());
+    let (paying, free): (Vec<&Row>, Vec<&Row>) = known.into_iter().partition(|it| it.client.peer.way.is_tcp());
     clients::write("over TCP: these pay the loopback tax", &paying, lines);
     let heading = "over TCP to a process that only root sees: these pay if it is a database";
     clients::write(heading, &open, lines);
@@ -64,9 +59,7 @@ fn clients_of(found: &Found, lines: &mut Lines) {
         let words = match (found.sees_all, is_open) {
             (true, _) => "no client on this machine is connected just now",
             (false, false) => "no connection of this machine to these sockets is open just now",
-            (false, true) => {
-                "which connections lead to a server whose sockets are not known is seen by root only"
-            }
+            (false, true) => "which connections lead to a server whose sockets are not known is seen by root only",
         };
         lines.wrapped(0, words);
         lines.blank();

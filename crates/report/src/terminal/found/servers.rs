@@ -33,10 +33,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
 fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
     let first = [
         format!("{} {}", shown(&server.program, text), server.pid),
-        server
-            .version
-            .as_deref()
-            .map_or_else(dash, |it| shown(version(it), text)),
+        server.version.as_deref().map_or_else(dash, |it| shown(version(it), text)),
         shown(&server.user, text),
         place(server, text),
     ];
@@ -50,11 +47,7 @@ fn rows(server: &FoundServer, text: Text) -> Vec<Vec<String>> {
         return vec![[first.to_vec(), unseen.to_vec()].concat()];
     }
     let rows = server.endpoints.iter().enumerate().map(|(idx, endpoint)| {
-        let before = if idx == 0 {
-            first.to_vec()
-        } else {
-            vec![String::new(); first.len()]
-        };
+        let before = if idx == 0 { first.to_vec() } else { vec![String::new(); first.len()] };
         [before, cells(endpoint, text)].concat()
     });
     rows.collect()
@@ -86,10 +79,7 @@ pub(super) fn write_listeners(found: &Found, lines: &mut Lines) {
 fn listener_cells(listener: &FoundListener, found: &Found, text: Text) -> Vec<String> {
     vec![
         shown(&listener.address, text),
-        listener
-            .user
-            .as_ref()
-            .map_or_else(dash, |it| shown(it, text)),
+        listener.user.as_ref().map_or_else(dash, |it| shown(it, text)),
         may_be(listener, found, text).unwrap_or_else(dash),
         listener.n_connections.to_string(),
     ]
@@ -125,12 +115,7 @@ fn cells(endpoint: &FoundEndpoint, text: Text) -> Vec<String> {
     let inferred = endpoint.known.inferred_by();
     let inferred = inferred.map(|it| format!(" ({it})"));
     vec![
-        format!(
-            "{}{}{}",
-            shown(&endpoint.address, text),
-            file.unwrap_or_default(),
-            inferred.unwrap_or_default()
-        ),
+        format!("{}{}{}", shown(&endpoint.address, text), file.unwrap_or_default(), inferred.unwrap_or_default()),
         format!("{} of {}", endpoint.n_waiting, endpoint.backlog),
     ]
 }

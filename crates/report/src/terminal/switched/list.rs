@@ -27,10 +27,7 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
     let at = listed.at.get(..16).unwrap_or(&listed.at).replace('T', " ");
     let head = format!("{}  {at}  {}: {standing}\n", listed.id, listed.title);
     let mut text = wrapped(&head, style);
-    let is_over = matches!(
-        listed.standing,
-        SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone
-    );
+    let is_over = matches!(listed.standing, SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone);
     for file in &listed.files {
         if is_over {
             text += &wrapped(&format!("  {}\n", file.path), style);

@@ -7,8 +7,7 @@ use std::fmt::Write;
 use std::path::Path;
 
 use looptax_model::record::{
-    Edit, Outcome, PointCode, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched,
-    Topic,
+    Edit, Outcome, PointCode, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched, Topic,
 };
 
 use super::checked::change::{change_of, wrapped};
@@ -28,9 +27,8 @@ pub fn switch_plan(switched: &Switched, source: &str, style: Style) -> String {
         text += &wrapped(&format!("  not understood: {problem}\n"), style);
     }
     if !switched.files.is_empty() {
-        let moved: Vec<&SwitchConnection> = { switched.connections.iter() }
-            .filter(|it| it.fate == SwitchFate::Moves)
-            .collect();
+        let moved: Vec<&SwitchConnection> =
+            { switched.connections.iter() }.filter(|it| it.fate == SwitchFate::Moves).collect();
         text += &looked_at(&moved, style);
         text += &what_follows(&moved, &switched.proof, style);
     }
@@ -46,16 +44,9 @@ fn headings(connections: &[SwitchConnection], source: &str, style: Style) -> Str
         text += &wrapped(&format!("{name} ({}){}\n", title(only), why(only)), style);
         return text + &in_the_way(only, style);
     }
-    text += &wrapped(
-        &format!("{name}: {} connections\n", connections.len()),
-        style,
-    );
+    text += &wrapped(&format!("{name}: {} connections\n", connections.len()), style);
     for it in connections {
-        let fate = if it.fate == SwitchFate::Moves {
-            ": moves".to_owned()
-        } else {
-            why(it)
-        };
+        let fate = if it.fate == SwitchFate::Moves { ": moves".to_owned() } else { why(it) };
         let line = format!("  {}  {}{fate}\n", it.number, title(it));
         text += &wrapped(&line, style);
         text += &in_the_way(it, style);
@@ -70,11 +61,7 @@ fn title(connection: &SwitchConnection) -> String {
     if !check.label.is_empty() {
         parts.push(check.label.clone());
     }
-    let place = if check.place.is_empty() {
-        String::new()
-    } else {
-        format!(" at {}", check.place)
-    };
+    let place = if check.place.is_empty() { String::new() } else { format!(" at {}", check.place) };
     parts.push(format!("{}{place}", check.product));
     parts.extend(connection.user.as_ref().map(|it| format!("user {it}")));
     parts.retain(|it| !it.is_empty());
@@ -93,7 +80,8 @@ fn why(connection: &SwitchConnection) -> String {
             let names = connection.may_be.iter();
             let names: Vec<String> = names.map(|it| format!("--as '{it}'")).collect();
             if names.is_empty() {
-                return ": stays, since no application with such a file is known: --as NAME says whose it is".to_owned();
+                return ": stays, since no application with such a file is known: --as NAME says whose it is"
+                    .to_owned();
             }
             format!(": which application is it? Say {}", names.join(" or "))
         }
@@ -104,9 +92,9 @@ fn why(connection: &SwitchConnection) -> String {
 fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     match connection.fate {
         SwitchFate::Blocked | SwitchFate::Open => obstacles(&connection.check.points, style),
-        SwitchFate::ByHand => { connection.check.changes.iter() }
-            .map(|it| change_of(&connection.check, it, style))
-            .collect(),
+        SwitchFate::ByHand => {
+            { connection.check.changes.iter() }.map(|it| change_of(&connection.check, it, style)).collect()
+        }
         _ => String::new(),
     }
 }
@@ -122,11 +110,7 @@ fn lines_of(file: &SwitchFile, source: &str, style: Style) -> String {
     }
     for remark in &file.remarks {
         let word = if remark.forbids { "FAIL" } else { "note" };
-        let more = if remark.wants_a_word {
-            "; it is written with --force alone"
-        } else {
-            ""
-        };
+        let more = if remark.wants_a_word { "; it is written with --force alone" } else { "" };
         text += &labelled(word, &format!("{}{more}", remark.words), style);
     }
     text
@@ -149,21 +133,12 @@ fn labelled(label: &str, words: &str, style: Style) -> String {
 
 /// What was found in order.
 fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
-    let telling = [
-        Topic::Path,
-        Topic::SameServer,
-        Topic::Account,
-        Topic::Login,
-        Topic::Hba,
-        Topic::Backlog,
-    ];
+    let telling = [Topic::Path, Topic::SameServer, Topic::Account, Topic::Login, Topic::Hba, Topic::Backlog];
     let (mut fine, mut notes): (Vec<String>, Vec<String>) = Default::default();
     for point in moved.iter().flat_map(|it| &it.check.points) {
         let (place, words) = match point.outcome {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
-            Outcome::Note | Outcome::Unknown
-                if !matches!(point.topic, Topic::Configuration | Topic::Losses) =>
-            {
+            Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let words = format!("{}: {}", point.topic.name(), point.what);
                 (&mut notes, words)
             }
@@ -185,9 +160,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
 
 fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) -> String {
     let mut text = String::new();
-    let changes = moved
-        .iter()
-        .filter_map(|it| it.check.changes.get(it.change_idx?));
+    let changes = moved.iter().filter_map(|it| it.check.changes.get(it.change_idx?));
     let mut told: Vec<&str> = Vec::new();
     for change in changes {
         let advice = { [&change.advice] }.into_iter().map(|it| ("also", it));
@@ -205,31 +178,17 @@ fn what_follows(moved: &[&SwitchConnection], proof: &SwitchProof, style: Style) 
         None => format!("{} (by you, or by --reload)", proof.reload_words.join("; ")),
     };
     text += &labelled("then", &then, style);
-    let undo = labelled(
-        "undo",
-        "looptax switch --undo last (the old file is kept)",
-        style,
-    );
-    let mut seen = { moved.iter() }
-        .filter(|it| !is_in_container(it))
-        .peekable();
+    let undo = labelled("undo", "looptax switch --undo last (the old file is kept)", style);
+    let mut seen = { moved.iter() }.filter(|it| !is_in_container(it)).peekable();
     if seen.peek().is_none() {
-        let words =
-            "none: what goes to a container's server is not seen from here; the new file stays";
+        let words = "none: what goes to a container's server is not seen from here; the new file stays";
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
         return text + &labelled("proof", &of_stack(proof), style) + &undo;
     }
-    let whom: Vec<String> = seen
-        .map(|it| {
-            it.user
-                .clone()
-                .unwrap_or_else(|| "the application".to_owned())
-        })
-        .collect();
-    let page =
-        { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
+    let whom: Vec<String> = seen.map(|it| it.user.clone().unwrap_or_else(|| "the application".to_owned())).collect();
+    let page = { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
     let mut whom = whom;
     whom.dedup();
     let words = format!(

@@ -43,8 +43,7 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
             "moved, and not proved: use the application, and look again with `looptax find`; back with: looptax switch --undo {id}"
         ),
         SwitchOutcome::PutBack if is_unseen(switched) => {
-            "not moved: the old file is back, and the application is still to be looked after"
-                .to_owned()
+            "not moved: the old file is back, and the application is still to be looked after".to_owned()
         }
         SwitchOutcome::PutBack => "not moved: all is as it was before".to_owned(),
         SwitchOutcome::Undone => "undone".to_owned(),

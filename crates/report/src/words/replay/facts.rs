@@ -8,12 +8,11 @@ use crate::format::{GLUE, Text, counted};
 /// Why a claim and what was measured differ.
 pub(super) fn reason(reason: &ReplayReason, text: Text) -> String {
     let sentence = match reason {
-        ReplayReason::Known { words, figures } => figures
-            .iter()
-            .fold(words.clone(), |words, figure| filled(&words, figure)),
+        ReplayReason::Known { words, figures } => {
+            figures.iter().fold(words.clone(), |words, figure| filled(&words, figure))
+        }
         ReplayReason::HoldsNoDifference => {
-            "too wide to say: the interval holds the published figure and no difference at all"
-                .to_owned()
+            "too wide to say: the interval holds the published figure and no difference at all".to_owned()
         }
         ReplayReason::HoldsFarEffects => {
             "too wide to say: the interval holds the published figure, and also less than \
@@ -22,43 +21,21 @@ pub(super) fn reason(reason: &ReplayReason, text: Text) -> String {
         }
         ReplayReason::NoFigure { na } => format!("no figure: {na}"),
         ReplayReason::Withheld(it) => {
-            format!(
-                "compare gives no verdict of its own: {}",
-                withheld(it, text)
-            )
+            format!("compare gives no verdict of its own: {}", withheld(it, text))
         }
         ReplayReason::Warned { warning } => format!("compare warns: {warning}"),
-        ReplayReason::Ended {
-            interrupted,
-            n_epochs,
-            planned,
-        } => {
-            let why = if *interrupted {
-                "interrupted"
-            } else {
-                "ended when its time was over"
-            };
+        ReplayReason::Ended { interrupted, n_epochs, planned } => {
+            let why = if *interrupted { "interrupted" } else { "ended when its time was over" };
             format!("{why}, after {n_epochs} of {planned} epochs")
         }
         ReplayReason::PortProxy { program } => format!("the port proxy here is {program}"),
-        ReplayReason::PageVersions {
-            wordpress,
-            php,
-            mariadb,
-        } => format!(
+        ReplayReason::PageVersions { wordpress, php, mariadb } => format!(
             "WordPress {wordpress}, PHP {php} and MariaDB {mariadb} here; nothing is pinned, the scheduler decides where \
              PHP and MariaDB run"
         ),
         ReplayReason::FirstPages { added_pct } => {
-            let decides = if holds_zero(added_pct) {
-                ", which decides nothing"
-            } else {
-                ""
-            };
-            format!(
-                "the first fifteen loads of each, as published, give {}{decides}",
-                added(added_pct)
-            )
+            let decides = if holds_zero(added_pct) { ", which decides nothing" } else { "" };
+            format!("the first fifteen loads of each, as published, give {}{decides}", added(added_pct))
         }
     };
     plain(&sentence, text)
@@ -67,16 +44,10 @@ pub(super) fn reason(reason: &ReplayReason, text: Text) -> String {
 /// What follows from a part's rows.
 pub(super) fn finding(finding: &ReplayFinding, text: Text) -> String {
     let sentence = match finding {
-        ReplayFinding::MostServed {
-            per_s: [unix, tcp],
-            connections: [at_unix, at_tcp],
-        } => format!(
-            "the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}"
-        ),
-        ReplayFinding::LargestTax {
-            tax_pct,
-            connections,
-        } => {
+        ReplayFinding::MostServed { per_s: [unix, tcp], connections: [at_unix, at_tcp] } => {
+            format!("the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}")
+        }
+        ReplayFinding::LargestTax { tax_pct, connections } => {
             let (lo, hi) = ends(tax_pct);
             format!(
                 "the largest difference: TCP loses {:.1} % [{lo:.1}, {hi:.1}] at {}; the largest of several is in part \
@@ -88,39 +59,24 @@ pub(super) fn finding(finding: &ReplayFinding, text: Text) -> String {
         ReplayFinding::SampledByTimer => "functions are sampled by a timer: what the kernel does with interrupts off \
                                           shows where it switches them on again, as in finish_task_switch"
             .to_owned(),
-        ReplayFinding::ShareOfPort {
-            what,
-            in_all_us,
-            shares,
-        } => {
+        ReplayFinding::ShareOfPort { what, in_all_us, shares } => {
             let all = text.signed_micros_interval(in_all_us);
-            let [tcp, bridge, proxy] = shares
-                .map(|it| format!("{} ({:.0} %)", text.signed_micros_interval(&it.us), it.pct));
+            let [tcp, bridge, proxy] =
+                shares.map(|it| format!("{} ({:.0} %)", text.signed_micros_interval(&it.us), it.pct));
             format!(
                 "{what}: of the {all} that the published port adds, loopback TCP has {tcp}, the bridge {bridge} and the \
                  port proxy {proxy}"
             )
         }
-        ReplayFinding::Near {
-            published_us,
-            trials,
-        } if trials.is_empty() => {
+        ReplayFinding::Near { published_us, trials } if trials.is_empty() => {
             format!("none of the attempts comes near {published_us:.0} µs per message over TCP")
         }
-        ReplayFinding::Near {
-            published_us,
-            trials,
-        } => format!(
+        ReplayFinding::Near { published_us, trials } => format!(
             "within a factor of two of {published_us:.0} µs per message over TCP comes: {}; that shows what can make \
              such a figure, not what made it",
             trials.join("; ")
         ),
-        ReplayFinding::Page {
-            queries,
-            page_us,
-            share_pct,
-            added_pct,
-        } => {
+        ReplayFinding::Page { queries, page_us, share_pct, added_pct } => {
             let added = added(added_pct);
             let whole = if holds_zero(added_pct) {
                 format!("whether the page as a whole is slower for it is not decided: {added}")
@@ -161,10 +117,7 @@ fn holds_zero(it: &Estimate) -> bool {
 }
 
 fn ends(it: &Estimate) -> (f64, f64) {
-    (
-        it.lo.unwrap_or(f64::NEG_INFINITY),
-        it.hi.unwrap_or(f64::INFINITY),
-    )
+    (it.lo.unwrap_or(f64::NEG_INFINITY), it.hi.unwrap_or(f64::INFINITY))
 }
 
 #[cfg(test)]
@@ -178,12 +131,7 @@ mod tests {
     const TEXT: Text = Text { is_unicode: true };
 
     fn exact(value: f64) -> Estimate {
-        Estimate {
-            value,
-            lo: Some(value - 1.0),
-            hi: Some(value + 1.0),
-            n: 8,
-        }
+        Estimate { value, lo: Some(value - 1.0), hi: Some(value + 1.0), n: 8 }
     }
 
     #[track_caller]
@@ -196,15 +144,9 @@ mod tests {
 
     #[test]
     fn findings_name_their_figures() {
-        let most = ReplayFinding::MostServed {
-            per_s: [90.0, 81.0],
-            connections: [2, 2],
-        };
+        let most = ReplayFinding::MostServed { per_s: [90.0, 81.0], connections: [2, 2] };
         check(&most, &["90/s on the socket at 2"]);
-        let largest = |connections| ReplayFinding::LargestTax {
-            tax_pct: exact(20.0),
-            connections,
-        };
+        let largest = |connections| ReplayFinding::LargestTax { tax_pct: exact(20.0), connections };
         check(&largest(1), &["20.0 % [19.0, 21.0] at 1 connection;"]);
         check(&largest(16), &["at 16 connections;"]);
         let near = |trials: &[&str]| ReplayFinding::Near {
@@ -213,12 +155,7 @@ mod tests {
         };
         check(&near(&[]), &["none of the attempts", "1133 µs"]);
         check(&near(&["two", "three"]), &["comes: two; three; "]);
-        let page = |pct| ReplayFinding::Page {
-            queries: 54,
-            page_us: 8_000.0,
-            share_pct: 4.0,
-            added_pct: exact(pct),
-        };
+        let page = |pct| ReplayFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
         check(&page(0.5), &["8.0 ms", "not decided: +0.5 % [-0.5, 1.5]"]);
         check(&page(2.0), &["takes +2.0 % [1.0, 3.0] over TCP"]);
     }
@@ -246,18 +183,9 @@ mod tests {
     fn a_known_reason_has_its_figures_in_place() {
         let known = |connections| ReplayReason::Known {
             words: "at {connections}, {rate_per_s} per second".to_owned(),
-            figures: BTreeMap::from([
-                ("connections".to_owned(), connections),
-                ("rate_per_s".to_owned(), 1_234.4),
-            ]),
+            figures: BTreeMap::from([("connections".to_owned(), connections), ("rate_per_s".to_owned(), 1_234.4)]),
         };
-        assert_eq!(
-            reason(&known(1.0), TEXT),
-            "at 1 connection, 1234 per second"
-        );
-        assert_eq!(
-            reason(&known(4.0), TEXT),
-            "at 4 connections, 1234 per second"
-        );
+        assert_eq!(reason(&known(1.0), TEXT), "at 1 connection, 1234 per second");
+        assert_eq!(reason(&known(4.0), TEXT), "at 4 connections, 1234 per second");
     }
 }

@@ -9,9 +9,7 @@ use looptax_advise::check::verdict;
 use looptax_host::read;
 use looptax_model::dsn::{Address, MASK, Unspoken};
 use looptax_model::failure::Failure;
-use looptax_model::record::{
-    Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic,
-};
+use looptax_model::record::{Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic};
 
 use super::logins::{self, Sides};
 use super::sources::Looked;
@@ -56,10 +54,7 @@ pub(super) fn found(
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok((answer, None));
     };
-    if let Some(path) = around
-        .socket
-        .filter(|it| found.is_of_the_server() && is_absent(it))
-    {
+    if let Some(path) = around.socket.filter(|it| found.is_of_the_server() && is_absent(it)) {
         let socket = socket_of::find(address, Some(path), around.near)?;
         answer.points.push(to_be_made(path));
         answer.changes = found.changes(&socket.fields(address, None));
@@ -93,20 +88,9 @@ fn is_absent(path: &Path) -> bool {
 
 /// A socket that the lines of the server's own file make: who may use it is seen once it is there.
 fn to_be_made(path: &Path) -> Point {
-    let what = format!(
-        "{} is not there yet: the lines below make it",
-        path.display()
-    );
-    let point = Point::new(
-        Topic::Socket,
-        PointCode::SocketMissing,
-        Outcome::Unknown,
-        what,
-        "looked at the path",
-    );
-    point.with_next(
-        "write them and restart the server; the same command then shows whether the client gets in",
-    )
+    let what = format!("{} is not there yet: the lines below make it", path.display());
+    let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
+    point.with_next("write them and restart the server; the same command then shows whether the client gets in")
 }
 
 /// What is said of it by its file alone.
@@ -141,7 +125,6 @@ fn place_of(address: &Unspoken) -> String {
     format!("{host}:{}", address.port)
 }
 
-/// Which transport the configuration means.
 fn transport(found: &Found) -> Point {
     let why = &found.why;
     match (found.takes, &found.address) {
@@ -151,47 +134,24 @@ fn transport(found: &Found) -> Point {
             } else {
                 "--pid PID of the running application shows its environment; or check a DSN"
             };
-            configuration(
-                PointCode::TransportUnknown,
-                Outcome::Unknown,
-                why,
-                Some(next),
-            )
+            configuration(PointCode::TransportUnknown, Outcome::Unknown, why, Some(next))
         }
-        (Some(Takes::Unix), _) => configuration(
-            PointCode::TakesSocket,
-            Outcome::Pass,
-            &format!("it takes the socket already: {why}"),
-            None,
-        ),
+        (Some(Takes::Unix), _) => {
+            configuration(PointCode::TakesSocket, Outcome::Pass, &format!("it takes the socket already: {why}"), None)
+        }
         (Some(_), None) => {
-            let what = format!(
-                "it takes TCP: {why}; looptax does not speak to {}",
-                found.kind
-            );
+            let what = format!("it takes TCP: {why}; looptax does not speak to {}", found.kind);
             let next = "look whether the server has a socket that the client may use; --socket PATH names it, and the lines to change";
-            configuration(
-                PointCode::TakesTcpUnspoken,
-                Outcome::Unknown,
-                &what,
-                Some(next),
-            )
+            configuration(PointCode::TakesTcpUnspoken, Outcome::Unknown, &what, Some(next))
         }
-        (Some(takes), Some(_)) => configuration(
-            PointCode::TakesTcp,
-            Outcome::Note,
-            &format!("it takes {} now: {why}", takes.words()),
-            None,
-        ),
+        (Some(takes), Some(_)) => {
+            configuration(PointCode::TakesTcp, Outcome::Note, &format!("it takes {} now: {why}", takes.words()), None)
+        }
     }
 }
 
 /// About a server that a process is connected to, with no more known than its address.
-pub(super) fn connected(
-    source: &str,
-    address: &Address,
-    around: Around<'_>,
-) -> Result<CheckedConnection, Failure> {
+pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
     let what = "it is connected over TCP; which file says so is not known";
     let next = format!(
         "find where {} is set; `looptax dsn {}://{}/` spells the socket for each driver",
@@ -207,31 +167,16 @@ pub(super) fn connected(
         place: place(address),
         line: None,
         verdict: SwitchVerdict::Open,
-        points: vec![configuration(
-            PointCode::ConnectedOverTcp,
-            Outcome::Note,
-            what,
-            Some(&next),
-        )],
+        points: vec![configuration(PointCode::ConnectedOverTcp, Outcome::Note, what, Some(&next))],
         changes: Vec::new(),
     };
-    ask(
-        &mut answer,
-        address,
-        Some("the process does not show its user and password"),
-        around,
-    )?;
+    ask(&mut answer, address, Some("the process does not show its user and password"), around)?;
     Ok(answer)
 }
 
 /// Whether the socket that is taken already can be reached. Which one `localhost` is, a driver's
 /// own configuration says: the usual one is looked at.
-fn look_at_the_socket(
-    answer: &mut CheckedConnection,
-    address: &Address,
-    may_log_in: bool,
-    around: Around<'_>,
-) {
+fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, may_log_in: bool, around: Around<'_>) {
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
         return;
     };
@@ -308,11 +253,7 @@ fn configuration(code: PointCode, outcome: Outcome, what: &str, next: Option<&st
 pub(super) fn place(address: &Address) -> String {
     match &address.socket {
         Some(socket) => socket.display().to_string(),
-        None => format!(
-            "{}:{}",
-            address.host.as_deref().unwrap_or("localhost"),
-            address.port
-        ),
+        None => format!("{}:{}", address.host.as_deref().unwrap_or("localhost"), address.port),
     }
 }
 

@@ -12,10 +12,8 @@ const MOST_NAMES: usize = 4096;
 /// One byte more than is read as configuration, so that more is seen as too much.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
-/// Whose files are read.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Files<'a> {
-    /// Those that we see.
     Ours,
     /// Those that a process sees, as far as its user may read them.
     Of(&'a View),
@@ -42,11 +40,7 @@ impl Files<'_> {
     }
 
     pub(super) fn names(self, folder: &Path) -> Vec<String> {
-        let folder = if folder.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            folder
-        };
+        let folder = if folder.as_os_str().is_empty() { Path::new(".") } else { folder };
         let names: Vec<_> = match self {
             Self::Ours => read::list(folder)
                 .unwrap_or_default()

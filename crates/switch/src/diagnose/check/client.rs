@@ -16,13 +16,10 @@ pub struct Client {
     pub pid: Option<u32>,
     /// Whom to become; `None`: we are the client.
     pub rights: Option<Rights>,
-    /// Its user's name, or number.
     pub user: String,
-    /// For a person.
     pub shown: String,
     /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
     pub network: Option<NamespaceId>,
-    /// What confines it.
     pub confinement: Confinement,
 }
 
@@ -43,11 +40,7 @@ impl Client {
                 shown: format!("{} {pid} ({user})", found.program_name()),
                 network: found.network,
                 user,
-                rights: Some(Rights {
-                    uid: found.uid,
-                    gid: found.gid,
-                    groups: found.groups,
-                }),
+                rights: Some(Rights { uid: found.uid, gid: found.gid, groups: found.groups }),
                 confinement: confinement(&pid.to_string()),
             });
         }
@@ -94,10 +87,7 @@ impl Client {
 
     /// What runs here, as it sees it.
     pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
-        Near {
-            servers,
-            network: self.network,
-        }
+        Near { servers, network: self.network }
     }
 
     /// The file that leads to its network namespace, where that is not ours.
@@ -125,21 +115,15 @@ pub(super) fn name_of(passwd: &str, uid: u32) -> String {
 }
 
 fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
-    let fields: Vec<&str> = passwd
-        .lines()
-        .map(|line| line.split(':').collect::<Vec<_>>())
-        .find(|fields| fields.first() == Some(&name))?;
+    let fields: Vec<&str> =
+        passwd.lines().map(|line| line.split(':').collect::<Vec<_>>()).find(|fields| fields.first() == Some(&name))?;
     let (uid, gid) = (fields.get(2)?.parse().ok()?, fields.get(3)?.parse().ok()?);
     let groups = group.lines().filter_map(|line| {
         let fields: Vec<&str> = line.split(':').collect();
         let is_member = fields.get(3)?.split(',').any(|member| member == name);
         is_member.then(|| fields[2].parse().ok())?
     });
-    Some(Rights {
-        uid,
-        gid,
-        groups: groups.collect(),
-    })
+    Some(Rights { uid, gid, groups: groups.collect() })
 }
 
 /// The label of a process; `unconfined` is none.
@@ -150,20 +134,11 @@ fn confinement(process: &str) -> Confinement {
             // SELinux names the unconfined domain in its third part.
             let is_free = label.is_empty()
                 || label.starts_with("unconfined")
-                || label
-                    .split(':')
-                    .nth(2)
-                    .is_some_and(|it| it.starts_with("unconfined"));
-            if is_free {
-                Confinement::None
-            } else {
-                Confinement::Label(label)
-            }
+                || label.split(':').nth(2).is_some_and(|it| it.starts_with("unconfined"));
+            if is_free { Confinement::None } else { Confinement::Label(label) }
         }
         // No module: the kernel refuses the question itself.
-        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => {
-            Confinement::Absent
-        }
+        Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Confinement::Absent,
         Err(_) => Confinement::Unknown,
     }
 }
@@ -178,16 +153,9 @@ mod tests {
     #[test]
     fn a_user_has_the_groups_that_list_it() {
         let rights = rights_of(PASSWD, GROUP, "www-data").unwrap();
-        let expected = Rights {
-            uid: 33,
-            gid: 33,
-            groups: vec![110],
-        };
+        let expected = Rights { uid: 33, gid: 33, groups: vec![110] };
         assert_eq!(rights, expected);
         assert_eq!(rights_of(PASSWD, GROUP, "nobody-there"), None);
-        assert_eq!(
-            (name_of(PASSWD, 33), name_of(PASSWD, 99)),
-            ("www-data".to_owned(), "99".to_owned())
-        );
+        assert_eq!((name_of(PASSWD, 33), name_of(PASSWD, 99)), ("www-data".to_owned(), "99".to_owned()));
     }
 }

@@ -12,14 +12,8 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 use super::bounded_read::Files;
 
 /// What Compose looks for in a folder.
-const COMPOSE_FILES: [&str; 4] = [
-    "compose.yaml",
-    "compose.yml",
-    "docker-compose.yaml",
-    "docker-compose.yml",
-];
+const COMPOSE_FILES: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
 
-/// A container's name.
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) name: String,
@@ -30,9 +24,7 @@ pub(super) struct Service {
 /// The services of a file and of the Compose files beside it; what cannot be read has none.
 pub(super) fn services(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     let own = path.file_name().map(|name| name.to_string_lossy());
-    let compose = COMPOSE_FILES
-        .into_iter()
-        .filter(|it| neighbours.iter().any(|name| name == it));
+    let compose = COMPOSE_FILES.into_iter().filter(|it| neighbours.iter().any(|name| name == it));
     let mut names: Vec<&str> = own.iter().map(|it| &**it).chain(compose).collect();
     names.dedup();
     let of_file = |name: &str| {
@@ -40,10 +32,7 @@ pub(super) fn services(path: &Path, neighbours: &[String], files: Files<'_>) -> 
         let bytes = files.read(&path).ok();
         let found = bytes.map(|bytes| app::services(&bytes));
         let file = name.to_owned();
-        let service = move |name| Service {
-            name,
-            file: file.clone(),
-        };
+        let service = move |name| Service { name, file: file.clone() };
         found.unwrap_or_default().into_iter().map(service)
     };
     names.into_iter().flat_map(of_file).collect()
@@ -83,17 +72,11 @@ fn folder(protocol: Protocol) -> &'static str {
 /// What a server needs that has no socket of its own accord.
 fn turned_on(protocol: Protocol) -> Option<&'static str> {
     match protocol {
-        Protocol::Mysql
-        | Protocol::Postgres
-        | Protocol::Mongodb
-        | Protocol::Http
-        | Protocol::Echo => None,
+        Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => None,
         Protocol::Fastcgi => Some("set `listen` of its pool to a path in a folder that both share"),
-        Protocol::Redis => Some(
-            "start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group",
-        ),
-        Protocol::Memcached => {
-            Some("start the server with -s /run/memcached/memcached.sock, which ends its TCP")
+        Protocol::Redis => {
+            Some("start the server with --unixsocket /run/redis/redis.sock --unixsocketperm 770 and a common group")
         }
+        Protocol::Memcached => Some("start the server with -s /run/memcached/memcached.sock, which ends its TCP"),
     }
 }

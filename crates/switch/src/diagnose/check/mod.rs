@@ -53,9 +53,7 @@ pub struct Question<'a> {
     pub client: &'a Client,
     /// What runs here, as the client sees it.
     pub near: Near<'a>,
-    /// The socket that was given.
     pub socket: Option<&'a Path>,
-    /// Connections that come at once.
     pub n_connections: u32,
     /// Why nobody logs in: user or password are not known.
     pub no_login: Option<&'a str>,
@@ -63,9 +61,7 @@ pub struct Question<'a> {
 
 /// All points of a check, in the order in which a switch would meet them.
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
-    let Question {
-        address, client, ..
-    } = question;
+    let Question { address, client, .. } = question;
     let _remembering = WaitOnce::begin();
     let ip = match own_ip(address, question.socket.is_some()) {
         Ok(ip) => ip,
@@ -76,11 +72,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         return Ok(vec![another_kind(other, address)]);
     }
     let mut points = vec![listening(server, address)];
-    let socket = match (
-        question.socket,
-        &address.socket,
-        server.is_some_and(Server::lacks_socket),
-    ) {
+    let socket = match (question.socket, &address.socket, server.is_some_and(Server::lacks_socket)) {
         (None, None, true) => None,
         _ => Some(socket_of::find(address, question.socket, question.near)?),
     };
@@ -96,22 +88,15 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let is_reachable = path.outcome == Outcome::Pass;
     points.push(path);
     points.push(check::confinement(&client.confinement, &client.shown));
-    let sides = Sides {
-        address,
-        tcp: SocketAddr::new(ip, address.port),
-        socket: &socket,
-        server,
-        client,
-        is_reachable,
-    };
+    let sides =
+        Sides { address, tcp: SocketAddr::new(ip, address.port), socket: &socket, server, client, is_reachable };
     let of_login = match question.no_login {
         _ if !logins::has_logins(address.protocol) => logins::without(&sides),
         None => logins::points(&sides),
         Some(why) => logins::unasked(&sides, why),
     };
     let says = |code| of_login.iter().any(|it| it.code == code);
-    let is_doubtful =
-        says(PointCode::ServersDiffer) || server.is_none() && !says(PointCode::ServerSame);
+    let is_doubtful = says(PointCode::ServersDiffer) || server.is_none() && !says(PointCode::ServerSame);
     if socket.is_candidate && is_doubtful {
         return Ok(vec![nobody_known(sides.tcp, question, Some(&socket.file))]);
     }
@@ -161,10 +146,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             (
                 PointCode::ServerListens,
                 Outcome::Pass,
-                format!(
-                    "{name} {version}, pid {pid}, listens on port {}",
-                    address.port
-                ),
+                format!("{name} {version}, pid {pid}, listens on port {}", address.port),
             )
         }
         None => (
@@ -173,11 +155,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             format!(
                 "no server that is known was seen on port {}{}",
                 address.port,
-                if looptax_host::is_privileged() {
-                    ""
-                } else {
-                    " (without root only our own are)"
-                }
+                if looptax_host::is_privileged() { "" } else { " (without root only our own are)" }
             ),
         ),
     };
@@ -220,11 +198,7 @@ fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>
             Place::Path { .. } | Place::Abstract(_) => None,
         });
     let like: Vec<String> = like.collect();
-    let like = if like.is_empty() {
-        String::new()
-    } else {
-        format!("; seen here: {}", like.join(", "))
-    };
+    let like = if like.is_empty() { String::new() } else { format!("; seen here: {}", like.join(", ")) };
     let is_ours = question.client.other_network().is_none();
     let refused = is_ours
         && TcpStream::connect_timeout(&tcp, PATIENCE)
@@ -301,29 +275,17 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
 /// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
 fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Option<Point> {
     let server = server?;
-    let endpoint = server
-        .endpoints
-        .iter()
-        .find(|endpoint| match &endpoint.place {
-            Place::Path { path, .. } => *path == Path::new(&socket.file),
-            Place::Tcp(_) | Place::Abstract(_) => false,
-        })?;
+    let endpoint = server.endpoints.iter().find(|endpoint| match &endpoint.place {
+        Place::Path { path, .. } => *path == Path::new(&socket.file),
+        Place::Tcp(_) | Place::Abstract(_) => false,
+    })?;
     let burst = Burst {
         backlog: endpoint.queue.backlog,
         n_connections,
-        somaxconn: kernel::text("/proc/sys/net/core/somaxconn")
-            .ok()
-            .and_then(|text| text.trim().parse().ok()),
+        somaxconn: kernel::text("/proc/sys/net/core/somaxconn").ok().and_then(|text| text.trim().parse().ok()),
     };
-    let how = format!(
-        "asked the kernel for the queue of {}; {n_connections} is --connections",
-        socket.file
-    );
-    Some(check::backlog(
-        burst,
-        server.kind.facts().how_to_raise_the_backlog,
-        &how,
-    ))
+    let how = format!("asked the kernel for the queue of {}; {n_connections} is --connections", socket.file);
+    Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how))
 }
 
 #[cfg(test)]
@@ -334,17 +296,11 @@ mod tests {
     fn where_a_socket_is_made_by_lines_what_prints_them_is_named() {
         let address = Address::parse("fastcgi://127.0.0.1:9001").unwrap();
         let php = how_to_add_a_socket(Kind::PhpFpm, &address);
-        assert!(
-            php.contains("`looptax dsn fastcgi://127.0.0.1:9001 --socket PATH`"),
-            "{php}"
-        );
+        assert!(php.contains("`looptax dsn fastcgi://127.0.0.1:9001 --socket PATH`"), "{php}");
         assert!(php.contains("`looptax switch SITE POOL`"), "{php}");
         let page = Address::parse("http://127.0.0.1:8000/x").unwrap();
         let http = how_to_add_a_socket(Kind::Http, &page);
-        assert!(
-            http.contains("`looptax dsn http://127.0.0.1:8000 --socket PATH`"),
-            "{http}"
-        );
+        assert!(http.contains("`looptax dsn http://127.0.0.1:8000 --socket PATH`"), "{http}");
         assert!(!http.contains("looptax switch"), "{http}");
         let redis = how_to_add_a_socket(Kind::Redis, &Address::parse("redis://h").unwrap());
         assert!(!redis.contains("looptax dsn"), "{redis}");

@@ -27,25 +27,16 @@ const MOST_PATH_BYTES: usize = 107;
 /// Longest time for the whole way; it only looks up names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Sends a child that way.
 pub fn reach(socket: &Path, client: &Client) -> Reach {
-    let failed = |why: String| Reach {
-        steps: Vec::new(),
-        end: End::Failed { why },
-    };
+    let failed = |why: String| Reach { steps: Vec::new(), end: End::Failed { why } };
     match run(socket, client) {
-        Ok(output) => {
-            serde_json::from_slice(&output).unwrap_or_else(|error| failed(error.to_string()))
-        }
+        Ok(output) => serde_json::from_slice(&output).unwrap_or_else(|error| failed(error.to_string())),
         Err(error) => failed(error.to_string()),
     }
 }
 
 fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
-    #[allow(
-        clippy::disallowed_methods,
-        reason = "looptax itself, which gives up its rights"
-    )]
+    #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
     // It gives up its rights: nothing of ours is for the user whose way it goes.
     command.env_clear();
@@ -66,9 +57,7 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
     if output.status.success() {
         Ok(output.stdout)
     } else {
-        Err(io::Error::other(
-            String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-        ))
+        Err(io::Error::other(String::from_utf8_lossy(&output.stderr).trim().to_owned()))
     }
 }
 
@@ -76,13 +65,9 @@ fn run(socket: &Path, client: &Client) -> io::Result<Vec<u8>> {
 #[derive(Debug, Clone)]
 pub struct ReachRequest {
     pub socket: PathBuf,
-    /// The process whose folders count.
     pub view: Option<u32>,
-    /// User to become.
     pub uid: Option<u32>,
-    /// Group to become.
     pub gid: Option<u32>,
-    /// Further groups.
     pub groups: Vec<u32>,
 }
 
@@ -92,9 +77,7 @@ pub fn child(args: &ReachRequest) -> Reach {
         Ok(()) => walk(&args.socket),
         Err(error) => Reach {
             steps: Vec::new(),
-            end: End::Failed {
-                why: format!("cannot take the client's place ({error}); run it as root"),
-            },
+            end: End::Failed { why: format!("cannot take the client's place ({error}); run it as root") },
         },
     }
 }
@@ -114,8 +97,8 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
     let link = |name: &str| kernel::link(format!("{folder}/{name}"));
-    let is_ours = link("ns/mnt")? == kernel::link("/proc/self/ns/mnt")?
-        && link("root")? == kernel::link("/proc/self/root")?;
+    let is_ours =
+        link("ns/mnt")? == kernel::link("/proc/self/ns/mnt")? && link("root")? == kernel::link("/proc/self/root")?;
     if is_ours {
         return Ok(());
     }
@@ -141,9 +124,7 @@ fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
         let found = match read::look(path) {
             Ok(Some(found)) => found,
             Ok(None) => {
-                return End::Missing {
-                    path: path.to_string_lossy().into_owned(),
-                };
+                return End::Missing { path: path.to_string_lossy().into_owned() };
             }
             Err(error) if error.kind() == io::ErrorKind::PermissionDenied => return End::Denied,
             Err(error) => return failed(&error),
@@ -153,11 +134,7 @@ fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
         if is_last && FileType::from_raw_mode(found.st_mode) != FileType::Socket {
             return End::NotASocket;
         }
-        let wanted = if is_last {
-            Access::WRITE_OK
-        } else {
-            Access::EXEC_OK
-        };
+        let wanted = if is_last { Access::WRITE_OK } else { Access::EXEC_OK };
         if read::may(path, wanted).is_err() {
             return End::Denied;
         }
@@ -168,10 +145,7 @@ fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
 fn connected(socket: &Path) -> End {
     let bytes = socket.as_os_str().as_bytes().len();
     if bytes > MOST_PATH_BYTES {
-        return End::TooLong {
-            bytes,
-            most: MOST_PATH_BYTES,
-        };
+        return End::TooLong { bytes, most: MOST_PATH_BYTES };
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let tried = SocketAddrUnix::new(socket).and_then(|address| {
@@ -188,9 +162,7 @@ fn connected(socket: &Path) -> End {
 }
 
 fn failed(error: &io::Error) -> End {
-    End::Failed {
-        why: error.to_string(),
-    }
+    End::Failed { why: error.to_string() }
 }
 
 fn step(path: &Path, found: &Stat) -> Step {

@@ -7,14 +7,10 @@ use std::io;
 use rustix::process::{Gid, Uid};
 use rustix::thread::{set_thread_groups, set_thread_res_gid, set_thread_res_uid};
 
-/// User, group and further groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Rights {
-    /// The user it acts as.
     pub uid: u32,
-    /// The group it acts as.
     pub gid: u32,
-    /// Its further groups.
     pub groups: Vec<u32>,
 }
 

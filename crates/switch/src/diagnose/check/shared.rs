@@ -11,11 +11,7 @@ use super::answer::explain_mask;
 
 /// Says in place of "it is a container" how both come to the socket, or why that is left to people. `false` where
 /// nothing is said of a container.
-pub(super) fn answer(
-    checked: &mut CheckedConnection,
-    found: &Found,
-    share: &Result<Share, String>,
-) -> bool {
+pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
     let Some(point) = points.find(|it| it.code == PointCode::ServerInContainer) else {
         return false;
@@ -24,9 +20,7 @@ pub(super) fn answer(
         Ok(share) => share,
         Err(why) => {
             let next = point.next.take().unwrap_or_default();
-            point.next = Some(format!(
-                "--compose does not write it, since {why}; by hand: {next}"
-            ));
+            point.next = Some(format!("--compose does not write it, since {why}; by hand: {next}"));
             return true;
         }
     };
@@ -49,10 +43,8 @@ pub(super) fn answer(
     }
     for change in &mut checked.changes {
         change.edits.extend(share.edits.iter().cloned());
-        change.restart = format!(
-            "docker compose up -d, which makes both containers anew: `{}` is away for that time",
-            share.server
-        );
+        change.restart =
+            format!("docker compose up -d, which makes both containers anew: `{}` is away for that time", share.server);
         explain_mask(change);
     }
     true

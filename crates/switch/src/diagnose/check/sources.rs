@@ -28,11 +28,9 @@ const MOST_INCLUDED: usize = 16;
 pub(super) struct Looked {
     /// For a person: a path, or `environment of php-fpm 123`.
     pub name: String,
-    /// What it holds.
     pub reading: Reading,
     /// Containers that it may mean: those of a Compose file that it is, or that lies beside it.
     pub services: Vec<Service>,
-    /// Names of files beside it.
     pub neighbours: Vec<String>,
 }
 
@@ -41,7 +39,6 @@ pub(super) struct Looked {
 pub struct FileText<'a> {
     /// Where it lies for the application.
     pub path: &'a Path,
-    /// What it holds.
     pub text: &'a str,
     /// The process that reads it, whose environment counts.
     pub pid: Option<u32>,
@@ -53,7 +50,6 @@ pub struct FileText<'a> {
     pub by_service: bool,
 }
 
-/// How a file is read.
 #[derive(Debug, Clone, Copy, Default)]
 struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
@@ -74,43 +70,25 @@ pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure>
     Ok(all)
 }
 
-/// A file that was named.
-pub(super) fn file(
-    path: &Path,
-    pid: Option<u32>,
-    application: Option<&str>,
-) -> Result<Looked, Failure> {
+pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> Result<Looked, Failure> {
     let shown = path.display();
     let found = read::look(path).and_then(|it| it.ok_or_else(|| io::ErrorKind::NotFound.into()));
     let found = found.map_err(|error| {
-        Failure::usage(
-            format!("cannot read `{shown}`: {error}"),
-            "--app takes a configuration file",
-        )
+        Failure::usage(format!("cannot read `{shown}`: {error}"), "--app takes a configuration file")
     })?;
     let kind = FileType::from_raw_mode(found.st_mode);
     if kind == FileType::Directory {
-        return Err(Failure::usage(
-            format!("`{shown}` is a folder"),
-            in_folder(path),
-        ));
+        return Err(Failure::usage(format!("`{shown}` is a folder"), in_folder(path)));
     }
     if kind != FileType::RegularFile {
-        return Err(Failure::usage(
-            format!("`{shown}` is no ordinary file"),
-            "--app takes a configuration file",
-        ));
+        return Err(Failure::usage(format!("`{shown}` is no ordinary file"), "--app takes a configuration file"));
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {
         let hint = "run it as a user who may read it, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
-    let manner = Manner {
-        environment: environment.as_ref(),
-        application,
-        by_service: false,
-    };
+    let manner = Manner { environment: environment.as_ref(), application, by_service: false };
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
@@ -134,9 +112,7 @@ fn in_folder(folder: &Path) -> String {
     let mut names = app::usual_files().into_iter().map(|name| folder.join(name));
     match names.find(|path| read::is_file(path)) {
         Some(path) => format!("it holds one that is known: --app {}", path.display()),
-        None => {
-            "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned()
-        }
+        None => "--app takes a file: wp-config.php, .env, settings.py, config/database.yml".to_owned(),
     }
 }
 
@@ -148,12 +124,7 @@ pub fn owner(path: &Path) -> Option<String> {
 }
 
 /// Where it lies for us and for the application, and what it holds.
-fn looked(
-    (path, seen): (&Path, &Path),
-    bytes: &[u8],
-    manner: Manner<'_>,
-    files: Files<'_>,
-) -> Result<Looked, Failure> {
+fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let neighbours = files.names(path.parent().unwrap_or(path));
@@ -179,12 +150,7 @@ fn looked(
         None => app::read(&source),
         Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
     };
-    Ok(Looked {
-        name: seen.display().to_string(),
-        reading,
-        services: services(path, &neighbours, files),
-        neighbours,
-    })
+    Ok(Looked { name: seen.display().to_string(), reading, services: services(path, &neighbours, files), neighbours })
 }
 
 /// What a program reads beside its own file, one level deep.
@@ -193,20 +159,14 @@ fn included(path: &Path, bytes: &[u8], files: Files<'_>) -> Vec<Included> {
     let named = app::included(&path.to_string_lossy(), &text).into_iter();
     let read = named.take(MOST_INCLUDED).filter_map(|(words, file)| {
         let bytes = files.read(&path.parent()?.join(file)).ok()?;
-        Some(Included {
-            words,
-            text: String::from_utf8_lossy(&bytes).into_owned(),
-        })
+        Some(Included { words, text: String::from_utf8_lossy(&bytes).into_owned() })
     });
     read.collect()
 }
 
 fn no_compose_file(path: &Path) -> Failure {
     Failure::usage(
-        format!(
-            "`{}` is no Compose file: it has no services",
-            path.display()
-        ),
+        format!("`{}` is no Compose file: it has no services", path.display()),
         "--compose takes a docker-compose.yml or compose.yaml",
     )
 }
@@ -233,9 +193,7 @@ fn laravel_environment(
 ) -> Option<BTreeMap<String, String>> {
     let folder = std::path::absolute(path).ok()?;
     let folder = folder.parent().filter(|it| it.ends_with("config"))?;
-    let root = folder
-        .parent()
-        .filter(|it| files.has(&it.join("artisan")))?;
+    let root = folder.parent().filter(|it| files.has(&it.join("artisan")))?;
     let mut variables = app::variables(&files.read(&root.join(".env")).ok()?);
     variables.extend(environment.cloned().unwrap_or_default());
     Some(variables)
@@ -254,9 +212,7 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     })?;
     let text = String::from_utf8_lossy(&bytes);
     let pairs = text.split('\0').filter_map(|it| it.split_once('='));
-    Ok(pairs
-        .map(|(name, value)| (name.to_owned(), value.to_owned()))
-        .collect())
+    Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
 /// What a process has: its environment and the known files of its working folder.
@@ -273,11 +229,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
         .map(|(name, value)| format!("{name}={}\n", quoted(value)));
     let text: String = lines.collect();
     let mut looked = vec![Looked {
-        name: format!(
-            "the environment of {} {}",
-            process.program_name(),
-            process.pid
-        ),
+        name: format!("the environment of {} {}", process.program_name(), process.pid),
         reading: app::read(&Source {
             path: None,
             bytes: text.as_bytes(),
@@ -291,11 +243,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     }];
     for name in app::usual_files() {
         let path = PathBuf::from(name);
-        let manner = Manner {
-            environment: Some(&environment),
-            application: None,
-            by_service: false,
-        };
+        let manner = Manner { environment: Some(&environment), application: None, by_service: false };
         if let Some(files) = files
             && let Ok(bytes) = files.read(&path)
         {
@@ -376,16 +324,11 @@ pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
             if found.iter().any(|it| it.to == to) {
                 continue;
             }
-            let user = listener
-                .uid
-                .map(|uid| format!("of user {}", user_name(uid)));
+            let user = listener.uid.map(|uid| format!("of user {}", user_name(uid)));
             let may_be = listener.may_be_a_server().then(|| may_be(listener, survey));
             let may_be = may_be.map(|it| format!("may be {it}"));
             let facts: Vec<String> = user.into_iter().chain(may_be).collect();
-            found.push(Unseen {
-                to,
-                seen: facts.join("; "),
-            });
+            found.push(Unseen { to, seen: facts.join("; ") });
         }
     }
     found
@@ -403,17 +346,10 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     servers.peek()?;
     let servers: Vec<String> = servers.collect();
     let unseen = connected_to_unseen(pid, survey);
-    let unseen = unseen.iter().map(|it| {
-        format!(
-            "; it is connected over TCP to {}, and the process behind is seen by root only",
-            it.words()
-        )
-    });
-    Some(format!(
-        "process {pid} is on the socket already: {}{}",
-        servers.join(", "),
-        unseen.collect::<String>()
-    ))
+    let unseen = unseen
+        .iter()
+        .map(|it| format!("; it is connected over TCP to {}, and the process behind is seen by root only", it.words()));
+    Some(format!("process {pid} is on the socket already: {}{}", servers.join(", "), unseen.collect::<String>()))
 }
 
 fn bare(protocol: Protocol, remote: SocketAddr) -> Address {

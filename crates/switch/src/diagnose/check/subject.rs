@@ -24,7 +24,6 @@ const MOST_WANTED: usize = 6;
 /// A connection of a file, and what would be written there.
 #[derive(Debug)]
 pub struct Switchable {
-    /// What is said of it.
     pub checked: CheckedConnection,
     /// Whether it was found by the names of its settings alone: nobody knows the application.
     pub is_guessed: bool,
@@ -49,16 +48,9 @@ impl Switchable {
             return Some(Vec::new());
         }
         let mut titles = self.checked.changes.iter().map(|it| it.title.clone());
-        let is_named =
-            application.is_some_and(|name| titles.any(|it| it.eq_ignore_ascii_case(name)));
+        let is_named = application.is_some_and(|name| titles.any(|it| it.eq_ignore_ascii_case(name)));
         let is_alike = self.moves.windows(2).all(|pair| pair[0] == pair[1]);
-        (!is_named && !is_alike).then(|| {
-            self.checked
-                .changes
-                .iter()
-                .map(|it| it.title.clone())
-                .collect()
-        })
+        (!is_named && !is_alike).then(|| self.checked.changes.iter().map(|it| it.title.clone()).collect())
     }
 }
 
@@ -116,20 +108,12 @@ impl Sources {
             (None, None) => Vec::new(),
         };
         let (connected, unseen) = match (app, pid) {
-            (None, Some(pid)) => (
-                sources::connected(pid, survey),
-                sources::connected_to_unseen(pid, survey),
-            ),
+            (None, Some(pid)) => (sources::connected(pid, survey), sources::connected_to_unseen(pid, survey)),
             _ => Default::default(),
         };
-        Ok(Self {
-            looked,
-            connected,
-            unseen,
-        })
+        Ok(Self { looked, connected, unseen })
     }
 
-    /// Whether no connection was found.
     pub fn is_empty(&self) -> bool {
         self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
     }
@@ -162,31 +146,21 @@ impl Sources {
     ///
     /// # Errors
     /// That the process' environment cannot be read, or no application has that name.
-    pub fn targets(
-        file: &FileText<'_>,
-        around: Around<'_>,
-    ) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
+    pub fn targets(file: &FileText<'_>, around: Around<'_>) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
         let looked = sources::text(file)?;
         let target = |(idx, found): (usize, &Found)| {
-            let address = { found.address.clone() }.filter(|_| {
-                found.takes.is_some_and(|it| it != Takes::Unix) && !found.is_of_the_server()
-            })?;
-            let is_another_kind =
-                around.near.server(&address).is_none() && around.near.listener(&address).is_some();
+            let address = { found.address.clone() }
+                .filter(|_| found.takes.is_some_and(|it| it != Takes::Unix) && !found.is_of_the_server())?;
+            let is_another_kind = around.near.server(&address).is_none() && around.near.listener(&address).is_some();
             let socket = socket_of::find(&address, around.socket, around.near).ok()?;
             let tcp = tcp_beside_socket(&address)?;
             (!socket.is_guess && !is_another_kind).then_some((idx, address, tcp))
         };
-        Ok({ looked.reading.found.iter().enumerate() }
-            .filter_map(target)
-            .collect())
+        Ok({ looked.reading.found.iter().enumerate() }.filter_map(target).collect())
     }
 
     /// Checks each connection of a file's text, with what would be written into it.
-    pub fn switchable(
-        file: &FileText<'_>,
-        around: Around<'_>,
-    ) -> Result<(Vec<Switchable>, Self), Failure> {
+    pub fn switchable(file: &FileText<'_>, around: Around<'_>) -> Result<(Vec<Switchable>, Self), Failure> {
         let _remembering = WaitOnce::begin();
         let looked = sources::text(file)?;
         let mut all = Vec::new();
@@ -223,11 +197,7 @@ impl Sources {
                 variables: sorted(found.variables()),
             });
         }
-        let sources = Self {
-            looked: vec![looked],
-            connected: Vec::new(),
-            unseen: Vec::new(),
-        };
+        let sources = Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new() };
         Ok((all, sources))
     }
 
@@ -240,11 +210,8 @@ impl Sources {
         let looked = sources::text(file)?;
         let path = socket.to_string_lossy().into_owned();
         let folder = socket.parent().unwrap_or(socket);
-        let fields = Fields {
-            socket: path.clone(),
-            folder: folder.to_string_lossy().into_owned(),
-            ..Fields::default()
-        };
+        let fields =
+            Fields { socket: path.clone(), folder: folder.to_string_lossy().into_owned(), ..Fields::default() };
         let all = looked.reading.found.iter().map(|found| {
             let mut checked = answer::unasked(&looked, found);
             let address = found.address.clone().or_else(|| of_unspoken(found));
@@ -258,9 +225,7 @@ impl Sources {
             Switchable {
                 checked,
                 is_guessed: found.is_guessed,
-                tcp: { address.as_ref() }
-                    .and_then(tcp_here)
-                    .filter(|_| !is_there),
+                tcp: { address.as_ref() }.and_then(tcp_here).filter(|_| !is_there),
                 address,
                 socket: Some(path.clone()).filter(|_| !is_there),
                 moves: found.moves(&fields, file.text),
@@ -274,9 +239,7 @@ impl Sources {
     pub fn unread(&self) -> Vec<String> {
         let of_place = |it: &Looked| {
             let problems = it.reading.problems.iter();
-            problems
-                .map(|problem| format!("{}: {problem}", it.name))
-                .collect::<Vec<_>>()
+            problems.map(|problem| format!("{}: {problem}", it.name)).collect::<Vec<_>>()
         };
         self.looked.iter().flat_map(of_place).collect()
     }
@@ -320,11 +283,7 @@ impl Sources {
             "known are wp-config.php, .env, settings.py, config/database.yml, config.php and others; `--as NAME` says whose file it is (nginx, apache, caddy, haproxy, php-fpm, gunicorn, laravel); `looptax check DSN` takes the address itself".to_owned()
         } else {
             let n_more = wanted.len().saturating_sub(MOST_WANTED);
-            let more = if n_more > 0 {
-                format!("; and those of {n_more} more")
-            } else {
-                String::new()
-            };
+            let more = if n_more > 0 { format!("; and those of {n_more} more") } else { String::new() };
             let first: Vec<&str> = wanted.into_iter().take(MOST_WANTED).collect();
             format!("looked for {}{more}", first.join("; "))
         };

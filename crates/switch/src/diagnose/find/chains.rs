@@ -13,24 +13,13 @@ use super::rates::{Asked, Rates, cost, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
 /// The chains of a look; a database's clients that nothing else is connected to are none.
-pub(super) fn chains(
-    survey: &Survey,
-    rates: Option<&Rates<'_>>,
-    sources: &[CostSource],
-) -> Vec<FoundChain> {
+pub(super) fn chains(survey: &Survey, rates: Option<&Rates<'_>>, sources: &[CostSource]) -> Vec<FoundChain> {
     let graph = Graph::new(survey);
-    let view = View {
-        survey,
-        rates,
-        sources,
-    };
+    let view = View { survey, rates, sources };
     let paths = graph.paths();
     let links = survey.stack.links.iter();
-    let shares = Shares {
-        stack: &survey.stack,
-        paths: &paths,
-        rates: links.map(|it| rate_of(&view.hop(it))).collect(),
-    };
+    let shares =
+        Shares { stack: &survey.stack, paths: &paths, rates: links.map(|it| rate_of(&view.hop(it))).collect() };
     paths.iter().map(|it| view.chain(it, &shares)).collect()
 }
 
@@ -50,11 +39,7 @@ impl View<'_> {
         let begins_here = first.is_web_server || first.server_idx.is_none();
         let links = path.links.iter().map(|idx| {
             let is_shared = shares.is_shared(*idx);
-            FoundHop {
-                is_shared,
-                share: shares.of(path, *idx).filter(|_| is_shared),
-                ..self.hop(&stack.links[*idx])
-            }
+            FoundHop { is_shared, share: shares.of(path, *idx).filter(|_| is_shared), ..self.hop(&stack.links[*idx]) }
         });
         let hops: Vec<FoundHop> = unseen.into_iter().chain(links).collect();
         let without = |is_per_connection: bool| {
@@ -134,16 +119,10 @@ impl View<'_> {
         for link in hidden {
             ways.remove(&link.way);
             let closed_per_s = self.closed_per_s(service, link.way);
-            hops.push(self.with_cost(FoundHop {
-                closed_per_s,
-                ..self.hop(link)
-            }));
+            hops.push(self.with_cost(FoundHop { closed_per_s, ..self.hop(link) }));
         }
         hops.extend(ways.into_iter().map(|way| {
-            self.with_cost(FoundHop {
-                closed_per_s: self.closed_per_s(service, way),
-                ..self.empty(service, way)
-            })
+            self.with_cost(FoundHop { closed_per_s: self.closed_per_s(service, way), ..self.empty(service, way) })
         }));
         hops
     }
@@ -180,17 +159,10 @@ impl View<'_> {
         let mut cost_from = Vec::new();
         for (rate, is_per_connection) in parts(&hop) {
             let source = rate.and_then(|_| self.source(&hop, is_per_connection));
-            costs.extend(
-                rate.zip(source)
-                    .and_then(|(rate, idx)| cost(rate, &self.sources[idx])),
-            );
+            costs.extend(rate.zip(source).and_then(|(rate, idx)| cost(rate, &self.sources[idx])));
             cost_from.extend(source);
         }
-        FoundHop {
-            cpu_ms_per_s: sum(costs.into_iter()),
-            cost_from,
-            ..hop
-        }
+        FoundHop { cpu_ms_per_s: sum(costs.into_iter()), cost_from, ..hop }
     }
 }
 

@@ -29,11 +29,7 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
             Some(kind) => format!("private:{kind}"),
         };
         return Err(Failure::usage(
-            format!(
-                "`{}` says nothing of what a request costs: {}",
-                path.display(),
-                why_none(&record)
-            ),
+            format!("`{}` says nothing of what a request costs: {}", path.display(), why_none(&record)),
             format!("make one: looptax compare {target} -c 1 --placement same"),
         ));
     }
@@ -53,8 +49,7 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
 /// Why no cost can be taken from a record.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
-        return "it holds no requests over tcp and unix at one connection with both ends on one core"
-            .to_owned();
+        return "it holds no requests over tcp and unix at one connection with both ends on one core".to_owned();
     };
     let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());
     match tax {
@@ -182,32 +177,17 @@ mod tests {
     /// A comparison of a kind that a record may hold, and what its arms are held against.
     #[track_caller]
     fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
-        let target = Target {
-            kind: kind.to_owned(),
-            ..Target::default()
-        };
+        let target = Target { kind: kind.to_owned(), ..Target::default() };
         let found = asked(&target, baseline, arm);
-        let found = found
-            .as_ref()
-            .map(|(kind, client)| (kind.as_deref(), client.as_deref()));
+        let found = found.as_ref().map(|(kind, client)| (kind.as_deref(), client.as_deref()));
         let expected = expected.map(|(kind, client)| (Some(kind), client));
         assert_eq!(found, expected, "{arm} over {baseline}");
     }
 
     #[test]
     fn r25_arms_of_two_hops_cost_the_pooler_and_what_it_asks() {
-        check(
-            "pgbouncer",
-            "unix+unix",
-            "tcp+unix",
-            Some(("pgbouncer", None)),
-        );
-        check(
-            "pgbouncer",
-            "unix+tcp",
-            "tcp+tcp",
-            Some(("pgbouncer", None)),
-        );
+        check("pgbouncer", "unix+unix", "tcp+unix", Some(("pgbouncer", None)));
+        check("pgbouncer", "unix+tcp", "tcp+tcp", Some(("pgbouncer", None)));
         let behind = Some(("postgres", Some("pgbouncer")));
         check("pgbouncer", "unix+unix", "unix+tcp", behind);
         check("pgbouncer", "tcp+unix", "tcp+tcp", behind);

@@ -1,12 +1,12 @@
 //! What was seen, as it is shown and saved.
 
 use looptax_host::discover::{
-    Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server,
-    SocketFile, Survey, asks_by_its_files, known_as,
+    Client, Endpoint, Home, Listener, OtherConnections, Peer, Place, Problem, Process, Server, SocketFile, Survey,
+    asks_by_its_files, known_as,
 };
 use looptax_model::record::{
-    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION,
-    Found, FoundClient, FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
+    CostSource, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found, FoundClient,
+    FoundEndpoint, FoundListener, FoundPeer, FoundServer, Way,
 };
 
 use super::chains::chains;
@@ -26,17 +26,11 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
     Found {
         schema_version: FOUND_SCHEMA_VERSION,
         looptax_version: env!("CARGO_PKG_VERSION").to_owned(),
-        at: jiff::Zoned::now()
-            .strftime("%Y-%m-%dT%H:%M:%S%:z")
-            .to_string(),
+        at: jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string(),
         rates_over_s: rates.as_ref().map(Rates::seconds),
         cost_sources: sources.to_vec(),
-        sees_all: !{ survey.problems.iter() }.any(|it| {
-            matches!(
-                it,
-                Problem::HiddenProcesses { .. } | Problem::UnlistedProcesses
-            )
-        }),
+        sees_all: !{ survey.problems.iter() }
+            .any(|it| matches!(it, Problem::HiddenProcesses { .. } | Problem::UnlistedProcesses)),
         servers: survey
             .servers
             .iter()
@@ -50,8 +44,7 @@ pub fn listing(earlier: Option<&Survey>, survey: &Survey, sources: &[CostSource]
         chains: chains(survey, rates.as_ref(), sources),
         listeners: { survey.listeners.iter() }
             .map(|it| {
-                let clients =
-                    { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
+                let clients = { it.clients.iter() }.map(|peer| found_peer(peer, rate(peer), &names));
                 found_listener(it, clients.collect(), survey, &names)
             })
             .collect(),
@@ -68,11 +61,7 @@ fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> Fo
         user: names.user_of(&server.process),
         home: home(&server.process.home),
         is_hidden: server.is_hidden,
-        endpoints: server
-            .endpoints
-            .iter()
-            .map(|it| found_endpoint(it, &server.process.home, names))
-            .collect(),
+        endpoints: server.endpoints.iter().map(|it| found_endpoint(it, &server.process.home, names)).collect(),
         network: None,
         n_remote: others.n_remote as u64,
         n_closed_last_minute: others.closed.len() as u64,
@@ -81,10 +70,7 @@ fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> Fo
 
 /// Set where it listens in another network namespace than ours.
 fn network(server: &Server, survey: &Survey) -> Option<String> {
-    let tcp = server
-        .endpoints
-        .iter()
-        .find(|it| matches!(it.place, Place::Tcp(_)))?;
+    let tcp = server.endpoints.iter().find(|it| matches!(it.place, Place::Tcp(_)))?;
     (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
 }
 
@@ -106,20 +92,12 @@ fn found_endpoint(endpoint: &Endpoint, at: &Home, names: &Names) -> FoundEndpoin
 fn shown(place: &Place) -> (EndpointTransport, String) {
     match place {
         Place::Tcp(address) => (EndpointTransport::Tcp, address.to_string()),
-        Place::Abstract(name) => (
-            EndpointTransport::Abstract,
-            name.to_string_lossy().into_owned(),
-        ),
+        Place::Abstract(name) => (EndpointTransport::Abstract, name.to_string_lossy().into_owned()),
         Place::Path { path, .. } => (EndpointTransport::Unix, path.to_string_lossy().into_owned()),
     }
 }
 
-fn found_listener(
-    listener: &Listener,
-    clients: Vec<FoundPeer>,
-    survey: &Survey,
-    names: &Names,
-) -> FoundListener {
+fn found_listener(listener: &Listener, clients: Vec<FoundPeer>, survey: &Survey, names: &Names) -> FoundListener {
     let (transport, address) = shown(&listener.endpoint.place);
     let pid_of = |idx: &usize| survey.servers[*idx].process.pid;
     let program_of = |it: &Process| format!("{} {}", it.program_name(), it.pid);
@@ -141,10 +119,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
     FoundPeer {
         pid: process.map(|it| it.pid),
         program: process.map(known_as),
-        user: process.map_or_else(
-            || Some(names.user(peer.uid?, &Home::Elsewhere)),
-            |it| Some(names.user_of(it)),
-        ),
+        user: process.map_or_else(|| Some(names.user(peer.uid?, &Home::Elsewhere)), |it| Some(names.user_of(it))),
         home: process.and_then(|it| home(&it.home)),
         asks_by_its_files: process.is_some_and(asks_by_its_files),
         way: peer.way,
@@ -156,11 +131,7 @@ fn found_peer(peer: &Peer, requests_per_s: Option<f64>, names: &Names) -> FoundP
 fn file_words(file: SocketFile, at: &Home, names: &Names) -> String {
     match file {
         SocketFile::Present { uid, gid, mode } => {
-            format!(
-                "{}:{} {mode:04o}",
-                names.user(uid, at),
-                names.group(gid, at)
-            )
+            format!("{}:{} {mode:04o}", names.user(uid, at), names.group(gid, at))
         }
         SocketFile::Replaced => FILE_REPLACED.to_owned(),
         SocketFile::Missing => FILE_GONE.to_owned(),
@@ -195,11 +166,7 @@ fn found_client(
         peer: found_peer(&client.peer, requests_per_s, names),
         server_pid: server.process.pid,
         via: client.via.as_ref().map(|hop| {
-            let shared = if hop.leads_elsewhere {
-                " (which leads to other servers too)"
-            } else {
-                ""
-            };
+            let shared = if hop.leads_elsewhere { " (which leads to other servers too)" } else { "" };
             let onward = match hop.onward {
                 Way::Unix => ", on by unix",
                 _ => "",
@@ -234,10 +201,5 @@ fn onward(server: &Server, survey: &Survey) -> Option<String> {
     };
     let own = survey.clients.iter().find(is_own)?;
     let end = &survey.servers[own.server_idx];
-    Some(format!(
-        "{} {} by {}",
-        end.name(),
-        end.process.pid,
-        own.peer.way
-    ))
+    Some(format!("{} {} by {}", end.name(), end.process.pid, own.peer.way))
 }

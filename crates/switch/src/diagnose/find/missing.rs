@@ -37,8 +37,6 @@ fn applications<'a>(survey: &'a Survey, path: &Path) -> Vec<&'a Service> {
     let servers = path.links.iter().map(|it| stack.links[*it].server);
     let all = std::iter::once(path.first).chain(servers);
     let services = all.map(|it| &stack.services[it]);
-    let is_one = |it: &&Service| {
-        { it.server_idx }.is_some_and(|idx| is_application(survey.servers[idx].kind))
-    };
+    let is_one = |it: &&Service| { it.server_idx }.is_some_and(|idx| is_application(survey.servers[idx].kind));
     services.filter(is_one).collect()
 }

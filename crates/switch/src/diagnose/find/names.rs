@@ -8,7 +8,6 @@ use std::collections::HashMap;
 use looptax_host::discover::{Home, Process};
 use looptax_host::read;
 
-/// Names by number.
 #[derive(Debug, Default)]
 pub(super) struct Names {
     users: HashMap<u32, String>,
@@ -17,13 +16,9 @@ pub(super) struct Names {
 
 impl Names {
     pub(super) fn new() -> Self {
-        Self {
-            users: table("/etc/passwd"),
-            groups: table("/etc/group"),
-        }
+        Self { users: table("/etc/passwd"), groups: table("/etc/group") }
     }
 
-    /// Whom a process runs as.
     pub(super) fn user_of(&self, process: &Process) -> String {
         self.user(process.uid, &process.home)
     }
@@ -33,16 +28,13 @@ impl Names {
         named(&self.users, uid, home)
     }
 
-    /// A group, likewise.
     pub(super) fn group(&self, gid: u32, home: &Home) -> String {
         named(&self.groups, gid, home)
     }
 }
 
 fn named(names: &HashMap<u32, String>, id: u32, home: &Home) -> String {
-    let name = names
-        .get(&id)
-        .filter(|_| !matches!(home, Home::Container { .. }));
+    let name = names.get(&id).filter(|_| !matches!(home, Home::Container { .. }));
     name.map_or_else(|| id.to_string(), Clone::clone)
 }
 
@@ -68,10 +60,7 @@ mod tests {
         let names = Names::new();
         assert_eq!(names.user(0, &Home::Elsewhere), "root");
         assert_eq!(names.group(0, &Home::Elsewhere), "root");
-        let home = Home::Container {
-            runtime: "docker",
-            name: "3f2a9c1b7d20".to_owned(),
-        };
+        let home = Home::Container { runtime: "docker", name: "3f2a9c1b7d20".to_owned() };
         assert_eq!(names.user(0, &home), "0");
         assert_eq!(names.user(4_000_000_000, &Home::Elsewhere), "4000000000");
     }

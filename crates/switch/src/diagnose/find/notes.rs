@@ -95,11 +95,8 @@ fn short_lived(n: usize, server: &str) -> (NoteCode, String, Option<String>) {
 }
 
 fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, Option<String>) {
-    let (code, state) = if is_replaced {
-        (NoteCode::SocketReplaced, "was replaced")
-    } else {
-        (NoteCode::SocketLost, "is gone")
-    };
+    let (code, state) =
+        if is_replaced { (NoteCode::SocketReplaced, "was replaced") } else { (NoteCode::SocketLost, "is gone") };
     let what = format!(
         "the socket {} of {} {state} while the server runs: nobody reaches it that way",
         path.display(),
@@ -112,10 +109,7 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
 fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>) {
     let path = path.display();
     let (what, next) = if is_certain {
-        (
-            format!("nobody listens on {path}: a server that ended left it"),
-            "start the server, or delete the file",
-        )
+        (format!("nobody listens on {path}: a server that ended left it"), "start the server, or delete the file")
     } else {
         (
             format!(
@@ -127,45 +121,29 @@ fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>)
     (NoteCode::SocketDeserted, what, Some(next.to_owned()))
 }
 
-fn hidden(
-    client_idx: usize,
-    path: &Path,
-    why: Hiding,
-    survey: &Survey,
-) -> (NoteCode, String, Option<String>) {
+fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (NoteCode, String, Option<String>) {
     let client = &survey.clients[client_idx];
     let server = &survey.servers[client.server_idx];
     let process = client.peer.process.as_ref();
-    let name = process.map_or_else(String::new, |process| {
-        format!("{} {}", known_as(process), process.pid)
-    });
+    let name = process.map_or_else(String::new, |process| format!("{} {}", known_as(process), process.pid));
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
-        Hiding::Chroot => (
-            "it runs in a folder tree of its own (chroot)",
-            format!("mount {folder} into that tree"),
-        ),
-        Hiding::PrivateTmp => (
-            "it has a /tmp of its own (PrivateTmp)",
-            format!("move the socket out of {folder}, to /run"),
-        ),
+        Hiding::Chroot => ("it runs in a folder tree of its own (chroot)", format!("mount {folder} into that tree")),
+        Hiding::PrivateTmp => {
+            ("it has a /tmp of its own (PrivateTmp)", format!("move the socket out of {folder}, to /run"))
+        }
         Hiding::Container => (
             "one of the two is in a container that the other is not in",
             format!("share the folder {folder}, not the socket's file, between them"),
         ),
-        Hiding::Mounts => (
-            "its file systems are mounted otherwise",
-            format!("make {folder} visible to it (BindPaths= in a unit)"),
-        ),
+        Hiding::Mounts => {
+            ("its file systems are mounted otherwise", format!("make {folder} visible to it (BindPaths= in a unit)"))
+        }
         Hiding::Missing => ("it is not there for it", format!("look at {folder}")),
     };
     (
         NoteCode::SocketNotVisible,
-        format!(
-            "{name} does not see the socket {} of {}: {reason}",
-            path.display(),
-            named(server)
-        ),
+        format!("{name} does not see the socket {} of {}: {reason}", path.display(), named(server)),
         Some(next),
     )
 }

@@ -34,19 +34,12 @@ impl<'a> Graph<'a> {
                 links[client].push(idx);
             }
         }
-        Self {
-            stack,
-            survey,
-            links,
-        }
+        Self { stack, survey, links }
     }
 
-    /// The paths of all chains.
     pub(super) fn paths(&self) -> Vec<Path> {
-        let asked: BTreeSet<usize> = { self.stack.links.iter() }
-            .filter(|it| it.client.is_some())
-            .map(|it| it.server)
-            .collect();
+        let asked: BTreeSet<usize> =
+            { self.stack.links.iter() }.filter(|it| it.client.is_some()).map(|it| it.server).collect();
         let mut found = Vec::new();
         let mut covered = BTreeSet::new();
         let all = 0..self.stack.services.len();
@@ -72,25 +65,14 @@ impl<'a> Graph<'a> {
     }
 
     /// What runs an application, asks nothing just now, and was asked by connections that are gone.
-    fn asked_in_passing<'b>(
-        &'b self,
-        asked: &'b BTreeSet<usize>,
-    ) -> impl Iterator<Item = Path> + 'b {
-        let servers = self
-            .survey
-            .servers
-            .iter()
-            .zip(&self.survey.others)
-            .enumerate();
+    fn asked_in_passing<'b>(&'b self, asked: &'b BTreeSet<usize>) -> impl Iterator<Item = Path> + 'b {
+        let servers = self.survey.servers.iter().zip(&self.survey.others).enumerate();
         let passing = servers.filter(|(idx, (server, others))| {
             let is_seen = asked.contains(idx) || !self.links[*idx].is_empty();
             let mut closed = others.closed.iter();
             is_application(server.kind) && !is_seen && closed.any(|it| it.way().is_some())
         });
-        passing.map(|(first, _)| Path {
-            first,
-            links: Vec::new(),
-        })
+        passing.map(|(first, _)| Path { first, links: Vec::new() })
     }
 
     /// One chain per upstream, as long as only web servers and proxies are on the way.
@@ -134,11 +116,7 @@ impl<'a> Graph<'a> {
     }
 
     fn links_of(&self, service: usize) -> &[usize] {
-        if self.goes_on(service) {
-            &self.links[service]
-        } else {
-            &[]
-        }
+        if self.goes_on(service) { &self.links[service] } else { &[] }
     }
 
     /// Whether what it asks belongs to what it is asked: not so for a database, which asks its own replica.

@@ -20,11 +20,7 @@ pub(super) struct Rates<'a> {
 
 impl<'a> Rates<'a> {
     pub(super) fn between(earlier: &'a Survey, later: &Survey) -> Self {
-        Self {
-            before: traffic_of(earlier),
-            seconds: later.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9,
-            earlier,
-        }
+        Self { before: traffic_of(earlier), seconds: later.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9, earlier }
     }
 
     /// The time between the two, in seconds.
@@ -42,8 +38,7 @@ impl<'a> Rates<'a> {
         for connection in connections {
             let now = connection.traffic?;
             let was = connection.tcp.and_then(|ends| self.before.get(&ends));
-            let (was_in, was_out) =
-                was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
+            let (was_in, was_out) = was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
             // A request and its answer are one segment each way; a large one of either kind is more, so
             // the smaller number counts.
             let n_in = now.data_segments_in.wrapping_sub(was_in);
@@ -74,9 +69,7 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
     let unseen = survey.listeners.iter().flat_map(|it| &it.clients);
     let of_unseen = unseen.flat_map(|it| &it.connections);
     let of_links = survey.stack.links.iter().flat_map(|it| &it.connections);
-    { of_servers.chain(of_unseen).chain(of_links) }
-        .filter_map(|it| it.tcp.zip(it.traffic))
-        .collect()
+    { of_servers.chain(of_unseen).chain(of_links) }.filter_map(|it| it.tcp.zip(it.traffic)).collect()
 }
 
 /// Who asks whom, of which a cost may be known.
@@ -110,12 +103,7 @@ pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
     let end = |end: Option<f64>, open: f64| end.map_or(open, ms_per_s);
-    Some(Figure::new(
-        ms_per_s(value),
-        end(lo, f64::NEG_INFINITY),
-        end(hi, f64::INFINITY),
-        n,
-    ))
+    Some(Figure::new(ms_per_s(value), end(lo, f64::NEG_INFINITY), end(hi, f64::INFINITY), n))
 }
 
 /// What several hops cost together: the ends of the intervals are added, as if all were off the same way.
@@ -125,9 +113,8 @@ pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
         let Some(before) = sum.as_ref().and_then(Figure::known).copied() else {
             return Some(Figure::Known(next));
         };
-        let end = |one: Option<f64>, other: Option<f64>, open: f64| {
-            one.zip(other).map_or(open, |(one, other)| one + other)
-        };
+        let end =
+            |one: Option<f64>, other: Option<f64>, open: f64| one.zip(other).map_or(open, |(one, other)| one + other);
         Some(Figure::new(
             before.value + next.value,
             end(before.lo, next.lo, f64::NEG_INFINITY),
@@ -143,10 +130,7 @@ mod tests {
 
     #[test]
     fn costs_are_added_with_the_ends_of_their_intervals_and_open_ends_stay_open() {
-        let (one, other) = (
-            Figure::new(1.0, 0.5, 1.5, 20),
-            Figure::new(2.0, 1.0, 4.0, 12),
-        );
+        let (one, other) = (Figure::new(1.0, 0.5, 1.5, 20), Figure::new(2.0, 1.0, 4.0, 12));
         let both = sum([one.clone(), other].into_iter());
         assert_eq!(both, Some(Figure::new(3.0, 1.5, 5.5, 12)));
         let open = Figure::new(2.0, 1.0, f64::INFINITY, 12);

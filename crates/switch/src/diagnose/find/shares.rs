@@ -21,11 +21,7 @@ pub(super) struct Shares<'a> {
 impl Shares<'_> {
     /// Whether more than one chain has a link.
     pub(super) fn is_shared(&self, link: usize) -> bool {
-        self.paths
-            .iter()
-            .filter(|it| it.links.contains(&link))
-            .count()
-            > 1
+        self.paths.iter().filter(|it| it.links.contains(&link)).count() > 1
     }
 
     /// A chain's part of a link, from 0 to 1; `None` where that is not known.
@@ -81,10 +77,5 @@ pub(super) fn charged(hop: &FoundHop) -> Option<Figure> {
     let share = hop.share?;
     let Estimate { value, lo, hi, n } = *cost.known()?;
     let end = |end: Option<f64>, open: f64| end.map_or(open, |it| it * share);
-    Some(Figure::new(
-        value * share,
-        end(lo, f64::NEG_INFINITY),
-        end(hi, f64::INFINITY),
-        n,
-    ))
+    Some(Figure::new(value * share, end(lo, f64::NEG_INFINITY), end(hi, f64::INFINITY), n))
 }

@@ -29,22 +29,14 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
         _ => return None,
     };
     let names: Vec<&str> = before.into_iter().chain(own_side(kind, name)).collect();
-    let names = if names.is_empty() {
-        String::new()
-    } else {
-        format!(" --for {}", names.join(","))
-    };
+    let names = if names.is_empty() { String::new() } else { format!(" --for {}", names.join(",")) };
     let own = own_side(kind, name).filter(|_| before.is_some());
     let switch = match own {
         Some("php-fpm") => ", and `looptax switch SITE POOL --url PAGE` moves both files together",
-        Some("gunicorn" | "uwsgi" | "puma") => {
-            ", and `looptax switch SITE OWN --url PAGE` moves both files together"
-        }
+        Some("gunicorn" | "uwsgi" | "puma") => ", and `looptax switch SITE OWN --url PAGE` moves both files together",
         _ => "",
     };
-    Some(format!(
-        "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` spells it{switch}"
-    ))
+    Some(format!("`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` spells it{switch}"))
 }
 
 /// Where a client of this machine reaches what listens there.
@@ -80,11 +72,7 @@ fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
     if let Some(seen) = clients.find_map(|it| of(&it.name)) {
         return Some(seen);
     }
-    let mut all: Vec<&str> = stack
-        .services
-        .iter()
-        .filter_map(|it| of(&it.name))
-        .collect();
+    let mut all: Vec<&str> = stack.services.iter().filter_map(|it| of(&it.name)).collect();
     all.sort_unstable();
     all.dedup();
     match all[..] {

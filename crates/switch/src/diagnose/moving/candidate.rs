@@ -10,7 +10,6 @@ use looptax_redirect::{Demand, Mapping, Owner, Route, SocketName};
 /// A port and the socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
-    /// What programs connect to.
     pub from: Vec<SocketAddr>,
     /// Where they are moved to.
     pub to: SocketName,
@@ -63,9 +62,7 @@ pub fn mapping(candidates: &[Candidate]) -> Mapping {
             demands: candidate.demands.clone(),
         })
     });
-    Mapping {
-        routes: routes.collect(),
-    }
+    Mapping { routes: routes.collect() }
 }
 
 /// The name of a socket as people write it.

@@ -36,11 +36,7 @@ pub(super) fn published_candidate(
         Some(socket) => socket.objection.clone(),
         None => Some(several.to_owned()),
     };
-    let name = format!(
-        "{} through {}",
-        server.name(),
-        published.proxy.program_name()
-    );
+    let name = format!("{} through {}", server.name(), published.proxy.program_name());
     Some(Candidate {
         server: Some((name, server.process.pid)),
         owner: Some(socket.owner(server)),

@@ -24,20 +24,13 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
         return Err(wrong("there is no `=` between address and socket"));
     };
     let parsed = from.replace("localhost:", "127.0.0.1:").parse();
-    let from: SocketAddr = parsed.map_err(|_| {
-        wrong(&format!(
-            "`{from}` is no IP address with a port, as 127.0.0.1:3306 is one"
-        ))
-    })?;
+    let from: SocketAddr =
+        parsed.map_err(|_| wrong(&format!("`{from}` is no IP address with a port, as 127.0.0.1:3306 is one")))?;
     if from.port() == 0 || from.ip().is_unspecified() {
-        return Err(wrong(
-            "an address is what programs connect to, as 127.0.0.1:3306 is",
-        ));
+        return Err(wrong("an address is what programs connect to, as 127.0.0.1:3306 is"));
     }
     if to.is_empty() || to == "@" {
-        return Err(wrong(
-            "the socket behind `=` has no name: it is a path, or @ with an abstract name",
-        ));
+        return Err(wrong("the socket behind `=` has no name: it is a path, or @ with an abstract name"));
     }
     let to = match named(to) {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),
@@ -45,19 +38,9 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     };
     let listener = Listener::of(&to);
     let other = listener.as_ref().ok().and_then(|it| another(it, from));
-    let warning =
-        other.map(|who| format!("{} belongs to {who}: is it the same server?", shown(&to)));
-    let idle = listener.err().map(|why| {
-        format!(
-            "{} {why}; until that changes, connections stay on TCP",
-            shown(&to)
-        )
-    });
-    Ok(Candidate {
-        idle,
-        warnings: warning.into_iter().collect(),
-        ..Candidate::new(vec![from], to)
-    })
+    let warning = other.map(|who| format!("{} belongs to {who}: is it the same server?", shown(&to)));
+    let idle = listener.err().map(|why| format!("{} {why}; until that changes, connections stay on TCP", shown(&to)));
+    Ok(Candidate { idle, warnings: warning.into_iter().collect(), ..Candidate::new(vec![from], to) })
 }
 
 /// All that `--map` or `--also` says; one address leads to one socket.
@@ -72,9 +55,7 @@ pub(super) fn parse_all(option: &str, texts: &[String]) -> Result<Vec<Candidate>
             ));
         }
         found.push(next);
-        mapping(&found)
-            .check()
-            .map_err(|error| wrong(option, text, error))?;
+        mapping(&found).check().map_err(|error| wrong(option, text, error))?;
     }
     Ok(found)
 }
@@ -93,30 +74,14 @@ mod tests {
     #[test]
     fn an_address_and_a_socket_are_read() {
         let path = |text: &str| SocketName::Path(text.into());
-        check(
-            "127.0.0.1:3306=/run/a=b.sock",
-            "127.0.0.1:3306",
-            &path("/run/a=b.sock"),
-        );
+        check("127.0.0.1:3306=/run/a=b.sock", "127.0.0.1:3306", &path("/run/a=b.sock"));
         check("localhost:1=/s", "127.0.0.1:1", &path("/s"));
-        check(
-            "[::1]:5432=@pg",
-            "[::1]:5432",
-            &SocketName::Abstract(b"pg".to_vec()),
-        );
+        check("[::1]:5432=@pg", "[::1]:5432", &SocketName::Abstract(b"pg".to_vec()));
     }
 
     #[test]
     fn what_is_none_is_refused() {
-        for text in [
-            "",
-            "x",
-            "127.0.0.1=/s",
-            "127.0.0.1:0=/s",
-            "0.0.0.0:1=/s",
-            "127.0.0.1:1=",
-            "127.0.0.1:1=@",
-        ] {
+        for text in ["", "x", "127.0.0.1=/s", "127.0.0.1:0=/s", "0.0.0.0:1=/s", "127.0.0.1:1=", "127.0.0.1:1=@"] {
             assert!(parse("--map", text).is_err(), "{text}");
         }
     }

@@ -19,7 +19,6 @@ use crate::diagnose::socket_of::Near;
 pub(super) enum Verdict {
     /// All that are known would work.
     Works {
-        /// A sentence for each.
         words: Vec<String>,
         /// Whether somebody said that one of them is the program's, instead of its being found in words.
         is_told: bool,
@@ -50,15 +49,10 @@ const MORE: [PointCode; 5] = [
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
 /// What is added to a refusal where it was tried without a password.
-const NO_PASSWORD: &str =
-    "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
+const NO_PASSWORD: &str = "; --check gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
 /// Tries the connections that are known of this port.
-pub(super) fn verdict(
-    pair: &Candidate,
-    args: &Wanted<'_>,
-    servers: &[Server],
-) -> Result<Verdict, Failure> {
+pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
     let mut is_told = false;
     let addresses = addresses(args)?;
@@ -110,11 +104,7 @@ pub(super) fn verdict(
             words.push(said);
         }
     }
-    Ok(if words.is_empty() {
-        Verdict::Unknown
-    } else {
-        Verdict::Works { words, is_told }
-    })
+    Ok(if words.is_empty() { Verdict::Unknown } else { Verdict::Works { words, is_told } })
 }
 
 /// Why a connection that demands TLS is left alone. MySQL and MariaDB have TLS on their sockets as well,
@@ -150,9 +140,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
 /// What is said of each `--check` that is about none of these ports.
 pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
     let told = told(args)?;
-    let unfitting = told
-        .iter()
-        .filter(|address| !candidates.iter().any(|it| is_for(address, it)));
+    let unfitting = told.iter().filter(|address| !candidates.iter().any(|it| is_for(address, it)));
     let words = unfitting.map(|address| {
         let host = address.host.as_deref().unwrap_or("localhost");
         let port = address.port;
@@ -165,10 +153,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
 fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let mut found = told(args)?;
     if !args.no_check {
-        let arguments = args
-            .command
-            .iter()
-            .map(|it| it.to_string_lossy().into_owned());
+        let arguments = args.command.iter().map(|it| it.to_string_lossy().into_owned());
         let environment = std::env::vars_os()
             .filter(|(name, _)| name != "LOOPTAX_PASSWORD")
             .map(|(_, value)| value.to_string_lossy().into_owned());
@@ -181,9 +166,7 @@ fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
 fn spelled(word: &str) -> Option<Address> {
     let scheme_end = word.find("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);
-    let start = word[..scheme_end]
-        .rfind(|c| !is_scheme(c))
-        .map_or(0, |at| at + 1);
+    let start = word[..scheme_end].rfind(|c| !is_scheme(c)).map_or(0, |at| at + 1);
     let url = word[start..].trim_end_matches(['"', '\'', ')', ';']);
     let url = url.strip_prefix("jdbc:").unwrap_or(url);
     let address = Address::parse_login(url).ok()?;
@@ -194,9 +177,7 @@ fn is_for(address: &Address, pair: &Candidate) -> bool {
     let host = address.host.as_deref().unwrap_or("localhost");
     let ip = own_address(host);
     let mut from = pair.from.iter();
-    from.any(|own| {
-        own.port() == address.port && ip.is_some_and(|ip| ip == own.ip() || host == "localhost")
-    })
+    from.any(|own| own.port() == address.port && ip.is_some_and(|ip| ip == own.ip() || host == "localhost"))
 }
 
 #[cfg(test)]
@@ -208,41 +189,24 @@ mod tests {
         let found = spelled(word);
         let found = found.as_ref().map(|address| {
             let host = address.host.as_deref().unwrap_or_default();
-            (
-                host,
-                address.port,
-                address.user.as_deref().unwrap_or_default(),
-            )
+            (host, address.port, address.user.as_deref().unwrap_or_default())
         });
         assert_eq!(found, expected);
     }
 
     #[test]
     fn urls_are_found_in_words_of_any_kind() {
-        check(
-            "mysql://u:p@127.0.0.1:3307/d",
-            Some(("127.0.0.1", 3307, "u")),
-        );
+        check("mysql://u:p@127.0.0.1:3307/d", Some(("127.0.0.1", 3307, "u")));
         check(
             "--spring.datasource.url=jdbc:mariadb://127.0.0.1:3306/d?user=u&password=p",
             Some(("127.0.0.1", 3306, "u")),
         );
-        check(
-            "jdbc:postgresql://localhost/d?user=u",
-            Some(("localhost", 5432, "u")),
-        );
+        check("jdbc:postgresql://localhost/d?user=u", Some(("localhost", 5432, "u")));
     }
 
     #[test]
     fn what_names_nobody_or_no_server_is_passed_over() {
-        for word in [
-            "https://u:p@example.org/",
-            "mysql://127.0.0.1/d",
-            "://",
-            "mysql:u@h",
-            "--",
-            "",
-        ] {
+        for word in ["https://u:p@example.org/", "mysql://127.0.0.1/d", "://", "mysql:u@h", "--", ""] {
             check(word, None);
         }
     }

@@ -50,11 +50,7 @@ fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failu
     });
     let published = survey.published.iter().filter_map(|published| {
         let server = &survey.servers[published.server_idx];
-        Some((
-            container::published_candidate(published, server, own)?,
-            server,
-            false,
-        ))
+        Some((container::published_candidate(published, server, own)?, server, false))
     });
     let mut found = Vec::new();
     for (mut pair, server, is_direct) in direct.chain(published) {
@@ -85,9 +81,7 @@ fn is_of_web(kind: Kind) -> bool {
 
 /// Why such a pair is moved only by whoever says so.
 fn of_web(pair: &Candidate) -> String {
-    let also: Vec<String> = { pair.from.iter() }
-        .map(|from| format!("--also {from}={}", shown(&pair.to)))
-        .collect();
+    let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
         "whether both lead to the same pages cannot be seen from outside, and over a socket they are told no address of \
          the web server; {} moves it",
@@ -98,13 +92,7 @@ fn of_web(pair: &Candidate) -> String {
 /// Decides whether it is moved. What is known of the program's connections counts before what may be in the way; but
 /// one that works says nothing of others, which a server's rules may treat otherwise: one that somebody named counts
 /// where the socket lets nobody in whom TCP refuses, one that was only found not at all.
-fn settle(
-    pair: &mut Candidate,
-    server: &Server,
-    is_direct: bool,
-    known: Verdict,
-    require_check: bool,
-) {
+fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_check: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });
     match known {
@@ -122,17 +110,13 @@ fn settle(
     }
     match obstacles::of_logins(pair, server, is_direct) {
         Logins::Same(warning) => pair.warnings.extend(warning),
-        Logins::Differ {
-            why,
-            gets_more: false,
-        } if is_named => pair.warnings.push(format!(
-            "the login that --check names works over the socket, others may not: {why}"
-        )),
+        Logins::Differ { why, gets_more: false } if is_named => {
+            pair.warnings.push(format!("the login that --check names works over the socket, others may not: {why}"));
+        }
         Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_check => {
             pair.stays = Some(
-                "nobody said which account logs in, and --require-check wants to know; --check DSN says it"
-                    .to_owned(),
+                "nobody said which account logs in, and --require-check wants to know; --check DSN says it".to_owned(),
             );
         }
         Logins::Open => pair.warnings.push(obstacles::OPEN.to_owned()),

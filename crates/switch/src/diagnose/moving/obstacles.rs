@@ -83,14 +83,10 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     }
     match first_answer(first).as_ref() {
         // To whom this is said through a proxy, the socket would say more.
-        Ok(b"-DENIED") => {
-            Some("the port refuses whoever is on another machine, as a proxy is".to_owned())
-        }
+        Ok(b"-DENIED") => Some("the port refuses whoever is on another machine, as a proxy is".to_owned()),
         // A server that wants a password first says so in an error.
         Ok([b'+' | b'-', ..]) => None,
-        _ => {
-            Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned())
-        }
+        _ => Some("the port does not answer plainly: it speaks TLS, or its server hangs".to_owned()),
     }
 }
 
@@ -143,18 +139,12 @@ pub(super) const OPEN: &str = "nobody said which account logs in: on the socket 
 
 /// What nobody can rule out counts as if it were so.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
-    Logins::Differ {
-        why: format!("{why}; {ONLY_MAP}"),
-        gets_more: true,
-    }
+    Logins::Differ { why: format!("{why}; {ONLY_MAP}"), gets_more: true }
 }
 
 fn is_before_version_8(server: &Server) -> bool {
     let version = server.version.as_deref().unwrap_or_default();
-    let major = version
-        .split('.')
-        .next()
-        .and_then(|it| it.parse::<u32>().ok());
+    let major = version.split('.').next().and_then(|it| it.parse::<u32>().ok());
     major.is_some_and(|major| major < 8)
 }
 
@@ -163,10 +153,7 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
         return gets_more("its pg_hba.conf, which may treat sockets otherwise, cannot be read");
     };
     let origins: Vec<Origin> = if is_direct {
-        let known = |from: &SocketAddr| Origin::Known {
-            ip: from.ip(),
-            is_localhost: is_localhost(server, from.ip()),
-        };
+        let known = |from: &SocketAddr| Origin::Known { ip: from.ip(), is_localhost: is_localhost(server, from.ip()) };
         pair.from.iter().map(known).collect()
     } else {
         vec![Origin::Unknown]
@@ -246,10 +233,7 @@ mod tests {
     fn r18_a_redis_that_refuses_the_port_to_strangers_is_not_moved_to_its_socket() {
         check("+PONG\r\n", None);
         check("-NOAUTH Authentication required.\r\n", None);
-        check(
-            "-DENIED Redis is running in protected mode\r\n",
-            Some("refuses"),
-        );
+        check("-DENIED Redis is running in protected mode\r\n", Some("refuses"));
         check("\x15\x03\x01\0\x02\x02\x0a", Some("speaks TLS"));
         check("", Some("speaks TLS"));
     }

@@ -17,7 +17,6 @@ use crate::diagnose::listener::listening;
 /// A socket of a server, or why it cannot be used.
 pub(super) struct Socket {
     pub name: SocketName,
-    /// How the server names it.
     pub bound: SocketName,
     /// Its file's name, or the abstract name.
     pub short: String,
@@ -26,10 +25,7 @@ pub(super) struct Socket {
 
 impl Socket {
     pub(super) fn owner(&self, server: &Server) -> Owner {
-        Owner {
-            uid: server.process.uid,
-            bound: self.bound.clone(),
-        }
+        Owner { uid: server.process.uid, bound: self.bound.clone() }
     }
 }
 
@@ -40,16 +36,10 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
     let mut ports: Vec<u16> = near.iter().filter_map(|it| port_of(it)).collect();
     ports.sort_unstable();
     ports.dedup();
-    let sockets: Vec<Socket> = server
-        .seen_endpoints()
-        .filter_map(|it| socket(server, it))
-        .collect();
+    let sockets: Vec<Socket> = server.seen_endpoints().filter_map(|it| socket(server, it)).collect();
     let mut found = Vec::new();
     for port in &ports {
-        let addresses = near
-            .iter()
-            .filter_map(|it| tcp(it))
-            .filter(|it| it.port() == *port);
+        let addresses = near.iter().filter_map(|it| tcp(it)).filter(|it| it.port() == *port);
         let from = loopback(addresses, *port);
         if from.is_empty() || sockets.is_empty() {
             continue;
@@ -60,22 +50,14 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
                 server,
                 from,
                 &sockets[0],
-                Some(
-                    "it listens on several ports and sockets; --map says which belong together"
-                        .to_owned(),
-                ),
+                Some("it listens on several ports and sockets; --map says which belong together".to_owned()),
             ),
         });
     }
     found
 }
 
-fn candidate(
-    server: &Server,
-    from: Vec<SocketAddr>,
-    to: &Socket,
-    stays: Option<String>,
-) -> Candidate {
+fn candidate(server: &Server, from: Vec<SocketAddr>, to: &Socket, stays: Option<String>) -> Candidate {
     Candidate {
         server: Some((server.name(), server.process.pid)),
         owner: Some(to.owner(server)),
@@ -105,11 +87,7 @@ pub(super) fn tcp(endpoint: &Endpoint) -> Option<SocketAddr> {
 const X_PORT: u16 = 33_060;
 const X_NAME: &str = "mysqlx";
 
-pub(super) fn socket_for<'a>(
-    port: u16,
-    ports: &[u16],
-    sockets: &'a [Socket],
-) -> Option<&'a Socket> {
+pub(super) fn socket_for<'a>(port: u16, ports: &[u16], sockets: &'a [Socket]) -> Option<&'a Socket> {
     let named_for = |socket: &&Socket| {
         let name = &socket.short;
         name == &format!(".s.PGSQL.{port}") || name == &format!("mongodb-{port}.sock")
@@ -118,11 +96,7 @@ pub(super) fn socket_for<'a>(
     if let Some(socket) = sockets.iter().find(named_for) {
         return Some(socket);
     }
-    let ports: Vec<u16> = ports
-        .iter()
-        .copied()
-        .filter(|it| (*it == X_PORT) == (port == X_PORT))
-        .collect();
+    let ports: Vec<u16> = ports.iter().copied().filter(|it| (*it == X_PORT) == (port == X_PORT)).collect();
     let mut fitting = sockets.iter().filter(|it| is_x(it) == (port == X_PORT));
     match (&*ports, fitting.next(), fitting.next()) {
         ([_], Some(socket), None) => Some(socket),
@@ -135,12 +109,7 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
         Place::Tcp(_) => None,
         Place::Abstract(name) => {
             let name = name.to_string_lossy();
-            Some(Socket {
-                name: named(&name),
-                bound: named(&name),
-                short: name.into_owned(),
-                objection: None,
-            })
+            Some(Socket { name: named(&name), bound: named(&name), short: name.into_owned(), objection: None })
         }
         Place::Path { path, file } => Some(Socket {
             name: SocketName::Path(path.clone()),
@@ -166,9 +135,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let own = match own {
         Ok(own) => own,
         Err(error) => {
-            return Some(format!(
-                "its socket {shown} cannot be reached from here: {error}"
-            ));
+            return Some(format!("its socket {shown} cannot be reached from here: {error}"));
         }
     };
     // In another view of the folders the same path may be another server's.
@@ -185,17 +152,12 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
     let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
-    may_write
-        .err()
-        .map(|error| format!("its socket {shown} may not be used: {error}"))
+    may_write.err().map(|error| format!("its socket {shown} may not be used: {error}"))
 }
 
 /// The loopback addresses among these, and those that mean loopback, too.
 pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
-    let (v4, v6) = (
-        IpAddr::V4(Ipv4Addr::LOCALHOST),
-        IpAddr::V6(Ipv6Addr::LOCALHOST),
-    );
+    let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
     let mut found = Vec::new();
     for address in addresses {
         match address.ip() {
@@ -213,10 +175,7 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
     }
     found.sort();
     found.dedup();
-    found
-        .into_iter()
-        .map(|ip| SocketAddr::new(ip, port))
-        .collect()
+    found.into_iter().map(|ip| SocketAddr::new(ip, port)).collect()
 }
 
 #[cfg(test)]
@@ -224,12 +183,8 @@ mod tests {
     use super::*;
 
     fn sockets(names: &[&str]) -> Vec<Socket> {
-        let socket = |name: &&str| Socket {
-            name: named(name),
-            bound: named(name),
-            short: (*name).to_owned(),
-            objection: None,
-        };
+        let socket =
+            |name: &&str| Socket { name: named(name), bound: named(name), short: (*name).to_owned(), objection: None };
         names.iter().map(socket).collect()
     }
 
@@ -253,12 +208,7 @@ mod tests {
         check(3306, &[3306, 33_060], &mysql, Some("mysqld.sock"));
         check(33_060, &[3306, 33_060], &mysql, Some("mysqlx.sock"));
         check(33_060, &[3306, 33_060], &mysql[..1], None);
-        check(
-            5433,
-            &[5433],
-            &[".s.PGSQL.5432", ".s.PGSQL.5433"],
-            Some(".s.PGSQL.5433"),
-        );
+        check(5433, &[5433], &[".s.PGSQL.5432", ".s.PGSQL.5433"], Some(".s.PGSQL.5433"));
         check(6432, &[6432], &[".s.PGSQL.6432"], Some(".s.PGSQL.6432"));
     }
 

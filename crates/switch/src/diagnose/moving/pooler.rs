@@ -17,15 +17,10 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Why a login over the socket may end otherwise than over TCP.
 pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
     let Some(text) = configuration(setting, process) else {
-        return Some(
-            "its configuration, which may treat sockets otherwise, cannot be read".to_owned(),
-        );
+        return Some("its configuration, which may treat sockets otherwise, cannot be read".to_owned());
     };
     match value(setting, &text) {
-        None => Some(
-            "its configuration includes others, one of which may treat sockets otherwise"
-                .to_owned(),
-        ),
+        None => Some("its configuration includes others, one of which may treat sockets otherwise".to_owned()),
         Some(value) if setting.same.contains(&&*value) => None,
         Some(value) => Some(format!(
             "its configuration says `{} = {value}`, which may end otherwise over the socket",
@@ -95,11 +90,7 @@ mod tests {
     fn the_last_method_counts() {
         let pgbouncer = Kind::Pgbouncer;
         check(pgbouncer, "[pgbouncer]\n;auth_type = hba\n", Some("md5"));
-        check(
-            pgbouncer,
-            "auth_type=trust\n auth_type = hba \n",
-            Some("hba"),
-        );
+        check(pgbouncer, "auth_type=trust\n auth_type = hba \n", Some("hba"));
         check(pgbouncer, "%include other.ini\nauth_type = md5", None);
         let pgpool = Kind::Pgpool;
         check(pgpool, "#enable_pool_hba = on\n", Some("off"));

@@ -46,9 +46,7 @@ fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
         return Vec::new();
     };
     let same_device = ours.iter().filter(|it| it.device == mount.device);
-    same_device
-        .filter_map(|it| moved(&inner, &it.root, &it.at))
-        .collect()
+    same_device.filter_map(|it| moved(&inner, &it.root, &it.at)).collect()
 }
 
 /// The path with one beginning instead of another.
@@ -75,15 +73,9 @@ fn unescaped(word: &[u8]) -> PathBuf {
     let mut rest = word;
     while let Some((first, behind)) = rest.split_first() {
         let digits = behind.get(..3).filter(|_| *first == b'\\');
-        let number = digits
-            .and_then(|it| std::str::from_utf8(it).ok())
-            .and_then(|it| u8::from_str_radix(it, 8).ok());
+        let number = digits.and_then(|it| std::str::from_utf8(it).ok()).and_then(|it| u8::from_str_radix(it, 8).ok());
         bytes.push(number.unwrap_or(*first));
-        rest = if number.is_some() {
-            &behind[3..]
-        } else {
-            behind
-        };
+        rest = if number.is_some() { &behind[3..] } else { behind };
     }
     PathBuf::from(OsString::from_vec(bytes))
 }
@@ -109,10 +101,7 @@ mod tests {
 
     #[test]
     fn a_shared_folder_is_found_at_our_own_paths() {
-        check(
-            "/run/mysqld/mysqld.sock",
-            &["/srv/my db/run/mysqld.sock", "/data/my db/run/mysqld.sock"],
-        );
+        check("/run/mysqld/mysqld.sock", &["/srv/my db/run/mysqld.sock", "/data/my db/run/mysqld.sock"]);
     }
 
     #[test]

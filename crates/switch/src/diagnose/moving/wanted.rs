@@ -11,12 +11,10 @@ pub struct Wanted<'a> {
     pub also: &'a [String],
     /// Only the servers on these ports; all where there are none.
     pub only: &'a [u16],
-    /// Connections that the program makes.
     pub check: &'a [String],
     /// Whether nothing is tried beforehand.
     pub no_check: bool,
     /// Whether a port stays on TCP where only a known connection could tell.
     pub require_check: bool,
-    /// The program with its arguments.
     pub command: &'a [OsString],
 }

@@ -54,7 +54,6 @@ pub fn warnings(candidates: &[Candidate]) -> String {
     warnings.collect()
 }
 
-/// A warning as a line.
 pub fn warning(text: &str) -> String {
     line(&format!("warning: {text}"))
 }
@@ -84,73 +83,42 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
         [] => "a loopback port".to_owned(),
         ports => format!("port {}", ports.join(" or ")),
     };
-    let root = if rustix::process::geteuid().is_root() {
-        ""
-    } else {
-        "root sees those of other users, "
-    };
+    let root = if rustix::process::geteuid().is_root() { "" } else { "root sees those of other users, " };
     format!(
         "no server that can be looked into from here has both {port} and a socket; {root}--map 127.0.0.1:3306=/run/mysqld/mysqld.sock works for one that cannot be looked into"
     )
 }
 
-/// The counts at the end.
 pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
     let n_moved = stats.n_moved();
-    let connections = if n_moved == 1 {
-        "connection"
-    } else {
-        "connections"
-    };
+    let connections = if n_moved == 1 { "connection" } else { "connections" };
     let hint = if is_whole { "" } else { " (--stats)" };
-    let mut text = line(&format!(
-        "{n_moved} {connections} moved, {} left on TCP{hint}",
-        stats.n_left()
-    ));
+    let mut text = line(&format!("{n_moved} {connections} moved, {} left on TCP{hint}", stats.n_left()));
     if is_whole {
         for (idx, route) in mapping.routes.iter().enumerate() {
             let n_moved = stats.n_moved[idx];
-            text += &line(&format!(
-                "  {}: {n_moved} moved to {}",
-                route.from,
-                shown(&route.to)
-            ));
+            text += &line(&format!("  {}: {n_moved} moved to {}", route.from, shown(&route.to)));
             for (reason, n) in &stats.left[idx] {
-                text += &line(&format!(
-                    "  {}: {n} left on TCP: {}",
-                    route.from,
-                    reason.words()
-                ));
+                text += &line(&format!("  {}: {n} left on TCP: {}", route.from, reason.words()));
             }
         }
     }
     text
 }
 
-/// A connection, as it happens.
 pub fn event(event: Event, mapping: &Mapping) -> String {
     let from = |idx: usize| mapping.routes[idx].from;
     match event {
-        Event::Moved { route_idx, pid } => line(&format!(
-            "pid {pid}: {} moved to {}",
-            from(route_idx),
-            shown(&mapping.routes[route_idx].to)
-        )),
-        Event::Left {
-            route_idx,
-            pid,
-            reason,
-            errno,
-        } => {
+        Event::Moved { route_idx, pid } => {
+            line(&format!("pid {pid}: {} moved to {}", from(route_idx), shown(&mapping.routes[route_idx].to)))
+        }
+        Event::Left { route_idx, pid, reason, errno } => {
             let error = match errno {
                 0 => String::new(),
                 errno => format!(" ({})", std::io::Error::from_raw_os_error(errno)),
             };
             let from = from(route_idx);
-            line(&format!(
-                "pid {pid}: {from} left on TCP: {}{error}",
-                reason.words()
-            ))
+            line(&format!("pid {pid}: {from} left on TCP: {}{error}", reason.words()))
         }
         Event::SupervisorDied => line("the supervisor died; another goes on in its place"),
     }
@@ -181,23 +149,14 @@ mod tests {
         );
         let stays = [candidate(Some("no"))];
         assert_eq!(plan(&stays, false), "");
-        assert_eq!(
-            plan(&stays, true),
-            "looptax: 127.0.0.1:3306 (mariadbd, pid 4711) stays on TCP: no\n"
-        );
+        assert_eq!(plan(&stays, true), "looptax: 127.0.0.1:3306 (mariadbd, pid 4711) stays on TCP: no\n");
     }
 
     #[test]
     fn the_summary_counts() {
         let mapping = super::super::candidate::mapping(&[candidate(None)]);
-        let stats = Stats {
-            n_moved: vec![1],
-            left: vec![vec![(FallbackReason::Full, 2)]],
-        };
-        assert_eq!(
-            summary(&stats, &mapping, false),
-            "looptax: 1 connection moved, 2 left on TCP (--stats)\n"
-        );
+        let stats = Stats { n_moved: vec![1], left: vec![vec![(FallbackReason::Full, 2)]] };
+        assert_eq!(summary(&stats, &mapping, false), "looptax: 1 connection moved, 2 left on TCP (--stats)\n");
         let whole = summary(&stats, &mapping, true);
         assert!(whole.contains("127.0.0.1:3306: 2 left on TCP: the socket's queue is full\n"));
     }

@@ -54,12 +54,7 @@ impl BackProgram for Fpm {
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
-        let question = Question {
-            process: master.clone(),
-            name: None,
-            words,
-            variables: Variables::None,
-        };
+        let question = Question { process: master.clone(), name: None, words, variables: Variables::None };
         Some(question.into())
     }
 
@@ -78,10 +73,7 @@ impl BackProgram for Fpm {
 
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
         opening(now, user, own.master).ok_or_else(|| Closed {
-            what: format!(
-                "PHP-FPM does not run as root, so its socket is its own, and keeps {} out",
-                user.name
-            ),
+            what: format!("PHP-FPM does not run as root, so its socket is its own, and keeps {} out", user.name),
             next: "listen.group = a group that both are in, and listen.mode = 0660".to_owned(),
         })
     }
@@ -113,10 +105,7 @@ pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
         folder.is_some_and(|folder| pools.iter().any(|it| it.starts_with(folder)))
     };
     let masters = masters(|it| Fpm.is_it(it)).into_iter();
-    masters
-        .filter(reads_one)
-        .filter_map(|it| Fpm.test(&it))
-        .collect()
+    masters.filter(reads_one).filter_map(|it| Fpm.test(&it)).collect()
 }
 
 /// The file that it was started with.
@@ -131,22 +120,16 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
         if value(key).is_some() {
-            return Err(format!(
-                "{key} is set, and then owner, group and mode do not count alone"
-            ));
+            return Err(format!("{key} is set, and then owner, group and mode do not count alone"));
         }
     }
     let id = |key: &str, path: &str, usual: u32| match value(key) {
         None => Ok(usual),
-        Some(name) => {
-            number_of(path, &name).ok_or_else(|| format!("{key} = {name} is nobody known here"))
-        }
+        Some(name) => number_of(path, &name).ok_or_else(|| format!("{key} = {name} is nobody known here")),
     };
     let mode = match value("listen.mode") {
         None => USUAL_MODE,
-        Some(text) => {
-            u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is no mode"))?
-        }
+        Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("listen.mode = {text} is no mode"))?,
     };
     Ok(Access {
         uid: id("listen.owner", "/etc/passwd", own.master.uid)?,
@@ -161,10 +144,7 @@ fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
         return Some(Vec::new());
     }
     let mode = || ("listen.mode", format!("{USUAL_MODE:04o}"));
-    let open = Access {
-        mode: USUAL_MODE,
-        ..now
-    };
+    let open = Access { mode: USUAL_MODE, ..now };
     if open.lets_in(user) {
         return Some(vec![mode()]);
     }
@@ -173,10 +153,7 @@ fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
         return None;
     }
     let mut wanted = vec![("listen.owner", user.name.clone())];
-    let own = Access {
-        uid: user.uid,
-        ..now
-    };
+    let own = Access { uid: user.uid, ..now };
     if !own.lets_in(user) {
         wanted.push(mode());
     }

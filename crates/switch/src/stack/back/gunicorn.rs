@@ -60,22 +60,15 @@ impl BackProgram for Gunicorn {
                 what: format!(
                     "{title} shows a title in the place of its command line, so that nobody sees whether that wins over its file"
                 ),
-                next: format!(
-                    "by hand: looptax check --app {} says the lines of both files",
-                    own.file.display()
-                ),
+                next: format!("by hand: looptax check --app {} says the lines of both files", own.file.display()),
             });
         };
         let words = &arguments[at + 1..];
         let variables = environment(own.master.pid).unwrap_or_default();
         if variables.contains_key("GUNICORN_CMD_ARGS") || option(words, "bind").is_some() {
             return Some(Closed {
-                what: format!(
-                    "{title} was told where to listen when it was started, and that wins over its file"
-                ),
-                next:
-                    "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it"
-                        .to_owned(),
+                what: format!("{title} was told where to listen when it was started, and that wins over its file"),
+                next: "take --bind out of its command line and of GUNICORN_CMD_ARGS, and restart it".to_owned(),
             });
         }
         let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
@@ -83,11 +76,7 @@ impl BackProgram for Gunicorn {
         let path = folder.join(named.trim_start_matches("file:"));
         let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
-            what: format!(
-                "{title} reads {}, not {}",
-                path.display(),
-                own.file.display()
-            ),
+            what: format!("{title} reads {}, not {}", path.display(), own.file.display()),
             next: "name the file that it reads".to_owned(),
         })
     }
@@ -121,14 +110,11 @@ impl BackProgram for Gunicorn {
         let value = |name: &str| option(words, name).or_else(|| setting(own.text, name));
         let number = |name: &str, path: &str, usual: u32| match value(name) {
             None => Ok(usual),
-            Some(text) => number_of(path, &text)
-                .ok_or_else(|| format!("{name} = {text} is nobody known here")),
+            Some(text) => number_of(path, &text).ok_or_else(|| format!("{name} = {text} is nobody known here")),
         };
         let umask = match value("umask") {
             None => 0,
-            Some(text) => {
-                python_number(&text).ok_or_else(|| format!("umask = {text} is no number"))?
-            }
+            Some(text) => python_number(&text).ok_or_else(|| format!("umask = {text} is no number"))?,
         };
         Ok(Access {
             uid: number("user", "/etc/passwd", own.master.uid)?,
@@ -142,10 +128,7 @@ impl BackProgram for Gunicorn {
             return Ok(Vec::new());
         }
         Err(Closed {
-            what: format!(
-                "with its umask the socket has mode {:04o}, and keeps {} out",
-                now.mode, user.name
-            ),
+            what: format!("with its umask the socket has mode {:04o}, and keeps {} out", now.mode, user.name),
             next: format!(
                 "write umask = 0o007 and a group that {} is in, or umask = 0, which lets everybody in who gets to the folder",
                 user.name
@@ -156,9 +139,7 @@ impl BackProgram for Gunicorn {
 
 /// Where the script is among the words.
 fn script(words: &[String]) -> Option<usize> {
-    let is_it = |it: &String| {
-        it.ends_with("/gunicorn") || it == "gunicorn" || it.ends_with("/gunicorn/__main__.py")
-    };
+    let is_it = |it: &String| it.ends_with("/gunicorn") || it == "gunicorn" || it.ends_with("/gunicorn/__main__.py");
     // Behind an interpreter and its options, or by itself.
     words.iter().take(4).position(is_it)
 }
@@ -212,11 +193,7 @@ mod tests {
             let found = option(&words[at + 1..], setting);
             assert_eq!(found.as_deref(), expected, "{words:?}");
         };
-        check(
-            "/usr/bin/python3 /usr/bin/gunicorn -c a.py b:c",
-            "config",
-            Some("a.py"),
-        );
+        check("/usr/bin/python3 /usr/bin/gunicorn -c a.py b:c", "config", Some("a.py"));
         check("gunicorn --config=a.py b:c", "config", Some("a.py"));
         check("gunicorn -b:80 b:c", "bind", Some(":80"));
         check("gunicorn --backlog 5 b:c", "bind", None);
@@ -240,16 +217,10 @@ mod tests {
         use std::os::unix::process::CommandExt;
 
         let mut titled = std::process::Command::new("/bin/sleep");
-        let mut running = { titled.arg0("gunicorn: master [shop.wsgi]").arg("600") }
-            .spawn()
-            .unwrap();
+        let mut running = { titled.arg0("gunicorn: master [shop.wsgi]").arg("600") }.spawn().unwrap();
         let has_begun = || {
             let found = looptax_host::discover::process(running.id())?;
-            found
-                .arguments()
-                .first()?
-                .starts_with("gunicorn:")
-                .then_some(found)
+            found.arguments().first()?.starts_with("gunicorn:").then_some(found)
         };
         let master = std::iter::repeat_with(has_begun).flatten().next().unwrap();
         let own = Own {
@@ -262,9 +233,6 @@ mod tests {
         running.kill().unwrap();
         running.wait().unwrap();
         let what = found.unwrap().what;
-        assert!(
-            what.contains("shows a title in the place of its command line"),
-            "{what}"
-        );
+        assert!(what.contains("shows a title in the place of its command line"), "{what}");
     }
 }

@@ -22,7 +22,6 @@ pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) text: &'a str,
     /// The part of it that names the address: a pool.
     pub(in crate::stack) label: &'a str,
-    /// As it was named.
     pub(in crate::stack) file: &'a Path,
     pub(in crate::stack) master: &'a Process,
 }

@@ -40,10 +40,7 @@ impl BackProgram for Puma {
         let has_port = |it: &str| it.trim_start().starts_with("port ");
         let line = own.text.lines().find(|it| has_port(it))?;
         Some(Closed {
-            what: format!(
-                "`{}` of its file opens a port beside the socket",
-                line.trim()
-            ),
+            what: format!("`{}` of its file opens a port beside the socket", line.trim()),
             next: "take that line out".to_owned(),
         })
     }
@@ -58,11 +55,7 @@ impl BackProgram for Puma {
     }
 
     fn access(&self, own: &Own<'_>) -> Result<Access, String> {
-        Ok(Access {
-            uid: own.master.uid,
-            gid: own.master.gid,
-            mode: MODE,
-        })
+        Ok(Access { uid: own.master.uid, gid: own.master.gid, mode: MODE })
     }
 
     fn opening(&self, _: Access, _: &User, _: &Own<'_>) -> Result<Vec<Wanted>, Closed> {

@@ -54,10 +54,7 @@ impl BackProgram for Uwsgi {
         let what = match start.reads(own.file) {
             Reads::It => return None,
             Reads::Another(named) => {
-                format!(
-                    "{title} was started with {}, not with {file}",
-                    named.display()
-                )
+                format!("{title} was started with {}, not with {file}", named.display())
             }
             Reads::Unclear(named) => {
                 return Some(Closed {
@@ -72,8 +69,7 @@ impl BackProgram for Uwsgi {
         };
         Some(Closed {
             what,
-            next: "name the file that it was started with; an emperor's vassal is moved by hand"
-                .to_owned(),
+            next: "name the file that it was started with; an emperor's vassal is moved by hand".to_owned(),
         })
     }
 
@@ -100,14 +96,9 @@ impl BackProgram for Uwsgi {
         let mode = match section.value("chmod-socket") {
             None => 0o777 & !umask(own.master),
             Some(text) if text == "true" => OPEN_MODE,
-            Some(text) => u32::from_str_radix(&text, 8)
-                .map_err(|_| format!("chmod-socket = {text} is no mode"))?,
+            Some(text) => u32::from_str_radix(&text, 8).map_err(|_| format!("chmod-socket = {text} is no mode"))?,
         };
-        let mut access = Access {
-            uid: own.master.uid,
-            gid: own.master.gid,
-            mode,
-        };
+        let mut access = Access { uid: own.master.uid, gid: own.master.gid, mode };
         if let Some(names) = section.value("chown-socket") {
             let (user, group) = names.split_once(':').unwrap_or((&*names, ""));
             let unknown = || format!("chown-socket = {names} is nobody known here");
@@ -123,10 +114,7 @@ impl BackProgram for Uwsgi {
         if now.lets_in(user) {
             return Ok(Vec::new());
         }
-        let shared = Access {
-            mode: SHARED_MODE,
-            ..now
-        };
+        let shared = Access { mode: SHARED_MODE, ..now };
         let mode = || ("chmod-socket", format!("{SHARED_MODE:o}"));
         if shared.lets_in(user) {
             return Ok(vec![mode()]);
@@ -166,7 +154,6 @@ fn is_master(status: &str) -> bool {
     caught.is_some_and(|it| it & bit != 0)
 }
 
-/// How it was started.
 struct Start {
     words: Vec<String>,
     /// Where a relative path may have begun: its folder now, which its file may change (`chdir`), and the one that the
@@ -174,7 +161,6 @@ struct Start {
     folders: Vec<PathBuf>,
 }
 
-/// Which file it reads.
 #[derive(Debug, PartialEq, Eq)]
 enum Reads {
     It,
@@ -191,10 +177,7 @@ impl Start {
         let now = kernel::link(master.file("cwd")).ok();
         let variables = environment(master.pid).unwrap_or_default();
         let shells = variables.get("PWD").map(PathBuf::from);
-        Self {
-            words: master.arguments(),
-            folders: now.into_iter().chain(shells).collect(),
-        }
+        Self { words: master.arguments(), folders: now.into_iter().chain(shells).collect() }
     }
 
     /// Whether it reads this file, which says where it listens.
@@ -212,8 +195,7 @@ impl Start {
             let found: Vec<PathBuf> = from.iter().filter_map(|it| real(it)).collect();
             let is_it = found.iter().any(|it| Some(it) == wanted.as_ref());
             // Where its folder was is not known any more: what is left is how the path ends.
-            let may_be_it =
-                named.is_relative() && wanted.as_ref().is_some_and(|it| ends_as(it, named));
+            let may_be_it = named.is_relative() && wanted.as_ref().is_some_and(|it| ends_as(it, named));
             if is_it || may_be_it && found.is_empty() {
                 return Reads::It;
             }
@@ -275,10 +257,8 @@ mod tests {
             for folder in ["uw", "site"] {
                 fs::create_dir_all(here.join(folder)).unwrap();
             }
-            let text = format!(
-                "[uwsgi]\nsocket = {0}/own.sock\nchdir = {0}/site\nprocesses = 2\n{settings}",
-                here.display()
-            );
+            let text =
+                format!("[uwsgi]\nsocket = {0}/own.sock\nchdir = {0}/site\nprocesses = 2\n{settings}", here.display());
             fs::write(here.join("uw/app.ini"), text).unwrap();
             let mut command = Command::new(PROGRAM);
             let quiet = command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -310,18 +290,11 @@ mod tests {
         let scratch = Scratch::new();
         let running = Running::start(&scratch, "master = true\n");
         let master = running.with_children(2);
-        let told = patience::wait_for("the master's signals", PATIENCE, || {
-            Uwsgi.reload(&master).ok()
-        });
+        let told = patience::wait_for("the master's signals", PATIENCE, || Uwsgi.reload(&master).ok());
         assert_eq!(told, format!("kill -HUP {}", master.pid));
         let objection = |name: &str| {
             let file = scratch.work().join(name);
-            Uwsgi.objection(&Own {
-                text: "",
-                label: "",
-                file: &file,
-                master: &master,
-            })
+            Uwsgi.objection(&Own { text: "", label: "", file: &file, master: &master })
         };
         assert!(objection("uw/app.ini").is_none());
         fs::write(scratch.work().join("uw/b.ini"), "").unwrap();

@@ -35,10 +35,7 @@ impl FrontProgram for Apache {
     }
 
     fn files(&self, master: &Process) -> Result<Files, Failure> {
-        let found = said(
-            self.title(),
-            &question(master, &["-t", "-D", "DUMP_INCLUDES"]),
-        )?;
+        let found = said(self.title(), &question(master, &["-t", "-D", "DUMP_INCLUDES"]))?;
         let paths = { found.lines() }.filter_map(|it| it.split_once(") ").map(|it| it.1.trim()));
         let paths = paths.filter(|it| it.starts_with('/')).map(PathBuf::from);
         let text = |path: PathBuf| read::config(&path).ok().map(|text| (path, text));
@@ -62,12 +59,7 @@ impl FrontProgram for Apache {
 fn question(master: &Process, what: &[&str]) -> Question {
     let mut words = options(&master.arguments());
     words.extend(what.iter().map(|it| (*it).to_owned()));
-    Question {
-        process: master.clone(),
-        name: None,
-        words,
-        variables: Variables::Own(&["APACHE_"]),
-    }
+    Question { process: master.clone(), name: None, words, variables: Variables::Own(&["APACHE_"]) }
 }
 
 fn options(arguments: &[String]) -> Vec<String> {

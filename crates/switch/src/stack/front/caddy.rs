@@ -15,7 +15,6 @@ use crate::reload::reload_of_unit;
 /// Its options that say which file it reads, in both forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];
 const ADAPTER: [&str; 2] = ["--adapter", "-a"];
-/// Deepest imports that are followed.
 const MOST_DEPTH: usize = 16;
 
 #[derive(Debug)]
@@ -42,7 +41,6 @@ impl FrontProgram for Caddy {
         Ok(found)
     }
 
-    /// It serves itself.
     fn is_serving(&self, _: &Process) -> bool {
         false
     }
@@ -93,12 +91,7 @@ fn question(master: &Process, what: &str) -> Question {
         words.extend([ADAPTER[0].to_owned(), adapter]);
     }
     words.extend([CONFIG[0].to_owned(), config(master).display().to_string()]);
-    Question {
-        process: master.clone(),
-        name: None,
-        words,
-        variables: Variables::Own(&["CADDY_"]),
-    }
+    Question { process: master.clone(), name: None, words, variables: Variables::Own(&["CADDY_"]) }
 }
 
 /// The file that it was started with.
@@ -185,11 +178,7 @@ mod tests {
             assert_eq!(option(&words, ADAPTER).as_deref(), adapter, "{words:?}");
         };
         check("caddy run --environ --config /a", Some("/a"), None);
-        check(
-            "caddy run --config=/a --adapter=nginx",
-            Some("/a"),
-            Some("nginx"),
-        );
+        check("caddy run --config=/a --adapter=nginx", Some("/a"), Some("nginx"));
         check("caddy run -c /a -a nginx", Some("/a"), Some("nginx"));
         check("caddy run --watch", None, None);
     }

@@ -13,7 +13,6 @@ pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
 
 /// What is known of a web server's program.
 pub(in crate::stack) trait FrontProgram: Debug + Sync {
-    /// Its file's name.
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
     /// The names that the table of applications has for its files.

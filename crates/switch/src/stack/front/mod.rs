@@ -17,22 +17,15 @@ use looptax_model::failure::Failure;
 use super::program::{masters, workers};
 pub(super) use known::{Files, FrontProgram};
 
-pub(super) const ALL: [&dyn FrontProgram; 5] = [
-    &nginx::Nginx,
-    &apache::Apache("apache2"),
-    &apache::Apache("httpd"),
-    &caddy::Caddy,
-    &haproxy::Haproxy,
-];
+pub(super) const ALL: [&dyn FrontProgram; 5] =
+    [&nginx::Nginx, &apache::Apache("apache2"), &apache::Apache("httpd"), &caddy::Caddy, &haproxy::Haproxy];
 
-/// A web server that runs.
 #[derive(Debug)]
 pub(super) struct Front {
     pub(super) program: &'static dyn FrontProgram,
     pub(super) master: Process,
     /// One of those that connect; itself, where it has none.
     pub(super) worker: Process,
-    /// Every file that it reads.
     pub(super) files: Files,
 }
 
@@ -57,8 +50,7 @@ impl Front {
                     continue;
                 }
             };
-            let is_it =
-                |(path, _): &(PathBuf, String)| read::real_path(path).is_ok_and(|it| it == file);
+            let is_it = |(path, _): &(PathBuf, String)| read::real_path(path).is_ok_and(|it| it == file);
             if !files.iter().any(is_it) {
                 continue;
             }
@@ -71,12 +63,7 @@ impl Front {
                     "look into its error log",
                 ));
             };
-            return Ok(Self {
-                program,
-                master,
-                worker,
-                files,
-            });
+            return Ok(Self { program, master, worker, files });
         }
         let (title, shown) = (program.title(), file.display());
         if let Some(pid) = hidden(program) {
@@ -113,11 +100,7 @@ fn hidden(program: &dyn FrontProgram) -> Option<u32> {
 }
 
 /// Whether others serve than before: those of before take no more requests.
-pub(super) fn has_new_workers(
-    program: &dyn FrontProgram,
-    master: &Process,
-    before: &[Process],
-) -> bool {
+pub(super) fn has_new_workers(program: &dyn FrontProgram, master: &Process, before: &[Process]) -> bool {
     let is_old = |it: &Process| before.iter().any(|old| old.pid == it.pid);
     let all = workers(master).into_iter();
     let mut serving = all.filter(|it| program.is_serving(it)).peekable();

@@ -55,9 +55,7 @@ fn question(master: &Process, what: &str) -> Question {
     Question {
         process: master.clone(),
         name: None,
-        words: words
-            .chain(options(&master.arguments().join(" ")))
-            .collect(),
+        words: words.chain(options(&master.arguments().join(" "))).collect(),
         variables: Variables::None,
     }
 }
@@ -83,7 +81,6 @@ fn options(shown: &str) -> Vec<String> {
     found
 }
 
-/// A dump taken apart.
 fn files(dump: &str) -> Files {
     let mut found = Files::new();
     for whole in dump.split_inclusive('\n') {
@@ -104,19 +101,11 @@ mod tests {
 
     #[test]
     fn the_options_of_a_master_are_those_that_say_what_it_reads() {
-        let check =
-            |shown: &str, expected: &[&str]| assert_eq!(options(shown), expected, "{shown}");
+        let check = |shown: &str, expected: &[&str]| assert_eq!(options(shown), expected, "{shown}");
         check("nginx: master process /usr/sbin/nginx", &[]);
         check(
             "nginx: master process nginx -g daemon on; master_process on; -c /a.conf -p /b",
-            &[
-                "-g",
-                "daemon on; master_process on;",
-                "-c",
-                "/a.conf",
-                "-p",
-                "/b",
-            ],
+            &["-g", "daemon on; master_process on;", "-c", "/a.conf", "-p", "/b"],
         );
     }
 
@@ -124,9 +113,6 @@ mod tests {
     fn a_dump_is_taken_apart_into_its_files() {
         let found = files("# configuration file /a:\nx;\n\n# configuration file /b:\n# y\nz;\n");
         let expected = [("/a", "x;\n\n"), ("/b", "# y\nz;\n")];
-        assert_eq!(
-            found,
-            expected.map(|(path, text)| (PathBuf::from(path), text.to_owned()))
-        );
+        assert_eq!(found, expected.map(|(path, text)| (PathBuf::from(path), text.to_owned())));
     }
 }

@@ -43,14 +43,8 @@ fn check_refused(answer: &[u8], wanted: &str) {
 
 #[test]
 fn other_servers_and_refusals_are_named() {
-    check_refused(
-        b"-ERR unknown command 'version'\r\n",
-        "expected a word in capitals, found -",
-    );
-    check_refused(
-        b"J\0\0\0\n5.5.5-10.11.6-MariaDB\0",
-        "not a memcached answer",
-    );
+    check_refused(b"-ERR unknown command 'version'\r\n", "expected a word in capitals, found -");
+    check_refused(b"J\0\0\0\n5.5.5-10.11.6-MariaDB\0", "not a memcached answer");
     check_refused(b"\x4a\r\n", "expected `VERSION` and a number, found J");
     check_refused(b"STORED\r\n", "expected `VERSION` and a number");
     check_refused(b"ERROR\r\n", "(code ERROR)");
@@ -67,10 +61,7 @@ fn statistics_are_names_and_values() {
     let mut connection = connect(&format!("{answer}END\r\n"));
     let found = connection.stats("").expect("statistics");
     let wanted = [("pid", "42"), ("11:addr", "?:<AF 0>"), ("empty", "")];
-    assert_eq!(
-        found,
-        wanted.map(|(name, value)| (name.to_owned(), value.to_owned()))
-    );
+    assert_eq!(found, wanted.map(|(name, value)| (name.to_owned(), value.to_owned())));
     assert_eq!(connection.stats("conns").expect("none"), []);
     let peer = connection.into_stream();
     assert_eq!(peer.sent(), b"version\r\nstats\r\nstats conns\r\n");
@@ -91,18 +82,13 @@ fn hostile_statistics_are_refused() {
     check_bad_stats("END\r\nEND\r\n", "one reply per command");
     check_bad_stats("CLIENT_ERROR bad\r\n", "the server says: bad");
     check_bad_stats("STAT a 1\r\n".repeat(200_001), "expected at most 200 000");
-    check_bad_stats(
-        format!("STAT {}", "a".repeat(70_000)),
-        "a line of at most 64 KiB",
-    );
+    check_bad_stats(format!("STAT {}", "a".repeat(70_000)), "a line of at most 64 KiB");
     let long = format!("STAT a {}\r\n", "b".repeat(60_000));
     check_bad_stats(long.repeat(300), "at most 16777216 are accepted");
 }
 
 fn pairs(n: usize) -> Vec<(String, Vec<u8>)> {
-    (0..n)
-        .map(|id| (format!("key{id}"), vec![b'v'; 40_000]))
-        .collect()
+    (0..n).map(|id| (format!("key{id}"), vec![b'v'; 40_000])).collect()
 }
 
 #[test]
@@ -117,17 +103,12 @@ fn filling_sends_whole_lots_and_stops_at_a_refusal() {
     let full = "STORED\r\nSERVER_ERROR out of memory storing object\r\n";
     let mut connection = connect(full);
     let fault = connection.store(&pairs(3)).expect_err("the second fails");
-    assert_eq!(
-        fault.to_string(),
-        "the server says: out of memory storing object (code SERVER_ERROR)"
-    );
+    assert_eq!(fault.to_string(), "the server says: out of memory storing object (code SERVER_ERROR)");
     let sent = connection.into_stream().sent().to_vec();
     let has_third = sent.windows(4).any(|bytes| bytes == b"key2");
     assert!(!has_third, "the lot after the error was sent");
 
-    let fault = connect("EXISTS\r\n")
-        .store(&pairs(1))
-        .expect_err("no answer to set");
+    let fault = connect("EXISTS\r\n").store(&pairs(1)).expect_err("no answer to set");
     assert!(fault.to_string().contains("expected `STORED`"), "{fault}");
 }
 
@@ -144,10 +125,7 @@ fn a_recording_cut_at_any_byte_is_closed_or_a_timeout() {
         let closed = converse(n_bytes, End::Closed);
         assert!(matches!(closed, Err(WireError::Closed { .. })), "{n_bytes}");
         let silent = converse(n_bytes, End::Silent);
-        assert!(
-            matches!(silent, Err(WireError::Timeout { .. })),
-            "{n_bytes}"
-        );
+        assert!(matches!(silent, Err(WireError::Timeout { .. })), "{n_bytes}");
     }
     assert!(converse(whole.len(), End::Closed).is_ok());
 }

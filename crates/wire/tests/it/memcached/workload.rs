@@ -14,16 +14,8 @@ fn check_request(codec: &mut impl Codec, key: u64, wanted: &str) {
 fn writes_keys_of_twelve_digits() {
     check_request(&mut Get::new("p:"), 42, "get p:000000000042\r\n");
     check_request(&mut Get::new(""), 1_000_000_000_007, "get 000000000007\r\n");
-    check_request(
-        &mut Set::new("p:", 3, None),
-        1,
-        "set p:000000000001 0 0 3\r\nxxx\r\n",
-    );
-    check_request(
-        &mut Set::new("", 0, Some(60)),
-        1,
-        "set 000000000001 0 60 0\r\n\r\n",
-    );
+    check_request(&mut Set::new("p:", 3, None), 1, "set p:000000000001 0 0 3\r\nxxx\r\n");
+    check_request(&mut Set::new("", 0, Some(60)), 1, "set 000000000001 0 60 0\r\n\r\n");
 }
 
 /// `wanted` is the reply's data.
@@ -61,45 +53,21 @@ fn a_measured_command_takes_no_other_reply() {
     let get = &mut Get::new("p:");
     let at = "VALUE p:000000000042";
     check_bad_reply(get, "ERROR\r\n", "(code ERROR)");
-    check_bad_reply(
-        get,
-        "SERVER_ERROR out of memory\r\n",
-        "the server says: out of memory (code SERVER_ERROR)",
-    );
-    check_bad_reply(
-        get,
-        "STORED\r\n",
-        "expected the value or `END`, found STORED",
-    );
+    check_bad_reply(get, "SERVER_ERROR out of memory\r\n", "the server says: out of memory (code SERVER_ERROR)");
+    check_bad_reply(get, "STORED\r\n", "expected the value or `END`, found STORED");
     check_bad_reply(get, "VALUE q:000000000042 0 1\r\n", "the value or `END`");
-    check_bad_reply(
-        get,
-        "VALUE p:00000000004x 0 1\r\n",
-        "the value that was asked for",
-    );
+    check_bad_reply(get, "VALUE p:00000000004x 0 1\r\n", "the value that was asked for");
     check_bad_reply(get, &format!("{at} 7 1\r\n"), "flags 0");
     check_bad_reply(get, &format!("{at} 0 \r\n"), "the length of the value");
     check_bad_reply(get, &format!("{at} 0 -1\r\n"), "the length of the value");
     check_bad_reply(get, &format!("{at} 0 1\rx"), "the length of the value");
-    check_bad_reply(
-        get,
-        &format!("{at} 0 9999999999"),
-        "the length of the value",
-    );
-    check_bad_reply(
-        get,
-        &format!("{at} 0 16777217\r\n"),
-        "announced 16777217 bytes",
-    );
+    check_bad_reply(get, &format!("{at} 0 9999999999"), "the length of the value");
+    check_bad_reply(get, &format!("{at} 0 16777217\r\n"), "announced 16777217 bytes");
     check_bad_reply(get, &format!("{at} 0 1\r\nabcdefgh"), "`END` after a value");
     let set = &mut Set::new("p:", 1, None);
     check_bad_reply(set, "NOT_STORED\r\n", "expected `STORED`, found NOT_STORED");
     check_bad_reply(set, "HTTP", "expected `STORED`, found HTTP");
-    check_bad_reply(
-        set,
-        &format!("SERVER_ERROR {}", "a".repeat(70_000)),
-        "a line of at most 64 KiB",
-    );
+    check_bad_reply(set, &format!("SERVER_ERROR {}", "a".repeat(70_000)), "a line of at most 64 KiB");
     assert_eq!(set.reply(b"CLIENT_ERR").expect("half an error"), None);
 }
 

@@ -8,10 +8,7 @@ use super::{LIMIT, answer, document, element, greeting, int, nobody, ok, text};
 use crate::site::{N_HOSTILE, below, feed, spoilt};
 
 fn right(kind: usize, number: i32, n_bytes: usize) -> Vec<u8> {
-    let found = document(&[
-        element(0x07, "_id", &[1; 12]),
-        text("c", &"x".repeat(n_bytes)),
-    ]);
+    let found = document(&[element(0x07, "_id", &[1; 12]), text("c", &"x".repeat(n_bytes))]);
     let batch = document(&[element(0x03, "0", &found)]);
     let cursor = document(&[element(0x04, "firstBatch", &batch), text("ns", "shop.docs")]);
     match kind {
@@ -45,14 +42,7 @@ fn whatever_greets_us_ends_in_a_session_or_an_error() {
     let mut n_refused = 0;
     for seed in 0..N_HOSTILE {
         let mut random = below(seed + 1);
-        let status = answer(
-            4,
-            &[
-                int("pid", 7),
-                element(0x03, "metrics", &document(&[])),
-                ok(),
-            ],
-        );
+        let status = answer(4, &[int("pid", 7), element(0x03, "metrics", &document(&[])), ok()]);
         let bytes = spoilt([greeting(), status].concat(), &mut random);
         let end = [End::Closed, End::Silent][random(2)];
         let mut peer = Replay::new(bytes, end).in_pieces(1 + random(500));

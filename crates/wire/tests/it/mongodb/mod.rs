@@ -39,11 +39,7 @@ fn text(name: &str, value: &str) -> Vec<u8> {
 
 fn binary(name: &str, value: &[u8]) -> Vec<u8> {
     let n_bytes = value.len() as u32;
-    element(
-        0x05,
-        name,
-        &[&n_bytes.to_le_bytes()[..], &[0], value].concat(),
-    )
+    element(0x05, name, &[&n_bytes.to_le_bytes()[..], &[0], value].concat())
 }
 
 fn ok() -> Vec<u8> {
@@ -67,22 +63,12 @@ fn answer(number: i32, elements: &[Vec<u8>]) -> Vec<u8> {
 fn greeting() -> Vec<u8> {
     [
         answer(1, &[int("maxWireVersion", 21), ok()]),
-        answer(
-            2,
-            &[
-                text("version", "7.0.42"),
-                text("ferretdbVersion", "v1.24.2"),
-                ok(),
-            ],
-        ),
+        answer(2, &[text("version", "7.0.42"), text("ferretdbVersion", "v1.24.2"), ok()]),
         answer(3, &[text("you", "127.0.0.1:40000"), ok()]),
     ]
     .concat()
 }
 
 fn nobody() -> Login {
-    Login {
-        database: Some("shop".to_owned()),
-        ..Login::default()
-    }
+    Login { database: Some("shop".to_owned()), ..Login::default() }
 }

@@ -88,9 +88,7 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
     let (number, start) = read_message(&mut stream)?;
     let first = payload(&start);
     let bare = first.strip_prefix("n,,").expect("no channel binding");
-    let nonce = bare
-        .strip_prefix("n=a=3Db=2Cc,r=")
-        .expect("the name, then a nonce");
+    let nonce = bare.strip_prefix("n=a=3Db=2Cc,r=").expect("the name, then a nonce");
     let nonce = match way {
         Way::ForeignNonce => "another+nonce".to_owned(),
         _ => format!("{nonce}+server"),
@@ -106,11 +104,7 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
     let proof = decode(proof);
     let key: Vec<u8> = proof.iter().zip(&signature).map(|(a, b)| a ^ b).collect();
     if Sha256::digest(&key).as_slice() != decode(stored_key) {
-        let refused = [
-            double("ok", 0.0),
-            text("errmsg", "Authentication failed."),
-            int("code", 18),
-        ];
+        let refused = [double("ok", 0.0), text("errmsg", "Authentication failed."), int("code", 18)];
         return stream.write_all(&answer(number, &refused)).ok();
     }
     let key = match way {
@@ -121,18 +115,14 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
         Way::NoSignature => String::new(),
         _ => format!("v={}", STANDARD.encode(hmac(&key, exchange.as_bytes()))),
     };
-    stream
-        .write_all(&go_on(number, way != Way::Long, &signature))
-        .ok()?;
+    stream.write_all(&go_on(number, way != Way::Long, &signature)).ok()?;
     if way == Way::Long {
         let (number, last) = read_message(&mut stream)?;
         assert_eq!(payload(&last), "");
         stream.write_all(&go_on(number, true, "")).ok()?;
     }
     let (number, _) = read_message(&mut stream)?;
-    stream
-        .write_all(&answer(number, &[text("version", "7.0.14"), ok()]))
-        .ok()?;
+    stream.write_all(&answer(number, &[text("version", "7.0.14"), ok()])).ok()?;
     let (number, _) = read_message(&mut stream)?;
     // FerretDB says so over a socket.
     let peer = text("you", "invalid AddrPort");
@@ -144,8 +134,7 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
 fn check(known: &str, given: &str, way: Way, wanted: Result<(), &str>) {
     let (client, server) = UnixStream::pair().expect("a socket pair");
     for end in [&client, &server] {
-        end.set_read_timeout(Some(HANG_GUARD))
-            .expect("a time limit");
+        end.set_read_timeout(Some(HANG_GUARD)).expect("a time limit");
     }
     let login = Login {
         user: "a=b,c".to_owned(),
@@ -183,10 +172,5 @@ fn a_server_that_cannot_prove_it_is_left() {
     let proof = "a signature that proves that the server knows the password";
     check("pw", "pw", Way::WrongSignature, Err(proof));
     check("pw", "pw", Way::NoSignature, Err(proof));
-    check(
-        "pw",
-        "pw",
-        Way::ForeignNonce,
-        Err("a SCRAM challenge to our nonce"),
-    );
+    check("pw", "pw", Way::ForeignNonce, Err("a SCRAM challenge to our nonce"));
 }

@@ -32,38 +32,20 @@ fn over_a_socket_it_tells_no_address() {
     ];
     let peer = Replay::new(answers.concat(), End::Closed);
     let connection = Connection::login(peer, &nobody(), LIMIT).expect("a recorded login");
-    assert_eq!(
-        (connection.peer(), connection.server_version()),
-        (None, "7.0.14")
-    );
+    assert_eq!((connection.peer(), connection.server_version()), (None, "7.0.14"));
     assert!(!connection.is_ferretdb() && connection.is_replicated());
 }
 
 #[test]
 fn its_work_is_counted_by_command() {
-    let find = document(&[
-        element(0x12, "total", &9_i64.to_le_bytes()),
-        int("failed", 1),
-    ]);
+    let find = document(&[element(0x12, "total", &9_i64.to_le_bytes()), int("failed", 1)]);
     let commands = document(&[element(0x03, "find", &find)]);
     let metrics = document(&[element(0x03, "commands", &commands)]);
-    let connections = document(&[
-        int("current", 4),
-        int("available", 96),
-        int("totalCreated", 40),
-    ]);
-    let status = [
-        double("pid", 42.0),
-        element(0x03, "metrics", &metrics),
-        element(0x03, "connections", &connections),
-        ok(),
-    ];
+    let connections = document(&[int("current", 4), int("available", 96), int("totalCreated", 40)]);
+    let status =
+        [double("pid", 42.0), element(0x03, "metrics", &metrics), element(0x03, "connections", &connections), ok()];
     let mut connection = connect(&[answer(4, &status), answer(5, &status)].concat());
-    let wanted = Status {
-        pid: 42,
-        n_connections: Some(40),
-        commands: vec![("find".to_owned(), 9)],
-    };
+    let wanted = Status { pid: 42, n_connections: Some(40), commands: vec![("find".to_owned(), 9)] };
     assert_eq!(connection.status().expect("a status"), wanted);
     assert_eq!(connection.capacity().expect("a status"), Some((100, 4)));
 }
@@ -71,10 +53,7 @@ fn its_work_is_counted_by_command() {
 #[test]
 fn databases_have_names() {
     let named = |name| document(&[text("name", name)]);
-    let list = document(&[
-        element(0x03, "0", &named("shop")),
-        element(0x03, "1", &named("admin")),
-    ]);
+    let list = document(&[element(0x03, "0", &named("shop")), element(0x03, "1", &named("admin"))]);
     let mut connection = connect(&answer(4, &[element(0x04, "databases", &list), ok()]));
     assert_eq!(connection.databases().expect("names"), ["shop", "admin"]);
 }
@@ -90,51 +69,17 @@ fn check_refused(login: &Login, answers: &[u8], wanted: &str) {
 
 #[test]
 fn other_servers_and_refusals_are_named() {
-    check_refused(
-        &nobody(),
-        b"-ERR unknown command\r\n",
-        "not a MongoDB answer",
-    );
-    check_refused(
-        &nobody(),
-        b"J\0\0\0\x0a5.5.5-10.11.6-MariaDB\0 ",
-        "not a MongoDB answer",
-    );
-    check_refused(
-        &nobody(),
-        &answer(1, &[int("maxWireVersion", 5), ok()]),
-        "before 6 (MongoDB 3.6)",
-    );
-    check_refused(
-        &nobody(),
-        &answer(1, &[ok()]),
-        "a document with what was asked for",
-    );
-    let unknown = [
-        double("ok", 0.0),
-        text("errmsg", "no such command: 'hello'"),
-        int("code", 59),
-    ];
-    check_refused(
-        &nobody(),
-        &answer(1, &unknown),
-        "no such command: 'hello' (code 59)",
-    );
-    let ann = Login {
-        user: "ann".to_owned(),
-        ..nobody()
-    };
+    check_refused(&nobody(), b"-ERR unknown command\r\n", "not a MongoDB answer");
+    check_refused(&nobody(), b"J\0\0\0\x0a5.5.5-10.11.6-MariaDB\0 ", "not a MongoDB answer");
+    check_refused(&nobody(), &answer(1, &[int("maxWireVersion", 5), ok()]), "before 6 (MongoDB 3.6)");
+    check_refused(&nobody(), &answer(1, &[ok()]), "a document with what was asked for");
+    let unknown = [double("ok", 0.0), text("errmsg", "no such command: 'hello'"), int("code", 59)];
+    check_refused(&nobody(), &answer(1, &unknown), "no such command: 'hello' (code 59)");
+    let ann = Login { user: "ann".to_owned(), ..nobody() };
     let mechanisms = document(&[text("0", "SCRAM-SHA-1"), text("1", "PLAIN")]);
-    let hello = [
-        int("maxWireVersion", 21),
-        element(0x04, "saslSupportedMechs", &mechanisms),
-        ok(),
-    ];
+    let hello = [int("maxWireVersion", 21), element(0x04, "saslSupportedMechs", &mechanisms), ok()];
     check_refused(&ann, &answer(1, &hello), "`SCRAM-SHA-1, PLAIN`");
-    let unsafe_name = Login {
-        database: Some("a\0b".to_owned()),
-        ..nobody()
-    };
+    let unsafe_name = Login { database: Some("a\0b".to_owned()), ..nobody() };
     check_refused(&unsafe_name, b"", "may not be empty or hold a zero");
 }
 
@@ -143,10 +88,7 @@ fn a_login_that_breaks_off_anywhere_ends_in_an_error() {
     let whole = greeting();
     for n in 0..whole.len() {
         for (end, is_right) in [
-            (
-                End::Closed,
-                (|it| matches!(it, WireError::Closed { .. })) as fn(&WireError) -> bool,
-            ),
+            (End::Closed, (|it| matches!(it, WireError::Closed { .. })) as fn(&WireError) -> bool),
             (End::Silent, |it| matches!(it, WireError::Timeout { .. })),
         ] {
             let peer = Replay::new(&whole[..n], end);

@@ -5,7 +5,8 @@ use looptax_wire::{Codec, Reply, WireError};
 
 use super::{answer, document, double, element, int, ok, text};
 
-const PING: &[u8] = b"2\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x1d\0\0\0\x10ping\0\x01\0\0\0\x02$db\0\x05\0\0\0shop\0\0";
+const PING: &[u8] =
+    b"2\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x1d\0\0\0\x10ping\0\x01\0\0\0\x02$db\0\x05\0\0\0shop\0\0";
 const FIND: &[u8] = b"n\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0Y\0\0\0\x02find\0\x05\0\0\0docs\0\x03filter\0\x16\0\0\0\x07_id\0\0\0\0\0\0\0\0\0\0\0\0*\0\x10limit\0\x01\0\0\0\x08singleBatch\0\x01\x02$db\0\x05\0\0\0shop\0\0";
 /// The id is twelve times 0xfe here.
 const INSERT: &[u8] = b"m\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0X\0\0\0\x02insert\0\x05\0\0\0docs\0\x04documents\0)\0\0\0\x030\0!\0\0\0\x07_id\0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x02c\0\x04\0\0\0abc\0\0\0\x02$db\0\x05\0\0\0shop\0\0";
@@ -62,11 +63,7 @@ fn found(documents: &[Vec<u8>]) -> Vec<u8> {
 fn check_whole(codec: &mut dyn Codec, bytes: &[u8], data: &[u8]) {
     asked(codec, 1);
     for n in 0..bytes.len() {
-        assert_eq!(
-            codec.reply(&bytes[..n]).expect("a beginning"),
-            None,
-            "{n} bytes"
-        );
+        assert_eq!(codec.reply(&bytes[..n]).expect("a beginning"), None, "{n} bytes");
     }
     let more = [bytes, b"more"].concat();
     let Ok(Some(Reply { bytes: n, data: at })) = codec.reply(&more) else {
@@ -81,11 +78,7 @@ fn answers_are_found_however_they_come() {
     let with_time = answer(1, &[ok(), element(0x11, "operationTime", &[1; 8])]);
     check_whole(&mut Ping::new("shop"), &with_time, b"");
     let one = document(&[element(0x07, "_id", &[1; 12]), text("c", "abc")]);
-    check_whole(
-        &mut FindOne::new("shop", "docs"),
-        &found(std::slice::from_ref(&one)),
-        &one,
-    );
+    check_whole(&mut FindOne::new("shop", "docs"), &found(std::slice::from_ref(&one)), &one);
     check_whole(&mut FindOne::new("shop", "docs"), &found(&[]), b"");
     let mut insert = InsertOne::new("shop", "docs", "abc").expect("random bytes");
     check_whole(&mut insert, &answer(1, &[int("n", 1), ok()]), b"");
@@ -99,33 +92,18 @@ fn check_refused(codec: &mut dyn Codec, bytes: &[u8], wanted: &str) {
 }
 
 fn refusal(code: i32, message: &str) -> Vec<Vec<u8>> {
-    vec![
-        double("ok", 0.0),
-        text("errmsg", message),
-        int("code", code),
-    ]
+    vec![double("ok", 0.0), text("errmsg", message), int("code", code)]
 }
 
 #[test]
 fn what_is_refused_has_its_number_and_words() {
     let mut ping = Ping::new("shop");
     let denied = answer(1, &refusal(13, "not authorized\u{1b}[2J"));
-    check_refused(
-        &mut ping,
-        &denied,
-        "the server says: not authorized\\x1b[2J (code 13)",
-    );
+    check_refused(&mut ping, &denied, "the server says: not authorized\\x1b[2J (code 13)");
     let mut insert = InsertOne::new("shop", "docs", "abc").expect("random bytes");
-    let double_key = document(&[
-        int("index", 0),
-        int("code", 11_000),
-        text("errmsg", "E11000 duplicate key"),
-    ]);
+    let double_key = document(&[int("index", 0), int("code", 11_000), text("errmsg", "E11000 duplicate key")]);
     let errors = document(&[element(0x03, "0", &double_key)]);
-    let refused = answer(
-        1,
-        &[int("n", 0), element(0x04, "writeErrors", &errors), ok()],
-    );
+    let refused = answer(1, &[int("n", 0), element(0x04, "writeErrors", &errors), ok()]);
     check_refused(&mut insert, &refused, "E11000 duplicate key (code 11000)");
 }
 
@@ -137,22 +115,10 @@ fn what_is_no_answer_to_ours_is_named() {
     check_refused(&mut ping, b"HTTP/1.0 200 OK\r\n", ours);
     check_refused(&mut ping, b"-ERR unknown command\r\n", ours);
     let empty = answer(1, &[]);
-    check_refused(
-        &mut Ping::new("shop"),
-        &empty,
-        "a document with what was asked for",
-    );
-    check_refused(
-        &mut FindOne::new("shop", "docs"),
-        &answer(1, &[ok()]),
-        "what was asked for",
-    );
+    check_refused(&mut Ping::new("shop"), &empty, "a document with what was asked for");
+    check_refused(&mut FindOne::new("shop", "docs"), &answer(1, &[ok()]), "what was asked for");
     let mut insert = InsertOne::new("shop", "docs", "abc").expect("random bytes");
-    check_refused(
-        &mut insert,
-        &answer(1, &[int("n", 0), ok()]),
-        "what was asked for",
-    );
+    check_refused(&mut insert, &answer(1, &[int("n", 0), ok()]), "what was asked for");
     let mut long = answer(1, &[ok()]);
     long[..4].copy_from_slice(&(17_u32 << 20).to_le_bytes());
     let mut ping = Ping::new("shop");

@@ -37,10 +37,7 @@ fn a_conversation_cut_at_any_byte_is_closed_or_timed_out() {
         converse(Scripted::new(&whole, End::Close)).unwrap();
         for n_bytes in 0..whole.len() {
             let fault = converse(Scripted::new(&whole[..n_bytes], End::Close)).unwrap_err();
-            assert!(
-                matches!(fault, WireError::Closed { .. }),
-                "{n_bytes}: {fault:?}"
-            );
+            assert!(matches!(fault, WireError::Closed { .. }), "{n_bytes}: {fault:?}");
             let fault = converse(Scripted::new(&whole[..n_bytes], End::Silence)).unwrap_err();
             let is_timeout = matches!(fault, WireError::Timeout { after, .. } if after == LIMIT);
             assert!(is_timeout, "{n_bytes}: {fault:?}");
@@ -53,10 +50,7 @@ fn a_real_socket_that_stays_silent_times_out() {
     let (ours, theirs) = UnixStream::pair().unwrap();
     ours.set_read_timeout(Some(LIMIT)).unwrap();
     let fault = Connection::login(ours, &somebody(""), Channel::Local, LIMIT).unwrap_err();
-    assert_eq!(
-        fault.to_string(),
-        "no answer within 200ms (tried to read the greeting)"
-    );
+    assert_eq!(fault.to_string(), "no answer within 200ms (tried to read the greeting)");
     drop(theirs);
 }
 
@@ -97,12 +91,7 @@ fn survives_changed_bytes_in_replies() {
         let sent = [let_in(flavour), prepared(flavour, 1, &[STRING])].concat();
         let (connection, _) = log_in(&sent, "", Channel::Local);
         let mut query = connection.unwrap().prepare("SELECT ?").unwrap();
-        let mut bytes = result(
-            flavour,
-            &[STRING, 8],
-            true,
-            &[b"\0\0\x03abc12345678", b"\0\x0c"],
-        );
+        let mut bytes = result(flavour, &[STRING, 8], true, &[b"\0\0\x03abc12345678", b"\0\x0c"]);
         for _ in 0..=random(3) {
             let at = random(bytes.len());
             bytes[at] = random(256) as u8;
@@ -135,18 +124,11 @@ fn names_what_else_a_greeting_may_be() {
         &packet(0, b"\xff\x69\x04#HY000Host 'x' is blocked"),
         "the server says: Host 'x' is blocked (code 1129)",
     );
-    let banner =
-        "not a MySQL answer (tried to read the greeting): expected a MySQL greeting, found";
+    let banner = "not a MySQL answer (tried to read the greeting): expected a MySQL greeting, found";
     check_greeting(b"-ERR unknown command\r\n", &format!("{banner} `-ERR`"));
     check_greeting(b"HTTP/1.1 400 Bad Request\r\n", &format!("{banner} `HTTP`"));
-    check_greeting(
-        b"E\0\0\0\x8fSFATAL\0",
-        "the server closed the connection (tried to read the greeting)",
-    );
-    check_greeting(
-        b"R\0\0\x08\0\0\0\0",
-        &format!("{banner} `R\\x00\\x00\\x08`"),
-    );
+    check_greeting(b"E\0\0\0\x8fSFATAL\0", "the server closed the connection (tried to read the greeting)");
+    check_greeting(b"R\0\0\x08\0\0\0\0", &format!("{banner} `R\\x00\\x00\\x08`"));
     check_greeting(
         // The X protocol's notice.
         b"\x05\0\0\0\x0b\x08\x05\x1a\0",
@@ -171,10 +153,7 @@ fn refuses_salts_whose_length_lies() {
         lying[salt_length_at] = n_bytes;
         let (outcome, _) = log_in(&packet(0, &lying), "secret", Channel::Local);
         let fault = outcome.unwrap_err();
-        assert!(
-            matches!(fault, WireError::Malformed { .. }),
-            "{n_bytes}: {fault:?}"
-        );
+        assert!(matches!(fault, WireError::Malformed { .. }), "{n_bytes}: {fault:?}");
     }
 }
 
@@ -203,17 +182,9 @@ fn a_login_without_end_is_ended() {
 
 #[test]
 fn a_key_that_is_none_is_refused_before_the_password_goes_out() {
-    for key in [
-        &b"\x01"[..],
-        b"\x01x",
-        b"\x01-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----",
-    ] {
-        let sent = [
-            packet(0, &greeting(Flavour::MySql8, "caching_sha2_password")),
-            packet(2, &[1, 4]),
-            packet(4, key),
-        ]
-        .concat();
+    for key in [&b"\x01"[..], b"\x01x", b"\x01-----BEGIN PUBLIC KEY-----\nMAA=\n-----END PUBLIC KEY-----"] {
+        let sent = [packet(0, &greeting(Flavour::MySql8, "caching_sha2_password")), packet(2, &[1, 4]), packet(4, key)]
+            .concat();
         let (outcome, heard) = log_in(&sent, "secret", Channel::PlainTcp);
         let fault = outcome.unwrap_err();
         assert!(matches!(fault, WireError::Malformed { .. }), "{fault:?}");

@@ -8,9 +8,7 @@ use mysql_common::num_bigint::BigUint;
 use mysql_common::packets::HandshakeResponse;
 use sha1::{Digest, Sha1};
 
-use super::scripted::{
-    End, Flavour, LIMIT, OK, SALT, Scripted, greeting, let_in, log_in, packet, somebody,
-};
+use super::scripted::{End, Flavour, LIMIT, OK, SALT, Scripted, greeting, let_in, log_in, packet, somebody};
 
 /// `secret` under [`SALT`]: p = secret, s = salt; SHA1(p) ^ SHA1(s + SHA1(SHA1(p))), by Python's
 /// hashlib.
@@ -50,15 +48,12 @@ fn split(heard: &[u8]) -> Vec<(u8, Vec<u8>)> {
 }
 
 fn hex(bytes: &[u8]) -> String {
-    bytes
-        .iter()
-        .fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
+    bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
 /// The scramble in a handshake response.
 fn scramble(response: &[u8]) -> String {
-    let response: HandshakeResponse<'_> =
-        ParseBuf(response).parse(()).expect("a handshake response");
+    let response: HandshakeResponse<'_> = ParseBuf(response).parse(()).expect("a handshake response");
     hex(response.scramble_buf())
 }
 
@@ -78,12 +73,7 @@ fn check(channel: Channel, greeted: &str, steps: &[(u8, &[u8])], plugin: &str) -
 
 #[test]
 fn logs_in_with_the_native_plugin() {
-    let heard = check(
-        Channel::PlainTcp,
-        "mysql_native_password",
-        &[(2, OK)],
-        "mysql_native_password",
-    );
+    let heard = check(Channel::PlainTcp, "mysql_native_password", &[(2, OK)], "mysql_native_password");
     assert_eq!(heard.len(), 1);
     assert_eq!(scramble(&heard[0]), NATIVE_HEX);
 }
@@ -91,12 +81,7 @@ fn logs_in_with_the_native_plugin() {
 #[test]
 fn a_cached_sha2_password_needs_no_more_than_the_scramble() {
     let steps: &[(u8, &[u8])] = &[(2, &[1, 3]), (3, OK)];
-    let heard = check(
-        Channel::PlainTcp,
-        "caching_sha2_password",
-        steps,
-        "caching_sha2_password",
-    );
+    let heard = check(Channel::PlainTcp, "caching_sha2_password", steps, "caching_sha2_password");
     assert_eq!(heard.len(), 1);
     assert_eq!(scramble(&heard[0]), CACHING_SHA2_HEX);
 }
@@ -104,12 +89,7 @@ fn a_cached_sha2_password_needs_no_more_than_the_scramble() {
 #[test]
 fn an_uncached_sha2_password_goes_in_clear_over_a_socket() {
     let steps: &[(u8, &[u8])] = &[(2, &[1, 4]), (4, OK)];
-    let heard = check(
-        Channel::Local,
-        "caching_sha2_password",
-        steps,
-        "caching_sha2_password",
-    );
+    let heard = check(Channel::Local, "caching_sha2_password", steps, "caching_sha2_password");
     assert_eq!(heard[1..], [b"secret\0".to_vec()]);
 }
 
@@ -117,12 +97,7 @@ fn an_uncached_sha2_password_goes_in_clear_over_a_socket() {
 fn an_uncached_sha2_password_goes_encrypted_over_tcp() {
     let key = [b"\x01", KEY_PEM].concat();
     let steps: &[(u8, &[u8])] = &[(2, &[1, 4]), (4, &key), (6, OK)];
-    let heard = check(
-        Channel::PlainTcp,
-        "caching_sha2_password",
-        steps,
-        "caching_sha2_password",
-    );
+    let heard = check(Channel::PlainTcp, "caching_sha2_password", steps, "caching_sha2_password");
     assert_eq!(heard[1], [2]);
     let mut password = decrypt(&heard[2]);
     for (byte, salt) in password.iter_mut().zip(SALT) {
@@ -156,11 +131,7 @@ fn decrypt(cipher: &[u8]) -> Vec<u8> {
 fn unmask(masked: &[u8], seed: &[u8]) -> Vec<u8> {
     let counters = (0_u32..).map(u32::to_be_bytes);
     let mask = counters.flat_map(|counter| Sha1::digest([seed, &counter].concat()).to_vec());
-    masked
-        .iter()
-        .zip(mask)
-        .map(|(byte, mask)| byte ^ mask)
-        .collect()
+    masked.iter().zip(mask).map(|(byte, mask)| byte ^ mask).collect()
 }
 
 #[test]
@@ -172,12 +143,8 @@ fn signs_the_challenge_of_the_ed25519_plugin() {
                      56de7775bb1764e47f6a38af3d607cfda537cd6ef1ba9d33df9ae87c58ec7807";
     let challenge: Vec<u8> = (1..=32).collect();
     let switch = [b"\xfeclient_ed25519\0", &challenge[..]].concat();
-    let sent = [
-        packet(0, &greeting(Flavour::MariaDb, "mysql_native_password")),
-        packet(2, &switch),
-        packet(4, OK),
-    ]
-    .concat();
+    let sent =
+        [packet(0, &greeting(Flavour::MariaDb, "mysql_native_password")), packet(2, &switch), packet(4, OK)].concat();
     let (outcome, heard) = log_in(&sent, password, Channel::PlainTcp);
     assert_eq!(outcome.unwrap().auth_plugin(), "client_ed25519");
     let heard = split(&heard.borrow());
@@ -189,12 +156,7 @@ fn signs_the_challenge_of_the_ed25519_plugin() {
 fn follows_a_switch_to_a_new_salt() {
     let switch = [b"\xfemysql_native_password\0", &SALT[..], b"\0"].concat();
     let steps: &[(u8, &[u8])] = &[(2, &switch), (4, OK)];
-    let heard = check(
-        Channel::PlainTcp,
-        "caching_sha2_password",
-        steps,
-        "mysql_native_password",
-    );
+    let heard = check(Channel::PlainTcp, "caching_sha2_password", steps, "mysql_native_password");
     assert_eq!(scramble(&heard[0]), CACHING_SHA2_HEX);
     assert_eq!(hex(&heard[1]), NATIVE_HEX);
 }
@@ -207,18 +169,12 @@ fn asked_in_clear(enables_clear: bool) -> (Result<String, WireError>, Vec<Vec<u8
         packet(4, OK),
     ]
     .concat();
-    let login = Login {
-        enables_clear,
-        ..somebody("secret")
-    };
+    let login = Login { enables_clear, ..somebody("secret") };
     let stream = Scripted::new(&sent, End::Close);
     let heard = stream.heard();
     let outcome = Connection::login(stream, &login, Channel::Local, LIMIT);
     let heard = split(&heard.borrow());
-    (
-        outcome.map(|it| it.auth_plugin().to_owned()),
-        heard.into_iter().map(|(_, payload)| payload).collect(),
-    )
+    (outcome.map(|it| it.auth_plugin().to_owned()), heard.into_iter().map(|(_, payload)| payload).collect())
 }
 
 #[test]
@@ -232,25 +188,15 @@ fn starts_with_the_native_plugin_where_the_default_is_another() {
 #[test]
 fn r44_a_password_goes_in_clear_only_where_somebody_has_enabled_that() {
     let (outcome, heard) = asked_in_clear(false);
-    assert!(
-        matches!(outcome, Err(WireError::ClearNotEnabled)),
-        "{outcome:?}"
-    );
+    assert!(matches!(outcome, Err(WireError::ClearNotEnabled)), "{outcome:?}");
     assert_eq!(heard.len(), 1, "we said nothing more");
 }
 
 #[test]
 fn r44_to_another_machine_no_password_goes_under_whosever_key_answers() {
-    for (plugin, wants) in [
-        ("caching_sha2_password", &[1, 4][..]),
-        ("sha256_password", &[]),
-    ] {
+    for (plugin, wants) in [("caching_sha2_password", &[1, 4][..]), ("sha256_password", &[])] {
         let switch = [&b"\xfe"[..], plugin.as_bytes(), b"\0", SALT, b"\0"].concat();
-        let mut sent = [
-            packet(0, &greeting(Flavour::MySql8, "mysql_native_password")),
-            packet(2, &switch),
-        ]
-        .concat();
+        let mut sent = [packet(0, &greeting(Flavour::MySql8, "mysql_native_password")), packet(2, &switch)].concat();
         if !wants.is_empty() {
             sent.extend(packet(4, wants));
         }
@@ -264,39 +210,20 @@ fn r44_to_another_machine_no_password_goes_under_whosever_key_answers() {
 
 #[track_caller]
 fn check_refused(channel: Channel, challenge: &[u8], wanted: &str) {
-    let sent = [
-        packet(0, &greeting(Flavour::MySql8, "mysql_native_password")),
-        packet(2, challenge),
-    ]
-    .concat();
+    let sent = [packet(0, &greeting(Flavour::MySql8, "mysql_native_password")), packet(2, challenge)].concat();
     let (outcome, heard) = log_in(&sent, "secret", channel);
     let fault = outcome.expect_err("a refusal");
     assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
-    assert_eq!(
-        fault.to_string(),
-        format!("the server asks for `{wanted}`, which looptax does not do here")
-    );
+    assert_eq!(fault.to_string(), format!("the server asks for `{wanted}`, which looptax does not do here"));
     assert_eq!(split(&heard.borrow()).len(), 1, "we said nothing more");
 }
 
 #[test]
 fn refuses_plugins_that_are_unknown_or_unsafe_here() {
-    check_refused(
-        Channel::PlainTcp,
-        b"\xfemysql_clear_password\0",
-        "mysql_clear_password",
-    );
+    check_refused(Channel::PlainTcp, b"\xfemysql_clear_password\0", "mysql_clear_password");
     check_refused(Channel::Local, b"\xfe", "mysql_old_password");
-    check_refused(
-        Channel::Local,
-        b"\xfemysql_old_password\0abcdefgh",
-        "mysql_old_password",
-    );
-    check_refused(
-        Channel::Local,
-        b"\xfeauth_gssapi_client\0",
-        "auth_gssapi_client",
-    );
+    check_refused(Channel::Local, b"\xfemysql_old_password\0abcdefgh", "mysql_old_password");
+    check_refused(Channel::Local, b"\xfeauth_gssapi_client\0", "auth_gssapi_client");
     check_refused(Channel::Local, b"\xfeparsec\0", "parsec");
     check_refused(Channel::Local, b"\xfe\x1b[2J\0", "\\x1b[2J");
 }
@@ -331,15 +258,11 @@ fn check_facts(flavour: Flavour, version: &str, is_mariadb: bool) {
         | CapabilityFlags::CLIENT_MULTI_RESULTS
         | CapabilityFlags::CLIENT_PS_MULTI_RESULTS;
     assert_eq!(response.capabilities() & refused, CapabilityFlags::empty());
-    let is_old_style = !response
-        .capabilities()
-        .contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
+    let is_old_style = !response.capabilities().contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
     assert_eq!(is_old_style, is_mariadb);
     let metadata_flags = if is_mariadb { 0x18 } else { 0 };
     assert_eq!(response.mariadb_ext_capabilities().bits(), metadata_flags);
-    let is_eof_deprecated = response
-        .capabilities()
-        .contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
+    let is_eof_deprecated = response.capabilities().contains(CapabilityFlags::CLIENT_DEPRECATE_EOF);
     assert_eq!(is_eof_deprecated, flavour == Flavour::MySql8);
 }
 

@@ -11,27 +11,18 @@ const STRING: u8 = 0xfd;
 fn point_select(flavour: Flavour) -> PreparedQuery {
     let answer = prepared(flavour, 1, &[STRING]);
     let mut connection = connected(flavour, &answer);
-    connection
-        .prepare("SELECT c FROM sbtest1 WHERE id = ?")
-        .expect("a prepared statement")
+    connection.prepare("SELECT c FROM sbtest1 WHERE id = ?").expect("a prepared statement")
 }
 
 /// Feeds `reply` byte by byte: nothing before its last byte, then all of it with `data`.
 #[track_caller]
 fn check_reply(query: &mut PreparedQuery, reply: &[u8], data: &[u8]) {
     for n_bytes in 0..reply.len() {
-        assert_eq!(
-            query.reply(&reply[..n_bytes]).expect("no fault"),
-            None,
-            "after {n_bytes} bytes"
-        );
+        assert_eq!(query.reply(&reply[..n_bytes]).expect("no fault"), None, "after {n_bytes} bytes");
     }
     // What follows belongs to the next reply.
     let received = [reply, b"\x01\x00\x00"].concat();
-    let found = query
-        .reply(&received)
-        .expect("no fault")
-        .expect("the reply is whole");
+    let found = query.reply(&received).expect("no fault").expect("the reply is whole");
     assert_eq!(found.bytes, reply.len());
     assert_eq!(received[found.data], *data);
 }
@@ -68,16 +59,8 @@ fn check_layout(kind: u8, cell: &[u8], data: &[u8]) {
 
 #[test]
 fn reads_each_layout_of_a_value() {
-    for (kind, n_bytes) in [
-        (0x01, 1),
-        (0x02, 2),
-        (0x0d, 2),
-        (0x03, 4),
-        (0x04, 4),
-        (0x09, 4),
-        (0x05, 8),
-        (LONGLONG, 8),
-    ] {
+    for (kind, n_bytes) in [(0x01, 1), (0x02, 2), (0x0d, 2), (0x03, 4), (0x04, 4), (0x09, 4), (0x05, 8), (LONGLONG, 8)]
+    {
         check_layout(kind, &[7; 8][..n_bytes], &[7; 8][..n_bytes]);
     }
     check_layout(STRING, b"\x00", b"");
@@ -101,22 +84,14 @@ fn null_no_row_and_no_result_have_no_data() {
 fn the_data_is_that_of_the_first_row() {
     let mut query = point_select(Flavour::MySql8);
     let rows: [&[u8]; 3] = [b"\0\0\x01a\x01b", b"\0\0\x01c\x01d", b"\0\x0c"];
-    check_reply(
-        &mut query,
-        &result(Flavour::MySql8, &[STRING; 2], true, &rows),
-        b"a",
-    );
+    check_reply(&mut query, &result(Flavour::MySql8, &[STRING; 2], true, &rows), b"a");
 }
 
 #[test]
 fn the_bitmap_of_nulls_grows_with_the_columns() {
     let mut query = point_select(Flavour::MySql8);
     let row = b"\0\0\xfe\x01a\x01b";
-    check_reply(
-        &mut query,
-        &result(Flavour::MySql8, &[STRING; 7], true, &[row]),
-        b"a",
-    );
+    check_reply(&mut query, &result(Flavour::MySql8, &[STRING; 7], true, &[row]), b"a");
 }
 
 #[test]
@@ -124,18 +99,13 @@ fn sends_the_type_once_and_again_after_an_error() {
     let mut query = point_select(Flavour::MariaDb);
     let head = b"\x17\x04\x03\x02\x01\x00\x01\x00\x00\x00";
     let key = 0x8877_6655_4433_2211_u64;
-    let first = packet(
-        0,
-        &[&head[..], b"\0\x01\x08\0", &key.to_le_bytes()].concat(),
-    );
+    let first = packet(0, &[&head[..], b"\0\x01\x08\0", &key.to_le_bytes()].concat());
     let later = packet(0, &[&head[..], b"\0\0", &key.to_le_bytes()].concat());
     let mut out = b"before".to_vec();
     query.request(&mut { key }, &mut out);
     query.request(&mut { key }, &mut out);
     assert_eq!(out, [&b"before"[..], &first, &later].concat());
-    let fault = query
-        .reply(&packet(1, b"\xff\x15\x04#HY000no"))
-        .unwrap_err();
+    let fault = query.reply(&packet(1, b"\xff\x15\x04#HY000no")).unwrap_err();
     assert_eq!(fault.to_string(), "the server says: no (code 1045)");
     out.clear();
     query.request(&mut { key }, &mut out);
@@ -164,16 +134,11 @@ fn refuses_two_parameters_and_stays_in_step() {
         ]
         .concat();
         let mut connection = connected(flavour, &answers);
-        let fault = connection
-            .prepare("SELECT c FROM t WHERE a = ? AND b = ?")
-            .unwrap_err();
+        let fault = connection.prepare("SELECT c FROM t WHERE a = ? AND b = ?").unwrap_err();
         assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
         assert_eq!(connection.execute("DO 1").unwrap(), 9);
         let fault = connection.prepare("SELEKT").unwrap_err();
-        assert_eq!(
-            fault.to_string(),
-            "the server says: no such syntax (code 1064)"
-        );
+        assert_eq!(fault.to_string(), "the server says: no such syntax (code 1064)");
     }
 }
 
@@ -181,13 +146,7 @@ fn refuses_two_parameters_and_stays_in_step() {
 fn check_wrong(received: &[u8]) {
     let mut query = point_select(Flavour::MySql56);
     let fault = query.reply(received).expect_err("a fault");
-    assert!(
-        matches!(
-            fault,
-            WireError::Malformed { .. } | WireError::TooLong { .. }
-        ),
-        "{fault:?}"
-    );
+    assert!(matches!(fault, WireError::Malformed { .. } | WireError::TooLong { .. }), "{fault:?}");
     // A fault ends the reply: the next one starts afresh.
     let reply = result(Flavour::MySql56, &[STRING], true, &[b"\0\0\x03abc"]);
     check_reply(&mut query, &reply, b"abc");

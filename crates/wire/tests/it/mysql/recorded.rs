@@ -43,9 +43,7 @@ fn says_what_sysbench_says() {
     let response: HandshakeResponse<'_> = ParseBuf(&response).parse(()).unwrap();
     assert_eq!(response.scramble_buf(), bytes(SCRAMBLE));
 
-    let mut query = connection
-        .prepare("SELECT c FROM sbtest1 WHERE id=?")
-        .unwrap();
+    let mut query = connection.prepare("SELECT c FROM sbtest1 WHERE id=?").unwrap();
     assert_eq!(heard.take(), bytes(PREPARE));
 
     let mut request = Vec::new();

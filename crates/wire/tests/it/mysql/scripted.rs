@@ -33,11 +33,7 @@ pub(super) struct Scripted {
 
 impl Scripted {
     pub(super) fn new(sent: &[u8], end: End) -> Self {
-        Self {
-            sent: io::Cursor::new(sent.to_vec()),
-            end,
-            heard: Rc::default(),
-        }
+        Self { sent: io::Cursor::new(sent.to_vec()), end, heard: Rc::default() }
     }
 
     /// A second hand on what the client writes.
@@ -105,9 +101,7 @@ pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
 /// Packets one after the other, numbered from `first`.
 pub(super) fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
     let numbered = payloads.iter().zip(first..);
-    numbered
-        .flat_map(|(payload, sequence)| packet(sequence, payload))
-        .collect()
+    numbered.flat_map(|(payload, sequence)| packet(sequence, payload)).collect()
 }
 
 pub(super) fn greeting(flavour: Flavour, plugin: &str) -> Vec<u8> {
@@ -174,11 +168,7 @@ pub(super) fn connected(flavour: Flavour, sent: &[u8]) -> Connection<Scripted> {
 /// A column's definition: the names do not matter, the type does.
 pub(super) fn definition(kind: u8) -> Vec<u8> {
     let names = b"\x03def\x06sbtest\x06sbtest\x06sbtest\x01c\x01c";
-    [
-        &names[..],
-        &[0x0c, 45, 0, 0xe0, 1, 0, 0, kind, 1, 0, 0, 0, 0],
-    ]
-    .concat()
+    [&names[..], &[0x0c, 45, 0, 0xe0, 1, 0, 0, kind, 1, 0, 0, 0, 0]].concat()
 }
 
 /// The packet that ends definitions, where the flavour has one.
@@ -194,12 +184,7 @@ pub(super) fn end_rows(flavour: Flavour) -> Vec<u8> {
 }
 
 /// A whole result, numbered from 1. `has_definitions` can be false on MariaDB only.
-pub(super) fn result(
-    flavour: Flavour,
-    kinds: &[u8],
-    has_definitions: bool,
-    rows: &[&[u8]],
-) -> Vec<u8> {
+pub(super) fn result(flavour: Flavour, kinds: &[u8], has_definitions: bool, rows: &[&[u8]]) -> Vec<u8> {
     let mut count = vec![u8::try_from(kinds.len()).expect("few")];
     if flavour == Flavour::MariaDb {
         count.push(u8::from(has_definitions));

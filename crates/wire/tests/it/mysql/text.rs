@@ -9,19 +9,10 @@ const STRING: u8 = 0xfd;
 #[test]
 fn reads_rows_in_every_dialect() {
     for flavour in Flavour::ALL {
-        let answer = result(
-            flavour,
-            &[STRING, STRING],
-            true,
-            &[b"\x011\xfb", b"\x00\x02ab"],
-        );
+        let answer = result(flavour, &[STRING, STRING], true, &[b"\x011\xfb", b"\x00\x02ab"]);
         let rows = connected(flavour, &answer).query("SELECT 1").unwrap();
         let text = |text: &str| Some(text.as_bytes().to_vec());
-        assert_eq!(
-            rows,
-            [vec![text("1"), None], vec![text(""), text("ab")]],
-            "{flavour:?}"
-        );
+        assert_eq!(rows, [vec![text("1"), None], vec![text(""), text("ab")]], "{flavour:?}");
     }
 }
 
@@ -49,29 +40,19 @@ fn an_error_leaves_the_connection_usable() {
     let answers = [refusal, packet(1, &[0, 1, 0, 2, 0, 0, 0])].concat();
     let mut connection = connected(Flavour::MySql8, &answers);
     let fault = connection.query("SELECT * FROM t").unwrap_err();
-    assert_eq!(
-        fault.to_string(),
-        "the server says: Table 't' doesn't exist (code 1146)"
-    );
+    assert_eq!(fault.to_string(), "the server says: Table 't' doesn't exist (code 1146)");
     assert_eq!(connection.execute("DO 1").unwrap(), 1);
 }
 
 #[test]
 fn gives_no_file_to_a_server_that_asks_for_one() {
-    let answers = [
-        packet(1, b"\xfb/etc/passwd"),
-        packet(3, &[0, 0, 0, 2, 0, 0, 0]),
-    ]
-    .concat();
+    let answers = [packet(1, b"\xfb/etc/passwd"), packet(3, &[0, 0, 0, 2, 0, 0, 0])].concat();
     let mut connection = connected(Flavour::MySql8, &answers);
     let fault = connection.query("SELECT 1").unwrap_err();
     assert!(matches!(fault, WireError::Unsupported { .. }), "{fault:?}");
     let heard = connection.into_stream().heard();
     let heard = heard.borrow();
-    assert!(
-        heard.ends_with(b"\x09\0\0\0\x03SELECT 1\0\0\0\x02"),
-        "{heard:?}"
-    );
+    assert!(heard.ends_with(b"\x09\0\0\0\x03SELECT 1\0\0\0\x02"), "{heard:?}");
 }
 
 #[test]
@@ -89,23 +70,12 @@ fn nulls_count_by_the_memory_that_they_take() {
         .collect();
     let mut connection = connected(Flavour::MySql56, &[head, &body].concat());
     let fault = connection.query("SELECT * FROM t").unwrap_err();
-    assert!(
-        matches!(
-            fault,
-            WireError::TooLong {
-                limit: 0x0100_0000,
-                ..
-            }
-        ),
-        "{fault:?}"
-    );
+    assert!(matches!(fault, WireError::TooLong { limit: 0x0100_0000, .. }), "{fault:?}");
 }
 
 #[track_caller]
 fn check_wrong(flavour: Flavour, payloads: &[&[u8]]) {
-    let fault = connected(flavour, &packets(1, payloads))
-        .query("SELECT 1")
-        .expect_err("a fault");
+    let fault = connected(flavour, &packets(1, payloads)).query("SELECT 1").expect_err("a fault");
     assert!(matches!(fault, WireError::Malformed { .. }), "{fault:?}");
 }
 
@@ -116,10 +86,7 @@ fn refuses_answers_that_are_none() {
     check_wrong(Flavour::MySql56, &[b"\xfc\x01\x10"]);
     check_wrong(Flavour::MySql56, &[b"\x00\xfe"]);
     check_wrong(Flavour::MySql56, &[b"\x01", b"def", b"no end"]);
-    check_wrong(
-        Flavour::MySql56,
-        &[b"\x01", b"def", b"\xfe\0\0\0\0", b"\x05four"],
-    );
+    check_wrong(Flavour::MySql56, &[b"\x01", b"def", b"\xfe\0\0\0\0", b"\x05four"]);
     check_wrong(Flavour::MariaDb, &[b"\x01"]);
     check_wrong(Flavour::MariaDb, &[b"\x01\x02"]);
 }

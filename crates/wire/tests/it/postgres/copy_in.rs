@@ -4,9 +4,7 @@ use looptax_testkit::replay::{End, Replay};
 use looptax_wire::WireError;
 use looptax_wire::postgres::{Clear, Connection};
 
-use super::{
-    LIMIT, authentication, complete, connect, error, login, message, notices, ready, row, session,
-};
+use super::{LIMIT, authentication, complete, connect, error, login, message, notices, ready, row, session};
 
 const SQL: &str = "COPY t FROM STDIN";
 
@@ -21,22 +19,13 @@ fn copied(answers: &[Vec<u8>]) -> Result<u64, WireError> {
 
 #[test]
 fn rows_go_in_pieces_and_are_counted_by_the_command_s_tag() {
-    let answers = [
-        notices(),
-        takes_rows(),
-        notices(),
-        complete("COPY 2"),
-        ready(),
-    ];
+    let answers = [notices(), takes_rows(), notices(), complete("COPY 2"), ready()];
     let rows = "x".repeat(150_000).into_bytes();
     let mut connection = connect(&answers.concat());
     assert_eq!(connection.copy_in(SQL, &rows).unwrap(), 2);
     let stream = connection.into_stream();
     let sent = stream.sent();
-    let at = sent
-        .windows(SQL.len())
-        .position(|it| it == SQL.as_bytes())
-        .unwrap();
+    let at = sent.windows(SQL.len()).position(|it| it == SQL.as_bytes()).unwrap();
     let mut rest = &sent[at + SQL.len() + 1..];
     let mut pieces = Vec::new();
     while let [tag, a, b, c, d, more @ ..] = rest {
@@ -44,10 +33,7 @@ fn rows_go_in_pieces_and_are_counted_by_the_command_s_tag() {
         pieces.push((*tag, n_bytes));
         rest = &more[n_bytes..];
     }
-    assert_eq!(
-        pieces,
-        [(b'd', 65_536), (b'd', 65_536), (b'd', 18_928), (b'c', 0)]
-    );
+    assert_eq!(pieces, [(b'd', 65_536), (b'd', 65_536), (b'd', 18_928), (b'c', 0)]);
     assert!(stream.unread().is_empty());
 }
 
@@ -56,10 +42,7 @@ fn a_refusal_leaves_the_session_usable() {
     let refused = error("42P01", "relation \"t\" does not exist");
     let row_refused = error("22P02", "invalid input syntax");
     let then = [complete("SELECT 1"), ready()].concat();
-    for answers in [
-        [refused, ready()].concat(),
-        [takes_rows(), row_refused, ready()].concat(),
-    ] {
+    for answers in [[refused, ready()].concat(), [takes_rows(), row_refused, ready()].concat()] {
         let mut connection = connect(&[answers, then.clone()].concat());
         let found = connection.copy_in(SQL, b"1\n");
         assert!(matches!(found, Err(WireError::Server { .. })), "{found:?}");
@@ -87,10 +70,7 @@ fn other_answers_are_refused() {
         vec![b"HTTP/1.1 400 Bad Request".to_vec()],
     ] {
         let found = copied(&answers);
-        let is_refused = matches!(
-            found,
-            Err(WireError::Malformed { .. } | WireError::TooLong { .. })
-        );
+        let is_refused = matches!(found, Err(WireError::Malformed { .. } | WireError::TooLong { .. }));
         assert!(is_refused, "{answers:?} gave {found:?}");
     }
     let long = [&b"SNOTICE\0M"[..], &vec![b'x'; 1 << 20], b"\0\0"].concat();
@@ -103,10 +83,7 @@ fn a_recording_cut_at_any_byte_is_closed() {
     let answers = [takes_rows(), complete("COPY 2"), ready()].concat();
     for end in 0..answers.len() {
         let found = copied(&[answers[..end].to_vec()]);
-        assert!(
-            matches!(found, Err(WireError::Closed { .. })),
-            "{end}: {found:?}"
-        );
+        assert!(matches!(found, Err(WireError::Closed { .. })), "{end}: {found:?}");
     }
 }
 

@@ -58,11 +58,7 @@ fn session() -> Vec<u8> {
 }
 
 fn login(user: &str, password: &str) -> Login {
-    Login {
-        user: user.to_owned(),
-        password: Secret::new(password),
-        ..Login::default()
-    }
+    Login { user: user.to_owned(), password: Secret::new(password), ..Login::default() }
 }
 
 /// Logs in by trust and then hears `answers`.
@@ -73,17 +69,11 @@ fn connect(answers: &[u8]) -> Connection<Replay> {
 }
 
 fn row_description() -> Vec<u8> {
-    message(
-        b'T',
-        b"\0\x01c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0",
-    )
+    message(b'T', b"\0\x01c\0\0\0\0\0\0\0\0\0\0\x19\xff\xff\xff\xff\xff\xff\0\0")
 }
 
 fn row(columns: &[Option<&str>]) -> Vec<u8> {
-    let mut body = u16::try_from(columns.len())
-        .expect("few")
-        .to_be_bytes()
-        .to_vec();
+    let mut body = u16::try_from(columns.len()).expect("few").to_be_bytes().to_vec();
     for column in columns {
         match column {
             None => body.extend_from_slice(&[0xff; 4]),
@@ -102,16 +92,7 @@ fn complete(tag: &str) -> Vec<u8> {
 
 /// The answer to Parse, Describe and Sync, for parameters of these types.
 fn description(oids: &[u32]) -> Vec<u8> {
-    let mut body = u16::try_from(oids.len())
-        .expect("few")
-        .to_be_bytes()
-        .to_vec();
+    let mut body = u16::try_from(oids.len()).expect("few").to_be_bytes().to_vec();
     body.extend(oids.iter().flat_map(|oid| oid.to_be_bytes()));
-    [
-        message(b'1', b""),
-        message(b't', &body),
-        row_description(),
-        ready(),
-    ]
-    .concat()
+    [message(b'1', b""), message(b't', &body), row_description(), ready()].concat()
 }

@@ -84,13 +84,9 @@ fn serve(mut stream: UnixStream, password: &str, flaw: Flaw) -> Option<()> {
     read_message(&mut stream, None)?;
     send(&mut stream, 10, "SCRAM-SHA-256\0\0")?;
     let initial = read_message(&mut stream, Some(b'p'))?;
-    let initial = initial
-        .strip_prefix(b"SCRAM-SHA-256\0")
-        .expect("the mechanism");
+    let initial = initial.strip_prefix(b"SCRAM-SHA-256\0").expect("the mechanism");
     let client_first = str::from_utf8(&initial[4..]).expect("text");
-    let client_first = client_first
-        .strip_prefix("n,,")
-        .expect("no channel binding");
+    let client_first = client_first.strip_prefix("n,,").expect("no channel binding");
     let client_nonce = client_first.strip_prefix("n=,r=").expect("a nonce");
     let nonce = match flaw {
         Flaw::ForeignNonce => "another+nonce".to_owned(),
@@ -127,18 +123,12 @@ fn serve(mut stream: UnixStream, password: &str, flaw: Flaw) -> Option<()> {
 fn check(known: &str, given: &str, flaw: Flaw, wanted: Result<(), &str>) {
     let (client, server) = UnixStream::pair().expect("a socket pair");
     for end in [&client, &server] {
-        end.set_read_timeout(Some(HANG_GUARD))
-            .expect("a time limit");
+        end.set_read_timeout(Some(HANG_GUARD)).expect("a time limit");
     }
-    let login = Login {
-        user: "ann".to_owned(),
-        password: Secret::new(given),
-        ..Login::default()
-    };
+    let login = Login { user: "ann".to_owned(), password: Secret::new(given), ..Login::default() };
     let outcome = thread::scope(|scope| {
         let serving = scope.spawn(|| serve(server, known, flaw));
-        let outcome = Connection::login(client, &login, HANG_GUARD)
-            .map(|connection| connection.connection_id());
+        let outcome = Connection::login(client, &login, HANG_GUARD).map(|connection| connection.connection_id());
         serving.join().expect("the server's checks hold");
         outcome
     });
@@ -156,12 +146,7 @@ fn check(known: &str, given: &str, flaw: Flaw, wanted: Result<(), &str>) {
 fn both_sides_prove_that_they_know_the_password() {
     check("open sesame", "open sesame", Flaw::None, Ok(()));
     check("pässword", "pässword", Flaw::None, Ok(()));
-    check(
-        "open sesame",
-        "open barley",
-        Flaw::None,
-        Err("(code 28P01)"),
-    );
+    check("open sesame", "open barley", Flaw::None, Err("(code 28P01)"));
     check("open sesame", "", Flaw::None, Err("(code 28P01)"));
 }
 
@@ -169,22 +154,7 @@ fn both_sides_prove_that_they_know_the_password() {
 fn a_server_that_cannot_prove_it_is_left() {
     let proof = "a signature that proves that the server knows the password";
     check("pw", "pw", Flaw::WrongSignature, Err(proof));
-    check(
-        "pw",
-        "pw",
-        Flaw::NoSignature,
-        Err("the server's SCRAM signature"),
-    );
-    check(
-        "pw",
-        "pw",
-        Flaw::ForeignNonce,
-        Err("a SCRAM challenge to our nonce"),
-    );
-    check(
-        "pw",
-        "pw",
-        Flaw::EndlessHashing,
-        Err("a SCRAM challenge to our nonce"),
-    );
+    check("pw", "pw", Flaw::NoSignature, Err("the server's SCRAM signature"));
+    check("pw", "pw", Flaw::ForeignNonce, Err("a SCRAM challenge to our nonce"));
+    check("pw", "pw", Flaw::EndlessHashing, Err("a SCRAM challenge to our nonce"));
 }

@@ -5,8 +5,8 @@ use looptax_wire::WireError;
 use looptax_wire::postgres::Connection;
 
 use super::{
-    LIMIT, authentication, complete, connect, description, error, login, message, notices, ready,
-    row, row_description, session,
+    LIMIT, authentication, complete, connect, description, error, login, message, notices, ready, row, row_description,
+    session,
 };
 
 #[test]
@@ -24,27 +24,17 @@ fn a_query_gives_the_rows_of_all_its_statements() {
     ]
     .concat();
     let mut connection = connect(&answers);
-    let rows = connection
-        .query("SELECT 'a', NULL, ''; SELECT 'b'")
-        .expect("rows");
+    let rows = connection.query("SELECT 'a', NULL, ''; SELECT 'b'").expect("rows");
     let text = |text: &str| Some(text.as_bytes().to_vec());
-    assert_eq!(
-        rows,
-        [vec![text("a"), None, text("")], vec![], vec![text("b")]]
-    );
+    assert_eq!(rows, [vec![text("a"), None, text("")], vec![], vec![text("b")]]);
     let peer = connection.into_stream();
-    assert!(
-        peer.sent()
-            .ends_with(b"Q\0\0\0\x25SELECT 'a', NULL, ''; SELECT 'b'\0")
-    );
+    assert!(peer.sent().ends_with(b"Q\0\0\0\x25SELECT 'a', NULL, ''; SELECT 'b'\0"));
     assert_eq!(peer.unread(), b"");
 }
 
 #[test]
 fn execute_adds_up_what_the_tags_say() {
-    let tags = ["BEGIN", "INSERT 0 3", "UPDATE 4", "COMMIT"]
-        .map(complete)
-        .concat();
+    let tags = ["BEGIN", "INSERT 0 3", "UPDATE 4", "COMMIT"].map(complete).concat();
     let mut connection = connect(&[tags, ready(), message(b'I', b""), ready()].concat());
     assert_eq!(connection.execute("BEGIN; …").expect("tags"), 7);
     assert_eq!(connection.execute("").expect("an empty query"), 0);
@@ -58,26 +48,20 @@ fn a_refused_statement_leaves_the_session_usable() {
     let wanted = "the server says: relation \"t\" does not exist (code 42P01)";
     let fault = connection.execute("DELETE FROM t").expect_err("no table");
     assert_eq!(fault.to_string(), wanted);
-    let fault = connection
-        .prepare("q", "SELECT c FROM t")
-        .expect_err("no table");
+    let fault = connection.prepare("q", "SELECT c FROM t").expect_err("no table");
     assert_eq!(fault.to_string(), wanted);
     assert_eq!(connection.execute("DELETE FROM s").expect("a table"), 1);
 }
 
 #[test]
 fn a_fatal_error_counts_more_than_the_end_of_the_stream() {
-    let fault = connect(&error("57P01", "shutting down"))
-        .execute("SELECT 1")
-        .expect_err("the server goes away");
+    let fault = connect(&error("57P01", "shutting down")).execute("SELECT 1").expect_err("the server goes away");
     assert!(matches!(fault, WireError::Server { code, .. } if code == "57P01"));
 }
 
 #[track_caller]
 fn check_bad_answer(answers: impl AsRef<[u8]>, wanted: &str) {
-    let fault = connect(answers.as_ref())
-        .query("SELECT 1")
-        .expect_err("a bad answer");
+    let fault = connect(answers.as_ref()).query("SELECT 1").expect_err("a bad answer");
     assert!(fault.to_string().contains(wanted), "{fault}");
 }
 
@@ -89,14 +73,8 @@ fn limits_and_checks_an_answer() {
     check_bad_answer(message(b'K', b"\0\0\0\0\0\0\0\0"), "a backend message");
     check_bad_answer(message(b'1', b""), "rows or a command tag");
     check_bad_answer(message(b'd', b"data"), "a backend message");
-    check_bad_answer(
-        message(b'D', b"\0\x01\0\0\0\x09abc"),
-        "columns of the stated lengths",
-    );
-    check_bad_answer(
-        message(b'D', b"\0\x02\0\0\0\0"),
-        "columns of the stated lengths",
-    );
+    check_bad_answer(message(b'D', b"\0\x01\0\0\0\x09abc"), "columns of the stated lengths");
+    check_bad_answer(message(b'D', b"\0\x02\0\0\0\0"), "columns of the stated lengths");
     check_bad_answer(message(b'C', b"no end"), "a whole backend message");
     let wide = message(b'D', &vec![0xff; 2 + 4 * 0xffff]);
     check_bad_answer(wide.repeat(64), "announced");
@@ -134,10 +112,7 @@ fn a_recording_cut_at_any_byte_is_closed_or_a_timeout() {
         let closed = converse(n_bytes, End::Closed);
         assert!(matches!(closed, Err(WireError::Closed { .. })), "{n_bytes}");
         let silent = converse(n_bytes, End::Silent);
-        assert!(
-            matches!(silent, Err(WireError::Timeout { .. })),
-            "{n_bytes}"
-        );
+        assert!(matches!(silent, Err(WireError::Timeout { .. })), "{n_bytes}");
     }
     assert!(converse(whole.len(), End::Closed).is_ok());
 }

@@ -47,10 +47,7 @@ fn check_login(login: &Login, answers: &str, wanted_sent: &str) {
     assert!(!connection.is_valkey());
     assert_eq!(connection.connection_id(), 42);
     let questions = "*2\r\n$4\r\nINFO\r\n$6\r\nserver\r\n*2\r\n$6\r\nCLIENT\r\n$2\r\nID\r\n";
-    assert_eq!(
-        String::from_utf8_lossy(peer.sent()),
-        format!("{wanted_sent}{questions}")
-    );
+    assert_eq!(String::from_utf8_lossy(peer.sent()), format!("{wanted_sent}{questions}"));
 }
 
 #[test]
@@ -62,18 +59,13 @@ fn sends_only_the_commands_that_the_login_needs() {
     check_login(&login("", "pw", None), "+OK\r\n", auth_one);
     check_login(&login("ann", "pw", None), "+OK\r\n", auth_two);
     check_login(&login("", "", Some("3")), "+OK\r\n", select);
-    check_login(
-        &login("", "pw", Some("3")),
-        "+OK\r\n+OK\r\n",
-        &format!("{auth_one}{select}"),
-    );
+    check_login(&login("", "pw", Some("3")), "+OK\r\n+OK\r\n", &format!("{auth_one}{select}"));
 }
 
 #[test]
 fn tells_valkey_from_redis() {
     let mut peer = Replay::new(VALKEY_FACTS, End::Silent).in_pieces(1);
-    let connection =
-        Connection::login(&mut peer, &Login::default(), LIMIT).expect("a recorded log-in");
+    let connection = Connection::login(&mut peer, &Login::default(), LIMIT).expect("a recorded log-in");
     assert!(connection.is_valkey());
     assert_eq!(connection.server_version(), "8.1.1");
 }
@@ -96,21 +88,14 @@ fn names_why_a_login_failed() {
         b"-NOAUTH Authentication required.\r\n",
         "the server says: Authentication required. (code NOAUTH)",
     );
-    check_refused(
-        &somebody,
-        b"-WRONGPASS invalid username-password pair\r\n",
-        "(code WRONGPASS)",
-    );
+    check_refused(&somebody, b"-WRONGPASS invalid username-password pair\r\n", "(code WRONGPASS)");
     for answer in [
         "-ERR AUTH <password> called without any password configured for the default user.\r\n",
         "-ERR Client sent AUTH, but no password is set\r\n",
     ] {
         let mut peer = Replay::new(answer, End::Silent);
         let fault = Connection::login(&mut peer, &login("", "pw", None), LIMIT).unwrap_err();
-        assert!(
-            matches!(fault, WireError::NeedlessPassword { .. }),
-            "{fault}"
-        );
+        assert!(matches!(fault, WireError::NeedlessPassword { .. }), "{fault}");
     }
     check_refused(&somebody, b":1\r\n", "expected `OK`, found 1");
     check_refused(&nobody, b"$3\r\nabc\r\n", "redis_version");
@@ -120,21 +105,9 @@ fn names_why_a_login_failed() {
 #[test]
 fn refuses_other_servers_without_waiting_for_more() {
     let nobody = Login::default();
-    check_refused(
-        &nobody,
-        b"J\0\0\0\n5.5.5-10.11.6-MariaDB\0",
-        "expected a RESP2 reply, found J",
-    );
-    check_refused(
-        &nobody,
-        b"HTTP/1.1 400 Bad Request\r\n",
-        "expected a RESP2 reply, found H",
-    );
-    check_refused(
-        &nobody,
-        b"E\0\0\0\x0eSFATAL\0\0",
-        "expected a RESP2 reply, found E",
-    );
+    check_refused(&nobody, b"J\0\0\0\n5.5.5-10.11.6-MariaDB\0", "expected a RESP2 reply, found J");
+    check_refused(&nobody, b"HTTP/1.1 400 Bad Request\r\n", "expected a RESP2 reply, found H");
+    check_refused(&nobody, b"E\0\0\0\x0eSFATAL\0\0", "expected a RESP2 reply, found E");
     check_refused(&nobody, b"%1\r\n", "expected a RESP2 reply, found %");
 }
 
@@ -155,15 +128,9 @@ fn reads_every_kind_of_value() {
     check_value("$-1\r\n", &Value::Bulk(None));
     check_value("*-1\r\n", &Value::Array(None));
     check_value("*0\r\n", &Value::Array(Some(Vec::new())));
-    let error = Value::Error {
-        code: "ERR".to_owned(),
-        message: "no".to_owned(),
-    };
+    let error = Value::Error { code: "ERR".to_owned(), message: "no".to_owned() };
     let nested = Value::Array(Some(vec![Value::Integer(2), error]));
-    check_value(
-        "*2\r\n:1\r\n*2\r\n:2\r\n-ERR no\r\n",
-        &Value::Array(Some(vec![Value::Integer(1), nested])),
-    );
+    check_value("*2\r\n:1\r\n*2\r\n:2\r\n-ERR no\r\n", &Value::Array(Some(vec![Value::Integer(1), nested])));
 }
 
 #[track_caller]
@@ -185,14 +152,8 @@ fn limits_what_the_peer_may_announce() {
     check_bad_value(":1\n", "a line that ends in CR and LF");
     check_bad_value("$3\r\nabcde\r\n", "a line end after a string");
     check_bad_value("*1\r\n".repeat(100_000), "at most 8 nested arrays");
-    check_bad_value(
-        format!("{}:5\r\n", "*1\r\n".repeat(9)),
-        "at most 8 nested arrays",
-    );
-    check_bad_value(
-        [b"+", vec![b'a'; 70_000].as_slice()].concat(),
-        "a line of at most 64 KiB",
-    );
+    check_bad_value(format!("{}:5\r\n", "*1\r\n".repeat(9)), "at most 8 nested arrays");
+    check_bad_value([b"+", vec![b'a'; 70_000].as_slice()].concat(), "a line of at most 64 KiB");
 }
 
 #[test]
@@ -210,20 +171,14 @@ fn limits_a_reply_as_a_whole() {
     let answer = [b"*4\r\n".as_slice(), &string, &string, &string, &string].concat();
     let mut connection = connect_whole(&answer);
     let fault = connection.command(&[b"ANY"]).expect_err("over 64 MiB");
-    assert!(
-        matches!(fault, WireError::TooLong { limit, .. } if limit == 64 << 20),
-        "{fault}"
-    );
+    assert!(matches!(fault, WireError::TooLong { limit, .. } if limit == 64 << 20), "{fault}");
 }
 
 #[test]
 fn an_error_leaves_the_session_usable() {
     let mut connection = connect(b"-ERR unknown command 'ANY'\r\n+PONG\r\n");
     let fault = connection.command(&[b"ANY"]).expect_err("an error reply");
-    assert_eq!(
-        fault.to_string(),
-        "the server says: unknown command 'ANY' (code ERR)"
-    );
+    assert_eq!(fault.to_string(), "the server says: unknown command 'ANY' (code ERR)");
     let pong = connection.command(&[b"PING"]).expect("a reply");
     assert_eq!(pong, Value::Simple("PONG".to_owned()));
 }
@@ -238,9 +193,7 @@ fn a_pipeline_gives_one_value_per_command() {
     assert_eq!(connection.pipeline(&[]).expect("nothing to do"), []);
 
     let mut connection = connect(b"+OK\r\n-OOM full\r\n");
-    let fault = connection
-        .pipeline(&commands)
-        .expect_err("the second fails");
+    let fault = connection.pipeline(&commands).expect_err("the second fails");
     assert!(matches!(fault, WireError::Server { code, .. } if code == "OOM"));
     let sent = connection.into_stream().sent().to_vec();
     let was_third_sent = sent.windows(3).any(|bytes| bytes == b"\nc\r");
@@ -259,10 +212,7 @@ fn a_recording_cut_at_any_byte_is_closed_or_a_timeout() {
         let closed = converse(n_bytes, End::Closed);
         assert!(matches!(closed, Err(WireError::Closed { .. })), "{n_bytes}");
         let silent = converse(n_bytes, End::Silent);
-        assert!(
-            matches!(silent, Err(WireError::Timeout { .. })),
-            "{n_bytes}"
-        );
+        assert!(matches!(silent, Err(WireError::Timeout { .. })), "{n_bytes}");
     }
     assert!(converse(whole.len(), End::Closed).is_ok());
 }
@@ -271,8 +221,5 @@ fn a_recording_cut_at_any_byte_is_closed_or_a_timeout() {
 fn unasked_bytes_are_an_error() {
     let mut peer = Replay::new(format!("{FACTS}+MORE\r\n"), End::Closed);
     let fault = Connection::login(&mut peer, &Login::default(), LIMIT).expect_err("too much");
-    assert!(
-        fault.to_string().contains("one reply per command"),
-        "{fault}"
-    );
+    assert!(fault.to_string().contains("one reply per command"), "{fault}");
 }

@@ -16,16 +16,8 @@ fn writes_keys_of_twelve_digits() {
     check_request(&mut Get::new("p:"), 42, &get("000000000042"));
     check_request(&mut Get::new("p:"), 999_999_999_999, &get("999999999999"));
     check_request(&mut Get::new("p:"), 1_000_000_000_007, &get("000000000007"));
-    check_request(
-        &mut Set::new("", 3, None),
-        1,
-        "*3\r\n$3\r\nSET\r\n$12\r\n000000000001\r\n$3\r\nxxx\r\n",
-    );
-    check_request(
-        &mut Set::new("a", 0, None),
-        1,
-        "*3\r\n$3\r\nSET\r\n$13\r\na000000000001\r\n$0\r\n\r\n",
-    );
+    check_request(&mut Set::new("", 3, None), 1, "*3\r\n$3\r\nSET\r\n$12\r\n000000000001\r\n$3\r\nxxx\r\n");
+    check_request(&mut Set::new("a", 0, None), 1, "*3\r\n$3\r\nSET\r\n$13\r\na000000000001\r\n$0\r\n\r\n");
     check_request(&mut Ping::new(), 1, "*1\r\n$4\r\nPING\r\n");
 }
 
@@ -61,38 +53,18 @@ fn check_bad_reply(codec: &mut impl Codec, reply: &str, wanted: &str) {
 #[test]
 fn a_measured_command_takes_no_other_reply() {
     let get = &mut Get::new("");
-    check_bad_reply(
-        get,
-        "-LOADING wait\r\n",
-        "the server says: wait (code LOADING)",
-    );
+    check_bad_reply(get, "-LOADING wait\r\n", "the server says: wait (code LOADING)");
     check_bad_reply(get, "+OK\r\n", "expected a string or nil, found +OK");
     check_bad_reply(get, "$16777217\r\n", "announced 16777217 bytes");
-    check_bad_reply(
-        get,
-        "$9999999999999999999\r\n",
-        "announced 9999999999999999999 bytes",
-    );
+    check_bad_reply(get, "$9999999999999999999\r\n", "announced 9999999999999999999 bytes");
     check_bad_reply(get, "$99999999999999999999\r\n", "the length of a string");
     check_bad_reply(get, "$\r\n", "the length of a string");
     check_bad_reply(get, "$1x\r\n", "the length of a string");
     check_bad_reply(get, "$1\rx", "the length of a string");
     check_bad_reply(get, "$1\r\nabc", "a line end after a string");
-    check_bad_reply(
-        &mut Set::new("", 1, None),
-        "+QUEUED\r\n",
-        "expected `OK`, found +QUEUED",
-    );
-    check_bad_reply(
-        &mut Set::new("", 1, None),
-        "-READONLY no\r\n",
-        "(code READONLY)",
-    );
+    check_bad_reply(&mut Set::new("", 1, None), "+QUEUED\r\n", "expected `OK`, found +QUEUED");
+    check_bad_reply(&mut Set::new("", 1, None), "-READONLY no\r\n", "(code READONLY)");
     check_bad_reply(&mut Ping::new(), "HTTP", "expected `PONG`, found HTTP");
-    check_bad_reply(
-        &mut Ping::new(),
-        &format!("-{}", "a".repeat(70_000)),
-        "a line of at most 64 KiB",
-    );
+    check_bad_reply(&mut Ping::new(), &format!("-{}", "a".repeat(70_000)), "a line of at most 64 KiB");
     assert_eq!(Ping::new().reply(b"-ERR").expect("half an error"), None);
 }

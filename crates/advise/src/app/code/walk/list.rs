@@ -29,10 +29,7 @@ impl Walk<'_> {
             return None;
         }
         n += 1;
-        while matches!(self.word(n), "." | "::" | "->" | "\\")
-            && self.is_word(n + 1)
-            && n < ahead + 16
-        {
+        while matches!(self.word(n), "." | "::" | "->" | "\\") && self.is_word(n + 1) && n < ahead + 16 {
             n += 2;
         }
         if self.word(n) == "(" && self.word(n - 1) == "require" && self.word(n + 2) == ")" {
@@ -43,14 +40,8 @@ impl Walk<'_> {
         }
         // Python: a word or a text may stand before the first that has a name.
         let has_first = self.language == Language::Python && self.word(n + 2) == ",";
-        let n = if has_first && self.word(n + 4) == "=" {
-            n + 2
-        } else {
-            n
-        };
-        let is_perl = self.language == Language::Perl
-            && self.word(n + 2) == "=>"
-            && self.name(n + 1).is_some();
+        let n = if has_first && self.word(n + 4) == "=" { n + 2 } else { n };
+        let is_perl = self.language == Language::Perl && self.word(n + 2) == "=>" && self.name(n + 1).is_some();
         let is_named = self.is_word(n + 1)
             && (self.word(n + 2) == ":" || self.word(n + 2) == "=")
             && !matches!(self.language, Language::Php | Language::Perl);
@@ -79,10 +70,7 @@ impl Walk<'_> {
         if slot.depth >= MOST_DEPTH {
             let line = self.starts.line(self.start());
             self.skip_expression(false);
-            self.problem(
-                line,
-                format!("lists nested deeper than {MOST_DEPTH} are not looked into"),
-            );
+            self.problem(line, format!("lists nested deeper than {MOST_DEPTH} are not looked into"));
             return;
         }
         self.at += n_tokens;

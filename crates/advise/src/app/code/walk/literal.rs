@@ -29,12 +29,8 @@ impl Walk<'_> {
         let quotes = match (&value, raw.chars().next()) {
             // Between double ones an `@` begins a list.
             _ if self.language == Language::Perl => Quotes::Around('\'', dialect),
-            (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => {
-                Quotes::Around(quote, dialect)
-            }
-            (Value::Text(_), Some(_)) if self.language == Language::Script => {
-                Quotes::Around('"', dialect)
-            }
+            (Value::Text(_), Some(quote @ ('\'' | '"' | '`'))) if used.len() == 1 => Quotes::Around(quote, dialect),
+            (Value::Text(_), Some(_)) if self.language == Language::Script => Quotes::Around('"', dialect),
             _ => Quotes::Around('\'', dialect),
         };
         let end = self.item_end(at.end, slot.is_define);
@@ -63,17 +59,9 @@ impl Walk<'_> {
 
     /// A line of its own needs what ends this one, and nothing beside it.
     fn joins(&self, at: Range<usize>, item: &str) -> Joins {
-        let before = self.text[..at.start]
-            .rsplit('\n')
-            .next()
-            .unwrap_or_default();
-        let after = self.text[at.end..]
-            .split('\n')
-            .next()
-            .unwrap_or_default()
-            .trim();
-        let is_alone =
-            before.trim().is_empty() && (after.is_empty() || after.starts_with(['#', '/']));
+        let before = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
+        let after = self.text[at.end..].split('\n').next().unwrap_or_default().trim();
+        let is_alone = before.trim().is_empty() && (after.is_empty() || after.starts_with(['#', '/']));
         let is_ended = item.ends_with([',', ';']) || item.ends_with(')');
         let is_statement = self.language.ends_with_line() && !before.starts_with([' ', '\t']);
         if is_alone && (is_ended || is_statement) {

@@ -122,17 +122,12 @@ impl Walk<'_> {
     }
 
     fn start(&self) -> usize {
-        self.tokens
-            .get(self.at)
-            .map_or(self.text.len(), |it| it.at.start)
+        self.tokens.get(self.at).map_or(self.text.len(), |it| it.at.start)
     }
 
     fn problem(&mut self, line: usize, what: String) {
         if self.problems.len() < 16 {
-            self.problems.push(Problem {
-                line: Some(line),
-                what,
-            });
+            self.problems.push(Problem { line: Some(line), what });
         }
     }
 }
@@ -173,27 +168,15 @@ mod tests {
         let php = |text: &str, expected: &[&str]| {
             check(&format!("<?php\n{text}"), Language::Php, expected);
         };
-        php(
-            "define( 'DB_HOST', 'a' ); if (1) { define(\"B\", 2); }",
-            &["DB_HOST=a", "B=2"],
-        );
+        php("define( 'DB_HOST', 'a' ); if (1) { define(\"B\", 2); }", &["DB_HOST=a", "B=2"]);
         php(
             "$databases['default']['default'] = array('host' => 'h', 'x' => ['y' => null, 'z' => true]);",
-            &[
-                "databases/default/default/host=h",
-                "databases/default/default/x/z=true",
-            ],
+            &["databases/default/default/host=h", "databases/default/default/x/z=true"],
         );
         php("return ['a' => ['b' => '1', 'c']];", &["a/b=1", "a/0=c"]);
         php("class J { public $host = 'h'; }", &["host=h"]);
-        php(
-            "$CFG->dboptions = array ('dbsocket' => '/s');",
-            &["CFG/dboptions/dbsocket=/s"],
-        );
-        php(
-            "$a = getenv('X') ?: 'd'; $b = env('Y'); $c = $d . 'e';",
-            &["a=$X d", "b=$Y -", "c=?"],
-        );
+        php("$CFG->dboptions = array ('dbsocket' => '/s');", &["CFG/dboptions/dbsocket=/s"]);
+        php("$a = getenv('X') ?: 'd'; $b = env('Y'); $c = $d . 'e';", &["a=$X d", "b=$Y -", "c=?"]);
         php("$c['S'][$i]['socket'] = '/s';", &["c/S/i/socket=/s"]);
     }
 
@@ -202,11 +185,7 @@ mod tests {
         check(
             "DATABASES = {\n 'default': {'HOST': '127.0.0.1', 'PORT': 3306},\n}\nX = 'y'\n",
             Language::Python,
-            &[
-                "DATABASES/default/HOST=127.0.0.1",
-                "DATABASES/default/PORT=3306",
-                "X=y",
-            ],
+            &["DATABASES/default/HOST=127.0.0.1", "DATABASES/default/PORT=3306", "X=y"],
         );
         check(
             "A = os.environ.get('B', 'c')\nD = dict(e='f')\nG = env.db()\n",
@@ -216,23 +195,14 @@ mod tests {
         check(
             "gitlab_rails['db_host'] = '127.0.0.1'\nRedis.new(path: '/s', db: 1)\nh = {:a => 'b'}\n",
             Language::Ruby,
-            &[
-                "gitlab_rails/db_host=127.0.0.1",
-                "new/path=/s",
-                "new/db=1",
-                "h/a=b",
-            ],
+            &["gitlab_rails/db_host=127.0.0.1", "new/path=/s", "new/db=1", "h/a=b"],
         );
         check(
             "const c = mysql.createConnection({host: 'h', user: process.env.U || 'u'})",
             Language::Script,
             &["c/host=h", "c/user=$U u"],
         );
-        check(
-            r#"{"a": {"b": "c", "d": [1]}}"#,
-            Language::Script,
-            &["a/b=c", "a/d/0=1"],
-        );
+        check(r#"{"a": {"b": "c", "d": [1]}}"#, Language::Script, &["a/b=c", "a/d/0=1"]);
     }
 
     #[test]
@@ -240,15 +210,7 @@ mod tests {
         check(
             "our $host = 'h'; # x\n$Self->{DatabaseHost} = \"m\";\nSet($Name , 'n');\nA->config(dsn => 'd', c => ['e', $ENV{X}]);\n$y = \"a@b\";\n",
             Language::Perl,
-            &[
-                "host=h",
-                "Self/DatabaseHost=m",
-                "Name=n",
-                "config/dsn=d",
-                "config/c/0=e",
-                "config/c/1=?",
-                "y=?",
-            ],
+            &["host=h", "Self/DatabaseHost=m", "Name=n", "config/dsn=d", "config/c/0=e", "config/c/1=?", "y=?"],
         );
     }
 
@@ -269,10 +231,7 @@ mod tests {
             Language::Python,
             &["A=b", "c=d", "E=f", "g/h=i"],
         );
-        let (settings, _) = read(
-            "class S:\n    E: str = 'f'\nG: str = 'h'\n",
-            Language::Python,
-        );
+        let (settings, _) = read("class S:\n    E: str = 'f'\nG: str = 'h'\n", Language::Python);
         let doubted: Vec<bool> = settings.iter().map(|it| it.doubt.is_some()).collect();
         assert_eq!(doubted, [true, false]);
     }
@@ -282,10 +241,7 @@ mod tests {
         let text = "<?php define('A', 'x'); define( 'DB_HOST' , '127.0.0.1' ) ; // secret";
         let (settings, _) = read(text, Language::Php);
         assert_eq!(settings[1].item, "define( 'DB_HOST' , '127.0.0.1' ) ;");
-        assert_eq!(
-            settings[1].with(Some("DB_X"), "it's"),
-            "define( 'DB_X' , 'it\\'s' ) ;"
-        );
+        assert_eq!(settings[1].with(Some("DB_X"), "it's"), "define( 'DB_X' , 'it\\'s' ) ;");
         let (settings, _) = read("class J { public $host = 'h'; }", Language::Php);
         assert_eq!(settings[0].with(None, "b"), "public $host = 'b';");
     }
@@ -294,12 +250,7 @@ mod tests {
     fn what_is_nested_without_end_is_told_and_ends() {
         for open in ["[", "{", "a(", "array(", "['a' => ", "{a: "] {
             let text = format!("x = {}", open.repeat(50_000));
-            for language in [
-                Language::Php,
-                Language::Python,
-                Language::Ruby,
-                Language::Script,
-            ] {
+            for language in [Language::Php, Language::Python, Language::Ruby, Language::Script] {
                 let (settings, problems) = read(&text, language);
                 assert!(settings.len() < 50_001 && problems.len() < 17);
             }

@@ -51,10 +51,7 @@ impl Walk<'_> {
         let is_modifier = |at: &usize| {
             let token = &self.tokens[*at];
             let word = &self.text[token.at.clone()];
-            matches!(
-                word,
-                "public" | "protected" | "private" | "var" | "const" | "let" | "export" | "static"
-            )
+            matches!(word, "public" | "protected" | "private" | "var" | "const" | "let" | "export" | "static")
         };
         let first = (0..self.at).rev().take(4).take_while(is_modifier).last();
         first.map_or_else(|| self.start(), |at| self.tokens[at].at.start)
@@ -121,13 +118,7 @@ impl Walk<'_> {
     /// PHP: a function that is called with the name of a setting and its value, in `define`'s place.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
-        let is_text = matches!(
-            token,
-            Some(Token {
-                kind: Kind::Text(Some(_)),
-                ..
-            })
-        );
+        let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
         match self.language {
             Language::Php => {
                 let reads = matches!(self.word(0), "array" | "env" | "getenv");
@@ -182,18 +173,13 @@ impl Walk<'_> {
             is_same || self.language == Language::Script
         };
         let mut ahead_of_it = (1..64).take_while(is_near);
-        ahead_of_it
-            .find(|it| self.word(ahead + it) == "=")
-            .unwrap_or(0)
+        ahead_of_it.find(|it| self.word(ahead + it) == "=").unwrap_or(0)
     }
 
     /// `require 'x.php';`, `from x import *`.
     fn is_other_file(&mut self) -> bool {
         let is_include = self.language == Language::Php
-            && matches!(
-                self.word(0),
-                "include" | "include_once" | "require" | "require_once"
-            );
+            && matches!(self.word(0), "include" | "include_once" | "require" | "require_once");
         let is_import = self.language == Language::Python && self.word(0) == "from";
         if !is_include && !is_import {
             return false;
@@ -204,8 +190,7 @@ impl Walk<'_> {
         let name = &self.text[self.tokens[first].at.end..self.start()];
         let name = name.lines().next().unwrap_or_default().trim();
         if is_include || name.ends_with("import *") {
-            self.includes
-                .push((self.tokens[first].at.start, name.to_owned()));
+            self.includes.push((self.tokens[first].at.start, name.to_owned()));
         }
         true
     }
@@ -241,9 +226,7 @@ impl Walk<'_> {
         for setting in &mut self.settings {
             let is_constant = setting.item.starts_with("define");
             let is_between = |at: usize| (at < setting.start) == is_constant;
-            let is_same = |path: &Vec<String>| {
-                path.starts_with(&setting.path) || setting.path.starts_with(path)
-            };
+            let is_same = |path: &Vec<String>| path.starts_with(&setting.path) || setting.path.starts_with(path);
             let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
             // A list's own name may be none of its parts'.
             let first = setting.path.first().map_or("", |it| it);
@@ -258,9 +241,7 @@ impl Walk<'_> {
                 let order = if is_constant { "before" } else { "after" };
                 let is_sure = sets.as_ref().is_some_and(sets_it);
                 let perhaps = if is_sure { "" } else { "perhaps " };
-                setting.doubt = Some(format!(
-                    "{perhaps}set by {name} as well, which is read {order} it"
-                ));
+                setting.doubt = Some(format!("{perhaps}set by {name} as well, which is read {order} it"));
             }
         }
     }
@@ -284,9 +265,7 @@ impl Walk<'_> {
             let (found, n_more) = match self.word(n) {
                 "->" | "." | "::" if self.is_word(n + 1) => (self.name(n + 1)?, 2),
                 // Perl's `$a->{b}`.
-                "->" if self.word(n + 1) == "{" && self.word(n + 3) == "}" => {
-                    (self.name(n + 2)?, 4)
-                }
+                "->" if self.word(n + 1) == "{" && self.word(n + 3) == "}" => (self.name(n + 2)?, 4),
                 "[" if self.word(n + 2) == "]" => (self.index(n + 1)?, 3),
                 "[" if self.word(n + 1) == "]" => (("0".to_owned(), key.clone()), 2),
                 _ => return Some((path, key, n)),

@@ -18,12 +18,10 @@ const MOST_BYTES: u64 = 1 << 20;
 /// How deep configurations include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
 const MAX_DEPTH: usize = 10;
 
-/// A server's file.
 #[derive(Debug)]
 pub struct HbaFile {
     /// Where it lies, as the server has it.
     pub path: String,
-    /// What it holds now.
     pub text: String,
     /// Whether it was changed since the server started: it then counts only after a reload, which nobody sees
     /// from outside.
@@ -76,10 +74,7 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     if found.is_none() {
         let main = given.config_file.map(PathBuf::from);
         let main = main.unwrap_or_else(|| folder.join("postgresql.conf"));
-        let mut read = Configuration {
-            view,
-            hba_file: None,
-        };
+        let mut read = Configuration { view, hba_file: None };
         read.file(&main, 0)?;
         // What ALTER SYSTEM writes comes last.
         let automatic = data.join("postgresql.auto.conf");
@@ -139,9 +134,7 @@ impl Given {
 fn variable(process: &Process, name: &str) -> Option<String> {
     let environment = text(kernel::read_up_to(process.file("environ"), MOST_BYTES).ok()?);
     let mut pairs = environment.split('\0').filter_map(|it| it.split_once('='));
-    pairs
-        .find(|(its, _)| *its == name)
-        .map(|(_, value)| value.to_owned())
+    pairs.find(|(its, _)| *its == name).map(|(_, value)| value.to_owned())
 }
 
 /// Configuration files, the last setting of each name.
@@ -183,9 +176,7 @@ impl Configuration<'_> {
                 };
                 let mut names: Vec<_> = names.filter(is_meant).collect();
                 names.sort_unstable();
-                names
-                    .iter()
-                    .try_for_each(|name| self.file(&path.join(name), depth))
+                names.iter().try_for_each(|name| self.file(&path.join(name), depth))
             }
             "include_if_exists" if matches!(self.view.look(path), Ok(None)) => Some(()),
             _ => self.file(path, depth),
@@ -233,22 +224,10 @@ mod tests {
 
     #[test]
     fn a_command_line_tells_of_its_files() {
-        let words = [
-            "postgres",
-            "-D",
-            "/data",
-            "-cHBA-file=/a",
-            "--config-file=/b",
-            "-c",
-            "port=1",
-        ];
+        let words = ["postgres", "-D", "/data", "-cHBA-file=/a", "--config-file=/b", "-c", "port=1"];
         let found = Given::of_arguments(&words.map(str::to_owned));
         let text = |it: &str| Some(it.to_owned());
-        let expected = Given {
-            folder: text("/data"),
-            config_file: text("/b"),
-            hba_file: text("/a"),
-        };
+        let expected = Given { folder: text("/data"), config_file: text("/b"), hba_file: text("/a") };
         assert_eq!(found, expected);
     }
 
@@ -262,38 +241,21 @@ mod tests {
             file.write_all(text.as_bytes()).unwrap();
         };
         write("conf.d/1.conf", "hba_file '/one' # so\n");
-        write(
-            "conf.d/2.conf",
-            "  HBA_FILE='/two'\n#hba_file = '/no'\nhba_filex = '/no'\n",
-        );
+        write("conf.d/2.conf", "  HBA_FILE='/two'\n#hba_file = '/no'\nhba_filex = '/no'\n");
         write("conf.d/3.txt", "hba_file = '/three'");
         let process = looptax_host::discover::process(std::process::id()).unwrap();
         let view = process.view().unwrap();
         let read = |text: &str| {
             write("main.conf", text);
-            let mut read = Configuration {
-                view: &view,
-                hba_file: None,
-            };
+            let mut read = Configuration { view: &view, hba_file: None };
             read.file(&path("main.conf"), 0)?;
             Some(read.hba_file.unwrap_or_default())
         };
         let found = |text: &str| Some(text.to_owned());
-        assert_eq!(
-            read("hba_file = '/main'\ninclude_dir = 'conf.d'\n"),
-            found("/two")
-        );
-        assert_eq!(
-            read("include_dir 'conf.d'\nhba_file = '/main'\n"),
-            found("/main")
-        );
+        assert_eq!(read("hba_file = '/main'\ninclude_dir = 'conf.d'\n"), found("/two"));
+        assert_eq!(read("include_dir 'conf.d'\nhba_file = '/main'\n"), found("/main"));
         assert_eq!(read("include_if_exists = 'none.conf'"), found(""));
-        for text in [
-            "include = 'none.conf'",
-            "include 'main.conf'",
-            "hba_file = '/it''s'",
-            "hba_file = '\\x'",
-        ] {
+        for text in ["include = 'none.conf'", "include 'main.conf'", "hba_file = '/it''s'", "hba_file = '\\x'"] {
             assert_eq!(read(text), None, "{text}");
         }
     }

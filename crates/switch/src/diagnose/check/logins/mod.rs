@@ -38,7 +38,6 @@ use sides::{Opened, Refused};
 /// dev.mysql.com, server error message reference: `ER_DBACCESS_DENIED_ERROR`.
 const DATABASE_DENIED: &str = "1044";
 
-/// What the two logins show.
 pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
     let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
@@ -57,10 +56,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     over_tcp.keep_unfit_login();
     over_unix.keep_unfit_login();
-    let how = format!(
-        "logged in over TCP, and over the socket as {}, and asked the server who it is",
-        over_unix.whom
-    );
+    let how = format!("logged in over TCP, and over the socket as {}, and asked the server who it is", over_unix.whom);
     if let (Err(why), false) = (&over_unix.conversation, over_unix.is_met) {
         return vec![
             Point::new(
@@ -87,12 +83,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
         }
         Protocol::Postgres => {
             let login_point = entered(&over_tcp, &over_unix, sides);
-            points.extend(postgres::points(
-                login_point,
-                (&mut over_tcp, &mut over_unix),
-                sides,
-                &login.user,
-            ));
+            points.extend(postgres::points(login_point, (&mut over_tcp, &mut over_unix), sides, &login.user));
         }
         Protocol::Redis
         | Protocol::Memcached
@@ -203,11 +194,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
         )),
     ];
     points.extend(check::demanded_tls(sides.address, false));
-    if let (Protocol::Postgres, Some(user), false) = (
-        sides.address.protocol,
-        &sides.address.user,
-        sides.is_pooler(),
-    ) {
+    if let (Protocol::Postgres, Some(user), false) = (sides.address.protocol, &sides.address.user, sides.is_pooler()) {
         points.push(postgres::rules_unasked(sides, user));
     }
     points
@@ -259,13 +246,7 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
             (Err(Refused::before_the_server(words)), None)
         }
     };
-    Opened {
-        conversation: opened,
-        database_refusal,
-        whom: "ourselves".to_owned(),
-        is_met: true,
-        unfit: Vec::new(),
-    }
+    Opened { conversation: opened, database_refusal, whom: "ourselves".to_owned(), is_met: true, unfit: Vec::new() }
 }
 
 /// Asks over both ways at once: a server that hangs is silent over both, and is waited for once.
@@ -284,9 +265,7 @@ fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let working = scope.spawn(work);
-        working
-            .join()
-            .unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
+        working.join().unwrap_or_else(|_| Err(io::Error::other("the login broke off")))
     })
 }
 
@@ -307,10 +286,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
         database_refusal = refusal.map(|words| socket.named(&words, path));
         Ok(opened.map_err(|error| {
             let refused = Refused::from(&error);
-            Refused {
-                words: socket.named(&refused.words, path),
-                ..refused
-            }
+            Refused { words: socket.named(&refused.words, path), ..refused }
         }))
     });
     Opened {
@@ -339,15 +315,10 @@ pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
 
 /// Logs in, over TLS where the URL demands it of TCP or the server refuses the login without; without the database
 /// where the account may not have that, whose words come beside.
-fn open(
-    address: &Address,
-    endpoint: &Endpoint,
-    login: &Login,
-) -> (Result<Conversation, PathError>, Option<String>) {
+fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conversation, PathError>, Option<String>) {
     let sealing = sealing(address, endpoint);
     let (protocol, limits) = (address.protocol, Limits::default());
-    let log_in =
-        |login: &Login| Conversation::open_as_wanted(protocol, endpoint, login, sealing, limits);
+    let log_in = |login: &Login| Conversation::open_as_wanted(protocol, endpoint, login, sealing, limits);
     let opened = log_in(login);
     let Err(error) = &opened else {
         return (opened, None);
@@ -356,10 +327,7 @@ fn open(
     if protocol != Protocol::Mysql || refused.code.as_deref() != Some(DATABASE_DENIED) {
         return (opened, None);
     }
-    let without = Login {
-        database: None,
-        ..login.clone()
-    };
+    let without = Login { database: None, ..login.clone() };
     (log_in(&without), Some(refused.words))
 }
 
@@ -373,11 +341,7 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
         Topic::SameServer,
         PointCode::ServerSame,
         Outcome::Pass,
-        format!(
-            "one process listens on both: {}, pid {}",
-            server.name(),
-            server.process.pid
-        ),
+        format!("one process listens on both: {}, pid {}", server.name(), server.process.pid),
         "looked at the listening sockets of every process",
     ))
 }
@@ -413,10 +377,7 @@ fn identity(opened: &mut Opened) -> Option<String> {
         Err(error) => {
             // One that tells nothing, or not to this account, has not answered wrongly; what MySQL and PostgreSQL refuse
             // is told of the account below.
-            let is_told_below = matches!(
-                conversation.protocol(),
-                Protocol::Mysql | Protocol::Postgres
-            );
+            let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {
                 opened.unfit.push(with_causes(&error));
@@ -431,18 +392,12 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     let mut told = opened.iter().flat_map(|it| &it.unfit);
     let first = told.next()?;
     let n_more = told.count();
-    let more = if n_more > 0 {
-        format!("; and {n_more} more such answers")
-    } else {
-        String::new()
-    };
+    let more = if n_more > 0 { format!("; and {n_more} more such answers") } else { String::new() };
     let point = Point::new(
         Topic::Account,
         PointCode::AnswersUnfit,
         Outcome::Unknown,
-        format!(
-            "what is answered is no answer to what was asked, so nothing is known of the account: {first}{more}"
-        ),
+        format!("what is answered is no answer to what was asked, so nothing is known of the account: {first}{more}"),
         how,
     );
     Some(point.with_next(
@@ -455,18 +410,12 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
-        (Ok(_), Ok(_)) => (
-            PointCode::LoginWorks,
-            Outcome::Pass,
-            "the login works over both".to_owned(),
-        ),
+        (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over both".to_owned()),
         // Who we are may be the reason.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
             Outcome::Unknown,
-            format!(
-                "the login works over TCP; over the socket it fails for us, who are not the client: {why}"
-            ),
+            format!("the login works over TCP; over the socket it fails for us, who are not the client: {why}"),
         ),
         (Ok(_), Err(why)) => (
             PointCode::LoginFailsOverSocket,
@@ -478,17 +427,7 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             Outcome::Note,
             format!("the login works over the socket, but over TCP: {why}"),
         ),
-        (Err(why), Err(_)) => (
-            PointCode::LoginFails,
-            Outcome::Unknown,
-            format!("the login fails over both: {why}"),
-        ),
+        (Err(why), Err(_)) => (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over both: {why}")),
     };
-    Point::new(
-        Topic::Login,
-        code,
-        outcome,
-        what,
-        format!("logged in over TCP, and over the socket as {}", unix.whom),
-    )
+    Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
 }

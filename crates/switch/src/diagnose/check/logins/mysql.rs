@@ -35,36 +35,24 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     let account = opened.must_tell(account);
     let version = opened.ask_surely(|it| {
         let version = it.cell("SELECT VERSION()")?;
-        fitting(it, version, "a version", |it| {
-            it.starts_with(|c: char| c.is_ascii_digit())
-        })
+        fitting(it, version, "a version", |it| it.starts_with(|c: char| c.is_ascii_digit()))
     });
     let version = version.unwrap_or_default();
-    let server = if version.contains("MariaDB") {
-        Rules::Mariadb
-    } else {
-        Rules::Mysql
-    };
+    let server = if version.contains("MariaDB") { Rules::Mariadb } else { Rules::Mysql };
     // Servers that do not know it have none.
     let has_plain_names = opened.ask(|it| flag(it, "SELECT @@partial_revokes"));
     let has_plain_names = has_plain_names.unwrap_or(false);
     let grants = opened.ask_surely(|it| {
         let grants = it.column("SHOW GRANTS")?;
         let is_told = !grants.is_empty() && grants.iter().all(|it| is_grant(it));
-        is_told
-            .then_some(grants)
-            .ok_or_else(|| it.unfit("grants", "others"))
+        is_told.then_some(grants).ok_or_else(|| it.unfit("grants", "others"))
     });
     let rights = Rights::read(&grants.unwrap_or_default(), server, has_plain_names);
     // NULL, `NONE`, and an error of versions without roles.
     let role = opened.ask(|it| it.cell_or_null("SELECT CURRENT_ROLE()"));
     let role = role.flatten().unwrap_or_default();
     let has_active_role = !matches!(role.as_str(), "" | "NONE");
-    let rights = if has_active_role && server == Rules::Mysql {
-        rights.with_role_in_use(&version)
-    } else {
-        rights
-    };
+    let rights = if has_active_role && server == Rules::Mysql { rights.with_role_in_use(&version) } else { rights };
     let databases = opened.ask(|it| it.column("SHOW DATABASES"));
     let made = opened.ask(|it| {
         let made = it.cell("SHOW CREATE USER CURRENT_USER()")?;
@@ -96,9 +84,7 @@ fn is_account(text: &str) -> bool {
 
 /// A line of `SHOW GRANTS`: MariaDB tells the role of every login there, MySQL what a grant does not reach.
 fn is_grant(line: &str) -> bool {
-    ["GRANT ", "REVOKE ", "SET DEFAULT ROLE "]
-        .iter()
-        .any(|it| line.starts_with(it))
+    ["GRANT ", "REVOKE ", "SET DEFAULT ROLE "].iter().any(|it| line.starts_with(it))
 }
 
 /// The text, if it has the form of what was asked for.
@@ -108,11 +94,7 @@ fn fitting(
     expected: &'static str,
     is_fit: impl Fn(&str) -> bool,
 ) -> Result<String, WireError> {
-    if is_fit(&text) {
-        Ok(text)
-    } else {
-        Err(conversation.unfit(expected, &text))
-    }
+    if is_fit(&text) { Ok(text) } else { Err(conversation.unfit(expected, &text)) }
 }
 
 /// A setting that is on or off.
@@ -142,9 +124,7 @@ fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Opti
         let rows = it.rows::<4>(&sql)?;
         let has_names = |row: &[Option<String>; 4]| row[..3].iter().all(Option::is_some);
         let is_told = rows.iter().all(has_names);
-        is_told
-            .then_some(rows)
-            .ok_or_else(|| it.unfit("names of columns", "NULL"))
+        is_told.then_some(rows).ok_or_else(|| it.unfit("names of columns", "NULL"))
     })?;
     if rows.len() == MOST_COLUMNS {
         return None;
@@ -154,25 +134,17 @@ fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Opti
     Some(Effective::read(rows.into_iter().map(|row| row.map(text))))
 }
 
-/// Columns that are looked at.
 const MOST_COLUMNS: usize = 20_000;
 
 fn refused(why: &Refused) -> MysqlLogin {
-    MysqlLogin {
-        refusal: Some(Refusal::from(why)),
-        ..MysqlLogin::default()
-    }
+    MysqlLogin { refusal: Some(Refusal::from(why)), ..MysqlLogin::default() }
 }
 
 /// `VIA ed25519 USING …`, `WITH 'caching_sha2_password' AS …`; empty for `BY PASSWORD '…'`.
 fn plugin(how: &str) -> String {
     let mut words = how.split_whitespace();
     match words.next() {
-        Some("VIA" | "WITH") => words
-            .next()
-            .unwrap_or_default()
-            .trim_matches('\'')
-            .to_owned(),
+        Some("VIA" | "WITH") => words.next().unwrap_or_default().trim_matches('\'').to_owned(),
         _ => String::new(),
     }
 }
@@ -196,7 +168,6 @@ fn requires_secure_transport(tcp: &mut Opened, unix: &mut Opened) -> Option<bool
     either(tcp, unix)?.ask(|it| flag(it, "SELECT @@require_secure_transport"))
 }
 
-/// Whichever login there is.
 fn either<'a>(tcp: &'a mut Opened, unix: &'a mut Opened) -> Option<&'a mut Opened> {
     [tcp, unix].into_iter().find(|it| it.conversation.is_ok())
 }

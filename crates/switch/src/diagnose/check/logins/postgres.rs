@@ -35,9 +35,7 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
-    let mut hba = file
-        .as_ref()
-        .map_or_else(Hba::default, |file| Hba::parse(&file.text));
+    let mut hba = file.as_ref().map_or_else(Hba::default, |file| Hba::parse(&file.text));
     if let Some(opened) = opened {
         settle(&mut hba, user, database, opened);
     }
@@ -70,31 +68,22 @@ fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
         ))?;
         // One is a member of oneself.
         let has_own = roles.iter().any(|it| it == user);
-        has_own
-            .then_some(roles)
-            .ok_or_else(|| it.unfit("roles, and one's own among them", "others"))
+        has_own.then_some(roles).ok_or_else(|| it.unfit("roles, and one's own among them", "others"))
     });
-    let version =
-        opened.ask_surely(|it| it.number::<u32>("SELECT current_setting('server_version_num')"));
+    let version = opened.ask_surely(|it| it.number::<u32>("SELECT current_setting('server_version_num')"));
     let (Some(roles), Some(version)) = (roles, version) else {
         return;
     };
-    let known = Known {
-        user,
-        database,
-        roles: &roles,
-    };
+    let known = Known { user, database, roles: &roles };
     hba.settle(&known, |pattern, name| {
         if version < WITH_PATTERNS {
             return Some(name.strip_prefix('/') == Some(pattern));
         }
         let (name, pattern) = (quoted(name), quoted(pattern));
-        opened.ask(
-            |it| match &*it.cell(&format!("SELECT ({name} ~ {pattern})::text"))? {
-                "true" => Ok(true),
-                "false" => Ok(false),
-                other => Err(it.unfit("true or false", other)),
-            },
-        )
+        opened.ask(|it| match &*it.cell(&format!("SELECT ({name} ~ {pattern})::text"))? {
+            "true" => Ok(true),
+            "false" => Ok(false),
+            other => Err(it.unfit("true or false", other)),
+        })
     });
 }

@@ -55,10 +55,7 @@ impl Opened {
     }
 
     /// What the server told; `None` where it refused. What is neither is kept, for then nothing is known.
-    pub(in crate::diagnose::check) fn told<T>(
-        &mut self,
-        answer: Result<T, WireError>,
-    ) -> Option<T> {
+    pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),
             Err(WireError::Server { .. }) => None,
@@ -70,10 +67,7 @@ impl Opened {
     }
 
     /// The same of what every server tells to everybody.
-    pub(in crate::diagnose::check) fn must_tell<T>(
-        &mut self,
-        answer: Result<T, WireError>,
-    ) -> Option<T> {
+    pub(in crate::diagnose::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         if let Err(refusal @ WireError::Server { .. }) = &answer {
             self.unfit.push(with_causes(refusal));
         }
@@ -100,7 +94,6 @@ impl Opened {
 }
 
 impl Opened {
-    /// Whether it is over TLS.
     pub(in crate::diagnose::check) fn is_sealed(&self) -> bool {
         let opened = self.conversation.as_ref();
         opened.is_ok_and(|it| it.facts().tls.is_some())
@@ -117,10 +110,8 @@ impl Drop for Opened {
     }
 }
 
-/// Why nobody is logged in.
 #[derive(Debug, Clone)]
 pub(in crate::diagnose::check) struct Refused {
-    /// With the causes.
     pub words: String,
     /// The server's own code; `None` where it did not come to that.
     pub code: Option<String>,
@@ -135,13 +126,7 @@ pub(in crate::diagnose::check) struct Refused {
 impl Refused {
     /// Without the server.
     pub(in crate::diagnose::check) fn before_the_server(words: String) -> Self {
-        Self {
-            words,
-            code: None,
-            is_needless_password: false,
-            is_of_stranger: false,
-            is_unfit: false,
-        }
+        Self { words, code: None, is_needless_password: false, is_of_stranger: false, is_unfit: false }
     }
 }
 
@@ -158,10 +143,7 @@ impl From<&PathError> for Refused {
             is_of_stranger: error.is_of_stranger(),
             is_unfit: matches!(
                 error,
-                PathError::Protocol {
-                    source: WireError::Malformed { .. } | WireError::TooLong { .. },
-                    ..
-                }
+                PathError::Protocol { source: WireError::Malformed { .. } | WireError::TooLong { .. }, .. }
             ),
         }
     }
@@ -181,10 +163,7 @@ impl From<&WireError> for Refused {
 
 impl From<&Refused> for Refusal {
     fn from(refused: &Refused) -> Self {
-        Self {
-            words: refused.words.clone(),
-            code: refused.code.clone().unwrap_or_default(),
-        }
+        Self { words: refused.words.clone(), code: refused.code.clone().unwrap_or_default() }
     }
 }
 

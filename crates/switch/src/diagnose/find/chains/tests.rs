@@ -43,10 +43,7 @@ fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey
     });
     Survey {
         others: vec![OtherConnections::default(); listed.len()],
-        stack: Stack {
-            services: own.chain(more).collect(),
-            links: links.collect(),
-        },
+        stack: Stack { services: own.chain(more).collect(), links: links.collect() },
         servers: listed,
         ..Survey::default()
     }
@@ -95,10 +92,7 @@ fn a_replica_of_a_database_belongs_to_no_page() {
 #[test]
 fn services_that_ask_each_other_end_in_one_chain() {
     let kinds = [Kind::Http, Kind::Uwsgi];
-    check(
-        &survey(&kinds, &[], &[(0, 1), (1, 0)]),
-        &["http>uwsgi uwsgi>http"],
-    );
+    check(&survey(&kinds, &[], &[(0, 1), (1, 0)]), &["http>uwsgi uwsgi>http"]);
     let web = ["nginx", "haproxy"];
     let found = chains(&survey(&[], &web, &[(0, 1), (1, 0)]), None, &[]);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -128,21 +122,14 @@ fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
 /// The cost of PHP's requests to MariaDB, at these rates, and the kinds without one of either sort.
 fn priced(open: f64, closed: f64, sources: &[CostSource]) -> (Option<f64>, [bool; 2]) {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
-    let view = View {
-        survey: &survey,
-        rates: None,
-        sources,
-    };
+    let view = View { survey: &survey, rates: None, sources };
     let hop = view.with_cost(FoundHop {
         n_connections: 2,
         requests_per_s: Some(open),
         closed_per_s: Some(closed),
         ..view.empty(1, Way::Loopback)
     });
-    let cost = hop
-        .cpu_ms_per_s
-        .as_ref()
-        .and_then(looptax_model::record::Figure::known);
+    let cost = hop.cpu_ms_per_s.as_ref().and_then(looptax_model::record::Figure::known);
     let without = [false, true].map(|it| view.is_without_cost(&hop, it));
     (cost.map(|it| it.value), without)
 }
@@ -167,16 +154,8 @@ fn parts_of(rates: [Option<f64>; 2]) -> [Option<f64>; 2] {
     let kinds = [Kind::Pgbouncer, Kind::Postgres];
     let survey = survey(&kinds, &["ruby", "idle"], &[(2, 0), (3, 0), (0, 1)]);
     let paths = Graph::new(&survey).paths();
-    let shares = Shares {
-        stack: &survey.stack,
-        paths: &paths,
-        rates: vec![rates[0], rates[1], Some(100.0)],
-    };
-    assert!(
-        shares.is_shared(2) && !shares.is_shared(0),
-        "{}",
-        paths.len()
-    );
+    let shares = Shares { stack: &survey.stack, paths: &paths, rates: vec![rates[0], rates[1], Some(100.0)] };
+    assert!(shares.is_shared(2) && !shares.is_shared(0), "{}", paths.len());
     [0, 1].map(|idx| shares.of(&paths[idx], 2))
 }
 
@@ -203,11 +182,7 @@ fn a_way_that_several_chains_begin_with_is_nobodys_alone() {
 /// Of a connection to MariaDB that is gone, in the network namespace of the test.
 fn closed() -> Closed {
     let network = process(0).network.unwrap();
-    Closed {
-        network,
-        client: "127.0.0.1:40000".parse().unwrap(),
-        server: "127.0.0.1:3306".parse().unwrap(),
-    }
+    Closed { network, client: "127.0.0.1:40000".parse().unwrap(), server: "127.0.0.1:3306".parse().unwrap() }
 }
 
 #[test]
@@ -218,12 +193,7 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
     // What another was seen to hold was its own.
-    survey.stack.links.push(Link {
-        client: Some(3),
-        server: 1,
-        n_passing: 2,
-        ..survey.stack.links[0].clone()
-    });
+    survey.stack.links.push(Link { client: Some(3), server: 1, n_passing: 2, ..survey.stack.links[0].clone() });
     assert!(missing(&survey).is_empty());
 }
 
@@ -234,9 +204,6 @@ fn a_server_of_the_chain_is_not_missing_nor_is_one_in_another_network() {
     assert!(chains(&with_it, None, &[])[0].may_miss.is_empty());
     let mut elsewhere = survey(&PHP, &["nginx"], &[(4, 0)]);
     let network = looptax_host::discover::NamespaceId(1);
-    elsewhere.others[1].closed.insert(Closed {
-        network,
-        ..closed()
-    });
+    elsewhere.others[1].closed.insert(Closed { network, ..closed() });
     assert!(chains(&elsewhere, None, &[])[0].may_miss.is_empty());
 }
