@@ -6,8 +6,9 @@
 use std::fs;
 use std::io::Write as _;
 use std::os::unix::fs::PermissionsExt as _;
-use std::path::Path;
-use std::process::Command;
+use std::os::unix::process::CommandExt as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
 
 /// Copies a program, which can be started at once.
 ///
@@ -17,6 +18,31 @@ use std::process::Command;
 pub fn copy(from: impl AsRef<Path>, to: impl AsRef<Path>) {
     let status = Command::new("cp").arg("--").args([from.as_ref(), to.as_ref()]).status();
     assert!(status.expect("cp is everywhere").success());
+}
+
+/// A program that other accounts may start too: itself, or a copy if root's tests run in a folder that is private.
+///
+/// The copy is removed when this process has ended, however it ends: a shell waits for the end of its input.
+///
+/// # Panics
+/// When it cannot be copied.
+#[track_caller]
+#[allow(clippy::zombie_processes, reason = "it outlives us")]
+pub fn for_everybody(program: &Path) -> PathBuf {
+    let mut folders = program.ancestors().skip(1);
+    let is_open = |it: &Path| fs::metadata(it).is_ok_and(|it| it.permissions().mode() & 0o001 != 0);
+    if !rustix::process::geteuid().is_root() || folders.all(is_open) {
+        return program.to_owned();
+    }
+    let folder = tempfile::tempdir().expect("the folder for temporary files").keep();
+    let mut remover = Command::new("sh");
+    remover.args(["-c", "read -r _; rm -r -- \"$1\"", "sh"]).arg(&folder).stdin(Stdio::piped());
+    let remover = remover.process_group(0).spawn().expect("sh is everywhere");
+    std::mem::forget(remover.stdin);
+    fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).expect("our own folder can be changed");
+    let to = folder.join(program.file_name().expect("a program has a name"));
+    copy(program, &to);
+    to
 }
 
 /// Writes a script that everybody may start.

@@ -2,14 +2,16 @@
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use looptax_bench::path::{Conversation, Endpoint, Limits};
 use looptax_experiment::servers::pooler::PoolMode;
 use looptax_experiment::servers::{Config, Listening, PrivateServer, Reaper, find_binary};
 use looptax_model::dsn::{Kind, Protocol};
+use looptax_testkit::programs::for_everybody;
 use looptax_testkit::runner::{Finished, Looptax};
 use looptax_testkit::scratch::Scratch;
 use looptax_testkit::skips::skip;
@@ -24,7 +26,8 @@ pub(crate) const SHORT: [&str; 11] =
 const PATIENT: Limits = Limits { connect: Duration::from_secs(30), io: Duration::from_secs(60) };
 
 pub(crate) fn exe() -> &'static Path {
-    Path::new(env!("CARGO_BIN_EXE_looptax"))
+    static EXE: LazyLock<PathBuf> = LazyLock::new(|| for_everybody(Path::new(env!("CARGO_BIN_EXE_looptax"))));
+    &EXE
 }
 
 /// `looptax compare` in `scratch`, its record in `r.json`.

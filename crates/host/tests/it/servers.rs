@@ -3,8 +3,10 @@
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use looptax_host::program::ProgramError;
+use looptax_testkit::patience::wait_for;
 use looptax_testkit::skips::skip;
 
 use crate::program::{Alive, MALLORY, asked, is_root, waiting};
@@ -96,6 +98,9 @@ fn nginx_lists_and_tests_its_files() {
     let Some(nginx) = Running::new("/usr/sbin/nginx", &files, &words) else {
         return;
     };
+    // By then it has made the folders below /var/lib/nginx, which a test of its file asks for.
+    let has_begun = || nginx.path("pid").exists().then_some(());
+    wait_for("nginx", Duration::from_secs(10), has_begun);
     let dump = nginx.said(&[&["-T", "-q"][..], &words].concat());
     assert!(dump.contains("more.conf:\nserver { listen unix:"), "{dump}");
     nginx.said(&[&["-t"][..], &words].concat());

@@ -28,7 +28,7 @@ mod storms;
 mod supervise;
 mod tree;
 
-use std::process::ExitCode;
+use std::process::{Command, ExitCode};
 
 use libtest_mimic::{Arguments, Trial};
 
@@ -40,8 +40,19 @@ fn main() -> ExitCode {
         Some("measure") => programs::measure(&words[1..]),
         Some("oracle") => oracle::main(&words[1..]),
         Some("program") => oracle::program(&words[1..]),
-        _ => libtest_mimic::run(&Arguments::from_args(), trials()).exit_code(),
+        _ => run(),
     }
+}
+
+/// Runs the tests; from a copy where the accounts that some of them act as could not execute this program.
+fn run() -> ExitCode {
+    let own = std::env::current_exe().unwrap();
+    let open = looptax_testkit::programs::for_everybody(&own);
+    if open == own {
+        return libtest_mimic::run(&Arguments::from_args(), trials()).exit_code();
+    }
+    let status = Command::new(open).args(std::env::args_os().skip(1)).status().unwrap();
+    ExitCode::from(status.code().and_then(|it| u8::try_from(it).ok()).unwrap_or(1))
 }
 
 fn trials() -> Vec<Trial> {

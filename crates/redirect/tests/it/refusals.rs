@@ -8,7 +8,6 @@ use std::path::Path;
 use std::thread;
 
 use libtest_mimic::Trial;
-use looptax_testkit::programs;
 
 use crate::server::Server;
 use crate::supervise::Run;
@@ -172,10 +171,8 @@ fn demanded() {
 
 /// The client in a namespace of its own, of the kind that the option names.
 fn unshared(option: &str, case: &str, server: &Server) -> Run {
-    let exe = std::env::current_exe().unwrap();
-    let told = server.tcp.to_string();
-    let exe = exe.to_str().unwrap();
-    let words = ["unshare", option, exe, "client", case, &told];
+    let (exe, told) = (own_path(), server.tcp.to_string());
+    let words = ["unshare", option, &exe, "client", case, &told];
     Run::command(&words).route(server.tcp, &server.socket)
 }
 
@@ -198,8 +195,7 @@ fn other_mounts() {
         return;
     }
     let server = Server::start();
-    let exe = std::env::current_exe().unwrap();
-    let client = format!("exec {} client blocking {}", exe.display(), server.tcp);
+    let client = format!("exec {} client blocking {}", own_path(), server.tcp);
     let run = |before: &str| {
         let script = format!("{before}{client}");
         let words = ["unshare", "-m", "sh", "-c", &script];
@@ -253,18 +249,15 @@ fn denied() {
     let server = Server::start();
     let only_root = fs::Permissions::from_mode(0o600);
     fs::set_permissions(&server.socket, only_root).unwrap();
-    let exe = client_for_everybody(&server);
+    let exe = own_path();
     let told = server.tcp.to_string();
     let words = ["setpriv", "--reuid", "65534", &exe, "client", "blocking", &told];
     stays(&Run::command(&words).route(server.tcp, &server.socket), "Denied:1");
     blocking(&server).route(server.tcp, &server.socket).run().good().expect_counts(1, "");
 }
 
-/// A copy that other users may execute, wherever this program lies.
-fn client_for_everybody(server: &Server) -> String {
-    let copy = server.folder.path().join("client");
-    programs::copy(std::env::current_exe().unwrap(), &copy);
-    copy.to_str().unwrap().to_owned()
+fn own_path() -> String {
+    std::env::current_exe().unwrap().to_str().unwrap().to_owned()
 }
 
 /// What the server sees of a client that connects to the socket itself, and of one that is moved.
@@ -274,7 +267,7 @@ fn is_seen_as(words: &[&str], seen: &str) {
         return;
     }
     let server = Server::start();
-    let exe = client_for_everybody(&server);
+    let exe = own_path();
     let told = server.tcp.to_string();
     let words: Vec<&str> = words.iter().copied().chain([&*exe, "client", "account", &told]).collect();
     let done = Run::command(&words).route(server.tcp, &server.socket).run().good();
@@ -313,7 +306,7 @@ fn fewer_rights() {
     let server = Server::start();
     fs::set_permissions(&server.socket, fs::Permissions::from_mode(0o600)).unwrap();
     std::os::unix::fs::chown(&server.socket, Some(NOBODY), None).unwrap();
-    let exe = client_for_everybody(&server);
+    let exe = own_path();
     let told = server.tcp.to_string();
     let words = [
         "setpriv",
@@ -334,13 +327,9 @@ fn unprivileged() {
         return;
     }
     let server = Server::start();
-    let exe = client_for_everybody(&server);
     let run = Run::client(&["names", &server.tcp.to_string()]);
     let run = run.route(server.tcp, &server.socket).uid(NOBODY);
-    let mut command = std::process::Command::new(&exe);
-    let template = run.to_command();
-    command
-        .args(template.get_args().map(|it| if *it == *std::env::current_exe().unwrap() { exe.as_ref() } else { it }));
+    let mut command = run.to_command();
     std::os::unix::process::CommandExt::uid(&mut command, NOBODY);
     std::os::unix::process::CommandExt::gid(&mut command, NOBODY);
     command.current_dir("/");
