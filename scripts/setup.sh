@@ -138,7 +138,7 @@ packages_of() {
     ip) echo iproute2 ;;
     nft) echo nftables ;;
     setfacl) echo acl ;;
-    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn) echo "$1" ;;
+    perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn | curl) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
     php) echo php-cli ;;
     node) echo nodejs ;;
@@ -149,7 +149,6 @@ packages_of() {
     promtool) echo prometheus ;;
     systemd-analyze) echo systemd ;;
     dpkg-deb) echo dpkg ;;
-    curl) echo curl ;;
   esac
 }
 
@@ -163,7 +162,7 @@ find_missing() {
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal
         python3-django python3-gunicorn python3-psycopg2 python3-yaml ruby ruby-mysql2 node node-mysql postfix-mysql
-        nginx apache2 caddy haproxy uwsgi gunicorn uvicorn puma clickhouse-server)
+        nginx apache2 caddy haproxy uwsgi gunicorn uvicorn puma clickhouse-server curl)
       ;;
     peers) programs+=(sockperf iperf3 wrk chromium node npm) ;;
     servers) programs=(apt-get dpkg-deb patchelf debian-archive-keyring) ;;

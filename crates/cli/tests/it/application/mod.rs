@@ -264,7 +264,9 @@ impl Place {
     fn command(&self, program: impl AsRef<Path>, args: &[&str]) -> Command {
         let mut command = Command::new(program.as_ref());
         let args = args.iter().map(|arg| self.fill(arg));
-        command.args(args).current_dir(self.scratch.work()).env("HOME", self.scratch.work()).stdin(Stdio::null());
+        let folder = self.scratch.work();
+        // Puma looks at the folder that PWD names.
+        command.args(args).current_dir(&folder).env("PWD", &folder).env("HOME", &folder).stdin(Stdio::null());
         if let Some(uid) = self.uid {
             command.uid(uid).gid(uid);
         }
