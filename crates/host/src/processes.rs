@@ -147,6 +147,9 @@ mod tests {
         let expected =
             Stat { pid: 7, parent: 3, group: 5, start_ticks: 9, ended_children_ticks: 78, is_stopped, has_ended };
         assert_eq!(parse(text.as_bytes()), Some(expected));
+        // A process names itself with any bytes.
+        let name = text.bytes().map(|it| if it == b'a' { 0xff } else { it });
+        assert_eq!(parse(&name.collect::<Vec<_>>()), Some(expected));
     }
 
     #[test]
