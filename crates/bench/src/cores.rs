@@ -7,7 +7,6 @@ use looptax_host::processes::descendant_pids;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-use crate::connect::Worker;
 use crate::error::BenchError;
 use crate::keys::generator;
 use crate::plan::{Placement, ServerThreads};
@@ -22,7 +21,7 @@ const CORES: u64 = 4;
 /// When the kernel does not tell.
 pub fn allowed_cores() -> io::Result<Vec<usize>> {
     let set = sched_getaffinity(None)?;
-    Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
+    Ok(within(&(0..CpuSet::MAX_CPU).collect::<Vec<_>>(), &set))
 }
 
 /// The cores of an experiment with `placement`.
@@ -57,6 +56,7 @@ impl CoreMap {
         n_connections: usize,
         n_clients: usize,
         core_seed: u64,
+        holds_server: bool,
     ) -> Self {
         let order: Vec<usize> =
             shuffled(generator(core_seed, &[CORES]), cores.len()).into_iter().map(|idx| cores[idx]).collect();
@@ -73,7 +73,7 @@ impl CoreMap {
             Placement::Split | Placement::Free => at(client + 1),
         };
         let pins_client = placement != Placement::Free;
-        let pins_server = matches!(placement, Placement::Same | Placement::Split);
+        let pins_server = holds_server && matches!(placement, Placement::Same | Placement::Split);
         Self {
             client: (0..n_clients).map(|client| pins_client.then(|| client_core(client))).collect(),
             server: (0..n_connections).map(|connection| pins_server.then(|| server_core(connection))).collect(),
@@ -94,15 +94,48 @@ pub(crate) fn pin_self(core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     Ok(sched_setaffinity(None, &set_of(core, cores))?)
 }
 
-/// Pins a server thread to `core`, or lets it run on all of `cores`: servers reuse threads with the
-/// mask that an earlier epoch left, so the wide mask is set as explicitly as the narrow one.
-pub(crate) fn pin_worker(worker: Worker, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
-    let tid = i32::try_from(worker.tid).ok().and_then(Pid::from_raw);
-    Ok(sched_setaffinity(tid, &set_of(core, cores))?)
+/// Pins another thread to `core`.
+pub(crate) fn pin_thread(tid: u32, core: usize) -> io::Result<()> {
+    place_thread(tid, &set_of(Some(core), &[]))
 }
 
-/// Pins all threads of a server to `core`, or lets them run on all of `cores`. New threads and children
-/// inherit it.
+/// Lets another thread run on a set of cores.
+pub(crate) fn place_thread(tid: u32, set: &CpuSet) -> io::Result<()> {
+    Ok(sched_setaffinity(Some(number(tid)?), set)?)
+}
+
+/// The cores that another thread may use.
+pub(crate) fn cores_of(tid: u32) -> io::Result<CpuSet> {
+    Ok(sched_getaffinity(Some(number(tid)?))?)
+}
+
+/// The cores that another thread may use, in rising order.
+///
+/// # Errors
+/// When it is gone.
+pub fn cores_of_thread(tid: u32) -> io::Result<Vec<usize>> {
+    Ok(within(&(0..CpuSet::MAX_CPU).collect::<Vec<_>>(), &cores_of(tid)?))
+}
+
+/// Lets another thread run on these cores.
+///
+/// # Errors
+/// When it is gone, or the kernel does not let us.
+pub fn let_thread_use(tid: u32, cores: &[usize]) -> io::Result<()> {
+    place_thread(tid, &set_of(None, cores))
+}
+
+fn number(tid: u32) -> io::Result<Pid> {
+    i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
+/// Those of `cores` that are in a set.
+pub(crate) fn within(cores: &[usize], set: &CpuSet) -> Vec<usize> {
+    cores.iter().copied().filter(|core| set.is_set(*core)).collect()
+}
+
+/// Pins all threads of a server to `core`, or lets them run on all of `cores`, as explicitly as that: an earlier epoch
+/// may have left them a narrow set. New threads and children inherit it.
 pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     // Twice: a thread may have been born, with the old mask, while the first round was under way.
     for _ in 0..2 {
@@ -110,7 +143,7 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
             let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            match pin_worker(Worker { pid, tid }, core, cores) {
+            match place_thread(tid, &set_of(core, cores)) {
                 // It has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 other => other?,
@@ -147,7 +180,7 @@ mod tests {
     use super::*;
 
     fn deal(placement: Placement, threads: ServerThreads, n: usize, clients: usize, seed: u64) -> CoreMap {
-        CoreMap::deal(placement, threads, &[2, 5], n, clients, seed)
+        CoreMap::deal(placement, threads, &[2, 5], n, clients, seed, true)
     }
 
     #[test]

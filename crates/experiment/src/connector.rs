@@ -17,6 +17,7 @@ use looptax_wire::Codec;
 
 use crate::arms::redirect::NotMoved;
 use crate::script::ScriptCodec;
+use crate::servers::reaper::lent::Lent;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
@@ -40,13 +41,23 @@ pub struct TargetConnector<'a> {
     /// Connections that were prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
+    /// Threads of somebody's server that may be pinned in this epoch.
+    lent: Vec<u32>,
 }
 
 impl<'a> TargetConnector<'a> {
     /// A connector for `pairs` of arms, one per contrast.
     pub fn new(target: &'a Target, pairs: Vec<[Arm; 2]>) -> Self {
         let proofs = pairs.iter().map(|_| [None, None]).collect();
-        Self { target, pairs, limits: Limits::default(), others_at_first: None, n_prepared: 0, proofs }
+        Self {
+            target,
+            pairs,
+            limits: Limits::default(),
+            others_at_first: None,
+            n_prepared: 0,
+            proofs,
+            lent: Vec::new(),
+        }
     }
 
     /// Connections of one side. Where several processes serve its arm, its own coin picks one.
@@ -229,10 +240,41 @@ impl<'a> TargetConnector<'a> {
                 codec,
                 records: seal.map(|seal| Box::new(SealedRecords(seal)) as Box<dyn Records>),
                 worker,
-                may_pin: self.target.is_private(),
+                may_pin: self.target.is_private() || worker.is_some_and(|worker| self.lend(worker)),
             });
         }
         Ok(wired)
+    }
+
+    /// Whether a thread of somebody's server may be pinned: it serves this connection alone, we are let, and the reaper
+    /// gives it back should we be killed.
+    fn lend(&mut self, worker: Worker) -> bool {
+        let Some(reaper) = &self.target.reaper else { return false };
+        let is_alone = match self.target.protocol {
+            // Its first thread serves nobody; with a pool of threads none is told.
+            Protocol::Mysql => worker.tid != worker.pid,
+            Protocol::Postgres => !self.target.pids.contains(&worker.pid),
+            _ => false,
+        };
+        let is_whole = is_alone && !self.target.is_pooled;
+        let lent = is_whole.then(|| Lent::now(worker.tid)).flatten();
+        let is_watched = lent.is_some_and(|lent| reaper.watch_thread(lent).is_ok());
+        self.lent.extend(is_watched.then_some(worker.tid));
+        is_watched
+    }
+
+    /// Tells the reaper that the threads of the epoch before have their cores again.
+    fn forget_lent(&mut self) {
+        let Some(reaper) = &self.target.reaper else { return };
+        for tid in self.lent.drain(..) {
+            reaper.forget_thread(tid);
+        }
+    }
+}
+
+impl Drop for TargetConnector<'_> {
+    fn drop(&mut self) {
+        self.forget_lent();
     }
 }
 
@@ -310,6 +352,7 @@ impl Connector for TargetConnector<'_> {
         coins: u64,
         n: usize,
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
+        self.forget_lent();
         let Met { conversations: [baseline, other], views } = self.meet(contrast_idx, Draw { first, coins }, n)?;
         // Preparing happens in the drawn order too: no side is always first at anything.
         Ok(match first {

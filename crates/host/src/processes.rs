@@ -25,6 +25,8 @@ pub struct Stat {
     pub start_ticks: u64,
     /// CPU time of the children that it has waited for, in ticks of 10 ms.
     pub ended_children_ticks: u64,
+    /// The core that it runs on, or ran on last.
+    pub core: u32,
     /// Whether a signal or a debugger has stopped it.
     pub is_stopped: bool,
     /// Whether all its threads have ended, and it only waits to be collected.
@@ -118,6 +120,16 @@ pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
     Some((u32::try_from(status.tgid).ok()?, u32::try_from(status.ppid).ok()?))
 }
 
+/// How often the scheduler has moved a thread to another core; `None` where the kernel does not tell.
+///
+/// # Source
+/// Linux, `proc_sched_show_task`: `se.nr_migrations`, for everybody who may see the thread.
+pub fn n_migrations(tid: u32) -> Option<u64> {
+    let text = kernel::read_up_to(format!("/proc/{tid}/sched"), MOST_BYTES).ok()?;
+    let line = std::str::from_utf8(&text).ok()?.lines().find(|line| line.starts_with("se.nr_migrations"))?;
+    line.rsplit(':').next()?.trim().parse().ok()
+}
+
 /// # Source
 /// `proc_pid_stat(5)`. A process whose first thread has ended and others have not is shown as `Z` as well.
 fn parse(text: &[u8]) -> Option<Stat> {
@@ -130,6 +142,7 @@ fn parse(text: &[u8]) -> Option<Stat> {
         group: number(it.pgrp),
         start_ticks: it.starttime,
         ended_children_ticks: ended,
+        core: number(it.processor.unwrap_or(0)),
         is_stopped: matches!(it.state, 'T' | 't'),
         has_ended: it.state == 'X' || it.state == 'Z' && it.num_threads <= 1,
     })
@@ -141,11 +154,21 @@ mod tests {
 
     #[track_caller]
     fn check(state: &str, n_threads: u32, has_ended: bool, is_stopped: bool) {
-        let numbers = vec!["0"; 27].join(" ");
-        let text =
-            format!("7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 0 {numbers}");
-        let expected =
-            Stat { pid: 7, parent: 3, group: 5, start_ticks: 9, ended_children_ticks: 78, is_stopped, has_ended };
+        // From size in memory to the signal at its end; then the core.
+        let numbers = vec!["0"; 16].join(" ");
+        let text = format!(
+            "7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 {numbers} 4 0 0 0 0 0 0 0 0 0 0 0 0 0"
+        );
+        let expected = Stat {
+            pid: 7,
+            parent: 3,
+            group: 5,
+            start_ticks: 9,
+            ended_children_ticks: 78,
+            core: 4,
+            is_stopped,
+            has_ended,
+        };
         assert_eq!(parse(text.as_bytes()), Some(expected));
         // A process names itself with any bytes.
         let name = text.bytes().map(|it| if it == b'a' { 0xff } else { it });
@@ -159,6 +182,26 @@ mod tests {
         check("Z", 1, true, false);
         check("Z", 2, false, false);
         assert_eq!(parse(b"7 (a) S"), None);
+    }
+
+    #[test]
+    fn a_thread_that_is_sent_to_another_core_has_moved() {
+        let cores = rustix::thread::sched_getaffinity(None).unwrap();
+        let only = |core| {
+            let mut set = rustix::thread::CpuSet::new();
+            set.set(core);
+            rustix::thread::sched_setaffinity(None, &set).unwrap();
+            let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+            (stat(tid).unwrap().core as usize, n_migrations(tid))
+        };
+        let allowed: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
+        let [first, last] = [allowed[0], allowed[allowed.len() - 1]];
+        let (core, before) = only(first);
+        let (other, after) = only(last);
+        assert_eq!([core, other], [first, last]);
+        assert!(first == last || before < after || before.is_none(), "{before:?} {after:?}");
+        rustix::thread::sched_setaffinity(None, &cores).unwrap();
+        assert_eq!(n_migrations(u32::MAX), None);
     }
 
     #[test]

@@ -51,6 +51,11 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     Ok(set_capabilities(None, sets)?)
 }
 
+/// Whether threads of other users may be pinned: by root, or with `CAP_SYS_NICE`.
+pub fn may_place_threads() -> bool {
+    capabilities(None).is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_NICE))
+}
+
 /// While it lives, the thread uses no other capabilities than it was made with.
 #[derive(Debug)]
 pub struct Lowered {

@@ -175,6 +175,7 @@ fn slice(side: Side, ln_rate: f64) -> Slice {
         client_cpu_ns: None,
         server_cpu_ns: None,
         client_switches: 0,
+        is_in_place: true,
         response: None,
     }
 }

@@ -52,6 +52,8 @@ struct State {
     failure: Option<Failure>,
     /// The watchdog has ended the connections.
     is_cut: bool,
+    /// The kernel's numbers of the threads.
+    tids: Vec<u32>,
 }
 
 /// Where coordinator and client threads meet, once per slice: outside the measured windows.
@@ -68,7 +70,14 @@ impl SliceBarrier {
     /// A barrier for `n_threads` client threads that drive `sockets`, each of which may owe an
     /// answer for `answer_limit` at most.
     pub(crate) fn new(n_threads: usize, sockets: Vec<Arc<OwnedFd>>, answer_limit: Duration) -> Self {
-        let state = State { generation: 0, command: Command::Leave, n_busy: 0, failure: None, is_cut: false };
+        let state = State {
+            generation: 0,
+            command: Command::Leave,
+            n_busy: 0,
+            failure: None,
+            is_cut: false,
+            tids: vec![0; n_threads],
+        };
         Self {
             state: Mutex::new(state),
             started: Condvar::new(),
@@ -140,6 +149,18 @@ impl SliceBarrier {
         state.command = Command::Leave;
         state.generation += 1;
         self.started.notify_all();
+    }
+
+    /// Client thread: says who it is.
+    pub(crate) fn enter(&self, place: usize, tid: u32) {
+        if let Some(known) = self.lock().tids.get_mut(place) {
+            *known = tid;
+        }
+    }
+
+    /// Coordinator: the threads' numbers, once they have done something.
+    pub(crate) fn tids(&self) -> Vec<u32> {
+        self.lock().tids.clone()
     }
 
     /// Client thread: waits for the command after number `seen`.

@@ -9,7 +9,7 @@ use std::thread;
 use std::time::Duration;
 
 use looptax_model::stats::Side;
-use rustix::thread::set_current_timer_slack;
+use rustix::thread::{gettid, set_current_timer_slack};
 
 use super::connection::Connection;
 use super::event;
@@ -122,11 +122,13 @@ impl ClientThread {
     pub(crate) fn run(
         mut self,
         barrier: &SliceBarrier,
+        place: usize,
         load: &Load,
         core: Option<usize>,
         cores: &[usize],
     ) -> (ThreadBuffers, io::Result<()>) {
         let pinned = pin_self(core, cores);
+        barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
             // Sleeps end when they should, not up to 50 µs later; without it requests are only later,
             // which is recorded.

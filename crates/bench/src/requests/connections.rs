@@ -2,8 +2,9 @@
 
 use looptax_model::stats::Side;
 
-use crate::connect::{ConnectError, Connector, OneShotClients, Wired};
-use crate::cores::{CoreMap, pin_process, pin_tree, pin_worker};
+use super::held::{Held, shared_cores};
+use crate::connect::{ConnectError, Connector, OneShotClients, Wired, Worker};
+use crate::cores::{CoreMap, pin_process, pin_tree};
 use crate::error::BenchError;
 use crate::load::{AnswerLimits, ClientThread, Connection, Load};
 use crate::plan::{Course, ServerThreads};
@@ -52,9 +53,23 @@ impl Connections {
         }
     }
 
-    /// Puts the server's threads where `map` says.
-    pub(super) fn pin(&self, threads: ServerThreads, map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
+    /// The cores on which the server's threads can be placed; `None` where they cannot: they are not known, serve others
+    /// as well, or the kernel does not let us.
+    pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
+        match self {
+            Self::Kept(sides) => {
+                let all = sides.iter().flatten();
+                let workers: Option<Vec<Worker>> = all.map(|one| one.worker.filter(|_| one.may_pin)).collect();
+                shared_cores(workers?.into_iter(), cores)
+            }
+            Self::OneShots(clients) => (clients.may_pin && clients.server_pid.is_some()).then(|| cores.to_vec()),
+        }
+    }
+
+    /// Puts the server's threads where `map` says, for as long as what it returns is kept.
+    pub(super) fn pin(&self, threads: ServerThreads, map: &CoreMap, cores: &[usize]) -> Result<Held, BenchError> {
         let first = map.server.first().copied().flatten();
+        let mut held = Held::default();
         let pinned = match self {
             Self::Kept(sides) if matches!(threads, ServerThreads::Any | ServerThreads::Tree) => {
                 let own = sides.iter().flatten().filter(|one| one.may_pin);
@@ -67,8 +82,8 @@ impl Connections {
                 pids.into_iter().try_for_each(pin)
             }
             Self::Kept(sides) => sides.iter().try_for_each(|wired| {
-                wired.iter().zip(&map.server).try_for_each(|(one, core)| match (one.worker, one.may_pin) {
-                    (Some(worker), true) => pin_worker(worker, *core, cores),
+                wired.iter().zip(&map.server).try_for_each(|(one, core)| match (one.worker, core) {
+                    (Some(worker), Some(core)) if one.may_pin => held.pin(worker, *core),
                     _ => Ok(()),
                 })
             }),
@@ -80,7 +95,19 @@ impl Connections {
                 _ => Ok(()),
             },
         };
-        pinned.map_err(|source| BenchError::Machine { action: "pin a server thread", source })
+        pinned.map_err(|source| BenchError::Machine { action: "pin a server thread", source })?;
+        Ok(held)
+    }
+
+    /// Who serves each connection, `[baseline, other]`; empty where one of them is not known.
+    pub(super) fn workers(&self) -> [Vec<Worker>; 2] {
+        match self {
+            Self::Kept(sides) => sides.each_ref().map(|side| {
+                let workers: Option<Vec<Worker>> = side.iter().map(|one| one.worker).collect();
+                workers.unwrap_or_default()
+            }),
+            Self::OneShots(_) => [Vec::new(), Vec::new()],
+        }
     }
 
     /// What reads the server's counters, `[baseline, other]`.

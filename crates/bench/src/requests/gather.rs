@@ -39,10 +39,16 @@ impl Running {
         raw.reconnect_us = self.reconnect_ns / 1000;
         raw.prime_us = self.prime_ns / 1000;
         [raw.client_cores, raw.server_cores] = self.map.by_connection();
+        raw.follows = self.ends.follows();
         measured.n_primed = self.n_primed;
         // In room that just fits: it is kept until the run is over.
+        let raw = &measured.raw;
+        let counts = |idx: &usize| raw.is_in_place(&raw.slices[*idx]);
+        let of_side = |side: usize| (0..specs.len()).filter(move |idx| specs[*idx].side.idx() == side).filter(counts);
         measured.samples = [0, 1].map(|side| {
-            let parts: Vec<&[u32]> = buffers.iter().map(|thread| &thread.samples[side][..]).collect();
+            let parts: Vec<&[u32]> = of_side(side)
+                .flat_map(|idx| buffers.iter().map(move |thread| samples_of(specs, idx, thread)))
+                .collect();
             parts.concat()
         });
     }
@@ -63,16 +69,17 @@ fn are_as_long(pair: &[Slice]) -> bool {
 
 /// The median latency of a slice over all threads, by nearest rank; `None` without answers.
 fn median_ns(specs: &[SliceSpec], idx: usize, buffers: &[ThreadBuffers]) -> Option<u32> {
+    let mut latencies = buffers.iter().map(|thread| samples_of(specs, idx, thread)).collect::<Vec<_>>().concat();
+    nearest_rank(&mut latencies, Quantile::P50)
+}
+
+/// A thread's latencies of one slice.
+fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) -> &'a [u32] {
     let side = specs[idx].side;
     let next = (idx + 1..specs.len()).find(|next| specs[*next].side == side);
-    let mut latencies: Vec<u32> = Vec::new();
-    for thread in buffers {
-        let samples = &thread.samples[side.idx()];
-        let end = next.map_or(samples.len(), |next| thread.tallies[next].first_sample);
-        let of_slice = samples.get(thread.tallies[idx].first_sample..end);
-        latencies.extend_from_slice(of_slice.unwrap_or_default());
-    }
-    nearest_rank(&mut latencies, Quantile::P50)
+    let samples = &thread.samples[side.idx()];
+    let end = next.map_or(samples.len(), |next| thread.tallies[next].first_sample);
+    samples.get(thread.tallies[idx].first_sample..end).unwrap_or_default()
 }
 
 /// Slices of equal rank asked for the same keys: their answers' common prefixes must be equal.

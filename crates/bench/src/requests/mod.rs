@@ -7,6 +7,8 @@
 mod client_threads;
 mod connections;
 mod gather;
+mod held;
+mod seats;
 mod workers;
 
 use std::sync::atomic::AtomicBool;
@@ -22,7 +24,7 @@ use crate::cores::{CoreMap, cores_for, pin_tree};
 use crate::error::{BenchError, side_name};
 use crate::experiment::{Outcome, run_slices};
 use crate::load::{Command, Load, SliceSpec, ThreadBuffers};
-use crate::plan::Plan;
+use crate::plan::{Placement, Plan};
 use crate::process_tree;
 use crate::progress::Observer;
 use crate::schedule::opposite;
@@ -31,6 +33,8 @@ use crate::shape::Shape;
 use crate::slices::{EpochOrder, FilledSlice, MeasuredEpoch, SliceOrder, SliceSource};
 use crate::sys::{process_cpu_ns, process_user_ns};
 use connections::Connections;
+use held::Held;
+use seats::Ends;
 use workers::Workers;
 
 /// Rounds of the warm-up whose epochs change the shape of the next ones.
@@ -65,10 +69,13 @@ pub(crate) struct Requests<'a> {
 
 /// An epoch whose client threads run.
 struct Running {
+    /// Before the connections: what is lent is given back before they close.
+    held: Held,
     contrast_idx: usize,
     shape: Shape,
     map: CoreMap,
     meters: [ServerMeter; 2],
+    ends: Ends,
     helpers: [Option<Helper>; 2],
     workers: Workers,
     reconnect_ns: u64,
@@ -113,19 +120,24 @@ impl SliceSource for Requests<'_> {
         let start_ns = now_ns();
         let connections = Connections::open(self.connector, order, &plan.course)?;
         let n_threads = self.n_threads(order.contrast_idx);
+        let to_hold = connections.cores_to_hold(&self.cores);
+        let to_hold = to_hold.filter(|cores| cores.len() >= plan.placement.least_cores());
+        let cores = to_hold.as_ref().unwrap_or(&self.cores);
         let map = CoreMap::deal(
             plan.placement,
             plan.server_threads,
-            &self.cores,
+            cores,
             n_connections,
             n_threads,
             order.draw.core_seed,
+            to_hold.is_some(),
         );
         let helpers = self.connector.helpers(order.contrast_idx);
-        connections.pin(plan.server_threads, &map, &self.cores)?;
+        let held = connections.pin(plan.server_threads, &map, &self.cores)?;
         pin_helpers(helpers, &map, &self.cores)?;
         let reconnect_ns = now_ns() - start_ns;
         let meters = connections.meters(plan.server_threads);
+        let served_by = connections.workers();
         let n_requests = if shape.is_whole() { 0 } else { connections.n_priming(n_connections) };
         let load = Load {
             sides: plan.contrasts[order.contrast_idx].sides,
@@ -141,6 +153,8 @@ impl SliceSource for Requests<'_> {
         let threads = self.threads(connections, n_threads, order, &load, &origins);
         let workers = Workers::start(threads, &map, &load, &self.cores, plan.io_limit)?;
         let mut running = Running {
+            held,
+            ends: Ends::default(),
             contrast_idx: order.contrast_idx,
             shape,
             map,
@@ -158,6 +172,12 @@ impl SliceSource for Requests<'_> {
             self.command(&running, Command::Prime { side, n_requests })?;
         }
         running.prime_ns = now_ns() - prime_start_ns;
+        let is_known = served_by.iter().all(|side| !side.is_empty());
+        if is_known && (to_hold.is_none() || plan.placement == Placement::Free) {
+            let follows = Some(plan.placement).filter(|it| matches!(it, Placement::Same | Placement::Split));
+            let tids = running.workers.barrier.tids();
+            running.ends = Ends::new(served_by, &tids, &running.map.client, &self.cores, follows);
+        }
         self.running = Some(running);
         Ok(())
     }
@@ -168,6 +188,9 @@ impl SliceSource for Requests<'_> {
         };
         let meter = &running.meters[order.side.idx()];
         let helper = running.helpers[order.side.idx()];
+        let fail = |source| BenchError::Machine { action: "follow the server's thread", source };
+        running.ends.follow(order.side).map_err(fail)?;
+        let look = running.ends.look(order.side);
         let before = meter.read();
         let helper_before_ns = helper_cpu_ns(helper);
         let user_before_ns = process_user_ns();
@@ -178,6 +201,7 @@ impl SliceSource for Requests<'_> {
         let client_user_ns = process_user_ns().saturating_sub(user_before_ns);
         let helper_ns = helper_cpu_ns(helper).saturating_sub(helper_before_ns);
         let spent = meter.read().since(before);
+        let seats = look.and_then(|look| Some(look.until(&running.ends.look(order.side)?)));
         if let Some(running) = &mut self.running {
             running.specs.push(spec);
             running.helper_cpu_ns.push(helper_ns);
@@ -189,6 +213,7 @@ impl SliceSource for Requests<'_> {
                 client_user_ns: Some(client_user_ns),
                 server_cpu_ns: spent.cpu_ns,
                 server_switches: spent.switches,
+                seats,
                 ..Slice::default()
             },
             start_ns,
@@ -200,6 +225,7 @@ impl SliceSource for Requests<'_> {
         let Some(mut running) = self.running.take() else {
             return Ok(());
         };
+        drop(std::mem::take(&mut running.held));
         let buffers = running.workers.end()?;
         running.add_counts(measured, &buffers, self.plan);
         self.buffers.splice(0..0, buffers);

@@ -34,11 +34,11 @@ impl Workers {
             running: Vec::with_capacity(threads.len()),
         };
         let cores: Arc<[usize]> = cores.into();
-        for thread in threads {
+        for (place, thread) in threads.into_iter().enumerate() {
             let (barrier, load, cores) = (Arc::clone(&workers.barrier), *load, Arc::clone(&cores));
             let core = map.client[thread.idx];
             let origin = thread.origin.clone();
-            let started = start_from(origin.as_deref(), move || thread.run(&barrier, &load, core, &cores));
+            let started = start_from(origin.as_deref(), move || thread.run(&barrier, place, &load, core, &cores));
             let started = started.map_err(failed("start a client thread"))?;
             workers.running.push(started);
         }

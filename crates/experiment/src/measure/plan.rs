@@ -7,7 +7,7 @@ mod text;
 use std::time::Duration;
 
 use looptax_bench::{Placement, allowed_cores};
-use looptax_model::dsn::Arm;
+use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::Failure;
 
 use crate::arms::{Machine, Missing, choose};
@@ -66,7 +66,9 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
         let (asked, unsure) = settings.arms_for(spec);
         let (arms, missing) = choose(&asked, spec, machine)?;
-        Ok(TargetPlan { name: spec.name(), cases: cases(settings, spec, &arms, n_cores)?, arms, unsure, missing })
+        let holds = holds_server(spec);
+        let cases = cases(settings, spec, &arms, n_cores, holds)?;
+        Ok(TargetPlan { name: spec.name(), cases, arms, unsure, missing, holds })
     };
     let targets: Vec<TargetPlan> = settings.targets.iter().map(planned).collect::<Result<_, _>>()?;
     Ok(Overview {
@@ -77,7 +79,24 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-fn cases(settings: &Experiment, spec: &TargetSpec, arms: &[Arm], n_cores: usize) -> Result<Vec<Case>, Failure> {
+/// Whether the server's threads that serve our connections can be placed, as far as that is known before it is asked.
+fn holds_server(spec: &TargetSpec) -> bool {
+    match spec {
+        TargetSpec::Private(_) => true,
+        TargetSpec::Running(running) => {
+            matches!(running.protocol, Protocol::Mysql | Protocol::Postgres)
+                && looptax_host::rights::may_place_threads()
+        }
+    }
+}
+
+fn cases(
+    settings: &Experiment,
+    spec: &TargetSpec,
+    arms: &[Arm],
+    n_cores: usize,
+    holds: bool,
+) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
     if let TargetSpec::Private(kind) = spec {
         private_workload(*kind, settings)?;
@@ -86,8 +105,9 @@ fn cases(settings: &Experiment, spec: &TargetSpec, arms: &[Arm], n_cores: usize)
     let placements = settings
         .placements
         .clone()
-        .unwrap_or_else(|| vec![if is_private { Placement::Same } else { Placement::ClientPinned }]);
-    check_placements(&placements, is_private, n_cores)?;
+        // A server that goes where it likes goes to a core of its own, where there is one.
+        .unwrap_or_else(|| vec![if holds || n_cores < 2 { Placement::Same } else { Placement::Split }]);
+    check_placements(&placements, n_cores)?;
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;
     }
@@ -116,8 +136,13 @@ fn cases(settings: &Experiment, spec: &TargetSpec, arms: &[Arm], n_cores: usize)
         cases.extend(long);
     }
     let most = numbers.iter().copied().max().unwrap_or(1);
-    if settings.placements.is_none() && is_private && most > 1 && n_cores > 1 && is_flat_out {
-        for (placement, length) in [(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)] {
+    let looks: &[_] = match is_private {
+        true if most > 1 => &[(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)],
+        false if holds => &[(Placement::Split, SPLIT_LOOK)],
+        _ => &[],
+    };
+    if settings.placements.is_none() && n_cores > 1 && is_flat_out {
+        for &(placement, length) in looks {
             let clients = settings.clients_for(spec.kind(), most)?;
             let clients = clients.into_iter().take(1).collect();
             cases.push(Case {
@@ -134,19 +159,13 @@ fn cases(settings: &Experiment, spec: &TargetSpec, arms: &[Arm], n_cores: usize)
     Ok(cases)
 }
 
-fn check_placements(placements: &[Placement], is_private: bool, n_cores: usize) -> Result<(), Failure> {
+fn check_placements(placements: &[Placement], n_cores: usize) -> Result<(), Failure> {
     for placement in placements {
         match placement {
             Placement::Split if n_cores < 2 => {
                 return Err(Failure::usage(
                     "split placement needs two cores, this process may use one",
                     "--placement same",
-                ));
-            }
-            Placement::Same | Placement::Split if !is_private => {
-                return Err(Failure::usage(
-                    format!("`{placement}` pins the server's threads, which are not ours on a running server"),
-                    "--placement client-pinned or free",
                 ));
             }
             _ => {}

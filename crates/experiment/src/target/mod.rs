@@ -16,8 +16,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::servers::PrivateServer;
 use crate::servers::pooler::of_hop;
+use crate::servers::{PrivateServer, Reaper};
 use looptax_bench::path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
 use looptax_bench::script::{Presets, ScriptSet};
 use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
@@ -65,6 +65,8 @@ pub struct Target {
     console: Option<&'static str>,
     /// Others use it: they are watched, and measuring stops when they suffer.
     pub(crate) has_load_limits: bool,
+    /// What gives back threads of a server that is not ours.
+    pub(crate) reaper: Option<Reaper>,
     /// One, or those of the processes that serve the arm.
     sockets: Vec<PathBuf>,
     /// As `sockets`.

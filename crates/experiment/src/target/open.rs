@@ -17,7 +17,7 @@ impl Target {
         room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {
             TargetSpec::Private(kind) => private::start(*kind, arms, settings, host),
-            TargetSpec::Running(spec) => running::open(spec, settings, host.ask),
+            TargetSpec::Running(spec) => running::open(spec, settings, host),
         }?;
         if let Some(supervisor) = host.machine.supervisor().filter(|_| arms.contains(&Arm::Redirect)) {
             let arms = [Arm::Redirect, Arm::Unix].map(|arm| target.endpoints(arm));

@@ -71,6 +71,7 @@ pub(super) fn start(kind: Kind, arms: &[Arm], settings: &Experiment, host: &Host
         over_tcp: pooler::over_tcp(kind),
         console: pooler::console(kind),
         has_load_limits: false,
+        reaper: None,
         sockets: all().filter_map(|it| it.socket.clone()).collect(),
         addresses: all().filter_map(|it| it.tcp).collect(),
         tls_addresses: all().filter_map(|it| it.tls).collect(),

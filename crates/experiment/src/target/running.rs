@@ -7,10 +7,10 @@ use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_model::failure::Failure;
 use looptax_wire::{Login, Salted, Sent, WireError, site};
 
-use super::AskPassword;
 use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
 use super::scratch::Scratch;
 use super::workloads::{self, Place};
+use super::{AskPassword, Host};
 use super::{Script, Target, connections, sending, socket, threads_of};
 use crate::arms::target_arms::TargetArms;
 use crate::spec::Experiment;
@@ -21,8 +21,8 @@ const SYSBENCH: (&str, &str) = ("sbtest1", "id");
 const PGBENCH: (&str, &str) = ("pgbench_accounts", "aid");
 
 /// Logs in over TCP, finds the socket, and decides what can be asked without harm.
-pub(super) fn open(spec: &Running, settings: &Experiment, ask: AskPassword) -> Result<Target, Failure> {
-    let (mut conversation, login) = log_in(spec, ask)?;
+pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result<Target, Failure> {
+    let (mut conversation, login) = log_in(spec, host.ask)?;
     refuse_if_logged(&mut conversation)?;
     if !settings.is_own_server {
         let most = connections(settings, false).into_iter().max().unwrap_or(1);
@@ -60,6 +60,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, ask: AskPassword) -> R
         over_tcp: None,
         console: None,
         has_load_limits: !settings.is_own_server,
+        reaper: Some(host.reaper.clone()),
         sockets: vec![socket],
         asks: [sealed(&by_socket, [Arm::Unix, Arm::TlsUnix]), sealed(&conversation, [Arm::Tcp, Arm::Tls])],
         addresses: vec![spec.tcp],

@@ -225,6 +225,7 @@ fn sum_of_slice(slice: &Slice) -> u128 {
         server_switches,
         client_run_delay_ns,
         server_run_delay_ns,
+        seats,
         checksum: _,
     } = slice;
     let always = [
@@ -258,8 +259,13 @@ fn sum_of_slice(slice: &Slice) -> u128 {
         client_run_delay_ns,
         server_run_delay_ns,
     ];
+    let seen = seats.map_or([0; 3], |it| [u64::from(it.same), u64::from(it.split), it.moves.unwrap_or(0)]);
     let small = drained_ns.iter().chain(completions_per_100ms);
     // A start is a place in time: only its own slice is added to it.
     let start = u128::from(*start_ns) / 1_000_000;
-    start + total(always) + total(rarely.into_iter().flatten()) + small.map(|it| u128::from(*it)).sum::<u128>()
+    start
+        + total(&seen)
+        + total(always)
+        + total(rarely.into_iter().flatten())
+        + small.map(|it| u128::from(*it)).sum::<u128>()
 }

@@ -5,7 +5,7 @@
 
 use crate::stats::{self as stats, Noise, Response, Side};
 
-use crate::record::{CpuTicks, Epoch, Raw, Samples, Slice};
+use crate::record::{CpuTicks, Epoch, Raw, Samples, Seats, Slice};
 
 impl Raw {
     /// The epochs of `pair` (arms' indexes, `[baseline, other]`) with their positions among all
@@ -33,7 +33,7 @@ impl Epoch {
     /// The counts of this epoch, without latencies.
     pub fn counts(&self) -> stats::Epoch {
         stats::Epoch {
-            slices: self.sided().map(slice_counts).collect(),
+            slices: self.sided().map(|it| self.slice_counts(it)).collect(),
             latencies_ns: [Vec::new(), Vec::new()],
             noise: self.cpu_ticks.map(|ticks| self.noise(ticks)),
         }
@@ -57,6 +57,30 @@ impl Epoch {
         self.sided().filter_map(of_side)
     }
 
+    /// Whether a slice ran where the epoch's client kept to: told without knowing its arm. A slice of which that is not
+    /// known did not.
+    pub fn is_in_place(&self, slice: &Slice) -> bool {
+        self.follows.is_none_or(|wanted| slice.seats.and_then(Seats::placement) == Some(wanted))
+    }
+
+    fn slice_counts(&self, (side, slice): (Side, &Slice)) -> stats::Slice {
+        stats::Slice {
+            side,
+            completions: slice.completions,
+            early: slice.early,
+            active_ns: slice.active_ns,
+            drained: slice.drained,
+            drain_ns: slice.drain_ns,
+            requests: slice.requests,
+            client_cpu_ns: slice.client_cpu_ns,
+            server_cpu_ns: slice.server_cpu_ns,
+            client_switches: slice.client_voluntary_switches.unwrap_or(0)
+                + slice.client_involuntary_switches.unwrap_or(0),
+            response: slice.median_ns.map(|median_ns| Response { median_ns, sum_ns: slice.latency_sum_ns }),
+            is_in_place: self.is_in_place(slice),
+        }
+    }
+
     fn noise(&self, ticks: CpuTicks) -> Noise {
         let busy = ticks.user + ticks.nice + ticks.system;
         let total = busy + ticks.idle + ticks.iowait + ticks.irq + ticks.softirq + ticks.steal;
@@ -76,22 +100,6 @@ pub fn letter(side: Side) -> char {
     match side {
         Side::Baseline => 'b',
         Side::Other => 'o',
-    }
-}
-
-fn slice_counts((side, slice): (Side, &Slice)) -> stats::Slice {
-    stats::Slice {
-        side,
-        completions: slice.completions,
-        early: slice.early,
-        active_ns: slice.active_ns,
-        drained: slice.drained,
-        drain_ns: slice.drain_ns,
-        requests: slice.requests,
-        client_cpu_ns: slice.client_cpu_ns,
-        server_cpu_ns: slice.server_cpu_ns,
-        client_switches: slice.client_voluntary_switches.unwrap_or(0) + slice.client_involuntary_switches.unwrap_or(0),
-        response: slice.median_ns.map(|median_ns| Response { median_ns, sum_ns: slice.latency_sum_ns }),
     }
 }
 

@@ -65,7 +65,7 @@ pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
-pub use raw::{CpuTicks, Epoch, Raw, Samples, Slice, TICK_NS};
+pub use raw::{CpuTicks, Epoch, Raw, Samples, Seats, Slice, TICK_NS};
 pub use remedies::{Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof,

@@ -6,7 +6,7 @@ use crate::stats::range::{Core, Count, Index, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::Hex64;
+use crate::record::{Hex64, Placement};
 
 /// The raw data of a comparison.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
@@ -40,6 +40,10 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub server_cores: Vec<Option<u32>>,
+    /// Where the client kept to, following the server's threads; `null` where both ends are pinned, or left alone. Slices
+    /// that ran elsewhere do not count.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub follows: Option<Placement>,
     /// The slices, in the order of time.
     pub slices: Vec<Slice>,
     /// Whether both arms gave the same answers to the same requests, as far as both got.
@@ -203,8 +207,39 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_run_delay_ns: Option<u64>,
+    /// Where the two ends of its connections ran; `null` where they are pinned, or not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub seats: Option<Seats>,
     /// Checksum of the answers.
     pub checksum: Option<Hex64>,
+}
+
+/// Where the two ends of a slice's connections ran, by two looks at each connection, before and after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+pub struct Seats {
+    /// Looks that found both ends on one core.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub same: u32,
+    /// Looks that found them on different cores.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub split: u32,
+    /// How often the scheduler moved one of them in between; `null` where the kernel does not tell.
+    #[serde(default, deserialize_with = "Count::read")]
+    #[schemars(with = "Option<Count>")]
+    pub moves: Option<u64>,
+}
+
+impl Seats {
+    /// Where all of it ran, if that was one of the two.
+    pub fn placement(self) -> Option<Placement> {
+        match (self.same, self.split, self.moves) {
+            (1.., 0, Some(0) | None) => Some(Placement::Same),
+            (0, 1.., Some(0) | None) => Some(Placement::Split),
+            _ => None,
+        }
+    }
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands a reference")]

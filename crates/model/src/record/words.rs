@@ -50,6 +50,13 @@ impl Placement {
     }
 }
 
+impl Placement {
+    /// Cores without which it is not to be had.
+    pub const fn least_cores(self) -> usize {
+        if matches!(self, Self::Split) { 2 } else { 1 }
+    }
+}
+
 impl Client {
     /// The word as it is saved and typed.
     pub const fn name(self) -> &'static str {

@@ -5,6 +5,9 @@
 
 use crate::stats::moments::{mean, median};
 
+/// Fewer slices of an arm in a group of eight say nothing: a spoilt one would be half of them.
+const LEAST_IN_PLACE: usize = 2;
+
 /// Which of the two arms of a comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Side {
@@ -51,6 +54,8 @@ pub struct Slice {
     /// Response times, where they decide instead of the rate: in an open loop, which sets the rate
     /// itself, and with pauses between requests.
     pub response: Option<Response>,
+    /// Whether it ran where it was to; another counts for nothing but the noise.
+    pub is_in_place: bool,
 }
 
 /// The response times of a slice.
@@ -108,7 +113,8 @@ impl Epoch {
     /// The other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
     ///
     /// `None` when a slice has no such figure, or when the slices are neither octets of four against
-    /// four nor one group of two against two: an epoch cut short says nothing.
+    /// four nor one group of two against two, or when fewer than two of an arm ran where they were to: an epoch
+    /// cut short says nothing.
     pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
         let pairs = other?.into_iter().zip(baseline?);
@@ -133,16 +139,15 @@ impl Epoch {
         self.slices.first().is_some_and(|slice| slice.side == Side::Other)
     }
 
-    /// The slices of one arm, in the order of time.
+    /// The slices of one arm that ran where they were to, in the order of time.
     pub fn slices_of(&self, side: Side) -> impl Iterator<Item = &Slice> {
-        self.slices.iter().filter(move |slice| slice.side == side)
+        in_place(&self.slices, side)
     }
 
     fn group_medians(&self, side: Side, metric: &impl Fn(&Slice) -> Option<f64>) -> Option<Vec<f64>> {
         self.groups()?
             .map(|group| {
-                let slices = group.iter().filter(|slice| slice.side == side);
-                let mut values = slices.map(metric).collect::<Option<Vec<f64>>>()?;
+                let mut values = in_place(group, side).map(metric).collect::<Option<Vec<f64>>>()?;
                 median(&mut values)
             })
             .collect()
@@ -156,8 +161,17 @@ impl Epoch {
             let n_other = group.iter().filter(|slice| slice.side == Side::Other).count();
             2 * n_other == size
         };
-        (is_whole && self.slices.chunks(size).all(is_balanced)).then(|| self.slices.chunks(size))
+        let is_there = |group: &[Slice]| {
+            let n = Side::BOTH.map(|side| in_place(group, side).count());
+            n.into_iter().all(|n| n >= LEAST_IN_PLACE)
+        };
+        let can_count = |group: &[Slice]| is_balanced(group) && is_there(group);
+        (is_whole && self.slices.chunks(size).all(can_count)).then(|| self.slices.chunks(size))
     }
+}
+
+fn in_place(slices: &[Slice], side: Side) -> impl Iterator<Item = &Slice> {
+    slices.iter().filter(move |slice| slice.side == side && slice.is_in_place)
 }
 
 /// Requests per second of a slice's active window; a slice without any counts as half a request.

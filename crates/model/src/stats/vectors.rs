@@ -44,6 +44,7 @@ pub(crate) fn plain_slice(side: Side, completions: u64, active_ns: u64) -> Slice
         client_cpu_ns: None,
         server_cpu_ns: None,
         client_switches: 0,
+        is_in_place: true,
         response: None,
     }
 }

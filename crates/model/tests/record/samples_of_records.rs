@@ -346,6 +346,7 @@ fn epoch() -> Epoch {
         prime_us: 1_000,
         client_cores: vec![Some(0), None],
         server_cores: vec![Some(1), None],
+        follows: None,
         slices: vec![slice; 8],
         answers_agree: true,
         cpu_ticks: Some(CpuTicks { user: 10, idle: 80, ..CpuTicks::default() }),

@@ -23,6 +23,7 @@ fn slice(side: Side) -> Slice {
         client_cpu_ns: Some(4000 * n),
         server_cpu_ns: Some([3000, 5000][side.idx()] * n),
         client_switches: 2 * n,
+        is_in_place: true,
         response: None,
     }
 }

@@ -86,6 +86,7 @@ impl Model {
             client_cpu_ns: None,
             server_cpu_ns: None,
             client_switches: 0,
+            is_in_place: true,
             response: None,
         }
     }

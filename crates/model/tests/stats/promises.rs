@@ -52,8 +52,8 @@ fn identical_arms_raise_few_alarms_at_one_look() {
 
 #[test]
 fn looking_again_does_not_raise_more() {
-    // Binomial(200, 0.05): P(X > 20) = 0.001.
-    check_false_alarms(&InterimAnalyses::quick(), 200, 20);
+    // Binomial(400, 0.05): P(X > 34) = 0.001.
+    check_false_alarms(&InterimAnalyses::quick(), 400, 34);
 }
 
 #[test]

@@ -15,6 +15,7 @@ fn run(side: Side, seconds: f64) -> Slice {
         client_cpu_ns: Some([40_000_000, 50_000_000][side.idx()]),
         server_cpu_ns: Some([7_000_000, 9_000_000][side.idx()]),
         client_switches: 3,
+        is_in_place: true,
         response: None,
     }
 }

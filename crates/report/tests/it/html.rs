@@ -63,6 +63,7 @@ fn raw() -> Raw {
         client_cores: Vec::new(),
         server_cores: Vec::new(),
         // An arm that does not exist, and a slice of no length.
+        follows: None,
         slices: vec![slice(0), slice(7), Slice::default()],
         answers_agree: true,
         cpu_ticks: Some(CpuTicks::default()),

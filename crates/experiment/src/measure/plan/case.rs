@@ -56,6 +56,8 @@ pub struct TargetPlan {
     pub(super) missing: Vec<Missing>,
     /// In the order of measuring.
     pub cases: Vec<Case>,
+    /// Whether the server's threads that serve us are to be placed.
+    pub(super) holds: bool,
 }
 
 impl TargetPlan {

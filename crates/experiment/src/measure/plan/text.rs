@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::time::Duration;
 
-use looptax_bench::REQUESTS_PER_SLICE;
+use looptax_bench::{Placement, REQUESTS_PER_SLICE};
 use looptax_model::dsn::{Kind, Protocol};
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 use looptax_model::stats::signed_rank;
@@ -31,6 +31,7 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
             let _ = writeln!(text, "    {}", load_line(target));
+            let _ = writeln!(text, "    {}", placement_line(target));
         }
         for case in &target.cases {
             let time = most_time(settings, case, has_load_limits);
@@ -123,6 +124,22 @@ fn load_line(target: &TargetPlan) -> String {
     format!(
         "load: {n_open} connections, of which up to {most} ask at a time, {how}; whoever else uses it may wait longer meanwhile"
     )
+}
+
+/// What is done about the cores of a server that is not ours.
+fn placement_line(target: &TargetPlan) -> &'static str {
+    let is_pinned = |it: &Case| matches!(it.placement, Placement::Same | Placement::Split);
+    match (target.holds, target.cases.iter().any(is_pinned)) {
+        (_, false) => "cores: the server's threads stay where the scheduler puts them",
+        (true, true) => {
+            "cores: the server's threads that serve these connections, and nobody else, are kept on one core while it \
+             measures, and get their old cores back before the connections close"
+        }
+        (false, true) => {
+            "cores: the server's threads stay where the scheduler puts them; our client goes where they are, or beside \
+             them, and looks again before and after each slice"
+        }
+    }
 }
 
 /// The longest that all of it can take while slices do not grow.

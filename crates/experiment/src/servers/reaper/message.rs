@@ -6,6 +6,7 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+use super::lent::Lent;
 use crate::servers::process::Process;
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,6 +19,10 @@ pub(super) enum Message {
     Gone(u32),
     /// `removed <path>`: that folder is away.
     Removed(PathBuf),
+    /// `lent <thread> <start time> <cores>`: let it run there again when we are gone.
+    Lent(Lent),
+    /// `returned <thread>`: it runs there again.
+    Returned(u32),
 }
 
 impl fmt::Display for Message {
@@ -27,6 +32,8 @@ impl fmt::Display for Message {
             Self::Folder(path) => write!(f, "folder {}", path.display()),
             Self::Gone(pid) => write!(f, "gone {pid}"),
             Self::Removed(path) => write!(f, "removed {}", path.display()),
+            Self::Lent(lent) => write!(f, "lent {lent}"),
+            Self::Returned(tid) => write!(f, "returned {tid}"),
         }
     }
 }
@@ -41,6 +48,8 @@ impl FromStr for Message {
             "folder" => Ok(Self::Folder(rest.into())),
             "gone" => rest.parse().map(Self::Gone).map_err(drop),
             "removed" => Ok(Self::Removed(rest.into())),
+            "lent" => rest.parse().map(Self::Lent),
+            "returned" => rest.parse().map(Self::Returned).map_err(drop),
             _ => Err(()),
         }
     }
@@ -66,6 +75,12 @@ mod tests {
         check("folder /tmp/looptax-a", Some(Message::Folder("/tmp/looptax-a".into())));
         check("gone 12", Some(Message::Gone(12)));
         check("removed /tmp/looptax-a", Some(Message::Removed("/tmp/looptax-a".into())));
+        let lent = Lent { tid: 12, start_ticks: 34, cores: vec![0, 5] };
+        check("lent 12 34 0,5", Some(Message::Lent(lent)));
+        check("returned 12", Some(Message::Returned(12)));
+        check("lent 12 34 ", None);
+        check("lent 12 34 0,x", None);
+        check("lent 12 34", None);
         check("server 1 34 term", None);
         check("kill 12", None);
         check("", None);

@@ -9,11 +9,13 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(crate) mod lent;
 mod message;
 mod watch;
 
 use crate::servers::ServerError;
 use crate::servers::process::Process;
+use lent::Lent;
 use message::Message;
 use watch::Watch;
 
@@ -86,6 +88,15 @@ impl Reaper {
 
     pub(crate) fn forget_folder(&self, folder: &Path) {
         self.send(&Message::Removed(folder.to_owned())).ok();
+    }
+
+    /// Has a server's thread let use its cores again when we are gone.
+    pub(crate) fn watch_thread(&self, lent: Lent) -> Result<(), ServerError> {
+        self.send(&Message::Lent(lent))
+    }
+
+    pub(crate) fn forget_thread(&self, tid: u32) {
+        self.send(&Message::Returned(tid)).ok();
     }
 
     fn send(&self, message: &Message) -> Result<(), ServerError> {

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use looptax_host::read;
 
+use super::lent::Lent;
 use super::message::Message;
 use crate::servers::process::{self, Process};
 use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
@@ -22,6 +23,7 @@ const GRACE: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     processes: Vec<Process>,
+    threads: Vec<Lent>,
     /// Each with its lock, held so that no sweep comes between us and our cleaning.
     folders: Vec<(PathBuf, Option<File>)>,
 }
@@ -51,6 +53,8 @@ impl Watch {
     fn note(&mut self, message: Message) {
         match message {
             Message::Server(process) => self.processes.push(process),
+            Message::Lent(lent) => self.threads.push(lent),
+            Message::Returned(tid) => self.threads.retain(|it| it.tid != tid),
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
             Message::Folder(path) if is_scratch_path(&path) => {
@@ -65,6 +69,8 @@ impl Watch {
 
     /// Ends the processes, then removes the folders; whether all of them are gone.
     pub(super) fn clean_up(self) -> bool {
+        // First: somebody may use them already. The latest knows what an earlier one changed.
+        self.threads.iter().rev().for_each(Lent::give_back);
         // All at once first: several servers share one period of grace.
         process::end(&self.processes, GRACE);
         let mut is_clean = true;
@@ -118,6 +124,24 @@ mod tests {
         let text = format!("server {process}\n");
         Watch::follow(text.as_bytes()).clean_up();
         assert!(!child.wait().unwrap().success());
+    }
+
+    #[test]
+    fn gives_back_the_threads_that_were_lent_and_no_others() {
+        let mut children = [(); 2].map(|()| Command::new("cat").stdin(Stdio::piped()).spawn().unwrap());
+        let lent = children.each_ref().map(|it| Lent::now(it.id()).unwrap());
+        let first = vec![lent[0].cores[0]];
+        for it in &lent {
+            looptax_bench::let_thread_use(it.tid, &first).unwrap();
+        }
+        let text = format!("lent {}\nlent {}\nreturned {}\n", lent[0], lent[1], lent[1].tid);
+        Watch::follow(text.as_bytes()).clean_up();
+        assert_eq!(Lent::now(lent[0].tid).unwrap().cores, lent[0].cores);
+        assert_eq!(Lent::now(lent[1].tid).unwrap().cores, first);
+        for child in &mut children {
+            child.kill().unwrap();
+            child.wait().unwrap();
+        }
     }
 
     #[test]

@@ -1,0 +1,120 @@
+//! Where the two ends of each connection run: followed where the server's thread is not ours to place, and looked at
+//! around every slice.
+
+use looptax_host::processes::{n_migrations, stat};
+use looptax_model::record::Seats;
+use looptax_model::stats::Side;
+
+use crate::connect::Worker;
+use crate::cores::pin_thread;
+use crate::plan::Placement;
+
+/// Above so many connections their ends are not looked at: a look at one takes some 100 µs.
+const MOST_CONNECTIONS: usize = 16;
+
+/// Who is at the two ends of each connection of an epoch; nobody where they are pinned.
+#[derive(Default)]
+pub(super) struct Ends {
+    /// By side and connection; empty where not all of them are known.
+    workers: [Vec<Worker>; 2],
+    /// Client threads, by side and connection.
+    clients: [Vec<u32>; 2],
+    /// The core that each client thread was dealt.
+    dealt: Vec<Option<usize>>,
+    cores: Vec<usize>,
+    /// What the client keeps to, where it goes after the server.
+    follows: Option<Placement>,
+}
+
+/// Both ends of a side's connections at one moment.
+pub(super) struct Look {
+    n_same: u32,
+    n_split: u32,
+    /// How often the scheduler has moved one of them so far.
+    moves: Option<u64>,
+}
+
+impl Ends {
+    pub(super) fn new(
+        workers: [Vec<Worker>; 2],
+        tids: &[u32],
+        dealt: &[Option<usize>],
+        cores: &[usize],
+        follows: Option<Placement>,
+    ) -> Self {
+        let n_threads = dealt.len().max(1);
+        let clients = Side::BOTH.map(|side| {
+            let first = side.idx() * n_threads % tids.len().max(1);
+            let thread = |idx| tids.get(first + idx % n_threads).copied().unwrap_or(0);
+            (0..workers[side.idx()].len()).map(thread).collect()
+        });
+        Self { workers, clients, dealt: dealt.to_vec(), cores: cores.to_vec(), follows }
+    }
+
+    pub(super) fn follows(&self) -> Option<Placement> {
+        self.follows
+    }
+
+    /// Puts client threads where the server's threads of their connections ran last, or beside them.
+    ///
+    /// # Errors
+    /// When the kernel refuses.
+    pub(super) fn follow(&self, side: Side) -> std::io::Result<()> {
+        let Some(placement) = self.follows else { return Ok(()) };
+        let pairs = self.pairs(side).take(self.dealt.len());
+        pairs.zip(&self.dealt).try_for_each(|((worker, client), dealt)| {
+            let server = stat(worker.tid).map(|it| it.core as usize);
+            let core = match (placement, server) {
+                (Placement::Same, Some(server)) if self.cores.contains(&server) => Some(server),
+                (Placement::Split, Some(server)) => self.beside(server, *dealt),
+                _ => None,
+            };
+            core.map_or(Ok(()), |core| pin_thread(client, core))
+        })
+    }
+
+    /// A core that is not the server's: the one that was dealt, if that is another.
+    fn beside(&self, server: usize, dealt: Option<usize>) -> Option<usize> {
+        let others = || self.cores.iter().copied().filter(|core| *core != server);
+        dealt
+            .filter(|core| *core != server)
+            .or_else(|| others().find(|core| *core > server))
+            .or_else(|| others().next())
+    }
+
+    /// Where the ends of a side's connections are; `None` where that is not known.
+    pub(super) fn look(&self, side: Side) -> Option<Look> {
+        let n = self.workers[side.idx()].len();
+        if n == 0 || n > MOST_CONNECTIONS {
+            return None;
+        }
+        let mut look = Look { n_same: 0, n_split: 0, moves: Some(0) };
+        for (worker, client) in self.pairs(side) {
+            let [server, client_core] = [worker.tid, client].map(|tid| Some(stat(tid)?.core));
+            if server? == client_core? {
+                look.n_same += 1;
+            } else {
+                look.n_split += 1;
+            }
+            let moves = [worker.tid, client].map(n_migrations);
+            look.moves = look.moves.zip(moves[0]).zip(moves[1]).map(|((sum, one), two)| sum + one + two);
+        }
+        Some(look)
+    }
+
+    fn pairs(&self, side: Side) -> impl Iterator<Item = (Worker, u32)> {
+        let idx = side.idx();
+        self.workers[idx].iter().copied().zip(self.clients[idx].iter().copied())
+    }
+}
+
+impl Look {
+    /// What was seen of a slice between this look and a later one.
+    pub(super) fn until(&self, later: &Self) -> Seats {
+        Seats {
+            same: self.n_same + later.n_same,
+            split: self.n_split + later.n_split,
+            moves: later.moves.zip(self.moves).map(|(now, then)| now.saturating_sub(then)),
+        }
+    }
+}

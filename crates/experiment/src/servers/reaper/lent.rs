@@ -1,0 +1,60 @@
+//! A thread of somebody's server that is pinned for a while, and the cores that it had before.
+
+use std::fmt;
+use std::str::FromStr;
+
+use looptax_bench::{cores_of_thread, let_thread_use};
+use looptax_host::processes::stat;
+
+/// Its text form is `<thread> <start time> <core>,<core>…`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Lent {
+    pub(crate) tid: u32,
+    /// When it started, in ticks since boot: another thread may get its number.
+    pub(crate) start_ticks: u64,
+    /// The cores that it may use.
+    pub(crate) cores: Vec<usize>,
+}
+
+impl Lent {
+    /// The thread as it is now; `None` where it is gone, or we may not place it.
+    pub(crate) fn now(tid: u32) -> Option<Self> {
+        let cores = cores_of_thread(tid).ok()?;
+        // The same again changes nothing, and tells whether we may.
+        let_thread_use(tid, &cores).ok()?;
+        Some(Self { tid, start_ticks: stat(tid)?.start_ticks, cores })
+    }
+
+    /// Lets it use its cores again, if it is still there.
+    pub(crate) fn give_back(&self) {
+        if stat(self.tid).is_some_and(|now| now.start_ticks == self.start_ticks) {
+            // It has ended in this moment.
+            let _ = let_thread_use(self.tid, &self.cores);
+        }
+    }
+}
+
+impl fmt::Display for Lent {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let cores: Vec<String> = self.cores.iter().map(usize::to_string).collect();
+        write!(f, "{} {} {}", self.tid, self.start_ticks, cores.join(","))
+    }
+}
+
+impl FromStr for Lent {
+    type Err = ();
+
+    fn from_str(line: &str) -> Result<Self, ()> {
+        let mut words = line.split(' ');
+        let (Some(tid), Some(start), Some(cores), None) = (words.next(), words.next(), words.next(), words.next())
+        else {
+            return Err(());
+        };
+        let cores: Result<Vec<usize>, _> = cores.split(',').map(str::parse).collect();
+        Ok(Self {
+            tid: tid.parse().map_err(drop)?,
+            start_ticks: start.parse().map_err(drop)?,
+            cores: cores.map_err(drop)?,
+        })
+    }
+}
