@@ -300,6 +300,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
         delta: stopping.delta,
         invalid: Vec::new(),
         stopped_early: false,
+        can_move: false,
     });
     let Some(theta) = primary.theta else {
         // No interim analysis follows the last: without an estimate, too, it ends the contrast.

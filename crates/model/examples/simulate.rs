@@ -66,6 +66,7 @@ fn add_run(tally: &mut Tally, model: Model, analyses: &InterimAnalyses, seed: u6
             delta: 0.01,
             invalid: vec![],
             stopped_early: !analysis.is_last,
+            can_move: false,
         });
         let theta = found.theta.expect("every interim analysis has epochs");
         let rule = StopRule { is_precise: false };

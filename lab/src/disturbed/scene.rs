@@ -50,6 +50,17 @@ pub(crate) struct Scene {
     pub(crate) theta: f64,
     /// What a disturbance adds to θ: it hits one arm more.
     pub(crate) one_sided: f64,
+    /// Each arm's server changes its core now and then.
+    pub(crate) places: Option<Places>,
+}
+
+/// Two cores that a server may be on, of which one is the client's.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Places {
+    /// How many times as fast it is there.
+    pub(crate) ratio: f64,
+    /// Slices of an arm that it stays, on average.
+    pub(crate) stay: f64,
 }
 
 pub(crate) struct Dice(SplitMix64);
@@ -95,6 +106,7 @@ impl Scene {
     /// A run of `n_epochs` over a part of `trace` that begins anywhere.
     pub(crate) fn epochs(&self, trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Vec<Epoch> {
         let start = dice.below(trace.len());
+        let mut is_near = [dice.flip(), dice.flip()];
         let mut is_on = match self.when {
             When::Bursts { on, off } => dice.uniform() < on / (on + off),
             _ => false,
@@ -109,12 +121,12 @@ impl Scene {
                     is_on != (dice.uniform() < 1.0 / mean)
                 }
             };
-            self.epoch(&trace[(start + idx) % trace.len()], is_on, dice)
+            self.epoch(&trace[(start + idx) % trace.len()], is_on, &mut is_near, dice)
         };
         (0..n_epochs).map(epoch).collect()
     }
 
-    fn epoch(&self, seen: &Seen, is_on: bool, dice: &mut Dice) -> Epoch {
+    fn epoch(&self, seen: &Seen, is_on: bool, is_near: &mut [bool; 2], dice: &mut Dice) -> Epoch {
         let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
@@ -122,7 +134,8 @@ impl Scene {
             let side = Side::BOTH[turn ^ coin];
             let effect = if side == Side::Other { -theta } else { 0.0 };
             let left = (1.0 - away_share(share, dice)).ln();
-            slice(side, noise + effect + left)
+            let place = self.places.map_or(0.0, |places| places.ln_ratio(&mut is_near[side.idx()], dice));
+            slice(side, noise + effect + left + place)
         });
         Epoch {
             slices: slices.collect(),
@@ -148,6 +161,13 @@ impl Scene {
             own_ticks: Some(20.0),
             server_ticks: Some(25.0),
         }
+    }
+}
+
+impl Places {
+    fn ln_ratio(self, is_near: &mut bool, dice: &mut Dice) -> f64 {
+        *is_near ^= dice.uniform() < 1.0 / self.stay;
+        if *is_near { self.ratio.ln() } else { 0.0 }
     }
 }
 
@@ -185,8 +205,14 @@ mod tests {
     use super::*;
 
     const STILL: Seen = Seen { steal_pct: 0.0, foreign_pct: 0.0, ln_rates: [0.0; SLICES], ln_busy: None };
-    const SCENE: Scene =
-        Scene { when: When::SecondHalf, who: Who::Others, share_pct: [20.0, 20.0], theta: 0.05, one_sided: 0.1 };
+    const SCENE: Scene = Scene {
+        when: When::SecondHalf,
+        who: Who::Others,
+        share_pct: [20.0, 20.0],
+        theta: 0.05,
+        one_sided: 0.1,
+        places: None,
+    };
 
     #[test]
     fn what_is_true_comes_out_where_nothing_is_noisy() {

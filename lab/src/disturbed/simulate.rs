@@ -4,11 +4,13 @@
 
 use anyhow::Result;
 use clap::Args;
-use looptax_model::stats::{Decision, Direction, Input, InterimAnalyses, Primary, StopRule, Verdict, primary};
+use looptax_model::stats::{
+    Decision, Direction, Epoch, Input, InterimAnalyses, Primary, StopRule, Verdict, median, primary, tax_pct,
+};
 
 use super::noise::{Seen, trace};
 use super::regression;
-use super::scene::{Dice, Scene, When, Who};
+use super::scene::{Dice, Places, Scene, When, Who};
 
 /// Options of `simulate`.
 #[derive(Args)]
@@ -34,9 +36,15 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         ),
     ] {
         println!("{title}\n");
-        table(options, &cases)?;
+        table(options, &cases, Tally::cell)?;
         println!();
     }
+    println!(
+        "A true difference: runs that give a figure, percent; the middle of their figures over the truth; their intervals \
+         that hold it, percent\n"
+    );
+    table(options, &sizes(), Tally::figures)?;
+    println!();
     regression::print(&trace("busy")?, options.runs, options.seed)
 }
 
@@ -47,18 +55,26 @@ struct Case {
     scene: Scene,
 }
 
-const QUIET: Scene = Scene { when: When::Never, who: Who::Others, share_pct: [0.0, 0.0], theta: 0.0, one_sided: 0.0 };
+const QUIET: Scene =
+    Scene { when: When::Never, who: Who::Others, share_pct: [0.0, 0.0], theta: 0.0, one_sided: 0.0, places: None };
 const STEAL: Scene = Scene { when: When::Always, who: Who::Hypervisor, share_pct: [1.0, 3.0], ..QUIET };
 const BURSTS: Scene = Scene { when: When::Bursts { on: 6.0, off: 12.0 }, share_pct: [20.0, 20.0], ..QUIET };
 const NEIGHBOUR: Scene = Scene { when: When::SecondHalf, share_pct: [20.0, 20.0], ..QUIET };
 
-fn scenes() -> [(&'static str, &'static str, Scene); 5] {
+const CROWDED: Scene = Scene { when: When::Always, share_pct: [40.0, 90.0], ..QUIET };
+const CROWDS: Scene = Scene { when: When::Bursts { on: 6.0, off: 12.0 }, ..CROWDED };
+const LOTTERY: Scene = Scene { places: Some(Places { ratio: 4.0, stay: 3.0 }), ..QUIET };
+
+fn scenes() -> [(&'static str, &'static str, Scene); 8] {
     [
         ("quiet", "quiet", QUIET),
         ("1 to 3 % stolen always", "quiet", STEAL),
         ("bursts of 20 % other work", "quiet", BURSTS),
         ("20 % other work from half-way on", "quiet", NEIGHBOUR),
         ("recorded beside other work", "busy", QUIET),
+        ("40 to 90 % other work always", "quiet", CROWDED),
+        ("bursts of 40 to 90 % other work", "quiet", CROWDS),
+        ("a server on two cores by chance", "quiet", LOTTERY),
     ]
 }
 
@@ -68,15 +84,20 @@ fn no_difference() -> Vec<Case> {
 }
 
 fn true_difference() -> Vec<Case> {
-    let of_tax = |pct: f64| {
-        let theta = -(-pct / 100.0).ln_1p();
-        scenes().into_iter().map(move |(name, trace, scene)| Case {
-            name: format!("{pct:.0} %: {name}"),
-            trace,
-            scene: Scene { theta, ..scene },
-        })
-    };
     [5.0, 20.0].into_iter().flat_map(of_tax).collect()
+}
+
+fn sizes() -> Vec<Case> {
+    [2.0, 5.0, 10.0, 20.0, 40.0].into_iter().flat_map(of_tax).collect()
+}
+
+fn of_tax(pct: f64) -> impl Iterator<Item = Case> {
+    let theta = -(-pct / 100.0).ln_1p();
+    scenes().into_iter().map(move |(name, trace, scene)| Case {
+        name: format!("{pct:.0} %: {name}"),
+        trace,
+        scene: Scene { theta, ..scene },
+    })
 }
 
 fn one_sided() -> Vec<Case> {
@@ -91,7 +112,7 @@ fn one_sided() -> Vec<Case> {
     { scenes.into_iter() }.flat_map(|it| shifts.map(|pct| case(it, pct))).collect()
 }
 
-fn table(options: &Options, cases: &[Case]) -> Result<()> {
+fn table(options: &Options, cases: &[Case], cell: fn(&Tally, u64) -> String) -> Result<()> {
     let presets = [
         ("quick", InterimAnalyses::quick()),
         ("normal", InterimAnalyses::full()),
@@ -105,7 +126,7 @@ fn table(options: &Options, cases: &[Case]) -> Result<()> {
         let seen = trace(case.trace)?;
         let mut cells = String::new();
         for (_, analyses) in &presets {
-            cells.push_str(&tally(options, case, &seen, analyses).cell(options.runs));
+            cells.push_str(&cell(&tally(options, case, &seen, analyses), options.runs));
         }
         println!("| {} |{cells}", case.name);
     }
@@ -121,6 +142,10 @@ struct Tally {
     /// Of these, the ones that say under which disturbance they were measured.
     with_disturbance: u64,
     epochs: usize,
+    /// Figures that are given of a difference, over the truth.
+    figures: Vec<f64>,
+    /// Of these, the ones whose interval holds the truth.
+    n_held: u64,
 }
 
 impl Tally {
@@ -135,12 +160,27 @@ impl Tally {
     }
 }
 
+impl Tally {
+    /// What is given as a figure: 97.0 of 100 runs, in the middle 1.02 times the truth, 95.5 % of the intervals hold it.
+    fn figures(&self, n_runs: u64) -> String {
+        let mut figures = self.figures.clone();
+        let n = figures.len() as f64;
+        match median(&mut figures) {
+            Some(middle) => {
+                let (shown, held) = (100.0 * n / n_runs as f64, 100.0 * self.n_held as f64 / n);
+                format!(" {shown:.0}; {middle:.2}; {held:.0} ({:.0}) |", self.epochs as f64 / n_runs as f64)
+            }
+            None => " none |".to_owned(),
+        }
+    }
+}
+
 fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalyses) -> Tally {
     let mut tally = Tally::default();
     for seed in 0..options.runs {
         let mut dice = Dice::new(options.seed.wrapping_add(seed));
         let epochs = case.scene.epochs(seen, analyses.n_max(), &mut dice);
-        let (found, n_epochs) = judged(&epochs, analyses);
+        let (found, n_epochs) = judged(&epochs, analyses, case.scene.places.is_some());
         tally.epochs += n_epochs;
         if !matches!(found.verdict, Verdict::Difference | Verdict::Negligible) {
             continue;
@@ -150,6 +190,11 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
             Some(Direction::OtherFaster) => tally.faster += 1,
             None => {}
         }
+        if let Some(theta) = found.theta.filter(|_| found.uncertain_size.is_none()) {
+            let truth = case.scene.theta;
+            tally.figures.push(tax_pct(theta.value) / tax_pct(truth));
+            tally.n_held += u64::from(theta.covers(truth));
+        }
         let is_throughout = found.disturbance.is_some_and(|it| it.is_throughout());
         tally.with_disturbance += u64::from(is_throughout);
     }
@@ -157,7 +202,7 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
 }
 
 /// The answer at the interim analysis that ends the run, and after how many epochs that is.
-fn judged(epochs: &[looptax_model::stats::Epoch], analyses: &InterimAnalyses) -> (Primary, usize) {
+fn judged(epochs: &[Epoch], analyses: &InterimAnalyses, can_move: bool) -> (Primary, usize) {
     for analysis in analyses.iter() {
         let found = primary(&Input {
             epochs: &epochs[..analysis.n_epochs],
@@ -166,6 +211,7 @@ fn judged(epochs: &[looptax_model::stats::Epoch], analyses: &InterimAnalyses) ->
             delta: DELTA,
             invalid: Vec::new(),
             stopped_early: false,
+            can_move,
         });
         let theta = found.theta.expect("every interim analysis has epochs");
         let waits = found.is_unchecked() && !analysis.is_last;

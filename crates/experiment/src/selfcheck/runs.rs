@@ -110,6 +110,7 @@ impl Bench<'_> {
             delta: DELTA,
             invalid: Vec::new(),
             stopped_early: false,
+            can_move: false,
         });
         let Some(theta) = found.theta else {
             return Ok(None);

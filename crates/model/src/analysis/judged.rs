@@ -66,6 +66,7 @@ pub fn judge(question: &Question) -> Judged {
         delta: question.delta,
         invalid,
         stopped_early: question.stopped_early,
+        can_move: raw.of_pair(*pair).any(|(_, epoch)| epoch.can_move()),
     });
     let pace = Pace::from_raw(raw, *pair);
     let names = arms.each_ref().map(|arm| arm.name.as_str());
@@ -233,6 +234,7 @@ mod tests {
             invalid: Vec::new(),
             look: Some(0),
             stopped_early: true,
+            can_move: false,
         };
         change(&mut question);
         judge(&question)

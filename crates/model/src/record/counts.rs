@@ -81,6 +81,11 @@ impl Epoch {
         }
     }
 
+    /// Whether an end of a connection could change its core.
+    pub fn can_move(&self) -> bool {
+        self.client_cores.iter().chain(&self.server_cores).any(Option::is_none)
+    }
+
     fn noise(&self, ticks: CpuTicks) -> Noise {
         let busy = ticks.user + ticks.nice + ticks.system;
         let total = busy + ticks.idle + ticks.iowait + ticks.irq + ticks.softirq + ticks.steal;

@@ -78,6 +78,10 @@ pub enum SizeCause {
     Drifted,
     /// A part of it is made right after each change between the arms.
     UnevenStart,
+    /// Its interval is too wide for a figure.
+    Wide,
+    /// Slices have two speeds, and nothing kept the ends of a connection where they were.
+    TwoSpeeds,
 }
 
 /// Why a verdict is what it is.

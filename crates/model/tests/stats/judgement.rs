@@ -34,7 +34,15 @@ fn epoch() -> Epoch {
 }
 
 fn judged(epochs: &[Epoch]) -> Judgement {
-    judge(&Input { epochs, connections: 1, alpha: 0.05, delta: 0.01, invalid: vec![], stopped_early: false })
+    judge(&Input {
+        epochs,
+        connections: 1,
+        alpha: 0.05,
+        delta: 0.01,
+        invalid: vec![],
+        stopped_early: false,
+        can_move: false,
+    })
 }
 
 #[track_caller]

@@ -10,7 +10,15 @@ use looptax_model::stats::{
 use crate::noise_model::{CLOUD, Model, Rng};
 
 fn judged(epochs: &[Epoch], alpha: f64) -> Primary {
-    primary(&Input { epochs, connections: 1, alpha, delta: 0.01, invalid: vec![], stopped_early: false })
+    primary(&Input {
+        epochs,
+        connections: 1,
+        alpha,
+        delta: 0.01,
+        invalid: vec![],
+        stopped_early: false,
+        can_move: false,
+    })
 }
 
 /// Runs `n_runs` simulations under `analyses` and returns θ and the verdict of each.

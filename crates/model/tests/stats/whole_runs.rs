@@ -31,7 +31,15 @@ fn epoch(order: &str, baseline_s: [f64; 2], other_s: [f64; 2]) -> Epoch {
 }
 
 fn judged(epochs: &[Epoch]) -> Judgement {
-    judge(&Input { epochs, connections: 1, alpha: 0.05, delta: 0.01, invalid: vec![], stopped_early: false })
+    judge(&Input {
+        epochs,
+        connections: 1,
+        alpha: 0.05,
+        delta: 0.01,
+        invalid: vec![],
+        stopped_early: false,
+        can_move: false,
+    })
 }
 
 #[track_caller]
@@ -93,6 +101,7 @@ fn a_run_that_was_cut_short_before_ten_epochs_has_no_interval() {
             delta: 0.01,
             invalid: vec![],
             stopped_early: false,
+            can_move: false,
         })
     };
     assert_eq!(judged(9).reason, Reason::TooFewEpochs { have: 9, need: 10 });

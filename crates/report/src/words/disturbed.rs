@@ -23,6 +23,10 @@ pub(super) fn uncertain_size(tax: &Tax, text: Text) -> Option<String> {
     let why = match size.cause {
         SizeCause::Disturbed => format!("the machine was busy{}", shares(tax)),
         SizeCause::Drifted => "it changed during the run".to_owned(),
+        SizeCause::Wide => "the interval is wide".to_owned(),
+        SizeCause::TwoSpeeds => {
+            "slices have two speeds, as where both ends meet on one core in some of them only".to_owned()
+        }
         SizeCause::UnevenStart => "a part of it comes right after each change between the arms".to_owned(),
     };
     Some(format!(

@@ -213,6 +213,22 @@ fn response_figures(tax: &Tax, text: Text) -> String {
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 
+/// Where the two ends of a connection ran, and by what that is known.
+fn cores(comparison: &Comparison) -> &'static str {
+    let epochs = || comparison.raw.epochs.iter();
+    let follows = epochs().any(|it| it.follows.is_some());
+    let is_unknown = epochs().flat_map(|it| &it.server_cores).any(Option::is_none);
+    match comparison.placement.asked {
+        Placement::Same if follows => "with both ends on one core (where the server ran, the client went)",
+        Placement::Split if follows => "with the two ends on different cores (the client kept away from the server's)",
+        Placement::Same | Placement::Split if is_unknown => "with the client pinned, the server's cores unknown",
+        Placement::Same => "with both ends on one core (pinned)",
+        Placement::Split => "with the two ends on different cores (pinned)",
+        Placement::Free => "with the cores left to the scheduler",
+        Placement::ClientPinned => "with only the client pinned",
+    }
+}
+
 /// What was held fixed while the transport changed.
 fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.commands.is_some() {
@@ -221,12 +237,7 @@ fn held(comparison: &Comparison, text: Text) -> String {
     if comparison.trial.is_some() {
         return format!("with {}", trial::clients(comparison, text));
     }
-    let cores = match comparison.placement.asked {
-        Placement::Same => "with both ends on one core (pinned)",
-        Placement::Split => "with the two ends on different cores (pinned)",
-        Placement::Free => "with the cores left to the scheduler",
-        Placement::ClientPinned => "with only the client pinned",
-    };
+    let cores = cores(comparison);
     let connections = counted(u64::from(comparison.connections), "connection");
     let waits = match &comparison.client_like {
         Some(like) => client::clause_like(like, text),

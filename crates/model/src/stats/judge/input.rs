@@ -18,6 +18,8 @@ pub struct Input<'a> {
     pub invalid: Vec<String>,
     /// Whether the run ended before its last interim analysis: the estimate is then slightly too large.
     pub stopped_early: bool,
+    /// Whether the ends of a connection may have run on other cores in one slice than in another.
+    pub can_move: bool,
 }
 
 impl Input<'_> {

@@ -5,12 +5,21 @@
 
 use super::Input;
 use super::parts::{Apart, Finding, LEAST_EPOCHS, one_sided_pct};
-use crate::stats::diagnostics::{NoiseShares, disturbed_epochs, guard_transient, noise_shares};
-use crate::stats::estimate::Estimate;
+use crate::stats::diagnostics::{NoiseShares, disturbed_epochs, guard_transient, noise_shares, rate_modes};
+use crate::stats::epoch::{Epoch, Side, rate_per_s};
+use crate::stats::estimate::{Estimate, tax_pct};
+use crate::stats::moments::median;
 use crate::stats::verdict::{
     Direction, Parts, Reason, SizeCause, UncertainSize, Verdict, classify, direction, plain_reason,
 };
 use crate::stats::{hodges_lehmann, signed_rank};
+
+/// Half an interval of a tax, in points, that is too wide for a figure if it is also [`WIDE_SHARE`] of the tax.
+const WIDE_POINTS: f64 = 5.0;
+/// See [`WIDE_POINTS`].
+const WIDE_SHARE: f64 = 1.0 / 3.0;
+/// Foreign work, percent of all CPU time, under which a size is not known where hardly an epoch was without.
+const BUSY_PCT: f64 = 25.0;
 
 /// The answer to the one question that decides.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,7 +119,38 @@ fn answer(input: &Input, theta: Option<&Estimate>) -> Answer {
     if verdict == Verdict::Inconclusive {
         return plain;
     }
-    hold_apart(input, theta, plain)
+    let mut answer = hold_apart(input, theta, plain);
+    if answer.finding.0 == Verdict::Difference && answer.uncertain_size.is_none() {
+        let size = |cause| UncertainSize::new(cause, [theta.lo, theta.hi].map(tax_pct));
+        answer.uncertain_size = doubt_of_size(input, theta).map(size);
+    }
+    answer
+}
+
+/// Why no figure is given for a difference, though its direction is known.
+fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
+    let tax = theta.map_monotone(tax_pct);
+    let half_width = tax.half_width();
+    let is_wide = half_width > WIDE_POINTS && half_width > WIDE_SHARE * tax.value.abs();
+    let is_busy = |it: Disturbance| it.is_throughout() && it.shares.foreign_pct.is_some_and(|pct| pct > BUSY_PCT);
+    if input.can_move && has_two_speeds(input.epochs) {
+        Some(SizeCause::TwoSpeeds)
+    } else if disturbance(input).is_some_and(is_busy) {
+        Some(SizeCause::Disturbed)
+    } else {
+        is_wide.then_some(SizeCause::Wide)
+    }
+}
+
+/// Whether the slices of both arms together, each held against the middle of its own arm, have two speeds.
+fn has_two_speeds(epochs: &[Epoch]) -> bool {
+    let rates = |side| {
+        let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));
+        let mut rates: Vec<f64> = slices.map(rate_per_s).collect();
+        let middle = median(&mut rates).unwrap_or(1.0);
+        rates.into_iter().map(move |rate| rate / middle)
+    };
+    rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
 /// What is left of the plain answer when its parts are held against each other.
@@ -175,8 +215,7 @@ fn estimate(input: &Input, is_wanted: impl Fn(usize) -> bool) -> Option<Estimate
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stats::epoch::{Epoch, Noise, Side};
-    use crate::stats::estimate::tax_pct;
+    use crate::stats::epoch::Noise;
     use crate::stats::vectors::{close, plain_slice};
 
     /// An epoch whose θ is about `theta`.
@@ -208,6 +247,7 @@ mod tests {
             delta: 0.01,
             invalid: invalid.iter().map(ToString::to_string).collect(),
             stopped_early: false,
+            can_move: false,
         })
     }
 
