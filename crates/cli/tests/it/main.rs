@@ -30,6 +30,7 @@ mod history;
 mod json;
 mod killed;
 mod leftovers;
+mod lent;
 mod live;
 mod load;
 mod minute;

@@ -221,21 +221,24 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
 }
 
 /// What came of the placement, by the epochs.
-pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<String> {
+pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::PlacementUsed> {
     let is_pinned = matches!(placement, Placement::Same | Placement::Split);
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
         let slices = || raw.epochs.iter().flat_map(|epoch| epoch.slices.iter().map(move |slice| (epoch, slice)));
         let n_there = slices().filter(|(epoch, slice)| epoch.is_in_place(slice)).count();
         let where_to = if placement == Placement::Same { "to the core" } else { "beside the core" };
-        return Some(format!(
+        let real = format!(
             "the client goes {where_to} that the server's thread ran on last; {n_there} of {} slices stayed so, the others \
              do not count",
             slices().count()
-        ));
+        );
+        return Some(record::PlacementUsed { asked: placement, real });
     }
     let is_unknown = raw.epochs.iter().flat_map(|it| &it.server_cores).any(Option::is_none);
-    (is_pinned && is_unknown)
-        .then(|| "the client pinned; on which cores the server's threads ran is not known".to_owned())
+    (is_pinned && is_unknown).then(|| record::PlacementUsed {
+        asked: Placement::ClientPinned,
+        real: "client threads pinned; on which cores the server's threads ran is not known".to_owned(),
+    })
 }
 
 /// The same where nobody knows beforehand which of the server's threads will serve.

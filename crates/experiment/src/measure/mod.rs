@@ -175,8 +175,8 @@ fn judge(
         if comparison.raw.epochs.is_empty() {
             continue;
         }
-        if let Some(real) = judging::placed(case.placement, &comparison.raw) {
-            comparison.placement.real = real;
+        if let Some(placed) = judging::placed(case.placement, &comparison.raw) {
+            comparison.placement = placed;
         }
         if let Some(stream) = judging::dumped(&target.workload, &comparison.raw) {
             comparison.workload.stream = Some(stream);

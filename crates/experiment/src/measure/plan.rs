@@ -7,6 +7,7 @@ mod text;
 use std::time::Duration;
 
 use looptax_bench::{Placement, allowed_cores};
+use looptax_host::rights::may_place_threads;
 use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::Failure;
 
@@ -18,6 +19,7 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, Requests};
 use crate::target::{connections, private_workload};
 pub use bench::{bench, interim_analyses};
+use case::Hold;
 pub use case::{Case, Doing, TargetPlan};
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
@@ -66,9 +68,9 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
         let (asked, unsure) = settings.arms_for(spec);
         let (arms, missing) = choose(&asked, spec, machine)?;
-        let holds = holds_server(spec);
-        let cases = cases(settings, spec, &arms, n_cores, holds)?;
-        Ok(TargetPlan { name: spec.name(), cases, arms, unsure, missing, holds })
+        let hold = hold_on(spec);
+        let cases = cases(settings, spec, &arms, n_cores, hold)?;
+        Ok(TargetPlan { name: spec.name(), cases, arms, unsure, missing, hold })
     };
     let targets: Vec<TargetPlan> = settings.targets.iter().map(planned).collect::<Result<_, _>>()?;
     Ok(Overview {
@@ -79,14 +81,16 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     })
 }
 
-/// Whether the server's threads that serve our connections can be placed, as far as that is known before it is asked.
-fn holds_server(spec: &TargetSpec) -> bool {
+/// What can be done about the cores of the server's threads that serve our connections, as far as that is known before it
+/// is asked.
+fn hold_on(spec: &TargetSpec) -> Hold {
     match spec {
-        TargetSpec::Private(_) => true,
-        TargetSpec::Running(running) => {
-            matches!(running.protocol, Protocol::Mysql | Protocol::Postgres)
-                && looptax_host::rights::may_place_threads()
-        }
+        TargetSpec::Private(_) => Hold::Pinned,
+        TargetSpec::Running(running) => match running.protocol {
+            Protocol::Mysql | Protocol::Postgres if may_place_threads() => Hold::Pinned,
+            Protocol::Mysql | Protocol::Postgres | Protocol::Redis => Hold::Followed,
+            _ => Hold::Unknown,
+        },
     }
 }
 
@@ -95,19 +99,15 @@ fn cases(
     spec: &TargetSpec,
     arms: &[Arm],
     n_cores: usize,
-    holds: bool,
+    hold: Hold,
 ) -> Result<Vec<Case>, Failure> {
     let is_private = matches!(spec, TargetSpec::Private(_));
     if let TargetSpec::Private(kind) = spec {
         private_workload(*kind, settings)?;
     }
     let numbers = connections(settings, is_private);
-    let placements = settings
-        .placements
-        .clone()
-        // A server that goes where it likes goes to a core of its own, where there is one.
-        .unwrap_or_else(|| vec![if holds || n_cores < 2 { Placement::Same } else { Placement::Split }]);
-    check_placements(&placements, n_cores)?;
+    let placements = settings.placements.clone().unwrap_or_else(|| vec![hold.usual(n_cores)]);
+    check_placements(&placements, hold, n_cores)?;
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;
     }
@@ -138,7 +138,7 @@ fn cases(
     let most = numbers.iter().copied().max().unwrap_or(1);
     let looks: &[_] = match is_private {
         true if most > 1 => &[(Placement::Free, FREE_LOOK), (Placement::Split, SPLIT_LOOK)],
-        false if holds => &[(Placement::Split, SPLIT_LOOK)],
+        false if hold == Hold::Pinned => &[(Placement::Split, SPLIT_LOOK)],
         _ => &[],
     };
     if settings.placements.is_none() && n_cores > 1 && is_flat_out {
@@ -159,13 +159,21 @@ fn cases(
     Ok(cases)
 }
 
-fn check_placements(placements: &[Placement], n_cores: usize) -> Result<(), Failure> {
+fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Result<(), Failure> {
     for placement in placements {
         match placement {
             Placement::Split if n_cores < 2 => {
                 return Err(Failure::usage(
                     "split placement needs two cores, this process may use one",
                     "--placement same",
+                ));
+            }
+            Placement::Same | Placement::Split if hold == Hold::Unknown => {
+                return Err(Failure::usage(
+                    format!(
+                        "`{placement}` needs to know which of the server's threads serve us; this one tells nobody"
+                    ),
+                    "--placement client-pinned or free",
                 ));
             }
             _ => {}

@@ -24,7 +24,10 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {
         Warning::IncompleteEpochs { n_epochs } => {
-            Some(format!("{n_epochs} epochs were cut short and do not count for the tax"))
+            let epochs = if *n_epochs == 1 { "1 epoch does" } else { &*format!("{n_epochs} epochs do") };
+            Some(format!(
+                "{epochs} not count for the tax: cut short, or fewer than two slices of an arm ran where they were to"
+            ))
         }
         Warning::NoisyEpochs { n_noisy, steal_pct, foreign_pct } => {
             let processes = foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
@@ -90,7 +93,7 @@ mod tests {
         check(&little(0.931), Some("93.1 % of the connections' time on tcp: the client"));
         check(&little(1.05), Some("105.0 % of the connections' time on tcp: counts"));
         check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
-        check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs were cut short"));
+        check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs do not count for the tax"));
     }
 
     #[test]

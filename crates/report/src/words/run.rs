@@ -19,13 +19,7 @@ pub(crate) struct RunWords {
 
 /// What is said of the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
-    let mut verdicts = vec![how_many(record)];
-    let early = |tax: &&Tax| tax.stopped_early && is_given(tax);
-    let n_early = taxes(record).filter(early).count();
-    if n_early > 0 {
-        let early = counted(n_early as u64, "verdict");
-        verdicts.push(format!("{early} came early, which makes an estimate lean to the large side; --fixed does not"));
-    }
+    let verdicts = vec![how_many(record)];
     let mut explained = Vec::new();
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
         explained.push(

@@ -215,17 +215,14 @@ fn response_figures(tax: &Tax, text: Text) -> String {
 
 /// Where the two ends of a connection ran, and by what that is known.
 fn cores(comparison: &Comparison) -> &'static str {
-    let epochs = || comparison.raw.epochs.iter();
-    let follows = epochs().any(|it| it.follows.is_some());
-    let is_unknown = epochs().flat_map(|it| &it.server_cores).any(Option::is_none);
+    let follows = comparison.raw.epochs.iter().any(|it| it.follows.is_some());
     match comparison.placement.asked {
         Placement::Same if follows => "with both ends on one core (where the server ran, the client went)",
         Placement::Split if follows => "with the two ends on different cores (the client kept away from the server's)",
-        Placement::Same | Placement::Split if is_unknown => "with the client pinned, the server's cores unknown",
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",
         Placement::Free => "with the cores left to the scheduler",
-        Placement::ClientPinned => "with only the client pinned",
+        Placement::ClientPinned => "with only the client pinned (on which cores the server ran is not known)",
     }
 }
 

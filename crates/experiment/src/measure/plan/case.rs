@@ -56,8 +56,7 @@ pub struct TargetPlan {
     pub(super) missing: Vec<Missing>,
     /// In the order of measuring.
     pub cases: Vec<Case>,
-    /// Whether the server's threads that serve us are to be placed.
-    pub(super) holds: bool,
+    pub(super) hold: Hold,
 }
 
 impl TargetPlan {
@@ -68,5 +67,28 @@ impl TargetPlan {
             case.arms.retain(|it| arms.contains(it));
         }
         cases
+    }
+}
+
+/// What can be done about the cores of the server's threads.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Hold {
+    /// Those that serve our connections alone are pinned.
+    Pinned,
+    /// They go where they like, and the client after them.
+    Followed,
+    /// Nobody tells which they are.
+    Unknown,
+}
+
+impl Hold {
+    /// The placement that is judged where none was asked for.
+    pub(super) fn usual(self, n_cores: usize) -> Placement {
+        match self {
+            Self::Unknown => Placement::ClientPinned,
+            // A server that goes where it likes goes to a core of its own, where there is one.
+            Self::Followed if n_cores > 1 => Placement::Split,
+            Self::Pinned | Self::Followed => Placement::Same,
+        }
     }
 }

@@ -9,7 +9,7 @@ use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 use looptax_model::stats::signed_rank;
 
 use super::bench::{budget, interim_analyses, most_epochs, shape, warm_up_of};
-use super::case::{Case, Doing, TargetPlan};
+use super::case::{Case, Doing, Hold, TargetPlan};
 use crate::arms::Missing;
 use crate::observer::PlannedStep;
 use crate::servers::pooler::over_tcp;
@@ -129,13 +129,13 @@ fn load_line(target: &TargetPlan) -> String {
 /// What is done about the cores of a server that is not ours.
 fn placement_line(target: &TargetPlan) -> &'static str {
     let is_pinned = |it: &Case| matches!(it.placement, Placement::Same | Placement::Split);
-    match (target.holds, target.cases.iter().any(is_pinned)) {
+    match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
-        (true, true) => {
+        (Hold::Pinned, true) => {
             "cores: the server's threads that serve these connections, and nobody else, are kept on one core while it \
              measures, and get their old cores back before the connections close"
         }
-        (false, true) => {
+        (Hold::Followed | Hold::Unknown, true) => {
             "cores: the server's threads stay where the scheduler puts them; our client goes where they are, or beside \
              them, and looks again before and after each slice"
         }

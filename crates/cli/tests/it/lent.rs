@@ -1,0 +1,93 @@
+//! A server that runs: only its threads that serve looptax alone are kept on a core, and they get their cores back,
+//! however looptax ends.
+
+use std::collections::BTreeMap;
+
+use looptax_bench::{allowed_cores, cores_of_thread};
+use looptax_host::processes::descendant_pids;
+use looptax_model::dsn::Kind;
+use looptax_testkit::patience;
+use looptax_testkit::scratch::Scratch;
+use rustix::process::Signal;
+
+use crate::fixture::{Server, compare, is_root, saved};
+
+/// The cores of each thread of a server's processes.
+fn cores(server: &Server) -> BTreeMap<u32, Vec<usize>> {
+    let pid = server.it.pid;
+    let pids = descendant_pids(pid, usize::MAX).into_iter().chain([pid]);
+    let tids = pids.flat_map(|pid| {
+        let names = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
+        names.filter_map(|it| it.file_name().to_str()?.parse().ok())
+    });
+    tids.filter_map(|tid| Some((tid, cores_of_thread(tid).ok()?))).collect()
+}
+
+/// The thread or process behind a connection that is not looptax's, and the connection.
+fn somebody(server: &Server, kind: Kind) -> (u32, impl Sized) {
+    let mut theirs = server.talk();
+    let sql = match kind {
+        Kind::Postgres => "SELECT pg_backend_pid()::text",
+        _ => "SELECT TID FROM information_schema.PROCESSLIST WHERE ID = CONNECTION_ID()",
+    };
+    let told = theirs.query(sql).unwrap()[0][0].clone().unwrap();
+    (told.parse().unwrap(), theirs)
+}
+
+#[track_caller]
+fn check(kind: Kind, killed: bool) {
+    let Some(server) = Server::start(kind) else {
+        return;
+    };
+    let n_cores = allowed_cores().unwrap().len();
+    if n_cores < 2 || !is_root() {
+        return;
+    }
+    let (theirs, _connection) = somebody(&server, kind);
+    let before = cores(&server);
+    let scratch = Scratch::new();
+    let epochs = if killed { "1000" } else { "8" };
+    let mut run = compare(&scratch)
+        .args([server.url(), "--yes".to_owned(), "--own-server".to_owned()])
+        .args(["-c", "2", "--fixed", epochs, "--warm-up", "0s", "--placement", "same", "-q"])
+        .spawn();
+    let mut held = Vec::new();
+    for _ in 0..3 {
+        let now = run.wait_for("threads that are held", || {
+            let now = cores(&server);
+            assert_eq!(now[&theirs], before[&theirs], "somebody else's");
+            let narrow: Vec<u32> = now.into_iter().filter(|(_, it)| it.len() < n_cores).map(|(tid, _)| tid).collect();
+            (!narrow.is_empty()).then_some(narrow)
+        });
+        // Two connections on each of two ways.
+        assert!(now.len() <= 4, "{now:?}");
+        held.extend(now);
+    }
+    assert!(!held.contains(&server.it.pid), "the server itself");
+    if killed {
+        run.signal(Signal::KILL);
+        run.wait();
+    } else {
+        run.wait().expect_code(0);
+        let record = saved(&scratch);
+        let epochs = record["comparisons"][0]["raw"]["epochs"].as_array().unwrap();
+        let is_held =
+            |it: &&serde_json::Value| it["client_cores"] == it["server_cores"] && it["server_cores"][0].is_u64();
+        assert_eq!(epochs.iter().filter(is_held).count(), epochs.len());
+    }
+    let has_all = || cores(&server).values().all(|it| it.len() == n_cores).then_some(());
+    assert!(patience::wait(std::time::Duration::from_secs(20), has_all).is_some(), "{:?}", cores(&server));
+    assert_eq!(cores(&server)[&theirs], before[&theirs]);
+}
+
+#[test]
+fn threads_that_serve_us_are_held_and_given_back() {
+    check(Kind::Mariadb, false);
+    check(Kind::Postgres, false);
+}
+
+#[test]
+fn threads_that_served_us_are_given_back_when_we_are_killed() {
+    check(Kind::Mariadb, true);
+    check(Kind::Postgres, true);
+}
