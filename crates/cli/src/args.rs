@@ -55,7 +55,7 @@ pub(crate) use why::WhyArgs;
 #[derive(Debug, Parser)]
 #[command(name = "looptax", version, about = "What does a local database lose by TCP loopback instead of a Unix socket?", after_help = EXIT_CODES, long_about = LONG_ABOUT, subcommand_precedence_over_arg = true)]
 pub(crate) struct Cli {
-    /// What to do. Nothing: who pays here, and one connection to each installed kind of server, within a minute.
+    /// What to do. Nothing: who pays here, and one connection to each installed kind of server, within half a minute.
     /// Options of `compare` without a command mean `compare`.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
@@ -186,7 +186,7 @@ const LONG_ABOUT: &str = "Measures what a local database loses by talking over T
 instead of a Unix domain socket, on this machine, with an interval.
 
 A bare `looptax` starts private servers from the installed binaries (MariaDB, MySQL, PostgreSQL, \
-Redis, Valkey, memcached) and a built-in echo server, one after the other, measures for a minute in all, and leaves \
+Redis, Valkey, memcached) and a built-in echo server, one after the other, measures for half a minute in all, and leaves \
 nothing behind but its record. Running servers are measured only when they are named.";
 
 /// Exit codes, for the end of the help.
@@ -336,7 +336,7 @@ pub(crate) struct CompareArgs {
     pub(crate) value_size: Option<u32>,
     /// Where the two ends of a connection run: same (one core), split (two cores), free (the scheduler
     /// decides), client-pinned (only our own threads are pinned). Default: same decides, with a short
-    /// look at the others; client-pinned on a running server.
+    /// look at the others; on a running server same as root, else split.
     #[arg(long, value_delimiter = ',', value_name = "PLACEMENT,…")]
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, or all in one interleaved schedule.

@@ -4,11 +4,13 @@ mod one_shots;
 mod sessions;
 
 use std::io;
+use std::os::unix::fs::MetadataExt;
 
 use looptax_bench::path::{
     Conversation, Limits, LinkFacts, PathError, Proof, Relayed, Seal, ServerView, Unlimited, prove,
 };
 use looptax_bench::{ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker};
+use looptax_host::kernel;
 use looptax_host::processes::of_thread;
 use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::{Explain, Failure};
@@ -254,9 +256,14 @@ impl<'a> TargetConnector<'a> {
             // Its first thread serves nobody; with a pool of threads none is told.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
+            // One thread serves all: where nobody else uses the server, us.
+            Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
-        let is_whole = is_alone && !self.target.is_pooled;
+        // A server may have children with more rights than its own.
+        let owner = |pid: u32| kernel::metadata(format!("/proc/{pid}")).ok().map(|it| it.uid());
+        let is_its_own = self.target.pids.iter().all(|pid| owner(*pid) == owner(worker.pid));
+        let is_whole = is_alone && is_its_own && !self.target.is_pooled;
         let lent = is_whole.then(|| Lent::now(worker.tid)).flatten();
         let is_watched = lent.is_some_and(|lent| reaper.watch_thread(lent).is_ok());
         self.lent.extend(is_watched.then_some(worker.tid));

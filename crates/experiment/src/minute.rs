@@ -1,5 +1,5 @@
-//! The first minute: every kind of server that is installed, one connection, both ends on one core, in as much
-//! time as a minute leaves.
+//! The first answer: every kind of server that is installed, one connection, both ends on one core, in as much
+//! time as half a minute leaves.
 //!
 //! One kind after the other, so that none is started beside a measurement: those that start quickly come first.
 //! Called by a bare `looptax`.
@@ -21,19 +21,24 @@ use crate::spec::target::TargetSpec;
 use crate::spec::{Effort, Experiment, new_seed};
 use crate::target::ask_nobody;
 
-/// What the whole may take, the look at running servers before it and the words after it included.
-const LIMIT: Duration = Duration::from_secs(55);
-/// So long the server warms up; a comparison of a minute does the same.
-const WARM_UP: Duration = Duration::from_secs(1);
+/// What the whole may take, the look at running servers and the words after it included.
+const LIMIT: Duration = Duration::from_secs(29);
+/// So long the server warms up.
+const WARM_UP: Duration = Duration::from_millis(300);
 /// Shorter measuring is not worth a server's start: six epochs of eight slices, and some to spare.
-const SHORTEST: Duration = Duration::from_secs(4);
+const SHORTEST: Duration = Duration::from_secs(2);
 /// Longer measuring makes the interval little narrower, and the user wait.
-const LONGEST: Duration = Duration::from_secs(10);
+const LONGEST: Duration = Duration::from_secs(4);
+/// For the first row, which somebody waits for who has seen nothing yet.
+const FIRST: Duration = Duration::from_millis(1_600);
+/// Half of what a comparison takes: the epochs are twice as many in the same time.
+const SLICE: Duration = Duration::from_millis(20);
 
 /// What is measured next, and for how long.
 pub struct Minute {
     began: Instant,
     left: Vec<Kind>,
+    is_first: bool,
     seed: u64,
 }
 
@@ -54,7 +59,7 @@ impl Minute {
     pub fn new(began: Instant) -> Result<Self, Failure> {
         let mut left = installed_by_start();
         left.reverse();
-        Ok(Self { began, left, seed: new_seed()? })
+        Ok(Self { began, left, is_first: true, seed: new_seed()? })
     }
 
     /// What stands for the whole in the record: the experiment without its servers.
@@ -64,6 +69,7 @@ impl Minute {
             placements: Some(vec![Placement::Same]),
             warm_up: Some(WARM_UP),
             effort: Effort::Time(LONGEST),
+            slice: Some(SLICE),
             ..Experiment::new(TargetSpec::Private(Kind::Echo), self.seed)
         }
     }
@@ -76,6 +82,7 @@ impl Minute {
         stop: &AtomicBool,
     ) -> Option<(Kind, Step)> {
         let time = self.time_for_next();
+        let time = if std::mem::take(&mut self.is_first) { time.map(|it| it.min(FIRST)) } else { time };
         let kind = self.left.pop()?;
         let Some(time) = time else {
             return Some((kind, Step::LeftOut));

@@ -106,7 +106,6 @@ impl Scene {
     /// A run of `n_epochs` over a part of `trace` that begins anywhere.
     pub(crate) fn epochs(&self, trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Vec<Epoch> {
         let start = dice.below(trace.len());
-        let mut is_near = [dice.flip(), dice.flip()];
         let mut is_on = match self.when {
             When::Bursts { on, off } => dice.uniform() < on / (on + off),
             _ => false,
@@ -121,15 +120,17 @@ impl Scene {
                     is_on != (dice.uniform() < 1.0 / mean)
                 }
             };
-            self.epoch(&trace[(start + idx) % trace.len()], is_on, &mut is_near, dice)
+            self.epoch(&trace[(start + idx) % trace.len()], is_on, dice)
         };
         (0..n_epochs).map(epoch).collect()
     }
 
-    fn epoch(&self, seen: &Seen, is_on: bool, is_near: &mut [bool; 2], dice: &mut Dice) -> Epoch {
+    fn epoch(&self, seen: &Seen, is_on: bool, dice: &mut Dice) -> Epoch {
         let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
+        // Each epoch has connections of its own, and so threads that serve them.
+        let mut is_near = if self.places.is_some() { [dice.flip(), dice.flip()] } else { [false; 2] };
         let slices = ORDER.iter().zip(seen.ln_rates).map(|(turn, noise)| {
             let side = Side::BOTH[turn ^ coin];
             let effect = if side == Side::Other { -theta } else { 0.0 };

@@ -1,4 +1,4 @@
-//! A bare `looptax`: who pays here, and what each installed kind of server loses, within a minute.
+//! A bare `looptax`: who pays here, and what each installed kind of server loses, within half a minute.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -26,7 +26,7 @@ use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 
 /// Between the two looks that rates are made of.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(1_500);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 /// Runs a bare `looptax`.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
@@ -55,7 +55,13 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         show(&pieces.found(found))?;
     }
     show(&pieces.head())?;
-    measure(&mut minute, &mut writer, &stop, terminal, |piece| show(piece))?;
+    while !stop.load(Ordering::Relaxed) {
+        let row = next(&mut minute, &mut writer, &stop, terminal);
+        if row.is_empty() {
+            break;
+        }
+        show(&row)?;
+    }
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
@@ -84,39 +90,27 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     is_going_on.then(|| listing(Some(&first), &survey(Some(&first)), &[]))
 }
 
-/// Measures each kind and says what came of it at once.
-fn measure(
-    minute: &mut Minute,
-    writer: &mut RecordWriter,
-    stop: &AtomicBool,
-    terminal: Terminal,
-    show: impl Fn(&str) -> std::io::Result<()>,
-) -> Result<(), Failure> {
+/// Measures the next kind and says what came of it; nothing where there is none left, or somebody stopped it.
+fn next(minute: &mut Minute, writer: &mut RecordWriter, stop: &AtomicBool, terminal: Terminal) -> String {
     let pieces = report::Minute::new(terminal.style());
-    while !stop.load(Ordering::Relaxed) {
-        let mut stage = Stage::line(terminal);
-        let n_before = writer.record.comparisons.len();
-        let Some((kind, step)) = minute.measure_next(writer, &mut stage, stop) else {
-            break;
-        };
-        drop(stage);
-        match step {
-            Step::Measured => {
-                for comparison in writer.record.comparisons.iter().skip(n_before) {
-                    show(&pieces.row(comparison))?;
-                }
-            }
-            Step::LeftOut => {
-                let why = format!("the minute was over; looptax compare private:{kind}");
-                show(&pieces.not_measured(kind.name(), &why))?;
-            }
-            Step::Failed(failure) => {
-                show(&pieces.not_measured(kind.name(), &format!("{failure:#}")))?;
-                writer.record.problems.push(format!("{kind}: {failure:#}"));
-            }
+    let mut stage = Stage::line(terminal);
+    let n_before = writer.record.comparisons.len();
+    let measured = minute.measure_next(writer, &mut stage, stop);
+    drop(stage);
+    match measured {
+        None => String::new(),
+        Some((_, Step::Measured)) => {
+            writer.record.comparisons.iter().skip(n_before).map(|comparison| pieces.row(comparison)).collect()
+        }
+        Some((kind, Step::LeftOut)) => {
+            let why = format!("half a minute was over; looptax compare private:{kind}");
+            pieces.not_measured(kind.name(), &why)
+        }
+        Some((kind, Step::Failed(failure))) => {
+            writer.record.problems.push(format!("{kind}: {failure:#}"));
+            pieces.not_measured(kind.name(), &format!("{failure:#}"))
         }
     }
-    Ok(())
 }
 
 /// The rates at which it is said what TCP comes to: the one that was asked for, else those that were seen.

@@ -68,7 +68,7 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
     let planned = |spec: &TargetSpec| -> Result<TargetPlan, Failure> {
         let (asked, unsure) = settings.arms_for(spec);
         let (arms, missing) = choose(&asked, spec, machine)?;
-        let hold = hold_on(spec);
+        let hold = hold_on(spec, settings.is_own_server);
         let cases = cases(settings, spec, &arms, n_cores, hold)?;
         Ok(TargetPlan { name: spec.name(), cases, arms, unsure, missing, hold })
     };
@@ -83,14 +83,15 @@ pub fn lay_out(settings: &Experiment, machine: &Machine) -> Result<Overview, Fai
 
 /// What can be done about the cores of the server's threads that serve our connections, as far as that is known before it
 /// is asked.
-fn hold_on(spec: &TargetSpec) -> Hold {
-    match spec {
-        TargetSpec::Private(_) => Hold::Pinned,
-        TargetSpec::Running(running) => match running.protocol {
-            Protocol::Mysql | Protocol::Postgres if may_place_threads() => Hold::Pinned,
-            Protocol::Mysql | Protocol::Postgres | Protocol::Redis => Hold::Followed,
-            _ => Hold::Unknown,
-        },
+fn hold_on(spec: &TargetSpec, is_own_server: bool) -> Hold {
+    let TargetSpec::Running(running) = spec else {
+        return Hold::Pinned;
+    };
+    match running.protocol {
+        Protocol::Mysql | Protocol::Postgres if may_place_threads() => Hold::Pinned,
+        Protocol::Redis if is_own_server && may_place_threads() => Hold::Pinned,
+        Protocol::Mysql | Protocol::Postgres | Protocol::Redis => Hold::Followed,
+        _ => Hold::Unknown,
     }
 }
 
@@ -106,7 +107,8 @@ fn cases(
         private_workload(*kind, settings)?;
     }
     let numbers = connections(settings, is_private);
-    let placements = settings.placements.clone().unwrap_or_else(|| vec![hold.usual(n_cores)]);
+    let placements =
+        settings.placements.clone().unwrap_or_else(|| vec![hold.usual(n_cores, settings.load.is_flat_out())]);
     check_placements(&placements, hold, n_cores)?;
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;

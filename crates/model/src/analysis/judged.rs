@@ -234,7 +234,6 @@ mod tests {
             invalid: Vec::new(),
             look: Some(0),
             stopped_early: true,
-            can_move: false,
         };
         change(&mut question);
         judge(&question)

@@ -1,26 +1,35 @@
-//! A request that mostly waits for a timer: what the two arms differ by is no cost of a transport then.
+//! A request that mostly waits: what the two arms differ by is no cost of a transport then.
 
-use crate::record::Tax;
+use crate::record::{Figure, Tax};
 
 /// Least time that counts, µs: a delayed acknowledgement comes after 40 ms, and a request on the other arm hides half of
 /// its wait at most where every second answer waits.
 const LEAST_US: f64 = 5_000.0;
 /// Largest share of it that CPU time may be.
 const MOST_CPU: f64 = 0.2;
+/// What a delayed acknowledgement adds, µs: the kernel's timer, and up to a tick of 4 ms on each side.
+const DELAYED_US: [f64; 2] = [36_000.0, 48_000.0];
 
-/// What to know of a tax that is a wait, where one connection asks one request at a time.
+/// What to know of a tax that is a wait, where one connection asks one request at a time. What was waited for is not
+/// measured, so that it is not named: only that a quantile differs by the length of a timer.
 ///
 /// # Source
 /// RFC 9293, 3.7.4 (Nagle's algorithm) and 3.8.6.3 (delayed acknowledgements); Linux, `TCP_DELACK_MIN`: 40 ms.
 pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
-    let longer_us = tax.latency_us.mean.known()?.value;
+    let longer = tax.latency_us.mean.known()?;
     let cpu_us = tax.cpu_us.both.known()?.value;
-    (connections == 1 && is_wait(longer_us, cpu_us)).then(|| {
+    let is_known = longer.lo.is_some_and(|lo| lo > 0.0);
+    (connections == 1 && is_known && is_wait(longer.value, cpu_us)).then(|| {
+        let timer = if [&tax.latency_us.p50, &tax.latency_us.p99].into_iter().any(is_delayed) {
+            "; a quantile differs by some 40 ms, which is how long Linux holds an acknowledgement back: whether it does so \
+             here, TcpExtTCPDelayedACKs of `nstat` tells, before and after"
+        } else {
+            ""
+        };
         format!(
-            "of the {:.1} ms that a request over {} takes longer, {:.1} ms are CPU time: the rest it waits for a timer, as the \
-             end of an answer does that TCP holds back until what went before is acknowledged (no TCP_NODELAY at the \
-             sender, and acknowledgements that come after 40 ms)",
-            longer_us / 1e3,
+            "of the {:.1} ms that a request over {} takes longer, {:.1} ms are CPU time: the rest is waiting, for a timer, a \
+             lock, or a core that others used; which of them was not measured{timer}",
+            longer.value / 1e3,
             tax.arm,
             cpu_us.max(0.0) / 1e3
         )
@@ -30,6 +39,11 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
 /// Whether a request takes so much longer without work.
 fn is_wait(longer_us: f64, cpu_us: f64) -> bool {
     longer_us >= LEAST_US && cpu_us <= MOST_CPU * longer_us
+}
+
+/// Whether a quantile differs by what a delayed acknowledgement takes.
+fn is_delayed(quantile: &Figure) -> bool {
+    quantile.known().is_some_and(|it| (DELAYED_US[0]..DELAYED_US[1]).contains(&it.value))
 }
 
 #[cfg(test)]

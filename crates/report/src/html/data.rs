@@ -22,7 +22,7 @@ use super::shown::{ChainsShown, Detail, EpochShown, Shown};
 use super::tail;
 use super::unit::Unit;
 use super::why;
-use crate::words::row::{is_usable, judged, pair};
+use crate::words::row::{is_usable, judged, pair, tax_words};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
@@ -102,7 +102,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
             let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
             VerdictDrawn {
                 label: if is_alone { place } else { format!("{place}: {}", pair(tax, TEXT)) },
-                tax: known.map(|pct| figure(pct, TEXT.percent(pct))),
+                tax: known.map(|pct| figure(pct, tax_words(tax, TEXT).unwrap_or_default())),
                 micros: words.micros,
                 verdict: words.verdict,
                 tone: tone_word(words.tone),
@@ -197,7 +197,7 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
         let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
         EpochsDrawn {
             arm: TEXT.clean(&tax.arm),
-            tax: known.map(|pct| figure(pct, TEXT.percent(pct))),
+            tax: known.map(|pct| figure(pct, tax_words(tax, TEXT).unwrap_or_default())),
             number: epochs.iter().map(|it| it.epoch_idx + 1).collect(),
             effect_pct: epochs.iter().map(|it| it.effect_pct.map(short)).collect(),
             steal_pct: epochs.iter().map(|it| it.steal_pct.map(short)).collect(),

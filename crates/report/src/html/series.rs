@@ -5,7 +5,7 @@
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
 use super::markup::TEXT;
-use crate::words::row::is_usable;
+use crate::words::row::{is_usable, tax_words};
 use crate::words::sweep::LEAST_POINTS;
 
 #[derive(Debug)]
@@ -157,7 +157,12 @@ fn taxes(comparisons: &[&Comparison], axis: Axis) -> Series {
         let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
         let points = taxes.filter_map(|tax: &Tax| {
             let pct = tax.throughput_pct.known()?;
-            Some(Point { at: at?, arm: TEXT.clean(&tax.arm), figure: *pct, text: TEXT.percent(pct) })
+            Some(Point {
+                at: at?,
+                arm: TEXT.clean(&tax.arm),
+                figure: *pct,
+                text: tax_words(tax, TEXT).unwrap_or_default(),
+            })
         });
         points.collect::<Vec<_>>()
     };

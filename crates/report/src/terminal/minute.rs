@@ -10,7 +10,7 @@ use super::lines::{Lines, Paint, padded};
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
 use crate::heading::{server, version};
-use crate::words::row::{is_usable, verdict_words};
+use crate::words::row::{is_usable, tax_words, verdict_words};
 
 /// Servers that are named; the others are counted.
 const MOST_SERVERS: usize = 4;
@@ -254,7 +254,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     }
     // An interval that is longer has a space behind it all the same.
     let us = padded(&text.signed_micros_interval(us), COLUMNS[1] - 1) + " ";
-    let fewer = text.percent(pct);
+    let fewer = tax_words(tax, text).unwrap_or_default();
     match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
         (Verdict::Difference, Some(Direction::OtherSlower)) => {

@@ -1,9 +1,10 @@
 //! Whether the choice of cores moves the rate more than the choice of transport.
 //!
 //! Compares rates of the baseline arm between placements at one number of connections. They were not
-//! measured in one interleaved run, so the factor is named without an interval and only when large.
+//! measured in one interleaved run, so the factor is named without an interval and only when large: the least one that fits
+//! the range of a look.
 
-use looptax_model::record::{Comparison, LookArm, Placement, Verdict};
+use looptax_model::record::{Comparison, LookArm, Placement, Tax, Verdict};
 
 use super::group::Group;
 use crate::format::{counted, times};
@@ -15,7 +16,8 @@ const WORTH_NAMING: f64 = 1.5;
 struct Rate {
     connections: u32,
     placement: Placement,
-    per_s: f64,
+    /// From the lowest to the highest that it may be.
+    per_s: [f64; 2],
     is_judged: bool,
 }
 
@@ -24,9 +26,9 @@ pub(crate) fn line(group: &Group) -> Option<String> {
     let rates = rates(group);
     let mut best: Option<(f64, &Rate, &Rate)> = None;
     for fast in &rates {
-        let slower = |slow: &&Rate| slow.connections == fast.connections && slow.per_s < fast.per_s;
+        let slower = |slow: &&Rate| slow.connections == fast.connections && slow.per_s[1] < fast.per_s[0];
         for slow in rates.iter().filter(slower) {
-            let factor = fast.per_s / slow.per_s;
+            let factor = fast.per_s[0] / slow.per_s[1];
             if best.as_ref().is_none_or(|(known, ..)| factor > *known) {
                 best = Some((factor, fast, slow));
             }
@@ -49,7 +51,7 @@ fn rates(group: &Group) -> Vec<Rate> {
     let judged = group.comparisons.iter().filter(|it| is_usable(it)).filter_map(|comparison| {
         let baseline = &comparison.tax.first()?.baseline;
         let arm = comparison.arms.iter().find(|arm| &arm.name == baseline)?;
-        let per_s = arm.throughput_per_s.known()?.value;
+        let per_s = [arm.throughput_per_s.known()?.value; 2];
         Some(Rate {
             connections: comparison.connections,
             placement: comparison.placement.asked,
@@ -66,10 +68,15 @@ fn rates(group: &Group) -> Vec<Rate> {
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }
-        let per_s = arm.rate_100ms_per_s.median;
-        Some(Rate { connections: look.connections, placement: look.placement.asked, per_s, is_judged: false })
+        let range = arm.rate_100ms_per_s;
+        Some(Rate {
+            connections: look.connections,
+            placement: look.placement.asked,
+            per_s: [range.min, range.max],
+            is_judged: false,
+        })
     });
-    judged.chain(seen).filter(|rate| rate.per_s > 0.0).collect()
+    judged.chain(seen).filter(|rate| rate.per_s[0] > 0.0).collect()
 }
 
 /// The largest factor between two arms at this number of connections, whichever is faster.
@@ -79,6 +86,9 @@ fn transport_factor(group: &Group, connections: u32) -> f64 {
     thetas.map(|theta| theta.value.abs().exp()).fold(1.0, f64::max)
 }
 
+/// Whether each verdict is one: rates under which nothing could be told are no ground for a factor.
 fn is_usable(comparison: &Comparison) -> bool {
-    comparison.tax.iter().all(|tax| tax.verdict != Verdict::Invalid)
+    let is_told =
+        |tax: &Tax| !matches!(tax.verdict, Verdict::Invalid | Verdict::Inconclusive) && tax.uncertain_size.is_none();
+    comparison.tax.iter().all(is_told)
 }

@@ -7,7 +7,7 @@ use looptax_model::record::{Arm, Comparison, Direction, Figure, Latency, Load, P
 use super::disturbed::direction_word;
 use super::table::{Row, Tail};
 use super::tone::Tone;
-use crate::format::{Text, byte_rate, chosen_percent, rate};
+use crate::format::{GLUE, Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
 /// Slices of pinned placements are shorter than this unless asked for.
@@ -101,10 +101,18 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     let shown = |cell: Option<String>| cell.filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned());
     let micros = decisive(&tax.latency_us, &comparison.load).known();
     Judged {
-        tax: shown(tax.throughput_pct.known().map(|pct| text.percent(pct))),
-        micros: shown(micros.map(|us| text.signed_micros(us.value))),
+        tax: shown(tax_words(tax, text)),
+        micros: shown(micros.filter(|_| tax.uncertain_size.is_none()).map(|us| text.signed_micros(us.value))),
         verdict: verdict_words(tax, comparison.schedule.delta_pct, text),
         tone: tone(tax),
+    }
+}
+
+/// A tax in percent, `16.3 % [15.0, 20.7]`; where its size is uncertain from where to where it may be, and no figure.
+pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
+    match &tax.uncertain_size {
+        Some(size) => Some(format!("{:.1} to {:.1}{GLUE}%", size.lo_pct, size.hi_pct)),
+        None => tax.throughput_pct.known().map(|pct| text.percent(pct)),
     }
 }
 

@@ -7,7 +7,7 @@ use looptax_model::record::{
 };
 
 use super::command::{CommandRow, CommandTable};
-use super::row::{is_usable, tone, verdict_words};
+use super::row::{is_usable, tax_words, tone, verdict_words};
 use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
 use crate::load;
 
@@ -106,9 +106,9 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
         row("CPU, servers", of_arms(|arm| arm.cpu_us_per_query.server.clone()), &cpu.server),
         row("CPU, all of it", of_arms(both), &cpu.both),
     ]);
-    let pct = tax.throughput_pct.known().filter(|_| is_usable(tax));
+    let pct = tax_words(tax, text).filter(|_| is_usable(tax));
     let decisive = &mut rows[usize::from(!is_flat_out)];
-    decisive.tax = pct.map_or_else(|| "n/a".to_owned(), |pct| text.percent(pct));
+    decisive.tax = pct.unwrap_or_else(|| "n/a".to_owned());
     let verdict = if comparison.is_slower_by_supervisor() {
         "open: looptax's own part".to_owned()
     } else {

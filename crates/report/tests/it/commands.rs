@@ -64,7 +64,6 @@ fn on_a_wide_terminal() {
       connections seen while it ran: unix in 40 of 41 runs, tcp in 41 of 41 runs
 
     1 verdict, with a chance of 5 % for a false alarm
-    1 verdict came early, which makes an estimate lean to the large side; --fixed does not
     record: looptax-1.json
     ");
 }
@@ -102,8 +101,6 @@ fn on_a_narrow_terminal() {
         in 41 of 41 runs
 
     1 verdict, with a chance of 5 % for a false alarm
-    1 verdict came early, which makes an estimate lean to the
-    large side; --fixed does not
     ");
 }
 

@@ -101,7 +101,6 @@ fn on_a_wide_terminal() {
       requests of a page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of it
 
     1 verdict, with a chance of 5 % for a false alarm
-    1 verdict came early, which makes an estimate lean to the large side; --fixed does not
     ");
 }
 

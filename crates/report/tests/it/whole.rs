@@ -45,7 +45,6 @@ fn on_a_wide_terminal() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 14 %
-    3 verdicts came early, which makes an estimate lean to the large side; --fixed does not
     `same` pins both ends of a connection to one core: the transport's own cost. What an untuned machine does is judged by --placement
     free, in minutes
     record: looptax-1.json
@@ -102,8 +101,6 @@ fn on_a_narrow_terminal_in_ascii() {
 
     3 verdicts, each with its own chance of 5 % for a false
     alarm; of at least one: up to 14 %
-    3 verdicts came early, which makes an estimate lean to the
-    large side; --fixed does not
     `same` pins both ends of a connection to one core: the
     transport's own cost. What an untuned machine does is judged
     by --placement free, in minutes
@@ -128,7 +125,6 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
     3 notes on single comparisons: --verbose
 
     4 verdicts, each with its own chance of 5 % for a false alarm; of at least one: up to 19 %
-    4 verdicts came early, which makes an estimate lean to the large side; --fixed does not
     record: 20260102-030405-7
     ");
     assert!(!text.contains("stall"), "{text}");

@@ -116,6 +116,8 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("the measurement was invalid")
+    } else if tax.uncertain_size.is_some() {
+        Figure::missing("its size is uncertain")
     } else {
         tax.throughput_pct.clone()
     }
