@@ -3,9 +3,8 @@
 use std::io;
 
 use looptax_host::kernel;
-use looptax_host::processes::descendant_pids;
-use rustix::process::Pid;
-use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use looptax_host::processes::{cores_of, descendant_pids, let_use};
+use rustix::thread::{CpuSet, sched_setaffinity};
 
 use crate::error::BenchError;
 use crate::keys::generator;
@@ -20,8 +19,7 @@ const CORES: u64 = 4;
 /// # Errors
 /// When the kernel does not tell.
 pub fn allowed_cores() -> io::Result<Vec<usize>> {
-    let set = sched_getaffinity(None)?;
-    Ok(within(&(0..CpuSet::MAX_CPU).collect::<Vec<_>>(), &set))
+    cores_of(0)
 }
 
 /// The cores of an experiment with `placement`.
@@ -96,42 +94,7 @@ pub(crate) fn pin_self(core: Option<usize>, cores: &[usize]) -> io::Result<()> {
 
 /// Pins another thread to `core`.
 pub(crate) fn pin_thread(tid: u32, core: usize) -> io::Result<()> {
-    place_thread(tid, &set_of(Some(core), &[]))
-}
-
-/// Lets another thread run on a set of cores.
-pub(crate) fn place_thread(tid: u32, set: &CpuSet) -> io::Result<()> {
-    Ok(sched_setaffinity(Some(number(tid)?), set)?)
-}
-
-/// The cores that another thread may use.
-pub(crate) fn cores_of(tid: u32) -> io::Result<CpuSet> {
-    Ok(sched_getaffinity(Some(number(tid)?))?)
-}
-
-/// The cores that another thread may use, in rising order.
-///
-/// # Errors
-/// When it is gone.
-pub fn cores_of_thread(tid: u32) -> io::Result<Vec<usize>> {
-    Ok(within(&(0..CpuSet::MAX_CPU).collect::<Vec<_>>(), &cores_of(tid)?))
-}
-
-/// Lets another thread run on these cores.
-///
-/// # Errors
-/// When it is gone, or the kernel does not let us.
-pub fn let_thread_use(tid: u32, cores: &[usize]) -> io::Result<()> {
-    place_thread(tid, &set_of(None, cores))
-}
-
-fn number(tid: u32) -> io::Result<Pid> {
-    i32::try_from(tid).ok().and_then(Pid::from_raw).ok_or_else(|| io::ErrorKind::NotFound.into())
-}
-
-/// Those of `cores` that are in a set.
-pub(crate) fn within(cores: &[usize], set: &CpuSet) -> Vec<usize> {
-    cores.iter().copied().filter(|core| set.is_set(*core)).collect()
+    let_use(tid, &[core])
 }
 
 /// Pins all threads of a server to `core`, or lets them run on all of `cores`, as explicitly as that: an earlier epoch
@@ -143,7 +106,7 @@ pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io:
             let Some(tid) = name.to_str().and_then(|name| name.parse().ok()) else {
                 continue;
             };
-            match place_thread(tid, &set_of(core, cores)) {
+            match let_use(tid, core.as_ref().map_or(cores, std::slice::from_ref)) {
                 // It has ended meanwhile.
                 Err(error) if error.raw_os_error() == Some(libc::ESRCH) => {}
                 other => other?,

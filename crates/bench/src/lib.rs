@@ -40,7 +40,7 @@ pub use connect::{
     ConnectError, Connector, Helper, OneShotCalls, OneShotClient, OneShotClients, Origin, Origins, Records, Wired,
     Worker,
 };
-pub use cores::{allowed_cores, cores_of_thread, let_thread_use};
+pub use cores::allowed_cores;
 pub use cpu_group::CpuGroup;
 pub use error::{BenchError, CommandError, LoadError, RunName, Stage};
 pub use experiment::{ContrastRun, Outcome, run_slices};

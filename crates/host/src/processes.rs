@@ -5,10 +5,13 @@
 //! `discover`, `why`.
 
 use std::collections::HashMap;
+use std::io;
 use std::path::Path;
 
 use procfs::FromRead;
 use procfs::process::{Stat as KernelStat, Status};
+use rustix::process::Pid;
+use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kernel;
 
@@ -120,6 +123,33 @@ pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
     Some((u32::try_from(status.tgid).ok()?, u32::try_from(status.ppid).ok()?))
 }
 
+/// The cores that a thread may use, in rising order; the calling one for 0.
+///
+/// # Errors
+/// When it is gone.
+pub fn cores_of(tid: u32) -> io::Result<Vec<usize>> {
+    let set = sched_getaffinity(number_of(tid)?)?;
+    Ok((0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core)).collect())
+}
+
+/// Lets a thread run on these cores and no others.
+///
+/// # Errors
+/// When it is gone, or the kernel does not let us.
+pub fn let_use(tid: u32, cores: &[usize]) -> io::Result<()> {
+    let mut set = CpuSet::new();
+    cores.iter().filter(|core| **core < CpuSet::MAX_CPU).for_each(|core| set.set(*core));
+    Ok(sched_setaffinity(number_of(tid)?, &set)?)
+}
+
+fn number_of(tid: u32) -> io::Result<Option<Pid>> {
+    if tid == 0 {
+        return Ok(None);
+    }
+    let pid = i32::try_from(tid).ok().and_then(Pid::from_raw);
+    pid.map(Some).ok_or_else(|| io::ErrorKind::NotFound.into())
+}
+
 /// How often the scheduler has moved a thread to another core; `None` where the kernel does not tell.
 ///
 /// # Source
@@ -186,21 +216,19 @@ mod tests {
 
     #[test]
     fn a_thread_that_is_sent_to_another_core_has_moved() {
-        let cores = rustix::thread::sched_getaffinity(None).unwrap();
-        let only = |core| {
-            let mut set = rustix::thread::CpuSet::new();
-            set.set(core);
-            rustix::thread::sched_setaffinity(None, &set).unwrap();
-            let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        let allowed = cores_of(0).unwrap();
+        let tid = rustix::thread::gettid().as_raw_nonzero().get().cast_unsigned();
+        let only = |core: usize| {
+            let_use(tid, &[core]).unwrap();
+            assert_eq!(cores_of(tid).unwrap(), [core]);
             (stat(tid).unwrap().core as usize, n_migrations(tid))
         };
-        let allowed: Vec<usize> = (0..rustix::thread::CpuSet::MAX_CPU).filter(|core| cores.is_set(*core)).collect();
         let [first, last] = [allowed[0], allowed[allowed.len() - 1]];
         let (core, before) = only(first);
         let (other, after) = only(last);
         assert_eq!([core, other], [first, last]);
         assert!(first == last || before < after || before.is_none(), "{before:?} {after:?}");
-        rustix::thread::sched_setaffinity(None, &cores).unwrap();
+        assert!(let_use(tid, &[]).is_err() && let_use(u32::MAX, &[first]).is_err());
         assert_eq!(n_migrations(u32::MAX), None);
     }
 

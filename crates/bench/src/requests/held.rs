@@ -2,11 +2,10 @@
 
 use std::io;
 
-use looptax_host::processes::stat;
-use rustix::thread::CpuSet;
+use looptax_host::processes::{cores_of, let_use, stat};
 
 use crate::connect::Worker;
-use crate::cores::{cores_of, pin_thread, place_thread, within};
+use crate::cores::pin_thread;
 
 /// Threads with the cores that they had before; they get those back when it is dropped, which has to be before their
 /// connections close: a server may use a thread again for somebody else.
@@ -18,7 +17,7 @@ struct Lent {
     tid: u32,
     /// When it started: another thread may get its number.
     start_ticks: u64,
-    before: CpuSet,
+    before: Vec<usize>,
 }
 
 impl Held {
@@ -40,7 +39,7 @@ impl Drop for Held {
         for it in self.0.drain(..).rev() {
             if stat(it.tid).is_some_and(|now| now.start_ticks == it.start_ticks) {
                 // Gone meanwhile, or no longer ours to place.
-                let _ = place_thread(it.tid, &it.before);
+                let _ = let_use(it.tid, &it.before);
             }
         }
     }
@@ -50,7 +49,8 @@ impl Drop for Held {
 pub(super) fn shared_cores(workers: impl Iterator<Item = Worker>, cores: &[usize]) -> Option<Vec<usize>> {
     let mut shared = cores.to_vec();
     for worker in workers {
-        shared = within(&shared, &cores_of(worker.tid).ok()?);
+        let own = cores_of(worker.tid).ok()?;
+        shared.retain(|core| own.contains(core));
     }
     Some(shared)
 }
@@ -67,7 +67,7 @@ mod tests {
         let mut sleep = Command::new("sleep").arg("600").spawn().unwrap();
         let worker = Worker { pid: sleep.id(), tid: sleep.id() };
         let cores = allowed_cores().unwrap();
-        let now = || within(&cores, &cores_of(sleep.id()).unwrap());
+        let now = || cores_of(sleep.id()).unwrap();
         let mut held = Held::default();
         held.pin(worker, cores[0]).unwrap();
         assert_eq!(now(), cores[..1]);

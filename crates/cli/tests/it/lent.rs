@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
-use looptax_bench::{allowed_cores, cores_of_thread};
-use looptax_host::processes::descendant_pids;
+use looptax_bench::allowed_cores;
+use looptax_host::processes::{cores_of, descendant_pids};
 use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
@@ -20,7 +20,7 @@ fn cores(server: &Server) -> BTreeMap<u32, Vec<usize>> {
         let names = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
         names.filter_map(|it| it.file_name().to_str()?.parse().ok())
     });
-    tids.filter_map(|tid| Some((tid, cores_of_thread(tid).ok()?))).collect()
+    tids.filter_map(|tid| Some((tid, cores_of(tid).ok()?))).collect()
 }
 
 /// The thread or process behind a connection that is not looptax's, and the connection.

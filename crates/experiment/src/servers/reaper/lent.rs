@@ -3,8 +3,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use looptax_bench::{cores_of_thread, let_thread_use};
-use looptax_host::processes::stat;
+use looptax_host::processes::{cores_of, let_use, stat};
 
 /// Its text form is `<thread> <start time> <core>,<core>…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,9 +18,9 @@ pub(crate) struct Lent {
 impl Lent {
     /// The thread as it is now; `None` where it is gone, or we may not place it.
     pub(crate) fn now(tid: u32) -> Option<Self> {
-        let cores = cores_of_thread(tid).ok()?;
+        let cores = cores_of(tid).ok()?;
         // The same again changes nothing, and tells whether we may.
-        let_thread_use(tid, &cores).ok()?;
+        let_use(tid, &cores).ok()?;
         Some(Self { tid, start_ticks: stat(tid)?.start_ticks, cores })
     }
 
@@ -29,7 +28,7 @@ impl Lent {
     pub(crate) fn give_back(&self) {
         if stat(self.tid).is_some_and(|now| now.start_ticks == self.start_ticks) {
             // It has ended in this moment.
-            let _ = let_thread_use(self.tid, &self.cores);
+            let _ = let_use(self.tid, &self.cores);
         }
     }
 }

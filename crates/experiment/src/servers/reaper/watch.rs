@@ -132,7 +132,7 @@ mod tests {
         let lent = children.each_ref().map(|it| Lent::now(it.id()).unwrap());
         let first = vec![lent[0].cores[0]];
         for it in &lent {
-            looptax_bench::let_thread_use(it.tid, &first).unwrap();
+            looptax_host::processes::let_use(it.tid, &first).unwrap();
         }
         let text = format!("lent {}\nlent {}\nreturned {}\n", lent[0], lent[1], lent[1].tid);
         Watch::follow(text.as_bytes()).clean_up();
