@@ -58,14 +58,20 @@ pub(crate) fn check_nobody_works_in(root: &Path) {
     assert!(busy.is_empty(), "still working in {}: {busy:?}", root.display());
 }
 
-/// The pids that created System V shared memory, which PostgreSQL uses.
-fn segment_creators() -> Vec<u32> {
+/// The pieces of System V shared memory, which PostgreSQL uses, with the pids that made them. Of a server that was killed
+/// one stays, and its pid is another's some day.
+fn shared_memory() -> Vec<[u32; 2]> {
     let text = fs::read_to_string("/proc/sysvipc/shm").unwrap_or_default();
-    text.lines().skip(1).filter_map(|line| line.split_whitespace().nth(4)?.parse().ok()).collect()
+    let pieces = text.lines().skip(1).filter_map(|line| {
+        let column = |idx| line.split_whitespace().nth(idx)?.parse().ok();
+        Some([column(1)?, column(4)?])
+    });
+    pieces.collect()
 }
 
 pub(crate) fn start_and_stop(kind: Kind) {
     let (root, reaper) = (root(), reaper());
+    let before = shared_memory();
     let server = start(kind, root.path(), &reaper);
     UnixStream::connect(&server.socket).unwrap();
     TcpStream::connect(server.tcp).unwrap();
@@ -79,7 +85,8 @@ pub(crate) fn start_and_stop(kind: Kind) {
     server.stop().unwrap();
     check_empty(root.path());
     check_nobody_works_in(root.path());
-    assert!(!segment_creators().contains(&pid));
+    let is_left = |it: &[u32; 2]| it[1] == pid && !before.contains(it);
+    assert!(!shared_memory().iter().any(is_left));
 }
 
 /// Neither the arguments, which everybody can read, nor the log or the record may hold the password.
