@@ -69,6 +69,12 @@ fn shared_memory() -> Vec<[u32; 2]> {
     pieces.collect()
 }
 
+#[track_caller]
+fn check_no_shared_memory_of(pid: u32, before: &[[u32; 2]]) {
+    let is_left = |it: &[u32; 2]| it[1] == pid && !before.contains(it);
+    assert!(!shared_memory().iter().any(is_left));
+}
+
 pub(crate) fn start_and_stop(kind: Kind) {
     let (root, reaper) = (root(), reaper());
     let before = shared_memory();
@@ -85,8 +91,7 @@ pub(crate) fn start_and_stop(kind: Kind) {
     server.stop().unwrap();
     check_empty(root.path());
     check_nobody_works_in(root.path());
-    let is_left = |it: &[u32; 2]| it[1] == pid && !before.contains(it);
-    assert!(!shared_memory().iter().any(is_left));
+    check_no_shared_memory_of(pid, &before);
 }
 
 /// Neither the arguments, which everybody can read, nor the log or the record may hold the password.
@@ -151,13 +156,14 @@ pub(crate) fn killed(kind: Kind) {
 /// The same for what a victim holds under this name.
 pub(crate) fn killed_by_name(name: &str) {
     let root = root();
+    let before = shared_memory();
     let mut victim = Victim::start(name, root.path());
     victim.kill();
     victim.reaper.wait();
     victim.server.wait();
     check_empty(root.path());
     check_nobody_works_in(root.path());
-    assert!(!segment_creators().contains(&victim.server.pid));
+    check_no_shared_memory_of(victim.server.pid, &before);
 }
 
 pub(crate) fn killed_with_its_reaper(kind: Kind) {
@@ -167,6 +173,7 @@ pub(crate) fn killed_with_its_reaper(kind: Kind) {
 /// The same for what a victim holds under this name.
 pub(crate) fn killed_with_its_reaper_by_name(name: &str) {
     let root = root();
+    let before = shared_memory();
     let mut victim = Victim::start(name, root.path());
     victim.reaper.kill();
     victim.reaper.wait();
@@ -178,7 +185,7 @@ pub(crate) fn killed_with_its_reaper_by_name(name: &str) {
     assert!(found[0].problem.is_none(), "{:?}", found[0].problem);
     check_empty(root.path());
     check_nobody_works_in(root.path());
-    assert!(!segment_creators().contains(&victim.server.pid));
+    check_no_shared_memory_of(victim.server.pid, &before);
 }
 
 pub(crate) fn early_end() {
