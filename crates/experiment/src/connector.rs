@@ -11,6 +11,7 @@ use looptax_bench::path::{
 };
 use looptax_bench::{ConnectError, Connector, Helper, OneShotClients, Origins, Records, ServerThreads, Wired, Worker};
 use looptax_host::kernel;
+use looptax_host::lent::Lent;
 use looptax_host::processes::of_thread;
 use looptax_model::dsn::{Arm, Protocol};
 use looptax_model::failure::{Explain, Failure};
@@ -19,7 +20,6 @@ use looptax_wire::Codec;
 
 use crate::arms::redirect::NotMoved;
 use crate::script::ScriptCodec;
-use crate::servers::reaper::lent::Lent;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 

@@ -13,6 +13,7 @@ pub mod discover;
 pub mod entrance;
 mod folder;
 pub mod kernel;
+pub mod lent;
 pub mod output;
 pub mod own;
 pub mod processes;

@@ -2,7 +2,8 @@
 
 use std::io;
 
-use looptax_host::processes::{cores_of, let_use, stat};
+use looptax_host::lent::Lent;
+use looptax_host::processes::cores_of;
 
 use crate::connect::Worker;
 use crate::cores::pin_thread;
@@ -12,36 +13,22 @@ use crate::cores::pin_thread;
 #[derive(Debug, Default)]
 pub(super) struct Held(Vec<Lent>);
 
-#[derive(Debug)]
-struct Lent {
-    tid: u32,
-    /// When it started: another thread may get its number.
-    start_ticks: u64,
-    before: Vec<usize>,
-}
-
 impl Held {
     /// Pins a thread to `core`.
     ///
     /// # Errors
-    /// When the kernel refuses.
+    /// When it is gone, or the kernel refuses.
     pub(super) fn pin(&mut self, worker: Worker, core: usize) -> io::Result<()> {
-        let before = cores_of(worker.tid)?;
-        let start_ticks = stat(worker.tid).map_or(0, |it| it.start_ticks);
+        let lent = Lent::now(worker.tid).ok_or(io::ErrorKind::NotFound)?;
         pin_thread(worker.tid, core)?;
-        self.0.push(Lent { tid: worker.tid, start_ticks, before });
+        self.0.push(lent);
         Ok(())
     }
 }
 
 impl Drop for Held {
     fn drop(&mut self) {
-        for it in self.0.drain(..).rev() {
-            if stat(it.tid).is_some_and(|now| now.start_ticks == it.start_ticks) {
-                // Gone meanwhile, or no longer ours to place.
-                let _ = let_use(it.tid, &it.before);
-            }
-        }
+        self.0.iter().rev().for_each(Lent::give_back);
     }
 }
 

@@ -34,7 +34,7 @@ use crate::slices::{EpochOrder, FilledSlice, MeasuredEpoch, SliceOrder, SliceSou
 use crate::sys::{process_cpu_ns, process_user_ns};
 use connections::Connections;
 use held::Held;
-use seats::Ends;
+use seats::{Ends, MOST_CONNECTIONS};
 use workers::Workers;
 
 /// Rounds of the warm-up whose epochs change the shape of the next ones.
@@ -172,7 +172,7 @@ impl SliceSource for Requests<'_> {
             self.command(&running, Command::Prime { side, n_requests })?;
         }
         running.prime_ns = now_ns() - prime_start_ns;
-        let is_known = served_by.iter().all(|side| !side.is_empty());
+        let is_known = served_by.iter().all(|side| (1..=MOST_CONNECTIONS).contains(&side.len()));
         if is_known && (to_hold.is_none() || plan.placement == Placement::Free) {
             let follows = Some(plan.placement).filter(|it| matches!(it, Placement::Same | Placement::Split));
             let tids = running.workers.barrier.tids();

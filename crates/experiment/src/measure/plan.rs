@@ -107,8 +107,10 @@ fn cases(
         private_workload(*kind, settings)?;
     }
     let numbers = connections(settings, is_private);
-    let placements =
-        settings.placements.clone().unwrap_or_else(|| vec![hold.usual(n_cores, settings.load.is_flat_out())]);
+    let placements = settings
+        .placements
+        .clone()
+        .unwrap_or_else(|| vec![hold.usual(n_cores, settings.load.is_flat_out() && numbers == [1])]);
     check_placements(&placements, hold, n_cores)?;
     if !is_private && !settings.is_own_server {
         check_load(&numbers, &settings.requests)?;

@@ -119,8 +119,9 @@ impl StopRule {
     /// Decides after an interim analysis, from its interval of θ and the verdict on it at that level.
     ///
     /// Stops when the verdict is equivalent or invalid, at the last interim analysis, and when it is a difference, or a
-    /// negligible one, whose half-width is at most 0.01, or else at most 0.03 and a quarter of |θ|. The verdict may come from [`crate::stats::classify`] (the interval alone) or from
-    /// [`crate::stats::primary`] (downgrades included: a result that hangs on noisy epochs runs on).
+    /// negligible one, whose half-width is at most 0.01, or else at most 0.03 and a quarter of |θ|. The verdict may come
+    /// from [`crate::stats::classify`] (the interval alone) or from [`crate::stats::primary`] (downgrades included: a
+    /// result that hangs on noisy epochs runs on).
     ///
     /// Example: θ = 0.1 [0.08, 0.12] is a difference and stops; with `--precise` it goes on, since the half-width 0.02
     /// is above 0.01. θ = 0.03 [0.01, 0.05] goes on: twice the one or half the other may be true.

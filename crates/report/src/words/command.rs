@@ -4,7 +4,7 @@
 
 use looptax_model::record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
 
-use super::row::{is_usable, tone, verdict_words};
+use super::row::{is_usable, tax_words, tone, verdict_words};
 use super::tone::Tone;
 use crate::format::{Text, counted, run_time};
 
@@ -89,7 +89,7 @@ fn rows(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<CommandRow> {
         CommandRow {
             label: "time per run",
             arms: arms(&|arm| &arm.latency_us.mean),
-            tax: of_tax(&tax.throughput_pct, &|it| text.percent(it)),
+            tax: tax_words(tax, text).filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned()),
             difference: signed(&tax.latency_us.mean),
             verdict: Some((verdict, tone(tax))),
         },

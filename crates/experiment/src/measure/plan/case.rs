@@ -82,12 +82,12 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    /// The placement that is judged where none was asked for.
-    pub(super) fn usual(self, n_cores: usize, is_flat_out: bool) -> Placement {
+    /// The placement that is judged where none was asked for. `stays`: there is one connection, without pauses.
+    pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
-            // Slices of a load with pauses are long, and each pause is a chance for the server to move.
-            Self::Followed if !is_flat_out => Placement::ClientPinned,
+            // Each connection more, and each pause, is a chance for the server to move: few slices would count.
+            Self::Followed if !stays => Placement::ClientPinned,
             // A server that goes where it likes goes to a core of its own, where there is one.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,

@@ -2,11 +2,11 @@
 //!
 //! Our side prints them, the reaper reads them; paths are plain (`scratch` refuses others).
 
+use looptax_host::lent::Lent;
 use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::lent::Lent;
 use crate::servers::process::Process;
 
 #[derive(Debug, Clone, PartialEq, Eq)]

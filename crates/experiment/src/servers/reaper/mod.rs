@@ -9,13 +9,12 @@ use std::path::Path;
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{Arc, Mutex, PoisonError};
 
-pub(crate) mod lent;
 mod message;
 mod watch;
 
 use crate::servers::ServerError;
 use crate::servers::process::Process;
-use lent::Lent;
+use looptax_host::lent::Lent;
 use message::Message;
 use watch::Watch;
 

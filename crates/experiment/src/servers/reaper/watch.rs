@@ -2,6 +2,7 @@
 //!
 //! Runs in the reaper's process only; touches nothing that it was not told of.
 
+use looptax_host::lent::Lent;
 use std::fs::File;
 use std::io::{self, BufRead};
 use std::path::PathBuf;
@@ -9,7 +10,6 @@ use std::time::Duration;
 
 use looptax_host::read;
 
-use super::lent::Lent;
 use super::message::Message;
 use crate::servers::process::{self, Process};
 use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};

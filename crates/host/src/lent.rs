@@ -1,23 +1,25 @@
-//! A thread of somebody's server that is pinned for a while, and the cores that it had before.
+//! A thread of another process that is pinned for a while, and the cores that it had before.
+//!
+//! Callers: `bench`, which pins it and gives it back; `servers`, whose reaper gives it back where looptax was killed.
 
 use std::fmt;
 use std::str::FromStr;
 
-use looptax_host::processes::{cores_of, let_use, stat};
+use crate::processes::{cores_of, let_use, stat};
 
 /// Its text form is `<thread> <start time> <core>,<core>…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Lent {
-    pub(crate) tid: u32,
+pub struct Lent {
+    pub tid: u32,
     /// When it started, in ticks since boot: another thread may get its number.
-    pub(crate) start_ticks: u64,
+    pub start_ticks: u64,
     /// The cores that it may use.
-    pub(crate) cores: Vec<usize>,
+    pub cores: Vec<usize>,
 }
 
 impl Lent {
     /// The thread as it is now; `None` where it is gone, or we may not place it.
-    pub(crate) fn now(tid: u32) -> Option<Self> {
+    pub fn now(tid: u32) -> Option<Self> {
         let cores = cores_of(tid).ok()?;
         // The same again changes nothing, and tells whether we may.
         let_use(tid, &cores).ok()?;
@@ -25,7 +27,7 @@ impl Lent {
     }
 
     /// Lets it use its cores again, if it is still there.
-    pub(crate) fn give_back(&self) {
+    pub fn give_back(&self) {
         if stat(self.tid).is_some_and(|now| now.start_ticks == self.start_ticks) {
             // It has ended in this moment.
             let _ = let_use(self.tid, &self.cores);
