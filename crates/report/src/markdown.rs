@@ -109,6 +109,12 @@ fn write_table(table: &Table, text: &mut String) {
         cells
     });
     write_rows(&header, rows, text);
+    for row in &table.rows {
+        for below in row.below.iter().filter(|it| !it.is_empty()) {
+            let place = [&row.connections, &row.placement].map(|it| escaped(it)).join(" ");
+            let _ = writeln!(text, "- {place}: {}", escaped(below));
+        }
+    }
 }
 
 fn write_commands(table: &CommandTable, text: &mut String) {

@@ -14,6 +14,8 @@ pub(crate) const ORDER: [usize; SLICES] = [1, 0, 0, 1, 0, 1, 1, 0];
 const SLICE_MS: f64 = 50.0;
 /// Requests of a slice at the trace's own speed: so many that counting them adds no noise.
 const REQUESTS: f64 = 1e6;
+/// CPU time of a request at both ends, µs.
+const CPU_US: f64 = 12.0;
 /// Ticks of 10 ms in an epoch of two cores.
 const TICKS: f64 = 100.0;
 /// How long the core is away at a time.
@@ -120,23 +122,27 @@ impl Scene {
                     is_on != (dice.uniform() < 1.0 / mean)
                 }
             };
-            self.epoch(&trace[(start + idx) % trace.len()], is_on, dice)
+            // Noise of another stretch: were it that of the rates, CPU time would say what they say.
+            let [seen, cpu] = [idx, idx + trace.len() / 2].map(|idx| &trace[(start + idx) % trace.len()]);
+            self.epoch(seen, cpu, is_on, dice)
         };
         (0..n_epochs).map(epoch).collect()
     }
 
-    fn epoch(&self, seen: &Seen, is_on: bool, dice: &mut Dice) -> Epoch {
+    fn epoch(&self, seen: &Seen, cpu: &Seen, is_on: bool, dice: &mut Dice) -> Epoch {
         let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
         // Each epoch has connections of its own, and so threads that serve them.
         let mut is_near = if self.places.is_some() { [dice.flip(), dice.flip()] } else { [false; 2] };
-        let slices = ORDER.iter().zip(seen.ln_rates).map(|(turn, noise)| {
+        let slices = ORDER.iter().zip(seen.ln_rates.into_iter().zip(cpu.ln_rates)).map(|(turn, (noise, cpu_noise))| {
             let side = Side::BOTH[turn ^ coin];
             let effect = if side == Side::Other { -theta } else { 0.0 };
             let left = (1.0 - away_share(share, dice)).ln();
             let place = self.places.map_or(0.0, |places| places.ln_ratio(&mut is_near[side.idx()], dice));
-            slice(side, noise + effect + left + place)
+            // Waking another core costs time on both: half of what it costs in throughput.
+            let cpu_us = CPU_US * (cpu_noise - effect - place / 2.0).exp();
+            slice(side, noise + effect + left + place, cpu_us)
         });
         Epoch {
             slices: slices.collect(),
@@ -183,7 +189,7 @@ fn away_share(share: f64, dice: &mut Dice) -> f64 {
     (away_ms / SLICE_MS).min(0.95)
 }
 
-fn slice(side: Side, ln_rate: f64) -> Slice {
+fn slice(side: Side, ln_rate: f64, cpu_us: f64) -> Slice {
     let completions = (REQUESTS * ln_rate.exp()).round() as u64;
     Slice {
         side,
@@ -193,8 +199,8 @@ fn slice(side: Side, ln_rate: f64) -> Slice {
         drained: 0,
         drain_ns: 0,
         requests: completions,
-        client_cpu_ns: None,
-        server_cpu_ns: None,
+        client_cpu_ns: Some((completions as f64 * cpu_us * 1e3) as u64),
+        server_cpu_ns: Some(0),
         client_switches: 0,
         is_in_place: true,
         response: None,

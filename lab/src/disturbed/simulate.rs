@@ -2,10 +2,13 @@
 //!
 //! Prints the tables of docs/src/results.
 
+use std::iter;
+
 use anyhow::Result;
 use clap::Args;
 use looptax_model::stats::{
-    Decision, Direction, Epoch, Input, InterimAnalyses, Primary, StopRule, Verdict, median, primary, tax_pct,
+    Decision, Direction, Epoch, Input, InterimAnalyses, Primary, StopRule, Verdict, dearer_by_cpu, median, primary,
+    tax_pct,
 };
 
 use super::noise::{Seen, trace};
@@ -139,7 +142,9 @@ struct Tally {
     slower: u64,
     /// Runs that say that it is faster.
     faster: u64,
-    /// Of these, the ones that say under which disturbance they were measured.
+    /// Runs that say that one of the two takes more CPU time, where throughput says nothing.
+    by_cpu: u64,
+    /// Of the slower and faster, the ones that say under which disturbance they were measured.
     with_disturbance: u64,
     epochs: usize,
     /// Figures that are given of a difference, over the truth.
@@ -152,11 +157,11 @@ impl Tally {
     fn cell(&self, n_runs: u64) -> String {
         let share = |n: u64| 100.0 * n as f64 / n_runs as f64;
         let epochs = self.epochs as f64 / n_runs as f64;
-        let said = share(self.slower + self.faster);
-        match self.with_disturbance {
-            0 => format!(" {said:.1} ({epochs:.0}) |"),
-            n => format!(" {said:.1}, {:.1} named ({epochs:.0}) |", share(n)),
-        }
+        let said = share(self.slower + self.faster + self.by_cpu);
+        let of_these = [(self.by_cpu, "by CPU time"), (self.with_disturbance, "named")];
+        let of_these = of_these.into_iter().filter(|(n, _)| *n > 0).map(|(n, what)| format!("{:.1} {what}", share(n)));
+        let cell = iter::once(format!("{said:.1}")).chain(of_these).collect::<Vec<_>>().join(", ");
+        format!(" {cell} ({epochs:.0}) |")
     }
 }
 
@@ -180,8 +185,9 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
     for seed in 0..options.runs {
         let mut dice = Dice::new(options.seed.wrapping_add(seed));
         let epochs = case.scene.epochs(seen, analyses.n_max(), &mut dice);
-        let (found, n_epochs) = judged(&epochs, analyses, case.scene.places.is_some());
+        let (found, by_cpu, n_epochs) = judged(&epochs, analyses, case.scene.places.is_some());
         tally.epochs += n_epochs;
+        tally.by_cpu += u64::from(by_cpu.is_some());
         if !matches!(found.verdict, Verdict::Difference | Verdict::Negligible) {
             continue;
         }
@@ -201,10 +207,11 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
     tally
 }
 
-/// The answer at the interim analysis that ends the run, and after how many epochs that is.
-fn judged(epochs: &[Epoch], analyses: &InterimAnalyses, can_move: bool) -> (Primary, usize) {
+/// The answers at the interim analysis that ends the run, by throughput and else by CPU time, and after how many epochs
+/// that is.
+fn judged(epochs: &[Epoch], analyses: &InterimAnalyses, can_move: bool) -> (Primary, Option<Direction>, usize) {
     for analysis in analyses.iter() {
-        let found = primary(&Input {
+        let input = Input {
             epochs: &epochs[..analysis.n_epochs],
             connections: 1,
             alpha: analysis.alpha,
@@ -212,13 +219,15 @@ fn judged(epochs: &[Epoch], analyses: &InterimAnalyses, can_move: bool) -> (Prim
             invalid: Vec::new(),
             stopped_early: false,
             can_move,
-        });
+        };
+        let found = primary(&input);
         let theta = found.theta.expect("every interim analysis has epochs");
         let waits = found.is_unchecked() && !analysis.is_last;
         let stop = StopRule { is_precise: false };
         let decision = stop.decide(analysis, &theta, found.verdict);
         if !waits && decision != Decision::Continue {
-            return (found, analysis.n_epochs);
+            let by_cpu = dearer_by_cpu(&input, &found);
+            return (found, by_cpu, analysis.n_epochs);
         }
     }
     unreachable!("the last interim analysis ends every run")

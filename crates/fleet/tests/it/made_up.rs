@@ -130,6 +130,7 @@ fn tax(verdict: Verdict) -> Tax {
         cpu_us: CpuTax { client: none(), server: none(), both: Figure::new(3.5, 3.0, 4.0, 12) },
         verdict,
         direction: Some(Direction::OtherSlower),
+        dearer_by_cpu: None,
         reason: Reason::ExcludesZero,
         uncertain_size: None,
         disturbance: None,

@@ -114,6 +114,7 @@ fn tax(judgement: &Judgement, question: &Question, pace: Pace) -> Tax {
         cpu_us: figures::cpu_tax(judgement),
         verdict: judgement.verdict,
         direction: judgement.direction,
+        dearer_by_cpu: judgement.dearer_by_cpu,
         reason: judgement.reason.clone(),
         uncertain_size: judgement.uncertain_size,
         disturbance: judgement.disturbance.as_ref().map(disturbance),

@@ -35,6 +35,14 @@ pub struct Arm {
     pub syscalls_per_query: Option<Syscalls>,
 }
 
+impl Arm {
+    /// CPU time of both ends per request, µs; `None` where one of the two is not known.
+    pub fn cpu_us_both(&self) -> Option<f64> {
+        let cpu = &self.cpu_us_per_query;
+        Some(cpu.client.known()?.value + cpu.server.known()?.value)
+    }
+}
+
 /// What was found out about an arm's connections, not assumed.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {

@@ -30,6 +30,9 @@ pub struct Tax {
     /// Who loses; `null` where nobody is known to. It is known without a verdict, too, where only the
     /// size of the effect is uncertain.
     pub direction: Option<Direction>,
+    /// Who takes more CPU time per request, both ends together, where throughput gives no direction.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub dearer_by_cpu: Option<Direction>,
     /// Why the verdict is what it is.
     pub reason: Reason,
     /// Set where it is known who loses and not how much.

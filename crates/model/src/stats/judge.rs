@@ -13,7 +13,7 @@ mod warnings;
 pub use input::Input;
 pub use primary::{Disturbance, Primary, primary};
 pub(crate) use secondary::cpu_us;
-pub use secondary::{CpuTax, Metric, Percentile, Secondary};
+pub use secondary::{CpuTax, Metric, Percentile, Secondary, dearer_by_cpu};
 pub use sides::SideSummary;
 pub(crate) use sides::mean_latency_us;
 pub use warnings::Warning;
@@ -49,6 +49,8 @@ pub struct Judgement {
     pub latency_us: Option<Estimate>,
     /// CPU tax in µs per request.
     pub cpu_us: CpuTax,
+    /// See [`dearer_by_cpu`].
+    pub dearer_by_cpu: Option<Direction>,
     /// p50, p90, p99, p99.9, in this order.
     pub percentiles: Vec<Percentile>,
     /// Each arm by itself, `[baseline, other]`.
@@ -83,6 +85,7 @@ pub fn judge(input: &Input) -> Judgement {
     let percentiles = secondary::percentiles(input);
     let cpu = secondary::cpu(input);
     Judgement {
+        dearer_by_cpu: dearer_by_cpu(input, &primary),
         verdict: primary.verdict,
         direction: primary.direction,
         reason: primary.reason,

@@ -40,7 +40,8 @@ pub use estimate::{Estimate, tax_pct};
 pub use holm::holm;
 pub use independent::{difference, tested_difference};
 pub use judge::{
-    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, judge, primary,
+    CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, dearer_by_cpu,
+    judge, primary,
 };
 pub use moments::{deviation, mean, median, variance};
 pub use per_request::{

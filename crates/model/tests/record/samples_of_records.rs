@@ -288,6 +288,7 @@ fn tax() -> Tax {
         cpu_us: CpuTax { client: figure(0.5), server: figure(1.0), both: figure(1.5) },
         verdict: Verdict::Difference,
         direction: Some(Direction::OtherSlower),
+        dearer_by_cpu: None,
         reason: Reason::ExcludesZero,
         uncertain_size: Some(UncertainSize { cause: SizeCause::Disturbed, lo_pct: 4.9, hi_pct: 13.9 }),
         disturbance: Some(Disturbance { n_epochs: 8, is_throughout: false, steal_pct: 2.5, foreign_pct: 0.5 }),

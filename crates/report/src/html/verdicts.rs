@@ -217,6 +217,7 @@ fn hot_table(table: &HotTable, out: &mut Markup) {
 }
 
 fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
+    let n_columns = head.len();
     out.open("tr", &[]);
     let connections = [("scope", "row"), ("data-label", head[0])];
     out.element("th", &connections, &row.connections);
@@ -239,6 +240,10 @@ fn requests_row(row: &Row, head: &[&str], out: &mut Markup) {
         }
     }
     out.close("tr");
+    let span = n_columns.to_string();
+    for line in row.below.iter().filter(|it| !it.is_empty()) {
+        out.open("tr", &[]).element("td", &[("colspan", &span), ("class", "open")], line).close("tr");
+    }
 }
 
 fn command_table(table: &CommandTable, out: &mut Markup) {

@@ -88,7 +88,7 @@ impl Columns {
                 }
                 Tail::Open(words) => write_broken(head, words, Paint::Plain, lines),
             }
-            write_latencies(row, INDENT + self.connections + self.placement, lines);
+            write_below(row, INDENT + self.connections + self.placement, lines);
         }
     }
 
@@ -113,9 +113,9 @@ fn write_broken(mut head: String, words: &str, paint: Paint, lines: &mut Lines) 
 }
 
 /// Below the arms, over all columns.
-fn write_latencies(row: &Row, indent: usize, lines: &mut Lines) {
-    if !row.latencies.is_empty() {
-        lines.wrapped(indent, &row.latencies);
+fn write_below(row: &Row, indent: usize, lines: &mut Lines) {
+    for line in row.below.iter().filter(|it| !it.is_empty()) {
+        lines.wrapped(indent, line);
     }
 }
 
@@ -130,7 +130,7 @@ fn write_stacked(table: &Table, lines: &mut Lines) {
         for (name, cell) in table.arms.iter().zip(&row.arms).filter(|(_, cell)| !cell.is_empty()) {
             lines.wrapped(4, &format!("{}{cell}", padded(name, label)));
         }
-        write_latencies(row, 4, lines);
+        write_below(row, 4, lines);
         match &row.tail {
             Tail::Judged { tax, micros, verdict, tone } => {
                 lines.wrapped(4, &format!("{}{tax}  {micros}", padded("tax", label)));

@@ -20,7 +20,7 @@ pub(crate) fn row(look: &Look, arms: &[&str], text: Text) -> Row {
         connections: look.connections.to_string(),
         placement: look.placement.asked.name().to_owned(),
         arms: arms.iter().map(cell).collect(),
-        latencies: String::new(),
+        below: [const { String::new() }; 2],
         tail: Tail::Open(why_not_judged(look, text)),
     }
 }

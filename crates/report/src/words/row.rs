@@ -24,7 +24,7 @@ pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: boo
             connections: comparison.connections.to_string(),
             placement: placement(comparison, text),
             arms: arms.iter().map(|name| arm_cell(comparison, name, text)).collect(),
-            latencies: latencies(comparison, arms, text),
+            below: [latencies(comparison, arms, text), cpu_times(comparison, arms, text)],
             tail,
         },
         // The second verdict on the same arms does not repeat them.
@@ -32,7 +32,7 @@ pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: boo
             connections: String::new(),
             placement: String::new(),
             arms: vec![String::new(); arms.len()],
-            latencies: String::new(),
+            below: [const { String::new() }; 2],
             tail,
         },
     };
@@ -45,8 +45,17 @@ pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
         (Some(_), Some(direction)) => {
             format!("{} is {}, size uncertain", text.clean(&tax.arm), direction_word(direction))
         }
+        _ if let Some(arm) = dearer_arm(tax) => format!("inconclusive; {} takes more CPU time", text.clean(arm)),
         _ => judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text),
     }
+}
+
+/// The arm that takes more CPU time, where that is all that is known.
+pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
+    Some(match tax.dearer_by_cpu? {
+        Direction::OtherSlower => &tax.arm,
+        Direction::OtherFaster => &tax.baseline,
+    })
 }
 
 /// A verdict in words, where it is not a tax's own.
@@ -168,6 +177,22 @@ fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
         Some(format!("{} p50 {p50}, p99 {p99}", text.clean(name)))
     });
     known.collect::<Vec<_>>().join("; ")
+}
+
+/// What a request costs both ends in CPU time on each arm, and what each tax adds with its interval.
+fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
+    let of_arm = |name: &&str| {
+        let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;
+        Some(format!("{} {}", text.clean(name), text.micros(arm.cpu_us_both()?)))
+    };
+    let added = comparison.tax.iter().filter(|tax| is_usable(tax)).filter_map(|tax| {
+        let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
+        Some(if comparison.tax.len() == 1 { us } else { format!("{} {us}", pair(tax, text)) })
+    });
+    let (of_arms, added) = (arms.iter().filter_map(of_arm).collect::<Vec<_>>(), added.collect::<Vec<_>>());
+    let known = [of_arms, added].map(|it| it.join(", "));
+    let known: Vec<&str> = known.iter().map(String::as_str).filter(|it| !it.is_empty()).collect();
+    if known.is_empty() { String::new() } else { format!("CPU time per request: {}", known.join("; ")) }
 }
 
 fn figures(arm: &Arm, workload: &Workload, text: Text) -> String {

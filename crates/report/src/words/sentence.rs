@@ -9,6 +9,7 @@ use looptax_model::record::{
 
 use super::disturbed;
 use super::group::Group;
+use super::row::dearer_arm;
 use super::trial;
 use super::withheld::withheld;
 use crate::client;
@@ -131,8 +132,9 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         }
         (Verdict::Inconclusive, _) => {
             format!(
-                "no answer for {arm} against {baseline}: {}",
-                why_withheld(comparison, tax, text).unwrap_or_default()
+                "no answer for {arm} against {baseline}: {}{}",
+                why_withheld(comparison, tax, text).unwrap_or_default(),
+                by_cpu(tax, text).unwrap_or_default()
             )
         }
         (Verdict::Invalid, _) => {
@@ -146,7 +148,50 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let limits = limits.iter().map(|limit| client_limit(limit, text));
     let is_answer = !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid);
     let disturbed = disturbed::measured_while(tax).filter(|_| is_answer);
-    format!("{held}: {found}{}{}", disturbed.unwrap_or_default(), limits.collect::<String>())
+    let apart = cpu_apart(comparison, tax, text).filter(|_| is_answer);
+    let clauses = [disturbed, apart].into_iter().flatten().chain(limits);
+    format!("{held}: {found}{}", clauses.collect::<String>())
+}
+
+/// "; tcp takes more CPU time, +2.8 µs [2.3, 4.0] per request", where that is all that is known.
+fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
+    let arm = text.clean(dearer_arm(tax)?);
+    let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
+    Some(format!("; its CPU time tells more: {arm} takes more, a difference of {us} per request"))
+}
+
+/// What to know where throughput loses and CPU time does not, or the other way round.
+///
+/// Of each only what its interval says; the cause is not named, since neither measures it.
+fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
+    if comparison.is_of_program() || !comparison.load.is_flat_out() {
+        return None;
+    }
+    let cpu = tax.cpu_us.both.known()?;
+    let shown = text.signed_micros_interval(cpu);
+    let is_equivalent = tax.verdict == Verdict::Equivalent;
+    match tax.direction {
+        Some(Direction::OtherSlower) if cpu.lo.is_some_and(|lo| lo <= 0.0) && tax.verdict == Verdict::Difference => {
+            Some(format!(
+                "; more CPU time is not shown ({shown} per request): what it loses, or a part of it, is waiting, and for what \
+                 was not measured"
+            ))
+        }
+        _ if is_equivalent && tax.starred.iter().any(|it| it == "cpu_us.both") => Some(format!(
+            "; its CPU time differs all the same ({shown} per request): something else limits the throughput"
+        )),
+        _ => None,
+    }
+}
+
+/// Whether CPU time tells the size better than throughput does: both ends were held where they ran, and its interval is
+/// the narrower one for its size.
+fn leads(comparison: &Comparison, tax: &Tax) -> bool {
+    let relative = |it: &Estimate| Some((it.hi? - it.lo?) / it.value.abs());
+    let is_held = matches!(comparison.placement.asked, Placement::Same | Placement::Split);
+    let is_loss = (tax.verdict, tax.direction) == (Verdict::Difference, Some(Direction::OtherSlower));
+    let widths = tax.cpu_us.both.known().and_then(relative).zip(tax.throughput_pct.known().and_then(relative));
+    is_held && is_loss && widths.is_some_and(|(cpu, throughput)| cpu < throughput)
 }
 
 /// Why a verdict is none to believe; `None` for the others.
@@ -196,7 +241,8 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         let (time, unit) = each(us);
         format!("{time} CPU time per {unit}")
     });
-    let parts: Vec<String> = [pct, us, cpu].into_iter().flatten().collect();
+    let by_size = if leads(comparison, tax) { [cpu, pct, us] } else { [pct, us, cpu] };
+    let parts: Vec<String> = by_size.into_iter().flatten().collect();
     if parts.is_empty() { "n/a".to_owned() } else { parts.join(", ") }
 }
 

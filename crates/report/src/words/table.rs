@@ -18,8 +18,9 @@ pub(crate) struct Row {
     pub(crate) placement: String,
     /// One cell per arm of the table.
     pub(crate) arms: Vec<String>,
-    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`; empty where it is not known, or in the cells already.
-    pub(crate) latencies: String,
+    /// `unix p50 9.8 µs, p99 18.0 µs; tcp …`, and what CPU time a request takes; empty where it is not known, or in the
+    /// cells already.
+    pub(crate) below: [String; 2],
     pub(crate) tail: Tail,
 }
 

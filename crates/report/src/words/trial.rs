@@ -156,14 +156,11 @@ fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
 
 /// CPU time of both ends; without an interval, which only the difference has.
 fn both(arm: &Arm) -> Figure {
-    let cpu = &arm.cpu_us_per_query;
-    match (cpu.client.known(), cpu.server.known()) {
-        (Some(client), Some(server)) => {
-            let value = client.value + server.value;
-            Figure::new(value, f64::NEG_INFINITY, f64::INFINITY, client.n)
-        }
-        _ => Figure::missing("one of the two is not known"),
-    }
+    let n = arm.cpu_us_per_query.client.known().map_or(0, |it| it.n);
+    arm.cpu_us_both().map_or_else(
+        || Figure::missing("one of the two is not known"),
+        |us| Figure::new(us, f64::NEG_INFINITY, f64::INFINITY, n),
+    )
 }
 
 /// The verdict from the user's side: what the socket would bring.

@@ -81,6 +81,7 @@ pub(crate) fn tax(arm: &str, pct: f64, us: f64) -> Tax {
         },
         verdict: Verdict::Difference,
         direction: Some(if pct > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster }),
+        dearer_by_cpu: None,
         reason: Reason::ExcludesZero,
         uncertain_size: None,
         disturbance: None,

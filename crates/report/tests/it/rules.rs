@@ -75,6 +75,28 @@ fn every_verdict_has_its_words() {
 }
 
 #[test]
+fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() {
+    let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
+    let mut open = judged(Verdict::Inconclusive, wide);
+    open.tax[0].dearer_by_cpu = Some(Direction::OtherSlower);
+    let more = "its CPU time tells more: tcp takes more, a difference of +1.0 µs [0.9, 1.1] per request";
+    check(open.clone(), &["inconclusive; tcp takes more CPU time", more]);
+    open.tax[0].dearer_by_cpu = Some(Direction::OtherFaster);
+    check(open, &["inconclusive; unix takes more CPU time"]);
+    let mut waits = one();
+    waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
+    check(
+        waits,
+        &[
+            "more CPU time is not shown (+0.10 µs [-0.20, 0.40] per request): what it loses, or a part of it, is waiting",
+        ],
+    );
+    let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
+    alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
+    check(alike, &["its CPU time differs all the same (+1.0 µs [0.9, 1.1] per request): something else limits"]);
+}
+
+#[test]
 fn an_open_verdict_says_what_would_help() {
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     // 90 epochs of 8 slices of 60 ms each.

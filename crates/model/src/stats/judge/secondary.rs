@@ -1,13 +1,18 @@
 //! The figures beside the throughput: CPU per request and latency quantiles, starred after Holm.
 //!
-//! Decides nothing. Called by `judge`.
+//! Decides nothing but, where throughput gives no direction, whose CPU time is the larger. Called by `judge`.
 
-use super::Input;
+use super::{Input, Primary};
 use crate::stats::epoch::{Epoch, Side, Slice, counted};
 use crate::stats::estimate::Estimate;
 use crate::stats::holm::holm;
 use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
+use crate::stats::verdict::{Direction, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
+
+/// CPU time is asked at this part of α: so the two questions together are wrong in at most 1.04 α of runs without a
+/// difference, however they hang together.
+const CPU_PART: f64 = 0.04;
 
 /// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` where it could not be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -69,13 +74,29 @@ pub(crate) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
     Some(ns as f64 / 1000.0 / counted(slice.requests))
 }
 
+fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
+    let of_epoch = |epoch: &Epoch| epoch.contrast(|slice| cpu_us(slice, metric));
+    input.epochs.iter().filter_map(of_epoch).collect()
+}
+
+/// Which arm's requests take more CPU time, both ends together: asked where throughput gives no direction, at a part
+/// of α (2 in 1,000 at 5 %).
+///
+/// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
+/// be used, where the CPU time of one end is not known, and in fewer epochs than that needs (10).
+pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
+    if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() {
+        return None;
+    }
+    let effects = cpu_effects(input, Metric::BothCpu);
+    let is_clear = signed_rank::p_value(&effects)? <= CPU_PART * input.alpha;
+    let added = hodges_lehmann::estimate(&effects, input.alpha).filter(|_| is_clear)?;
+    Some(if added.value > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster })
+}
+
 pub(super) fn cpu(input: &Input) -> Cpu {
-    let effects = |metric| -> Vec<f64> {
-        let of_epoch = |epoch: &Epoch| epoch.contrast(|slice| cpu_us(slice, metric));
-        input.epochs.iter().filter_map(of_epoch).collect()
-    };
     let metrics = [Metric::ClientCpu, Metric::ServerCpu, Metric::BothCpu];
-    let series = metrics.map(effects);
+    let series = metrics.map(|metric| cpu_effects(input, metric));
     let [client, server, both] = [0, 1, 2].map(|idx: usize| hodges_lehmann::estimate(&series[idx], input.alpha));
     Cpu {
         tax: CpuTax { client, server, both },
@@ -108,4 +129,55 @@ pub(super) fn adjusted(cpu: &Cpu, percentiles: &[Percentile], alpha: f64) -> Vec
     let secondary =
         adjusted.map(|(&(metric, p_value), p_holm)| Secondary { metric, p_value, p_holm, is_starred: p_holm <= alpha });
     secondary.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::stats::judge::primary;
+    use crate::stats::vectors::plain_slice;
+
+    /// Epochs without a difference in throughput, but noise, in which a request over the other arm takes `added_ns`
+    /// more CPU time.
+    fn epochs(n_epochs: usize, added_ns: u64) -> Vec<Epoch> {
+        let epoch = |idx: usize| {
+            let slices = [1, 0, 0, 1, 0, 1, 1, 0].map(|arm: usize| {
+                let completions = 10_000 + 800 * (idx as u64 % 2) * arm as u64 - 400 * arm as u64;
+                let each_ns = 10_000 + idx as u64 + added_ns * arm as u64;
+                let slice = plain_slice(Side::BOTH[arm], completions, 50_000_000);
+                Slice { client_cpu_ns: Some(completions * each_ns), server_cpu_ns: Some(0), ..slice }
+            });
+            Epoch { slices: slices.to_vec(), latencies_ns: [vec![], vec![]], noise: None }
+        };
+        (0..n_epochs).map(epoch).collect()
+    }
+
+    fn found(epochs: &[Epoch]) -> Option<Direction> {
+        let input = Input {
+            epochs,
+            connections: 1,
+            alpha: 0.05,
+            delta: 0.01,
+            invalid: Vec::new(),
+            stopped_early: false,
+            can_move: false,
+        };
+        dearer_by_cpu(&input, &primary(&input))
+    }
+
+    #[test]
+    fn cpu_time_tells_who_loses_where_throughput_tells_nothing() {
+        assert_eq!(found(&epochs(12, 500)), Some(Direction::OtherSlower));
+        assert_eq!(found(&epochs(12, 0)), None);
+        assert_eq!(found(&epochs(9, 500)), None, "nine epochs are too few for its level");
+        let mut unread = epochs(12, 500);
+        unread.iter_mut().flat_map(|it| &mut it.slices).for_each(|it| it.server_cpu_ns = None);
+        assert_eq!(found(&unread), None);
+        let slower = epochs(12, 500).into_iter().map(|mut epoch| {
+            let others = epoch.slices.iter_mut().filter(|it| it.side == Side::Other);
+            others.for_each(|it| it.completions /= 2);
+            epoch
+        });
+        assert_eq!(found(&slower.collect::<Vec<_>>()), None, "throughput has told it");
+    }
 }
