@@ -76,8 +76,7 @@ pub(crate) fn server(target: &Target, text: Text) -> String {
         "echo" => {
             let threads = target.settings.get("threads");
             let threads = threads.map(|words| format!("; threads: {}", text.clean(words)));
-            let threads = threads.unwrap_or_default();
-            return format!("echo (no database, transport alone{threads})");
+            return format!("echo (no database{})", threads.unwrap_or_default());
         }
         other => &text.clean(other),
     };

@@ -117,7 +117,7 @@ fn next(minute: &mut Minute, writer: &mut RecordWriter, stop: &AtomicBool, termi
 fn rates(args: &CompareArgs, found: Option<&Found>) -> Vec<AtRate> {
     match args.result.detail.at {
         Some(requests_per_s) => vec![AtRate::asked(requests_per_s)],
-        None => found.map_or_else(Vec::new, AtRate::of_programs),
+        None => AtRate::seen(found),
     }
 }
 

@@ -17,7 +17,7 @@ const ROWS: [(Kind, &str); 5] = [
     (Kind::Memcached, "memcached "),
     (Kind::Mariadb, "MariaDB "),
     (Kind::Postgres, "PostgreSQL "),
-    (Kind::Echo, "no database "),
+    (Kind::Echo, "echo (no database) "),
 ];
 
 #[test]

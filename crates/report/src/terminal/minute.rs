@@ -16,18 +16,31 @@ use crate::words::row::{is_usable, tax_words, verdict_words};
 const MOST_SERVERS: usize = 4;
 /// Programs that are named; the others are counted.
 const MOST_PROGRAMS: usize = 2;
+/// Requests per second that it is told for where none were seen.
+const YARDSTICK_PER_S: f64 = 1_000.0;
 /// Columns before what is said of a subject.
 const SUBJECT: usize = 10;
 /// Columns of a server's name, and of what a request takes longer.
-const COLUMNS: [usize; 2] = [18, 23];
+const COLUMNS: [usize; 2] = [20, 23];
 /// A share of the machine's time, in percent, from which on others made the intervals wider.
 const BUSY_PCT: f64 = 5.0;
 /// The same for what the hypervisor took.
 const STOLEN_PCT: f64 = 1.0;
 
+/// Where a rate comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Basis {
+    Asked,
+    Seen,
+    /// Connections that were closed, of a request or more each.
+    Closed,
+    Yardstick,
+}
+
 /// Requests that somebody sends over TCP.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AtRate {
+    basis: Basis,
     /// The kind of server that gets them; `None` for whichever was measured.
     pub kind: Option<String>,
     /// Who sends them; empty where it is only asked what if.
@@ -90,10 +103,7 @@ impl Minute {
     pub fn row(self, comparison: &Comparison) -> String {
         let mut lines = Lines::new(self.style);
         let text = self.style.text();
-        let name = match comparison.target.kind.as_str() {
-            "echo" => "no database".to_owned(),
-            _ => server(&comparison.target, text),
-        };
+        let name = server(&comparison.target, text);
         let Some(tax) = comparison.tax.first() else {
             return self.not_measured(&name, "broken off");
         };
@@ -227,13 +237,42 @@ fn paying(found: &Found) -> Vec<Program<'_>> {
 impl AtRate {
     /// A rate that somebody asked about.
     pub fn asked(requests_per_s: f64) -> Self {
-        Self { kind: None, who: String::new(), requests_per_s }
+        Self { basis: Basis::Asked, kind: None, who: String::new(), requests_per_s }
     }
 
-    /// What programs send over TCP to each server here, the busiest first.
-    pub fn of_programs(found: &Found) -> Vec<Self> {
+    /// What programs send over TCP to each server here, the busiest first; where no request was seen, the connections
+    /// that they close, and without these a yardstick.
+    pub fn seen(found: Option<&Found>) -> Vec<Self> {
+        let requests = found.map_or_else(Vec::new, Self::of_programs);
+        let closed = || found.map_or_else(Vec::new, Self::of_closed);
+        let yardstick = || Self { basis: Basis::Yardstick, ..Self::asked(YARDSTICK_PER_S) };
+        let known = if requests.is_empty() { closed() } else { requests };
+        if known.is_empty() { vec![yardstick()] } else { known }
+    }
+
+    fn of_closed(found: &Found) -> Vec<Self> {
+        let hops = found.chains.iter().flat_map(|it| &it.hops).filter(|it| it.way.is_tcp());
+        let mut known: Vec<Self> = Vec::new();
+        for hop in hops {
+            let (Some(closed_per_s), Some(kind)) = (hop.closed_per_s.filter(|it| *it > 0.0), &hop.kind) else {
+                continue;
+            };
+            let who = hop.client.clone().unwrap_or_else(|| "programs that are gone".to_owned());
+            let one = Self { basis: Basis::Closed, kind: Some(kind.clone()), who, requests_per_s: closed_per_s };
+            // A hop stands in each chain that has it.
+            if !known.contains(&one) {
+                known.push(one);
+            }
+        }
+        known.sort_by(|one, other| other.requests_per_s.total_cmp(&one.requests_per_s));
+        known.truncate(MOST_PROGRAMS);
+        known
+    }
+
+    fn of_programs(found: &Found) -> Vec<Self> {
         let known = paying(found).into_iter().filter_map(|program| {
             Some(Self {
+                basis: Basis::Seen,
                 kind: Some(program.server?.kind.clone()),
                 who: program.busiest.peer.program.clone().unwrap_or_default(),
                 requests_per_s: program.requests_per_s,
@@ -273,19 +312,21 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
     let text = lines.style.text();
     for it in rates {
         let weighed = weighed_by_server(it, record, text);
-        let who = match it.who.as_str() {
-            "" => String::new(),
-            who => format!(" of {}", shown(who, text)),
-        };
         let rate = rate(it.requests_per_s);
-        let rate = rate.trim_end_matches("/s");
+        let (rate, who) = (rate.trim_end_matches("/s"), shown(&it.who, text));
+        let at = match it.basis {
+            Basis::Asked => format!("at {rate} requests/s"),
+            Basis::Seen => format!("at the {rate} requests/s of {who}"),
+            Basis::Closed => format!("at the {rate} connections/s that {who} closes, one request each,"),
+            Basis::Yardstick => format!("no request over TCP was seen; at {rate} requests/s, say,"),
+        };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = weighed.iter().filter(|(_, it)| it.worth == worth);
             let named: Vec<String> = alike.map(|(name, it)| format!("{name} {}", text.percent(&it.core_pct))).collect();
             if !named.is_empty() {
                 let named = named.join(", ");
                 let words = worth_words(worth);
-                let line = format!("at {rate} requests/s{who}, TCP takes of one core: {named}: {words}");
+                let line = format!("{at} TCP adds CPU time, of one core: {named}: {words}");
                 lines.item(2, &line);
             }
         }
@@ -301,10 +342,7 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
         let kind = &comparison.target.kind;
         let is_asked = it.kind.as_ref().is_none_or(|meant| meant == kind);
         let is_meant = is_asked && (kind != "echo" || !has_servers);
-        let name = match kind.as_str() {
-            "echo" => "the transport alone".to_owned(),
-            _ => server(&comparison.target, text),
-        };
+        let name = server(&comparison.target, text);
         if !is_meant || known.iter().any(|(it, _)| *it == name) {
             continue;
         }

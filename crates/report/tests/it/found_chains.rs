@@ -31,7 +31,7 @@ const MARIADB: (&str, u32) = ("mariadbd", 812);
 const REDIS: (&str, u32) = ("redis-server", 9);
 
 /// nginx on the socket to PHP, PHP over TCP to MariaDB and Redis; of Redis no cost is known.
-fn shop() -> FoundChain {
+pub(crate) fn shop() -> FoundChain {
     FoundChain {
         hops: vec![
             hop(Some(NGINX), FPM, "php-fpm", Way::Unix),

@@ -6,6 +6,7 @@ use looptax_model::record::{
 use looptax_report::terminal::{AtRate, Minute, Style};
 
 use crate::found::look;
+use crate::found_chains::shop;
 use crate::made_up::{comparison, record};
 
 fn minute() -> Minute {
@@ -55,14 +56,14 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
     let left_out = minute().not_measured("postgres", "the minute was over");
     insta::assert_snapshot!(format!("{}{rows}{left_out}", minute().head()), @r"
     measuring private copies, one connection each, both ends on one core
-                        over TCP a request takes
-      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     15.9 % [15.4, 16.4] fewer requests per second
-      MariaDB 10.11.19  +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
-      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     inconclusive: 15.9 % [15.4, 16.4]
-      MariaDB 10.11.19  -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
-      MariaDB 10.11.19  +2.0 µs [1.9, 2.1]     tcp is slower, size uncertain: 4.9 to 19.3 %
-      MariaDB 10.11.19  invalid
-      postgres          not measured: the minute was over
+                          over TCP a request takes
+      MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     15.9 % [15.4, 16.4] fewer requests per second
+      MariaDB 10.11.19    +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
+      MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     inconclusive: 15.9 % [15.4, 16.4]
+      MariaDB 10.11.19    -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
+      MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     tcp is slower, size uncertain: 4.9 to 19.3 %
+      MariaDB 10.11.19    invalid
+      postgres            not measured: the minute was over
     ");
 }
 
@@ -72,10 +73,10 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     measured.tax[0].cpu_us.both = Figure::new(4.0, 3.0, 5.0, 12);
     measured.tax[0].diagnostics.foreign_pct = Some(23.4);
     let record = record(vec![measured], Vec::new());
-    let seen = AtRate::of_programs(&look());
+    let seen = AtRate::seen(Some(&look()));
     insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
-      at 9.01K requests/s of php-fpm8.2, TCP takes of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]: worth it where
-        the change costs nothing
+      at the 9.01K requests/s of php-fpm8.2 TCP adds CPU time, of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]:
+        worth it where the change costs nothing
       other programs took up to 23 % of the CPU time, which makes intervals wide: try again when the machine is
         quiet
     in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web
@@ -85,10 +86,18 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let asked = [800.0, 100_000.0].map(AtRate::asked);
     let text = minute().end(&record, &asked, 48.2, None);
     assert!(
-        text.contains("at 800 requests/s, TCP takes of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"),
+        text.contains("at 800 requests/s TCP adds CPU time, of one core: MariaDB 10.11.19 0.32 % [0.24, 0.40]: not"),
         "{text}"
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
+    let text = minute().end(&record, &AtRate::seen(None), 48.2, None);
+    assert!(text.contains("no request over TCP was seen; at 1.00K requests/s, say,"), "{text}");
+    assert!(text.contains("0.4 % [0.3, 0.5]: not worth it"), "{text}");
+    let mut closing = look();
+    closing.clients.clear();
+    closing.chains = vec![shop(), shop()];
+    let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
+    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, one request each,").count(), 1, "{text}");
 }
 
 #[test]

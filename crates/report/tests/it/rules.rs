@@ -208,7 +208,7 @@ fn a_verdict_names_who_waits_like_that_for_this_server() {
     check(redis, &expected);
     let mut echo = one();
     echo.target = target("echo", "");
-    check(echo, &["echo (no database, transport alone), ", "tries to receive, polls, receives"]);
+    check(echo, &["echo (no database), ", "tries to receive, polls, receives"]);
 }
 
 #[test]

@@ -126,7 +126,7 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
     let text = compare(&record, beside, style);
     let (_, end) = text.split_once("\n  at 800 requests/s").unwrap();
     insta::assert_snapshot!(end, @r"
-    , TCP takes of one core: MariaDB 10.11.19 -0.48 % [-0.49, -0.47]: not worth it
+     TCP adds CPU time, of one core: MariaDB 10.11.19 -0.48 % [-0.49, -0.47]: not worth it
 
     warning: 16 connections, same: steal 1.2 % of the CPU time (and at 1 comparison more)
     3 notes on single comparisons: --verbose

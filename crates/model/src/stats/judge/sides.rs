@@ -5,7 +5,7 @@
 
 use super::Input;
 use super::secondary::{Metric, cpu_us};
-use crate::stats::epoch::{Side, Slice, counted, rate_per_s};
+use crate::stats::epoch::{Epoch, Side, Slice, counted, rate_per_s};
 use crate::stats::estimate::Estimate;
 use crate::stats::{hodges_lehmann, totals};
 
@@ -20,7 +20,7 @@ pub struct SideSummary {
     pub throughput_per_s: Option<Estimate>,
     /// Total throughput with drains and stalls, requests per second; t interval over epochs.
     pub total_per_s: Option<Estimate>,
-    /// Mean latency in µs: C·active time/completions.
+    /// Mean latency in µs: in a closed loop C over the typical throughput, else the typical one of the response times.
     pub latency_us: Option<Estimate>,
     /// CPU of the client's threads in µs per request.
     pub cpu_client_us: Option<Estimate>,
@@ -38,17 +38,32 @@ impl SideSummary {
             hodges_lehmann::estimate(&values, input.alpha)
         };
         let totals = input.totals_of(side);
+        let throughput_per_s = typical(&|slice| Some(rate_per_s(slice)));
         Self {
             side,
             n_requests: totals.iter().map(|total| total.requests).sum::<f64>() as u64,
-            throughput_per_s: typical(&|slice| Some(rate_per_s(slice))),
+            throughput_per_s,
             total_per_s: totals::rate_per_s(&totals, input.alpha),
-            latency_us: typical(&|slice| Some(mean_latency_us(slice, input.connections))),
+            latency_us: match &throughput_per_s {
+                Some(per_s) if !input.epochs.iter().any(Epoch::is_by_response) => {
+                    Some(per_request_us(per_s, input.connections))
+                }
+                _ => typical(&|slice| Some(mean_latency_us(slice, input.connections))),
+            },
             cpu_client_us: typical(&|slice| cpu_us(slice, Metric::ClientCpu)),
             cpu_server_us: typical(&|slice| cpu_us(slice, Metric::ServerCpu)),
             switches_per_request: typical(&|slice| Some(switches_per_request(slice))),
         }
     }
+}
+
+/// The mean latency that a closed loop of so many connections has at a throughput, so that the two always fit each other.
+fn per_request_us(per_s: &Estimate, connections: u32) -> Estimate {
+    let us = |per_s: f64| f64::from(connections) * 1e6 / per_s;
+    if per_s.has_interval() && per_s.lo > 0.0 {
+        return per_s.map_monotone(us);
+    }
+    Estimate { value: us(per_s.value), lo: f64::NEG_INFINITY, hi: f64::INFINITY, n: per_s.n }
 }
 
 /// Mean latency: of a closed loop by Little's law C·active time/completions, else of the response
