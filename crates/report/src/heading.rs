@@ -27,9 +27,12 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     }
     let keys = workload.distribution.as_deref();
     parts.extend(keys.map(|keys| format!("keys {}", text.clean(keys))));
-    if workload.name == "connect" {
-        parts.push("a request opens a connection, logs in, asks once and closes".to_owned());
-    }
+    let explained = match workload.name.as_str() {
+        "connect" => Some("a request opens a connection, logs in, asks once and closes"),
+        "system-row" => Some("a request reads one row of a table of the server's own, by its key"),
+        _ => None,
+    };
+    parts.extend(explained.map(str::to_owned));
     parts.extend(sizes(workload));
     parts.push(if target.private {
         "private server on this machine".to_owned()

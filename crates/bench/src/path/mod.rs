@@ -44,4 +44,4 @@ pub use sighting::{Peer, Relayed, peers_of, relayed_by};
 pub use silence::WaitOnce;
 pub use tls::{Checked, Seal, TlsClient, TlsFacts};
 pub use web::{Resolve, WebAddress, WebPage};
-pub use workload::{Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload};
+pub use workload::{Collection, Echo, EchoRequest, Oltp, Sending, SitePage, TPCB_ACCOUNTS, Workload, system_row};

@@ -6,7 +6,6 @@ use looptax_wire::transaction::Statement;
 use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, mongodb, redis};
 
 use crate::path::conversation::ProtocolConnection;
-use crate::path::workload::ping;
 use crate::path::{Conversation, PathError, Sending, Workload};
 
 /// What no key starts with: a GET of it is a [`Workload::Ping`].
@@ -129,8 +128,7 @@ fn boxed<C: Codec + 'static>(codec: C) -> Box<dyn Codec> {
 /// The statement of a workload that has one, with one key or none.
 fn single(workload: &Workload) -> Option<String> {
     match workload {
-        Workload::Ping => Some(ping()),
-        Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {
+        Workload::Ping | Workload::SystemRow { .. } | Workload::PointSelect { .. } | Workload::SelectOnly { .. } => {
             workload.transaction().and_then(|mut it| it.steps.pop()).map(|step| step.sql)
         }
         _ => None,

@@ -13,6 +13,7 @@ use looptax_wire::transaction::{Draw, Expected, Step, Transaction, Value};
 
 pub use echo::{Echo, EchoRequest};
 pub use oltp::Oltp;
+pub use ping::system_row;
 pub(crate) use ping::{PING_BYTES, ping};
 pub use site::SitePage;
 pub use tpcb::TPCB_ACCOUNTS;
@@ -26,6 +27,10 @@ pub enum Workload {
     },
     /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
     Ping,
+    /// One row of a table that the server itself keeps, by its key: see [`system_row`].
+    SystemRow {
+        sql: &'static str,
+    },
     /// Messages or streams of the echo server.
     Echo(Echo),
     /// A page of an application behind a web server (PHP-FPM, HTTP).
@@ -149,6 +154,7 @@ impl Workload {
         match self {
             Self::PointSelect { .. } => "point-select",
             Self::Ping => "ping",
+            Self::SystemRow { .. } => "system-row",
             Self::Echo(echo) => echo.name(),
             Self::Page(page) => page.name(),
             Self::Connect => "connect",
@@ -171,7 +177,11 @@ impl Workload {
     /// Transactions check each statement by themselves.
     pub fn least_data_bytes(&self) -> usize {
         match self {
-            Self::PointSelect { .. } | Self::Get { .. } | Self::FindOne { .. } | Self::SelectOnly { .. } => 1,
+            Self::PointSelect { .. }
+            | Self::SystemRow { .. }
+            | Self::Get { .. }
+            | Self::FindOne { .. }
+            | Self::SelectOnly { .. } => 1,
             _ => 0,
         }
     }
@@ -190,6 +200,7 @@ impl Workload {
             | Self::Lpush { .. } => true,
             Self::PointSelect { .. }
             | Self::Ping
+            | Self::SystemRow { .. }
             | Self::Echo(_)
             | Self::Page(_)
             | Self::Connect
@@ -210,10 +221,8 @@ impl Workload {
     /// Its statements, where it is made of SQL.
     pub fn transaction(&self) -> Option<Transaction> {
         match self {
-            Self::Ping => Some(Transaction {
-                draws: Vec::new(),
-                steps: vec![Step { sql: ping(), values: Vec::new(), expects: Expected::Row }],
-            }),
+            Self::Ping => Some(without_key(ping())),
+            Self::SystemRow { sql } => Some(without_key((*sql).to_owned())),
             Self::PointSelect { table } => Some(by_key(format!("SELECT c FROM {table} WHERE id=?"))),
             Self::SelectOnly { schema } => {
                 Some(by_key(format!("SELECT abalance FROM {schema}pgbench_accounts WHERE aid = ?")))
@@ -228,6 +237,10 @@ impl Workload {
     pub fn n_statements(&self) -> usize {
         self.transaction().map_or(1, |it| it.steps.len())
     }
+}
+
+fn without_key(sql: String) -> Transaction {
+    Transaction { draws: Vec::new(), steps: vec![Step { sql, values: Vec::new(), expects: Expected::Row }] }
 }
 
 /// One statement that brings one row by its key.

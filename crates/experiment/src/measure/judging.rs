@@ -23,7 +23,8 @@ use crate::target::Target;
 pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, record::Workload) {
     let is_sql =
         matches!(target.protocol, looptax_model::dsn::Protocol::Mysql | looptax_model::dsn::Protocol::Postgres);
-    let is_keyed = !matches!(target.workload, Workload::Ping | Workload::Echo(_) | Workload::Connect);
+    let is_keyed =
+        !matches!(target.workload, Workload::Ping | Workload::SystemRow { .. } | Workload::Echo(_) | Workload::Connect);
     let [request_bytes, response_bytes] = message_bytes(&target.workload);
     let server = record::Target {
         kind: target.kind.clone(),

@@ -1,6 +1,8 @@
 //! A running server that somebody cares for: what it is, what we may ask of it, and what forbids it.
 
-use looptax_bench::path::{Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload};
+use looptax_bench::path::{
+    Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload, system_row,
+};
 use looptax_host::discover::process;
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::{Kind, Protocol, Secret};
@@ -186,7 +188,7 @@ fn choose_workload(target: &mut Target, conversation: Conversation, settings: &E
 
 /// What needs no table and no key.
 fn is_tableless(word: Option<&str>) -> bool {
-    matches!(word, Some("ping" | "connect"))
+    matches!(word, Some("ping" | "system-row" | "connect"))
 }
 
 fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
@@ -216,8 +218,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// What is asked for, on tables that are there; without a word point selects if they can be, else
-/// ping.
+/// What is asked for, on tables that are there; without a word point selects if they can be, else a row of the server's
+/// own tables, which is a query as people know them, and where the account may not read that, ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -225,7 +227,11 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
     }
     if requests.workload.is_none() {
         let has_rows = sequence(&mut conversation, SYSBENCH.0, SYSBENCH.1).is_some();
-        let word = if has_rows { "point-select" } else { "ping" };
+        let word = match has_rows {
+            true => "point-select",
+            false if has_system_row(&mut conversation) => "system-row",
+            false => "ping",
+        };
         requests.workload = Some(word.to_owned());
     }
     let place =
@@ -260,6 +266,12 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         other => other,
     };
     Ok(())
+}
+
+fn has_system_row(conversation: &mut Conversation) -> bool {
+    let sql = system_row(conversation.protocol());
+    sql.and_then(|sql| conversation.rows_of_users(sql).ok())
+        .is_some_and(|rows: Vec<[Option<String>; 1]>| rows.len() == 1)
 }
 
 /// Whether a user of Redis may ask for the key that no server has.

@@ -7,7 +7,7 @@ mod fill;
 mod sending;
 
 use crate::servers::dataset;
-use looptax_bench::path::{Collection, Oltp, SitePage, TPCB_ACCOUNTS, Workload};
+use looptax_bench::path::{Collection, Oltp, SitePage, TPCB_ACCOUNTS, Workload, system_row};
 use looptax_model::dsn::Protocol;
 use looptax_model::failure::Failure;
 use looptax_wire::site;
@@ -69,6 +69,9 @@ pub(crate) fn make(protocol: Protocol, requests: &Requests, place: &Place) -> Re
     let word = requests.workload.as_deref();
     let word = word.unwrap_or(default_word(protocol));
     let workload = match protocol {
+        Protocol::Mysql | Protocol::Postgres if word == "system-row" => {
+            system_row(protocol).map(|sql| Workload::SystemRow { sql })
+        }
         Protocol::Mysql | Protocol::Postgres => sql(word, place),
         Protocol::Redis => redis(word, requests, place)?,
         Protocol::Memcached => keyed(word, requests, place)?,

@@ -115,7 +115,10 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let found = match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
-            format!("against {baseline}, {size}")
+            let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
+            let cpu =
+                cpu.map(|us| format!("; its CPU time differs by {} per request", text.signed_micros_interval(us)));
+            format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
             format!("over {arm} a page takes less than over {baseline}: {figures}")

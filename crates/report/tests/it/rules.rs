@@ -166,7 +166,7 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     let mut because = |cause, words: &str| {
         busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
         let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
-        let expected = format!("{sentence}{words}\n");
+        let expected = format!("{sentence}{words}; its CPU time differs by +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
     because(SizeCause::Disturbed, "the machine was busy (20.0 % other work)");

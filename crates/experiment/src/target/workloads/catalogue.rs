@@ -35,6 +35,7 @@ pub(super) const CATALOGUE: &[Entry] = &[
     entry("delete", SQL, "delete one row by key, as sysbench oltp_delete"),
     entry("tpcb", SQL, "7 statements of pgbench's built-in transaction"),
     entry("select-only", SQL, "one account's balance, as pgbench -S"),
+    entry("system-row", SQL, "one row of a table of the server's own, by its key: of pg_type, of mysql.help_topic"),
     entry("get", KEYED, "GET of a key that is there"),
     entry("set", KEYED, "SET of a key (--value-size)"),
     entry("mixed:R:W", KEYED, "R times GET for W times SET, at random: mixed:9:1"),
