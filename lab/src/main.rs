@@ -15,6 +15,7 @@ mod coin;
 mod crowd;
 mod dialects;
 mod disturbed;
+mod duet;
 mod fleet;
 mod fleet_engines;
 mod history;
@@ -56,6 +57,8 @@ enum Chore {
     /// Verdicts where others use the machine too: simulated, and beside real disturbances
     #[command(subcommand)]
     Disturbed(disturbed::Chore),
+    /// Both arms at once on two cores that are swapped, or one after the other: which knows the tax better
+    Duet(duet::Options),
     /// A made-up fleet with known truth through a real collector: how fast it loads, and whether the report is right
     Fleet(fleet::Options),
     /// Random cases, with somebody independent who says what is right
@@ -92,6 +95,7 @@ fn main() -> ExitCode {
         Chore::Fleet(options) => fleet::run(&options),
         Chore::FleetEngines(options) => fleet_engines::run(&options),
         Chore::History(options) => history::run(&options),
+        Chore::Duet(options) => duet::run(&options),
         Chore::Disturbed(chore) => disturbed::run(&chore),
         Chore::Oracle(chore) => oracle::run(&chore),
         Chore::Records(options) => records::run(&options),

@@ -7,7 +7,7 @@
 
 use std::io;
 
-use looptax_host::kernel;
+use looptax_host::processes;
 
 use crate::sys;
 
@@ -31,7 +31,7 @@ impl InTurns {
         let turns = Self { server_pids: server_pids.to_vec() };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;
         for pid in server_pids {
-            for tid in threads_of(*pid)? {
+            for tid in processes::threads(*pid)? {
                 ignoring_ended(sys::schedule(tid, libc::SCHED_FIFO, PRIORITY))?;
             }
         }
@@ -42,17 +42,12 @@ impl InTurns {
 impl Drop for InTurns {
     fn drop(&mut self) {
         let pids = self.server_pids.iter();
-        let server = pids.flat_map(|pid| threads_of(*pid).unwrap_or_default());
+        let server = pids.flat_map(|pid| processes::threads(*pid).unwrap_or_default());
         for tid in std::iter::once(0).chain(server) {
             // Lowering is always allowed; a thread that has ended needs none.
             let _ = sys::schedule(tid, libc::SCHED_OTHER, 0);
         }
     }
-}
-
-fn threads_of(pid: u32) -> io::Result<Vec<u32>> {
-    let tasks = kernel::names(format!("/proc/{pid}/task"))?;
-    Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
 }
 
 fn ignoring_ended(outcome: io::Result<()>) -> io::Result<()> {

@@ -62,6 +62,11 @@ impl Minute {
         Ok(Self { began, left, is_first: true, seed: new_seed()? })
     }
 
+    /// What is still to be measured, in this order.
+    pub fn left(&self) -> impl Iterator<Item = Kind> {
+        self.left.iter().rev().copied()
+    }
+
     /// What stands for the whole in the record: the experiment without its servers.
     pub fn experiment(&self) -> Experiment {
         Experiment {

@@ -160,6 +160,24 @@ pub fn n_migrations(tid: u32) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
+/// How often a thread has been given a core so far; `None` where the kernel does not tell.
+///
+/// # Source
+/// Linux, `proc_pid_schedstat`: the third number, for everybody.
+pub fn n_turns(tid: u32) -> Option<u64> {
+    let text = kernel::read_up_to(format!("/proc/{tid}/schedstat"), MOST_BYTES).ok()?;
+    std::str::from_utf8(&text).ok()?.split_whitespace().nth(2)?.parse().ok()
+}
+
+/// The threads of a process, in the kernel's order.
+///
+/// # Errors
+/// When it is gone.
+pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
+    let tasks = kernel::names(format!("/proc/{pid}/task"))?;
+    Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
+}
+
 /// # Source
 /// `proc_pid_stat(5)`. A process whose first thread has ended and others have not is shown as `Z` as well.
 fn parse(text: &[u8]) -> Option<Stat> {

@@ -22,6 +22,7 @@ use crate::record_place::RecordPlace;
 use crate::results;
 use crate::signals::{has_paused, stop_flag};
 use crate::sys;
+use crate::terminal::progress::Lines;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 
@@ -55,13 +56,17 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
         show(&pieces.found(found))?;
     }
     show(&pieces.head())?;
+    let waiting: Vec<String> = minute.left().map(|kind| format!("  {}", kind.facts().title)).collect();
+    let mut lines = Lines::new(terminal, waiting);
     while !stop.load(Ordering::Relaxed) {
-        let row = next(&mut minute, &mut writer, &stop, terminal);
+        lines.begin_next();
+        let row = next(&mut minute, &mut writer, &stop, Stage::among(terminal, lines.clone()), pieces);
         if row.is_empty() {
             break;
         }
-        show(&row)?;
+        lines.above(|| show(&row))?;
     }
+    lines.clear();
 
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let saved = place.save(&mut writer);
@@ -91,9 +96,13 @@ fn look(stop: &AtomicBool) -> Option<Found> {
 }
 
 /// Measures the next kind and says what came of it; nothing where there is none left, or somebody stopped it.
-fn next(minute: &mut Minute, writer: &mut RecordWriter, stop: &AtomicBool, terminal: Terminal) -> String {
-    let pieces = report::Minute::new(terminal.style());
-    let mut stage = Stage::line(terminal);
+fn next(
+    minute: &mut Minute,
+    writer: &mut RecordWriter,
+    stop: &AtomicBool,
+    mut stage: Stage,
+    pieces: report::Minute,
+) -> String {
     let n_before = writer.record.comparisons.len();
     let measured = minute.measure_next(writer, &mut stage, stop);
     drop(stage);

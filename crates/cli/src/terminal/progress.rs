@@ -4,7 +4,7 @@
 
 use std::io::{self, IsTerminal};
 
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{MultiProgress, ProgressBar, ProgressDrawTarget, ProgressStyle};
 use looptax_bench::{Observer, Phase, Progress};
 use looptax_model::stats::tax_pct;
 
@@ -16,14 +16,55 @@ pub(crate) struct Line {
     label: String,
 }
 
-impl Line {
-    /// A line that starts with `label`.
-    pub(crate) fn new(terminal: Terminal, label: &str) -> Self {
+/// Lines below what is printed: the one that lives, and what is still to come.
+#[derive(Clone)]
+pub(crate) struct Lines {
+    all: MultiProgress,
+    waiting: Vec<ProgressBar>,
+}
+
+impl Lines {
+    /// A line for each of these.
+    pub(crate) fn new(terminal: Terminal, waiting: impl IntoIterator<Item = String>) -> Self {
         let is_shown = !terminal.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
-        let bar = ProgressBar::with_draw_target(None, target);
-        bar.set_style(ProgressStyle::with_template("{wide_msg}").expect("the template is a constant"));
-        bar.set_message(label.to_owned());
+        let all = MultiProgress::with_draw_target(target);
+        let line = |words: String| all.add(bar(&words));
+        let waiting = waiting.into_iter().map(line).collect();
+        Self { all, waiting }
+    }
+
+    /// The first of those that wait does not any more.
+    pub(crate) fn begin_next(&mut self) {
+        if !self.waiting.is_empty() {
+            self.all.remove(&self.waiting.remove(0));
+        }
+    }
+
+    /// Prints above all of them.
+    pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
+        self.all.suspend(print)
+    }
+
+    /// None of them is left.
+    pub(crate) fn clear(&mut self) {
+        for line in self.waiting.drain(..) {
+            self.all.remove(&line);
+        }
+    }
+}
+
+fn bar(words: &str) -> ProgressBar {
+    let bar = ProgressBar::with_draw_target(None, ProgressDrawTarget::hidden());
+    bar.set_style(ProgressStyle::with_template("{wide_msg}").expect("the template is a constant"));
+    bar.set_message(words.to_owned());
+    bar
+}
+
+impl Line {
+    /// A line that starts with `label`, above those that wait.
+    pub(crate) fn among(lines: &Lines, label: &str) -> Self {
+        let bar = lines.all.insert(0, bar(label));
         bar.tick();
         Self { bar, label: label.to_owned() }
     }

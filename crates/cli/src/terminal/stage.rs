@@ -13,7 +13,7 @@ use looptax_model::stats::signed_rank::least_n;
 
 use super::Terminal;
 use super::live::Live;
-use super::progress::Line;
+use super::progress::{Line, Lines};
 
 /// The level of the one interim analysis of a plan that was cut.
 const LEVEL: f64 = 0.05;
@@ -23,6 +23,7 @@ pub(crate) enum Stage {
     /// On a line; without a terminal, only what begins is said.
     Line {
         terminal: Terminal,
+        lines: Lines,
         line: Option<Line>,
     },
     Live(Box<Live>),
@@ -31,8 +32,12 @@ pub(crate) enum Stage {
 impl Stage {
     /// One line on stderr, if that is a terminal.
     pub(crate) fn line(terminal: Terminal) -> Self {
-        let line = None;
-        Self::Line { terminal, line }
+        Self::among(terminal, Lines::new(terminal, []))
+    }
+
+    /// One line above others.
+    pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
+        Self::Line { terminal, lines, line: None }
     }
 
     /// The whole terminal behind stderr, until it is dropped; `q` sets `stop`.
@@ -44,10 +49,10 @@ impl Stage {
 impl Observer for Stage {
     fn say(&mut self, news: &str) {
         match self {
-            Self::Line { terminal, line } => {
+            Self::Line { lines, line, .. } => {
                 // The line before has to be gone before this one is drawn.
                 *line = None;
-                *line = Some(Line::new(*terminal, news));
+                *line = Some(Line::among(lines, news));
             }
             Self::Live(live) => live.say(news),
         }
@@ -55,12 +60,12 @@ impl Observer for Stage {
 
     fn begin(&mut self, scene: Scene) {
         match self {
-            Self::Line { terminal, line } => {
+            Self::Line { terminal, lines, line } => {
                 if !io::stderr().is_terminal() {
                     terminal.words(&format!("measuring {}\n", scene.title));
                 }
                 *line = None;
-                *line = Some(Line::new(*terminal, &scene.title));
+                *line = Some(Line::among(lines, &scene.title));
             }
             Self::Live(live) => live.begin(scene),
         }
@@ -86,7 +91,7 @@ impl looptax_bench::Observer for Stage {
     fn replanned(&mut self, replanned: &Replanned) {
         let words = replanned_words(replanned);
         match self {
-            Self::Line { terminal, line } => match line {
+            Self::Line { terminal, line, .. } => match line {
                 Some(line) => line.above(|| terminal.words(&words)),
                 None => terminal.words(&words),
             },

@@ -2,24 +2,22 @@
 //! however looptax ends.
 
 use std::collections::BTreeMap;
+use std::process::{Command, Stdio};
 
 use looptax_bench::allowed_cores;
-use looptax_host::processes::{cores_of, descendant_pids};
+use looptax_host::processes::{cores_of, descendant_pids, let_use, threads};
 use looptax_model::dsn::Kind;
 use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 
-use crate::fixture::{Server, compare, is_root, saved};
+use crate::fixture::{Alive, Server, compare, is_root, is_there, saved};
 
 /// The cores of each thread of a server's processes.
 fn cores(server: &Server) -> BTreeMap<u32, Vec<usize>> {
     let pid = server.it.pid;
     let pids = descendant_pids(pid, usize::MAX).into_iter().chain([pid]);
-    let tids = pids.flat_map(|pid| {
-        let names = std::fs::read_dir(format!("/proc/{pid}/task")).into_iter().flatten().flatten();
-        names.filter_map(|it| it.file_name().to_str()?.parse().ok())
-    });
+    let tids = pids.flat_map(|pid| threads(pid).unwrap_or_default());
     tids.filter_map(|tid| Some((tid, cores_of(tid).ok()?))).collect()
 }
 
@@ -90,4 +88,35 @@ fn threads_that_serve_us_are_held_and_given_back() {
 fn threads_that_served_us_are_given_back_when_we_are_killed() {
     check(Kind::Mariadb, true);
     check(Kind::Postgres, true);
+}
+
+#[test]
+fn where_the_servers_own_clients_run_is_seen() {
+    let Some(server) = Server::start(Kind::Redis).filter(|_| is_there("redis-benchmark")) else {
+        return;
+    };
+    let all = allowed_cores().unwrap();
+    let [first, .., last] = all[..] else { return };
+    for (client, share) in [(first, 1.0), (last, 0.0)] {
+        for tid in threads(server.it.pid).unwrap() {
+            let_use(tid, &[first]).unwrap();
+        }
+        let mut command = Command::new("redis-benchmark");
+        command.args(["-s", &server.socket(), "-c", "1", "-n", "100000000", "-q", "-t", "ping"]);
+        if !server.password().is_empty() {
+            command.args(["-a", server.password()]);
+        }
+        let theirs = Alive::spawn(command.stdout(Stdio::null()).stderr(Stdio::null()));
+        for tid in threads(theirs.0.id()).unwrap() {
+            let_use(tid, &[client]).unwrap();
+        }
+        let scratch = Scratch::new();
+        let args =
+            ["--yes", "--own-server", "-c", "1", "--fixed", "6", "--warm-up", "0s", "--placement", "split", "-q"];
+        compare(&scratch).args([server.url()]).args(args).run();
+        let seen = &saved(&scratch)["comparisons"][0]["target"]["meetings"];
+        assert_eq!(seen["programs"], serde_json::json!(["redis-benchmark"]));
+        let [n_looks, n_same] = ["n_looks", "n_same"].map(|key| seen[key].as_f64().unwrap());
+        assert!(n_looks >= 20.0 && (n_same / n_looks - share).abs() < 0.05, "{seen}");
+    }
 }

@@ -36,6 +36,7 @@ pub(crate) fn what(target: &Target, settings: &Experiment) -> (record::Target, r
         processes_per_arm: target.processes_per_arm().map(|n| n as u32),
         started_at: None,
         offers_tls: target.offers_tls,
+        meetings: target.meetings.clone(),
     };
     let workload = record::Workload {
         name: target.workload.to_string(),

@@ -24,6 +24,7 @@ use looptax_bench::{Distribution, KeyShare, KeySpace, ServerThreads};
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::{Kind, Protocol};
 use looptax_model::failure::Failure;
+use looptax_model::record::Meetings;
 use looptax_wire::Login;
 
 use crate::arms::target_arms::TargetArms;
@@ -59,6 +60,8 @@ pub struct Target {
     pub(crate) offers_tls: Option<bool>,
     /// Whether a pooler passes its connections on.
     pub(crate) is_pooled: bool,
+    /// Where its own clients were seen to run.
+    pub(crate) meetings: Option<Meetings>,
     /// The database with which the pooler reaches the server over TCP, if that is not the login's.
     over_tcp: Option<&'static str>,
     /// The database that is the pooler itself and counts.

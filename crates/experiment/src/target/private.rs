@@ -68,6 +68,7 @@ pub(super) fn start(kind: Kind, arms: &[Arm], settings: &Experiment, host: &Host
         offers_tls: None,
         asks: if kind.is_pooler() { [Arm::UnixUnix, Arm::TcpUnix] } else { [Arm::Unix, Arm::Tcp] },
         is_pooled: kind.is_pooler(),
+        meetings: None,
         over_tcp: pooler::over_tcp(kind),
         console: pooler::console(kind),
         has_load_limits: false,

@@ -3,10 +3,11 @@
 use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload, system_row,
 };
-use looptax_host::discover::process;
+use looptax_host::discover::{self, process};
 use looptax_model::dsn::Arm;
 use looptax_model::dsn::{Kind, Protocol, Secret};
 use looptax_model::failure::Failure;
+use looptax_model::record::Meetings;
 use looptax_wire::{Login, Salted, Sent, WireError, site};
 
 use super::load_limits::{refuse_if_crowded, refuse_if_logged, refuse_if_written_on};
@@ -59,6 +60,7 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
         settings: Vec::new(),
         offers_tls: conversation.offers_tls(),
         is_pooled,
+        meetings: None,
         over_tcp: None,
         console: None,
         has_load_limits: !settings.is_own_server,
@@ -74,7 +76,15 @@ pub(super) fn open(spec: &Running, settings: &Experiment, host: &Host) -> Result
         scratch: None,
     };
     choose_workload(&mut target, conversation, settings)?;
+    target.meetings = seen_clients(&target);
     Ok(target)
+}
+
+/// Where the clients of a server of one thread run: of others nobody knows which thread serves whom.
+fn seen_clients(target: &Target) -> Option<Meetings> {
+    let pid = target.pids.first().filter(|_| target.protocol == Protocol::Redis)?;
+    let discover::Meetings { programs, n_looks, n_same } = discover::meetings(*pid)?;
+    Some(Meetings { programs, n_looks, n_same })
 }
 
 /// The second of two arms where the login took TLS.

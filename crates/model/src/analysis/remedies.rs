@@ -4,7 +4,7 @@
 //! in a comparison of its own. Called after the run and by `analyze`; METHOD.md, "Remedies", has the formulas.
 
 use crate::dsn::Arm;
-use crate::record::{self as record, Comparison, Estimate, Figure, Remedies, Remedy, RemedyKind, Tax};
+use crate::record::{self as record, Comparison, Estimate, Figure, GainRange, Remedies, Remedy, RemedyKind, Tax};
 use crate::stats;
 use crate::stats::Blocks;
 
@@ -85,6 +85,10 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
         to: to.to_owned(),
         pipeline: None,
         gain_pct: mapped(&tax.theta, gain),
+        gain_range_pct: tax.uncertain_size.map(|size| {
+            let ends = [size.lo_pct, size.hi_pct].map(|pct| gain(-(-pct / 100.0).ln_1p()));
+            GainRange { lo: ends[0].min(ends[1]), hi: ends[0].max(ends[1]) }
+        }),
         saved_us: mapped(&tax.latency_us.mean, saved),
         saved_cpu_us: mapped(&tax.cpu_us.both, saved),
         verdict: tax.verdict,
@@ -109,6 +113,7 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
         to: today.to_owned(),
         pipeline: (kind == RemedyKind::Pipelining).then_some(other.workload.pipeline),
         gain_pct: plain(saved(|costs| Some(costs.theta.map_monotone(|it| 100.0 * it.exp_m1())))),
+        gain_range_pct: None,
         saved_us: plain(saved(|it| it.time_us)),
         saved_cpu_us: figure(saved(|it| it.cpu_us), "CPU time could not be read"),
         verdict: verdict(before, after, gained.as_ref()),

@@ -207,7 +207,7 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
         })
         .collect()
     });
-    Some(row("on no CPU", &idle_us, &requests_of(epochs)).0)
+    Some(row("neither end on a core", &idle_us, &requests_of(epochs)).0)
 }
 
 /// Which share of a request's CPU time is its own and not the sampler's, both arms together: the two kinds of epochs took
@@ -291,7 +291,11 @@ fn apart(why: &Why, side: usize, has_one_core: bool) -> Option<String> {
     let (sampled, counted) = (sampled?, counted?.value);
     let is_less = sampled.hi? < counted * (1.0 - MOST_APART);
     let is_more = sampled.lo? > counted * (1.0 + MOST_APART);
-    let advice = if has_one_core { "" } else { "; on cores that idle the timer loses ticks: --placement same" };
+    let advice = if has_one_core || is_more {
+        ""
+    } else {
+        "; a timer may lose ticks on cores that idle: --placement same tells"
+    };
     (is_less || is_more).then(|| {
         format!(
             "samples account for {:.0} % of the CPU time that the kernel's clocks count{advice}",

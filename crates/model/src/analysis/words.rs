@@ -37,11 +37,11 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             ))
         }
         Warning::OrderEffect { p_value } => Some(format!(
-            "it matters which arm runs first (p = {p_value:.1e}): the guard between slices is too short; \
-             this widens the interval and does not move the tax"
+            "it matters which arm runs first (p = {p_value:.1e}): an arm may still feel the one before it; a coin decides \
+             the order, so that this widens the interval and favours no arm"
         )),
         Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
-            "requests fill only {:.1} % of the connections' time on {}: the client, or other work on its core, is in the way",
+            "requests fill only {:.1} % of the connections' time on {}: the rest passes between an answer and the next request",
             100.0 * ratio,
             name(*side)
         )),
@@ -51,8 +51,8 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             name(*side)
         )),
         Warning::EnvironmentLimited { factor } => Some(format!(
-            "the interval is {factor:.1} times as wide as counting requests makes it: a quieter machine \
-             helps more than time"
+            "the interval is {factor:.1} times as wide as counting requests makes it: the machine's own noise, or others', \
+             is the larger part of it"
         )),
         // `stopped_early`, `stalls`, `diagnostics.modes` and `diagnostics.totals_disagree`: the report words them.
         Warning::StoppedEarly { .. }
@@ -90,7 +90,7 @@ mod tests {
     #[test]
     fn a_warning_names_its_arm_and_figures() {
         let little = |ratio| Warning::LittlesLaw { side: Side::Other, ratio };
-        check(&little(0.931), Some("93.1 % of the connections' time on tcp: the client"));
+        check(&little(0.931), Some("93.1 % of the connections' time on tcp: the rest passes"));
         check(&little(1.05), Some("105.0 % of the connections' time on tcp: counts"));
         check(&Warning::OrderEffect { p_value: 0.000_12 }, Some("p = 1.2e-4"));
         check(&Warning::IncompleteEpochs { n_epochs: 10 }, Some("10 epochs do not count for the tax"));

@@ -151,6 +151,24 @@ pub struct Target {
     /// Whether it offers TLS on the port of `tcp`, where it tells.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub offers_tls: Option<bool>,
+    /// Where its own clients were seen to run, before anything was measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub meetings: Option<Meetings>,
+}
+
+/// How often the clients of a server of one thread were found on its core.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct Meetings {
+    /// Their programs.
+    pub programs: Vec<String>,
+    /// Looks at a thread that had run since the look before.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub n_looks: u32,
+    /// Of these, the ones that found it where the server's thread ran last.
+    #[serde(deserialize_with = "SmallCount::read")]
+    #[schemars(with = "SmallCount")]
+    pub n_same: u32,
 }
 
 /// What the server was asked to do.

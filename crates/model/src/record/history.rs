@@ -59,7 +59,7 @@ impl PastRun {
                 client: comparison.client,
                 baseline: tax.baseline.clone(),
                 arm: tax.arm.clone(),
-                throughput_pct: tax.throughput_pct.known().copied().filter(|_| tax.uncertain_size.is_none()),
+                throughput_pct: tax.throughput_pct.known().copied().filter(|_| tax.has_size()),
                 verdict: tax.verdict,
                 direction: tax.direction,
             })

@@ -23,6 +23,7 @@ mod hex;
 mod history;
 mod host;
 mod look;
+mod mixture;
 mod raw;
 mod remedies;
 mod replay;
@@ -47,7 +48,9 @@ pub use checked::{Change, Checked, CheckedConnection, Edit, Outcome, Point, Step
 pub use client_like::ClientLike;
 pub use code::{NoteCode, PointCode, StepCode};
 pub use commands::{CommandLine, Commands};
-pub use comparison::{Comparison, Load, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload};
+pub use comparison::{
+    Comparison, Load, Meetings, PlacementUsed, ServerCount, Stall, Stream, Target, TimeWait, Workload,
+};
 pub use consistent::MOST_SAMPLES;
 pub use counts::letter;
 pub use diagnostics::{ClientLimit, ClientLimitCause, Diagnostics, RateModes, Tested};
@@ -65,8 +68,9 @@ pub use hex::Hex64;
 pub use history::{PastRun, PastVerdict};
 pub use host::Host;
 pub use look::{Look, LookArm, RateRange};
+pub use mixture::mixed;
 pub use raw::{CpuTicks, Epoch, Raw, Samples, Seats, Slice, TICK_NS};
-pub use remedies::{Remedies, Remedy, RemedyKind};
+pub use remedies::{GainRange, Remedies, Remedy, RemedyKind};
 pub use replay::{
     Article, HotFunction, Published, REPLAY_SCHEMA_VERSION, Replay, ReplayPages, ReplayPart, ReplayPoint, ReplayProof,
     ReplayRow, ReplaySide, ReplayStep, ReplayTrial, ReplayUnit, ReplayVerdict, SideUnit, replay_schema,

@@ -1,6 +1,6 @@
 //! What would help, ranked: the remedies of `looptax compare --remedies`.
 
-use crate::stats::range::AtLeastOne;
+use crate::stats::range::{AtLeastOne, Real};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
@@ -38,6 +38,9 @@ pub struct Remedy {
     pub pipeline: Option<u32>,
     /// Requests gained, percent of those before.
     pub gain_pct: Figure,
+    /// From where to where that may be, where its direction is known and its size is not.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gain_range_pct: Option<GainRange>,
     /// Time saved per request and connection, µs; negative where it takes longer.
     pub saved_us: Figure,
     /// CPU time saved per request, of both ends and of whatever stands between them, µs.
@@ -47,6 +50,19 @@ pub struct Remedy {
     /// Whether before and after were measured in turns. Else they are two comparisons, one after the other, and
     /// what drifted between them is in the figures and not in their intervals.
     pub is_paired: bool,
+}
+
+/// From where to where a gain may be, percent.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
+pub struct GainRange {
+    /// Its lower end.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub lo: f64,
+    /// Its upper end.
+    #[serde(deserialize_with = "Real::read")]
+    #[schemars(with = "Real")]
+    pub hi: f64,
 }
 
 /// What is changed.

@@ -62,6 +62,17 @@ pub struct Tax {
     pub diagnostics: Diagnostics,
 }
 
+impl Tax {
+    /// Whether its figure may be shown: the run can be used, its size is certain, and it is not what parts of the run, or
+    /// the first moments of its slices, took back.
+    pub fn has_size(&self) -> bool {
+        let is_taken_back = matches!(self.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
+        self.verdict != Verdict::Invalid
+            && self.uncertain_size.is_none()
+            && !(self.verdict == Verdict::Inconclusive && is_taken_back)
+    }
+}
+
 /// Epochs in which others took much of the machine, and how much.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {

@@ -16,6 +16,7 @@ mod holm;
 mod independent;
 mod judge;
 pub mod meta;
+mod mixture;
 mod moments;
 mod per_request;
 mod quantile;
@@ -43,6 +44,7 @@ pub use judge::{
     CpuTax, Disturbance, Input, Judgement, Metric, Percentile, Primary, Secondary, SideSummary, Warning, dearer_by_cpu,
     judge, primary,
 };
+pub use mixture::{InPlacement, mixture};
 pub use moments::{deviation, mean, median, variance};
 pub use per_request::{
     Difference, LEAST_OCCURRENCES, per_request, per_request_difference, per_request_difference_of_occurrences,

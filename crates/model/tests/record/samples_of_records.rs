@@ -69,6 +69,7 @@ fn host() -> Host {
 fn target() -> Target {
     Target {
         offers_tls: None,
+        meetings: None,
         kind: "mariadb".to_owned(),
         version: "10.11.19-MariaDB".to_owned(),
         private: true,

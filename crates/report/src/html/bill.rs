@@ -1,6 +1,6 @@
 //! The bill of a request: what its mean latency went to on each arm, in parts that add up.
 //!
-//! CPU time of either end, and what is left: waiting for a core or for the other end. Parts add up to
+//! CPU time of either end, and what is left, which is waiting of whatever kind. Parts add up to
 //! the shown digit, because the last one is made from the rounded others.
 
 use looptax_model::record::{Arm, Comparison};
@@ -8,8 +8,7 @@ use looptax_model::record::{Arm, Comparison};
 use crate::format::{MS_FROM_US, Text};
 
 /// What the parts are, in their order.
-pub(super) const PARTS: [&str; 3] =
-    ["client's CPU time", "server's CPU time", "the rest: waiting for a core or for the other end"];
+pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
 
 /// CPU times are those of whole slices and the latency is that of their active part, so that they differ a little;
 /// by more than this share of it, both ends worked at once.
@@ -68,9 +67,7 @@ fn arm_bill(arm_idx: usize, arm: &Arm, [per_us, per_unit]: [f64; 2], text: Text)
     let [client, server, total] = [client, server, total].map(|it| (it.value * per_us).round());
     let rest = total - client - server;
     if rest < -MOST_OVERLAP * total {
-        return Err(format!(
-            "both ends of {name} worked at the same time: their CPU times add up to more than the latency"
-        ));
+        return Err(format!("the CPU times of both ends of {name} add up to more than the latency"));
     }
     Ok(ArmBill { arm_idx, parts: [client, server, rest].map(|it| it / per_unit), total: total / per_unit })
 }

@@ -154,7 +154,9 @@ impl<'a> Charts<'a> {
                     CPU time. The table of epochs stands beside it.";
         figure(&Figure { kind: "slices", idx, part: 0, title, says }, out, |out| {
             let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
+            let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());
             let noise = match n_noisy {
+                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen or foreign CPU time was not read, or there are fewer than four.".to_owned(),
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
                 n => format!("{n} of {} epochs stand in windows with more than 1 % of stolen or 5 % of foreign CPU time.", detail.epochs.len()),
             };

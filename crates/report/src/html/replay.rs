@@ -42,7 +42,7 @@ fn summary(parts: &[PartStory], out: &mut Markup) {
     out.table("All claims", |out| {
         let mut columns = vec!["publication", "claim"];
         columns.extend(&CLAIM_HEAD[1..]);
-        columns.push("why they differ");
+        columns.push("what else differs");
         out.head(&columns).open("tbody", &[]);
         for part in parts {
             let published = part.claims.iter().filter(|it| it.is_published);

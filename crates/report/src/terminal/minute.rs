@@ -2,7 +2,8 @@
 
 use looptax_advise::{Weighed, Worth, weigh};
 use looptax_model::record::{
-    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer, Record, Tax, Verdict,
+    Comparison, Direction, EndpointTransport, Found, FoundClient, FoundListener, FoundServer, Record, SizeCause, Tax,
+    Verdict,
 };
 
 use super::found::cells::shown;
@@ -292,7 +293,14 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
         return ("too little was measured for an answer".to_owned(), Paint::Unsure);
     }
     // An interval that is longer has a space behind it all the same.
-    let us = padded(&text.signed_micros_interval(us), COLUMNS[1] - 1) + " ";
+    let us = match (&tax.uncertain_size, us.lo.zip(us.hi)) {
+        (Some(size), Some((lo, hi))) if size.cause == SizeCause::Wide => {
+            format!("{} to {}", text.signed_micros(lo), text.micros(hi))
+        }
+        _ if tax.has_size() => text.signed_micros_interval(us),
+        _ => "n/a".to_owned(),
+    };
+    let us = padded(&us, COLUMNS[1] - 1) + " ";
     let fewer = tax_words(tax, text).unwrap_or_default();
     match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
@@ -302,6 +310,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
         (Verdict::Difference | Verdict::Negligible | Verdict::Equivalent, _) => {
             (format!("{us}{verdict}: {fewer}"), Paint::Good)
         }
+        _ if fewer.is_empty() => (format!("{us}{verdict}"), Paint::Unsure),
         _ => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
     }
 }
@@ -375,5 +384,5 @@ fn busy(record: &Record) -> Option<String> {
             format!("other programs took up to {foreign:.0} %, the hypervisor {stolen:.1} % of the CPU time")
         }
     };
-    Some(format!("{who}, which makes intervals wide: try again when the machine is quiet"))
+    Some(format!("{who}, which may make intervals wide: try again when the machine is quiet"))
 }

@@ -84,13 +84,14 @@ fn rows(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<CommandRow> {
         known.map_or_else(|| "n/a".to_owned(), show)
     };
     let signed = |figure: &Figure| of_tax(figure, &|it| text.signed_run_time(it));
+    let longer = if tax.has_size() { signed(&tax.latency_us.mean) } else { "n/a".to_owned() };
     let verdict = verdict_words(tax, comparison.schedule.delta_pct, text);
     let mut rows = vec![
         CommandRow {
             label: "time per run",
             arms: arms(&|arm| &arm.latency_us.mean),
             tax: tax_words(tax, text).filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned()),
-            difference: signed(&tax.latency_us.mean),
+            difference: longer,
             verdict: Some((verdict, tone(tax))),
         },
         CommandRow {

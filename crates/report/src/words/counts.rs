@@ -49,13 +49,14 @@ fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<Strin
     if comparison.client != Client::Block || !is_one_answer {
         return None;
     }
-    let arm = comparison.arms.iter().find(|arm| {
-        let switches = arm.context_switches_per_query.known();
-        arm.proof.family == "AF_UNIX" && switches.is_some_and(|switches| switches.value > WOKEN_AGAIN)
+    let (arm, switches) = comparison.arms.iter().find_map(|arm| {
+        let switches = arm.context_switches_per_query.known()?.value;
+        (arm.proof.family == "AF_UNIX" && switches > WOKEN_AGAIN).then_some((arm, switches))
     })?;
     Some(format!(
-        "{place}: on {} a client that blocks in receive is woken twice, once in vain when the server has read its \
-         request: this hides part of the tax; a client that polls is woken once (--client poll)",
+        "{place}: on {} a client that blocks in receive leaves its core {switches:.1} times per request, where waiting for \
+         one answer takes one time; Linux is known to wake such a reader once in vain when the server has read its request, \
+         which would hide a part of the tax: --client poll shows it",
         text.clean(&arm.name)
     ))
 }

@@ -2,12 +2,12 @@
 //!
 //! It shows ranges that were seen, never an interval and never a verdict.
 
-use looptax_model::record::{Look, LookArm, Placement, RateRange, Workload};
+use looptax_model::record::{Look, LookArm, RateRange, Workload};
 
 use super::table::{Row, Tail};
 use crate::format::{Text, byte_rate_range, rate_range, times};
 
-/// From this ratio of the fastest to the slowest 100 ms on, the scheduler is named as the reason.
+/// From this ratio of the fastest to the slowest 100 ms on, it is told.
 /// Ordinary noise of a quiet machine stays well below.
 const MOVED_FROM: f64 = 1.5;
 
@@ -39,7 +39,7 @@ fn why_not_judged(look: &Look, text: Text) -> String {
     format!("not judged in {seconds:.0} s: {}{reason} (--placement {asked})", what_was_seen(look))
 }
 
-/// The widest range of the arms and, under `free`, who moves the rate.
+/// The widest range of the arms.
 fn what_was_seen(look: &Look) -> String {
     let ratio = |range: RateRange| range.max / range.min;
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
@@ -49,11 +49,6 @@ fn what_was_seen(look: &Look) -> String {
     if moved < MOVED_FROM {
         return "these are rates that were seen".to_owned();
     }
-    match look.placement.asked {
-        // The ends are pinned: whatever moved the rate, it was not their placement.
-        Placement::Same | Placement::Split => format!("the rate moved by {}", times(moved)),
-        Placement::Free | Placement::ClientPinned => {
-            format!("the scheduler moves the rate by {}", times(moved))
-        }
-    }
+    // By what is not known: a look sees neither cores nor others' work.
+    format!("the rate moved by {}", times(moved))
 }

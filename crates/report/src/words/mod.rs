@@ -13,6 +13,7 @@ pub(crate) mod fleet;
 mod group;
 pub(crate) mod hot;
 mod look;
+mod meetings;
 mod own_client;
 mod placement;
 pub(crate) mod remedies;
@@ -141,6 +142,7 @@ fn server(record: &Record, groups: &[Group], text: Text) -> ServerStory {
                 facts: { group.comparisons.iter() }
                     .flat_map(|comparison| trial::sentences(comparison, text))
                     .chain(why::sentences(&group.comparisons, text))
+                    .chain(meetings::sentences(group, text))
                     .collect(),
                 notes: notes(group, shows_counts, text),
             })

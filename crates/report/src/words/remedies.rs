@@ -1,9 +1,9 @@
 //! The remedies in words: what each would bring, ranked, and what it takes.
 
-use looptax_model::record::{Estimate, Figure, Record, Remedies, Remedy, RemedyKind, Verdict};
+use looptax_model::record::{Estimate, Figure, GainRange, Record, Remedies, Remedy, RemedyKind, Verdict};
 
 use super::small_table::SmallTable;
-use crate::format::{Text, counted};
+use crate::format::{GLUE, Text, counted};
 
 /// More than this is told as a factor.
 const TWICE_PCT: f64 = 100.0;
@@ -61,12 +61,14 @@ fn rows(remedies: &Remedies, text: Text) -> Vec<[String; 4]> {
 
 fn row(remedy: &Remedy, text: Text) -> [String; 4] {
     let micros = |us: &Estimate| text.signed_micros_interval(us);
-    [
-        name(remedy, text),
-        shown(&remedy.gain_pct, |pct| more(pct, text)) + undecided(remedy),
-        shown(&remedy.saved_us, micros),
-        shown(&remedy.saved_cpu_us, micros),
-    ]
+    if remedy.verdict == Verdict::Invalid {
+        return [name(remedy, text), "n/a (invalid)".to_owned(), "n/a".to_owned(), "n/a".to_owned()];
+    }
+    let (gain, saved) = match remedy.gain_range_pct {
+        Some(range) => (uncertain(range), "n/a".to_owned()),
+        None => (shown(&remedy.gain_pct, |pct| more(pct, text)), shown(&remedy.saved_us, micros)),
+    };
+    [name(remedy, text), gain + undecided(remedy), saved, shown(&remedy.saved_cpu_us, micros)]
 }
 
 /// A figure whose interval has both ends.
@@ -78,18 +80,22 @@ fn shown(figure: &Figure, words: impl Fn(&Estimate) -> String) -> String {
     }
 }
 
+/// `+4.9 to 13.9 %`.
+fn uncertain(GainRange { lo, hi }: GainRange) -> String {
+    format!("{lo:+.1} to {hi:.1}{GLUE}%")
+}
+
 /// What a figure is not to be taken for.
 fn undecided(remedy: &Remedy) -> &'static str {
     match remedy.verdict {
-        Verdict::Inconclusive if is_disturbed(remedy) => " !",
+        Verdict::Inconclusive if is_uneven(remedy) => " !",
         Verdict::Inconclusive => " ?",
-        Verdict::Invalid => " (invalid)",
-        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent => "",
+        Verdict::Difference | Verdict::Negligible | Verdict::Equivalent | Verdict::Invalid => "",
     }
 }
 
-/// Whether there would be an answer, had nobody else used the machine.
-fn is_disturbed(remedy: &Remedy) -> bool {
+/// Whether there would be an answer, did all parts of the run say the same.
+fn is_uneven(remedy: &Remedy) -> bool {
     let gain = remedy.gain_pct.known();
     let is_known = gain.is_some_and(|it| it.lo > Some(0.0) || it.hi.is_some_and(|hi| hi < 0.0));
     remedy.verdict == Verdict::Inconclusive && is_known
@@ -166,6 +172,10 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
     let Some(gain) = gain.filter(|it| it.lo.is_some() && it.hi.is_some()) else {
         return "could not be measured".to_owned();
     };
+    if let Some(range) = remedy.gain_range_pct.filter(|_| remedy.verdict != Verdict::Invalid) {
+        let does = if range.lo > 0.0 { "helps" } else { "costs" };
+        return format!("{does}, by how much is uncertain ({} requests)", uncertain(range));
+    }
     match remedy.verdict {
         Verdict::Difference if gain.value >= TWICE_PCT => {
             format!("{} the requests", more(gain, text))
@@ -176,7 +186,7 @@ fn outcome(remedy: &Remedy, text: Text) -> String {
             format!("{} fewer requests", text.percent(&lost))
         }
         Verdict::Negligible | Verdict::Equivalent => "makes no difference that matters".to_owned(),
-        Verdict::Inconclusive if is_disturbed(remedy) => "not decided, others disturbed it".to_owned(),
+        Verdict::Inconclusive if is_uneven(remedy) => "not decided, for parts of the run differ".to_owned(),
         Verdict::Inconclusive => "not decided".to_owned(),
         Verdict::Invalid => "invalid, see the comparison".to_owned(),
     }
@@ -188,7 +198,9 @@ fn closing(remedies: &Remedies, text: Text) -> String {
     let helps =
         |it: &&Remedy| it.verdict == Verdict::Difference && it.gain_pct.known().is_some_and(|gain| gain.value > 0.0);
     let today = text.clean(&remedies.today);
-    let has_open = all().any(|it| it.is_today && it.verdict == Verdict::Inconclusive);
+    let is_open =
+        |it: &Remedy| matches!(it.verdict, Verdict::Inconclusive | Verdict::Invalid) || it.gain_pct.known().is_none();
+    let has_open = all().any(|it| it.is_today && is_open(it));
     let words = if let Some(first) = all().filter(|it| it.is_today).find(helps) {
         format!("most would come from: {}", name(first, text))
     } else if has_open {
@@ -197,10 +209,10 @@ fn closing(remedies: &Remedies, text: Text) -> String {
         format!("none of them is worth it for programs on {today}")
     };
     let mut notes = vec![words];
-    if all().any(is_disturbed) {
-        notes.push("!: others took too much of the machine to believe it".to_owned());
+    if all().any(is_uneven) {
+        notes.push("!: not decided, parts of the run differ (the comparison says which)".to_owned());
     }
-    if all().any(|it| it.verdict == Verdict::Inconclusive && !is_disturbed(it)) {
+    if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
         notes.push("?: not decided, a longer run (--precise) may".to_owned());
     }
     if all().any(|it| !it.is_paired) {

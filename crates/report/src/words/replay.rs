@@ -176,9 +176,9 @@ fn claim(row: &ReplayRow, text: Text) -> ClaimStory {
         format!("{arm} {}", side(&row.sides[idx], text))
     });
     sentences.push(("here", format!("{baseline}, {other}")));
-    // What agrees needs no reason.
+    // That it is the cause, nobody has shown.
     let differs = !matches!(row.verdict, None | Some(ReplayVerdict::AsPublished));
-    let word = if differs { "why" } else { "note" };
+    let word = if differs { "also" } else { "note" };
     sentences.extend(row.reasons.iter().map(|why| (word, facts::reason(why, text))));
     let proof = proof(&row.proof);
     if !proof.is_empty() {

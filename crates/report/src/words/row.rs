@@ -93,6 +93,9 @@ fn with_slices(comparison: &Comparison) -> String {
     }
 }
 
+/// The verdict on a page whose difference may be what looptax itself takes.
+pub(crate) const OWN_PART: &str = "open: looptax's own part";
+
 /// The figures and words of one verdict.
 #[derive(Debug)]
 pub(crate) struct Judged {
@@ -109,9 +112,15 @@ pub(crate) struct Judged {
 pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
     let shown = |cell: Option<String>| cell.filter(|_| is_usable(tax)).unwrap_or_else(|| "n/a".to_owned());
     let micros = decisive(&tax.latency_us, &comparison.load).known();
+    // Without an interval it would be taken for an answer.
+    let has_micros = tax.has_size() && tax.verdict != Verdict::Inconclusive;
+    if comparison.is_slower_by_supervisor() {
+        let tax = shown(tax_words(tax, text));
+        return Judged { tax, micros: "n/a".to_owned(), verdict: OWN_PART.to_owned(), tone: Tone::Unsure };
+    }
     Judged {
         tax: shown(tax_words(tax, text)),
-        micros: shown(micros.filter(|_| tax.uncertain_size.is_none()).map(|us| text.signed_micros(us.value))),
+        micros: shown(micros.filter(|_| has_micros).map(|us| text.signed_micros(us.value))),
         verdict: verdict_words(tax, comparison.schedule.delta_pct, text),
         tone: tone(tax),
     }
@@ -121,7 +130,7 @@ pub(crate) fn judged(tax: &Tax, comparison: &Comparison, text: Text) -> Judged {
 pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     match &tax.uncertain_size {
         Some(size) => Some(format!("{:.1} to {:.1}{GLUE}%", size.lo_pct, size.hi_pct)),
-        None => tax.throughput_pct.known().map(|pct| text.percent(pct)),
+        None => tax.throughput_pct.known().filter(|_| tax.has_size()).map(|pct| text.percent(pct)),
     }
 }
 

@@ -9,7 +9,7 @@ use looptax_model::record::{
 
 use super::disturbed;
 use super::group::Group;
-use super::row::dearer_arm;
+use super::row::{dearer_arm, is_usable};
 use super::trial;
 use super::withheld::withheld;
 use crate::client;
@@ -88,18 +88,19 @@ fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
         let (arm, low, high) = (text.clean(&mode.arm), rate(mode.low_per_s), rate(mode.high_per_s));
         format!("the rate of {arm} jumps between {low} and {high}")
     });
-    let totals = tax.total_throughput_pct.known().filter(|_| found.totals_disagree == Some(true));
+    let totals = tax.total_throughput_pct.known();
+    let totals = totals.filter(|_| found.totals_disagree == Some(true) && is_usable(tax));
     let totals = totals.map(|pct| {
         let (arm, pct) = (text.clean(&tax.arm), text.percent(pct));
         format!("with all stalls counted the tax of {arm} is another: {pct}")
     });
     let slices = found.slice_invariance_pct.as_ref().and_then(|figure| figure.known());
-    let slices = slices.map(|points| {
+    let slices = slices.filter(|_| is_usable(tax)).map(|points| {
         let is_within =
             points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
         let word = if is_within { "shown" } else { "not shown" };
         format!(
-            "with shorter slices the tax is another by {} points: {word} to be within {SLICE_POINTS:.0}",
+            "difference of the tax with shorter slices: {} points, {word} to be within {SLICE_POINTS:.0}",
             text.per_request(points)
         )
     });
@@ -113,22 +114,28 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let figures = figures(comparison, tax, text);
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
+        _ if comparison.is_slower_by_supervisor() => format!(
+            "whether {arm} or {baseline} takes less is open: looptax's own part of a page is more than the difference"
+        ),
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
             let cpu = tax.cpu_us.both.known().filter(|_| !comparison.is_of_program());
             let cpu =
-                cpu.map(|us| format!("; its CPU time differs by {} per request", text.signed_micros_interval(us)));
+                cpu.map(|us| format!("; difference in CPU time: {} per request", text.signed_micros_interval(us)));
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
             format!("over {arm} a page takes less than over {baseline}: {figures}")
+        }
+        (Verdict::Difference, Some(Direction::OtherFaster)) if !comparison.load.is_flat_out() => {
+            format!("{arm} answers sooner than {baseline}: a tax of {figures}")
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) => {
             format!("{arm} serves more than {baseline}: a tax of {figures}")
         }
         (Verdict::Difference, _) => format!("against {baseline}, {arm} costs {figures}"),
         (Verdict::Negligible, _) => {
-            format!("{arm} differs from {baseline} by less than anybody would notice: {figures}")
+            format!("{arm} differs from {baseline}, by less than {delta}: {figures}")
         }
         (Verdict::Equivalent, _) => {
             format!("{arm} and {baseline} serve alike, within {plus_minus}{delta}: {figures}")
@@ -147,9 +154,9 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             )
         }
     };
-    let limits = &tax.diagnostics.client_limits;
-    let limits = limits.iter().map(|limit| client_limit(limit, text));
     let is_answer = !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid);
+    let limits = tax.diagnostics.client_limits.iter().filter(|_| is_answer);
+    let limits = limits.map(|limit| client_limit(limit, text));
     let disturbed = disturbed::measured_while(tax).filter(|_| is_answer);
     let apart = cpu_apart(comparison, tax, text).filter(|_| is_answer);
     let clauses = [disturbed, apart].into_iter().flatten().chain(limits);
@@ -172,19 +179,22 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     }
     let cpu = tax.cpu_us.both.known()?;
     let shown = text.signed_micros_interval(cpu);
-    let is_equivalent = tax.verdict == Verdict::Equivalent;
-    match tax.direction {
-        Some(Direction::OtherSlower) if cpu.lo.is_some_and(|lo| lo <= 0.0) && tax.verdict == Verdict::Difference => {
-            Some(format!(
-                "; more CPU time is not shown ({shown} per request): what it loses, or a part of it, is waiting, and for what \
-                 was not measured"
-            ))
-        }
-        _ if is_equivalent && tax.starred.iter().any(|it| it == "cpu_us.both") => Some(format!(
-            "; its CPU time differs all the same ({shown} per request): something else limits the throughput"
-        )),
-        _ => None,
+    if tax.verdict == Verdict::Equivalent {
+        let is_known = tax.starred.iter().any(|it| it == "cpu_us.both");
+        return is_known.then(|| format!("; its CPU time differs all the same ({shown} per request)"));
     }
+    let is_loss = (tax.verdict, tax.direction) == (Verdict::Difference, Some(Direction::OtherSlower));
+    if !is_loss || cpu.lo.is_none_or(|lo| lo > 0.0) {
+        return None;
+    }
+    let longer = tax.latency_us.mean.known().and_then(|it| it.lo).filter(|_| comparison.connections == 1);
+    Some(match cpu.hi.zip(longer) {
+        Some((most, longer)) if most < longer => {
+            let most = text.micros(most.max(0.0));
+            format!("; at most {most} of it can be CPU time: the rest is waiting, and for what was not measured")
+        }
+        _ => format!("; whether CPU time is a part of it is not shown ({shown} per request)"),
+    })
 }
 
 /// Whether CPU time tells the size better than throughput does: both ends were held where they ran, and its interval is
@@ -202,20 +212,20 @@ pub(crate) fn why_withheld(comparison: &Comparison, tax: &Tax, text: Text) -> Op
     Withheld::for_tax(comparison, tax).map(|it| withheld(&it, text))
 }
 
-/// "; the client is the bottleneck on tcp: …".
+/// "; on tcp, the client's own code takes 62 % of all CPU time per request".
 fn client_limit(limit: &ClientLimit, text: Text) -> String {
     let why = match limit.cause {
         ClientLimitCause::OwnCode { share_pct } => {
-            format!("its own code takes {share_pct:.0} % of all CPU time per request")
+            format!("the client's own code takes {share_pct:.0} % of all CPU time per request")
         }
         ClientLimitCause::BusyCores { busy_pct } => {
-            format!("the cores that it has for itself are {busy_pct:.0} % busy")
+            format!("the cores that the client has for itself are {busy_pct:.0} % busy")
         }
         ClientLimitCause::Late { by_us } => {
-            format!("it sends late, by {} at its own p99, over a tenth of the latency's p99", text.micros(by_us))
+            format!("requests go out late, by {} at p99, over a tenth of the latency's p99", text.micros(by_us))
         }
     };
-    format!("; the client is the bottleneck on {}: {why}", text.clean(&limit.arm))
+    format!("; on {}, {why}", text.clean(&limit.arm))
 }
 
 /// "16.0 % [15.4, 16.4] of throughput, +2.0 µs [1.9, 2.1] per request, …".

@@ -7,7 +7,7 @@ use looptax_model::record::{
 };
 
 use super::command::{CommandRow, CommandTable};
-use super::row::{is_usable, tax_words, tone, verdict_words};
+use super::row::{OWN_PART, is_usable, tax_words, tone, verdict_words};
 use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
 use crate::load;
 
@@ -86,9 +86,11 @@ fn way(arm: &Arm, text: Text) -> String {
 /// `arms` stand in the order of the columns, and so do the figures of a row.
 fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), text: Text) -> Vec<CommandRow> {
     let is_flat_out = comparison.load.is_flat_out();
+    let mut means = arms.iter().filter_map(|arm| arm.latency_us.mean.known());
+    let is_ms = means.any(|it| it.value >= MS_FROM_US);
     let row = |label, figures: [Figure; 2], added: &Figure| {
         let added = added.known().filter(|_| is_usable(tax));
-        time_row(label, &figures, added, text)
+        time_row(label, &figures, added, (is_ms, text))
     };
     let own = &tax.latency_us;
     let [baseline_p95, other_p95] = trial.p95_us.clone();
@@ -110,7 +112,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
     let decisive = &mut rows[usize::from(!is_flat_out)];
     decisive.tax = pct.unwrap_or_else(|| "n/a".to_owned());
     let verdict = if comparison.is_slower_by_supervisor() {
-        "open: looptax's own part".to_owned()
+        OWN_PART.to_owned()
     } else {
         verdict(tax, comparison.schedule.delta_pct, text)
     };
@@ -133,10 +135,13 @@ fn unknown() -> Figure {
     Figure::missing("a difference alone")
 }
 
-/// A row of times, all in one unit.
-fn time_row(label: &'static str, figures: &[Figure; 2], added: Option<&Estimate>, text: Text) -> CommandRow {
-    let mut known = figures.iter().filter_map(Figure::known);
-    let is_ms = known.any(|us| us.value >= MS_FROM_US);
+/// A row of times, in the unit that all rows have.
+fn time_row(
+    label: &'static str,
+    figures: &[Figure; 2],
+    added: Option<&Estimate>,
+    (is_ms, text): (bool, Text),
+) -> CommandRow {
     let cell = |us| if is_ms { run_time(us) } else { text.micros(us) };
     let signed = |us| {
         if is_ms { text.signed_run_time(us) } else { text.signed_micros_interval(us) }
@@ -273,10 +278,10 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     let [baseline, other] = trial.arms.each_ref().map(|arm| arm.supervisor_us_per_page);
     let by_configuration = trial.added_by_configuration_us.known()?;
     let is_moved = comparison.arms.iter().any(|arm| arm.name == "unix");
-    (baseline > 0.0 && is_moved).then(|| {
+    (baseline > 0.0 && is_moved && comparison.tax.iter().all(is_usable)).then(|| {
         format!(
-            "of a page's time looptax itself took {} where its connections were moved, {} where they were left; without \
-             either, as when the configuration names the socket, TCP adds {} to a page",
+            "of a page's time looptax itself took {} where its connections were moved, {} where they were left; with that \
+             taken off, the difference is {} per page, an estimate of what a configuration that names the socket would give",
             text.micros(baseline),
             text.micros(other),
             signed_time(comparison, by_configuration, text)
@@ -301,18 +306,21 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
     (!each.is_empty()).then(|| format!("requests of a page, as the servers counted: {}", each.join("; ")))
 }
 
-/// The smallest saving that would have been seen, where none was.
+/// How much may have been missed, where no difference was seen.
 fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     if !matches!(tax.verdict, Verdict::Inconclusive | Verdict::Equivalent | Verdict::Negligible) {
         return None;
     }
     let pct = tax.throughput_pct.known()?;
     let half = (pct.hi? - pct.lo?) / 2.0;
+    if pct.lo? > 0.0 || pct.hi? < 0.0 {
+        return None;
+    }
     let us = tax.latency_us.mean.known();
     let us = us.and_then(|us| Some((us.hi? - us.lo?) / 2.0));
     let us = us.map_or_else(String::new, |us| format!(", {} per page", text.micros(us)));
     Some(format!(
-        "the smallest difference that this trial could have told from none is about {}{GLUE}%{us}",
+        "half the interval is {}{GLUE}%{us}: differences well below that would not have been seen",
         trimmed(half)
     ))
 }

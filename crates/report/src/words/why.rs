@@ -242,7 +242,7 @@ fn closing(why: &Why, sum: &WhyRow, text: Text) -> Option<String> {
         return None;
     };
     let words = if lo <= other_hi && other_lo <= hi {
-        "the layers add up to what is measured without the sampler"
+        "the layers are not shown to differ from what is measured without the sampler"
     } else {
         "the layers do not add up to what is measured without the sampler"
     };

@@ -42,14 +42,14 @@ fn why_open(it: &Withheld, text: Text) -> String {
 fn parts_differ(parts: Parts, n_epochs: [u64; 2], [first, rest]: [String; 2]) -> String {
     match parts {
         Parts::Disturbed => format!(
-            "{} of {} epochs were disturbed by other work on this machine, and the tax was another in them: {first} \
-             against {rest} in the others. A quieter machine would help",
+            "in {} of {} epochs others took CPU time (other programs, or the hypervisor), and the tax was another in them: \
+             {first} against {rest} in the others. A quieter machine may help",
             n_epochs[0],
             n_epochs[0] + n_epochs[1],
         ),
         Parts::Halves => format!(
             "the effect drifted during the run: a tax of {first} in its first half, {rest} in its second. A longer run \
-             (--precise) would help"
+             (--precise) may help"
         ),
     }
 }
@@ -57,7 +57,7 @@ fn parts_differ(parts: Parts, n_epochs: [u64; 2], [first, rest]: [String; 2]) ->
 fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
     format!(
         "the arms start differently after each change between them: in the first 10 ms {} runs at \
-         {:.0} % of its later rate, {} at {:.0} %. Longer slices would help",
+         {:.0} % of its later rate, {} at {:.0} %. Longer slices may help",
         text.clean(&it.arms[0]),
         100.0 * ratios[0],
         text.clean(&it.arms[1]),
@@ -70,15 +70,15 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let n_epochs = n_counted.saturating_mul(it.n_run_per_counted);
     let seconds = n_epochs as f64 * it.epoch_ms / 1e3;
     let epochs = counted(n_epochs, "epoch");
-    let same = if it.same_helps { ", and so would --placement same" } else { "" };
+    let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
-        return format!("a quieter machine would help{same}; time alone would not");
+        return format!("at this spread more than an hour would have to be measured; a quieter machine may help{same}");
     }
     let time = match seconds {
         seconds if seconds < 120.0 => format!("{seconds:.0} s"),
         seconds => format!("{:.0} minutes", seconds / 60.0),
     };
-    format!("about {epochs} ({time}) would help (--fixed){same}")
+    format!("about {epochs} ({time}) may help (--fixed){same}")
 }
 
 /// Nobody waits longer than an hour for one verdict; what the noise of few epochs asks for is often years.

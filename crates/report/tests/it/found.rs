@@ -105,7 +105,8 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at full speed here:
+    CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at full speed (below that
+      it is probably more):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 8 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`
@@ -134,8 +135,8 @@ fn a_narrow_terminal_has_sentences() {
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
-    CPU time lost, an estimate on the low side: requests/s times what a request
-      costs more over TCP at full speed here:
+    CPU time lost: requests/s times what a request costs more over TCP, as these
+      runs measured it at full speed (below that it is probably more):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 8 says whether the switch to the socket would work for
       that one
@@ -314,8 +315,8 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       php-fpm8.2 9  www-data  docker 3f2a9c1b7d20  mariadbd 812  unix  3
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at
-      full speed here:
+    CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at
+      full speed (below that it is probably more):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     next: looptax check --pid 20 says whether the switch to the socket would work for that one
     memcached 5 listens on TCP alone: start it with `-s PATH`

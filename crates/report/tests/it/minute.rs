@@ -61,7 +61,7 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
       MariaDB 10.11.19    +0.01 µs [-0.09, 0.11] no difference worth naming (within ±1 %): 0.1 % [-0.4, 0.6]
       MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     inconclusive: 15.9 % [15.4, 16.4]
       MariaDB 10.11.19    -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
-      MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     tcp is slower, size uncertain: 4.9 to 19.3 %
+      MariaDB 10.11.19    n/a                    tcp is slower, size uncertain: 4.9 to 19.3 %
       MariaDB 10.11.19    invalid
       postgres            not measured: the minute was over
     ");
@@ -77,7 +77,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     insta::assert_snapshot!(minute().end(&record, &seen, 48.2, Some("20260102-030405-7")), @r"
       at the 9.01K requests/s of php-fpm8.2 TCP adds CPU time, of one core: MariaDB 10.11.19 3.6 % [2.7, 4.5]:
         worth it where the change costs nothing
-      other programs took up to 23 % of the CPU time, which makes intervals wide: try again when the machine is
+      other programs took up to 23 % of the CPU time, which may make intervals wide: try again when the machine is
         quiet
     in all 48 s.  More: looptax compare (minutes: 1 and 16 connections), looptax compare private:http (between web
       servers and what is behind them), looptax find (who pays)

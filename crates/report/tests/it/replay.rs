@@ -133,18 +133,18 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       lookups (tcp over unix)
         there: TCP 35 % below the socket
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
-        why: both ends share one core here
+        also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       others (tcp over unix)
         there: TCP 35 % below the socket
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
-        why: as above, too
+        also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       a part (tcp over unix)
         here: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
-        note: as above, too
+        note: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms with the warm-up
       dumped 1000 rows

@@ -3,8 +3,8 @@
 //! Wide enough that no line is broken, so that a sentence can be looked for as a whole.
 
 use looptax_model::record::{
-    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure, Parts, Placement,
-    RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize, Verdict, Why,
+    Client, ClientLike, ClientLimit, ClientLimitCause, Comparison, Direction, Disturbance, Figure, Meetings, Parts,
+    Placement, RateModes, Reason, Record, Sampling, SizeCause, Syscalls, UncertainSize, Verdict, Why,
 };
 use looptax_report::terminal::{Style, compare};
 
@@ -46,15 +46,21 @@ fn check(comparison: Comparison, expected: &[&str]) {
 fn check_limit(cause: ClientLimitCause, expected: &str) {
     let mut limited = one();
     limited.tax[0].diagnostics.client_limits = vec![ClientLimit { arm: "unix".to_owned(), cause }];
-    let end = format!("CPU time per request; the client is the bottleneck on unix: {expected}");
+    let end = format!("CPU time per request; on unix, {expected}");
     check(limited, &[&end]);
 }
 
 #[test]
 fn a_verdict_says_that_the_client_is_the_bottleneck() {
-    check_limit(ClientLimitCause::OwnCode { share_pct: 61.7 }, "its own code takes 62 % of all CPU time per request");
-    check_limit(ClientLimitCause::BusyCores { busy_pct: 97.2 }, "the cores that it has for itself are 97 % busy");
-    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "it sends late, by 41.0 µs at its own p99");
+    check_limit(
+        ClientLimitCause::OwnCode { share_pct: 61.7 },
+        "the client's own code takes 62 % of all CPU time per request",
+    );
+    check_limit(
+        ClientLimitCause::BusyCores { busy_pct: 97.2 },
+        "the cores that the client has for itself are 97 % busy",
+    );
+    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "requests go out late, by 41.0 µs at p99");
 }
 
 #[test]
@@ -66,7 +72,7 @@ fn every_verdict_has_its_words() {
     );
     check(
         judged(Verdict::Negligible, Reason::ExcludesZero),
-        &["real but negligible", "by less than anybody would notice"],
+        &["real but negligible", "tcp differs from unix, by less than 1 %"],
     );
     check(
         judged(Verdict::Equivalent, Reason::InsideDelta),
@@ -86,30 +92,48 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     let mut waits = one();
     waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
     check(
-        waits,
-        &[
-            "more CPU time is not shown (+0.10 µs [-0.20, 0.40] per request): what it loses, or a part of it, is waiting",
-        ],
+        waits.clone(),
+        &["; at most 0.40 µs of it can be CPU time: the rest is waiting, and for what was not measured"],
     );
+    waits.tax[0].cpu_us.both = Figure::new(1.9, -0.1, 4.0, 10);
+    check(waits, &["; whether CPU time is a part of it is not shown (+1.9 µs [-0.1, 4.0] per request)"]);
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
-    check(alike, &["its CPU time differs all the same (+1.0 µs [0.9, 1.1] per request): something else limits"]);
+    check(alike, &["its CPU time differs all the same (+1.0 µs [0.9, 1.1] per request)"]);
+}
+
+#[test]
+fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
+    let at = |placement, rates| {
+        let mut it = comparison(1, placement, rates);
+        it.target.meetings = Some(Meetings { programs: vec!["php-fpm8.2".to_owned()], n_looks: 800, n_same: 200 });
+        it
+    };
+    let same = at(Placement::Same, [94_900.0, 79_800.0]);
+    let split = at(Placement::Split, [25_000.0, 20_000.0]);
+    let seen = "its own clients (php-fpm8.2) were on its core in 25 % of 800 looks before this was measured: ";
+    let text = text_of(vec![same.clone(), split]);
+    assert!(
+        text.contains(&format!("{seen}if their requests are spread as these looks, the difference is 19.7 %")),
+        "{text}"
+    );
+    check(same, &[seen, "both placements were seen; --placement same,split measures both"]);
 }
 
 #[test]
 fn an_open_verdict_says_what_would_help() {
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     // 90 epochs of 8 slices of 60 ms each.
-    let help = "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) would help (--fixed)";
+    let help = "a tax of -2.0 to 4.0 % cannot be excluded; about 90 epochs (43 s) may help (--fixed)";
     check(judged(Verdict::Inconclusive, wide.clone()), &["inconclusive", help]);
     let mut free = judged(Verdict::Inconclusive, wide);
     free.placement.asked = Placement::Free;
-    check(free, &["with the cores left to the scheduler", "and so would --placement same"]);
+    check(free, &["with the cores left to the scheduler", "and so may --placement same"]);
     // Of three epochs of `why` one counts, and it takes three times as many.
     let few = Reason::TooFewEpochs { have: 4, need: 6 };
     let mut sampled = judged(Verdict::Inconclusive, few);
     sampled.why = vec![Why::unmeasured([0, 1], Sampling::default(), Vec::new())];
-    check(sampled, &["4 epochs of at least 6; about 18 epochs (9 s) would help (--fixed)"]);
+    check(sampled, &["4 epochs of at least 6; about 18 epochs (9 s) may help (--fixed)"]);
     let few = Reason::TooFewEpochs { have: 1, need: 9 };
     check(judged(Verdict::Inconclusive, few), &["1 epoch of at least 9"]);
     let guard = Reason::GuardTransient { ratios: [0.994, 0.81], verdict: Verdict::Negligible };
@@ -155,7 +179,7 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     check(
         busy.clone(),
         &[
-            "8 of 20 epochs were disturbed by other work on this machine",
+            "in 8 of 20 epochs others took CPU time (other programs, or the hypervisor)",
             "the tax was another in them: 14.2 % (\"tcp is slower\") against 0.6 % (\"real but negligible\") in the others",
         ],
     );
@@ -166,7 +190,7 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
     let mut because = |cause, words: &str| {
         busy.tax[0].uncertain_size = Some(UncertainSize { cause, lo_pct: 0.4, hi_pct: 15.0 });
         let sentence = "against unix, tcp is slower; by how much is uncertain (0.4 to 15.0 %), ";
-        let expected = format!("{sentence}{words}; its CPU time differs by +1.0 µs [0.9, 1.1] per request\n");
+        let expected = format!("{sentence}{words}; difference in CPU time: +1.0 µs [0.9, 1.1] per request\n");
         check(busy.clone(), &["tcp is slower, size uncertain", &expected]);
     };
     because(SizeCause::Disturbed, "the machine was busy (20.0 % other work)");
@@ -281,10 +305,10 @@ fn a_blocked_client_that_is_woken_in_vain_is_explained() {
     it.arms[0].proof.family = "AF_UNIX".to_owned();
     it.arms[0].syscalls_per_query = Some(calls);
     it.arms[0].context_switches_per_query = Figure::new(1.65, 1.6, 1.7, 20);
-    check(it.clone(), &["on unix a client that blocks in receive is woken twice"]);
+    check(it.clone(), &["on unix a client that blocks in receive leaves its core 1.6 times per request"]);
     it.arms[0].context_switches_per_query = Figure::new(1.0, 0.9, 1.1, 20);
     let text = compare(&record(vec![it], Vec::new()), VERBOSE, WIDE);
-    assert!(!text.contains("woken"), "{text}");
+    assert!(!text.contains("wake"), "{text}");
 }
 
 #[test]
@@ -309,7 +333,7 @@ fn check_look(ranges: [(f64, f64); 2], expected: &str) {
 
 #[test]
 fn a_look_shows_what_was_seen_and_no_verdict() {
-    let moved = "not judged in 10 s: the scheduler moves the rate by 2.1 times (--placement free)";
+    let moved = "not judged in 10 s: the rate moved by 2.1 times (--placement free)";
     check_look([(50e3, 105e3), (57e3, 106e3)], moved);
     check_look([(100e3, 105e3), (90e3, 100e3)], "these are rates that were seen");
     check_look([(0.0, 105e3), (90e3, 100e3)], "at times nothing was answered");

@@ -163,16 +163,17 @@ fn lost(cost: Option<&Figure>) -> Option<String> {
 }
 
 fn sum_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
-    let cost = cost_line(chain, found.rates_over_s.is_some(), text);
+    let cost = cost_line(chain, found, text);
     let parts = [cost, left_out(chain, text), missing(chain, found, text)];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
 /// What is known of all hops together, and what nobody measured.
-fn cost_line(chain: &FoundChain, has_rates: bool, text: Text) -> Option<String> {
+fn cost_line(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
+    let has_rates = found.rates_over_s.is_some();
     if !chain.hops.iter().any(|it| it.way.is_tcp()) {
-        let words = if chain.may_miss.is_empty() {
+        let words = if chain.may_miss.is_empty() && found.sees_all {
             "no hop over TCP: these pages pay no loopback tax"
         } else {
             "no hop over TCP is seen"

@@ -37,7 +37,7 @@ pub(super) fn write(found: &Found, lines: &mut Lines) {
     }
     lines.item(
         0,
-        "CPU time lost, an estimate on the low side: requests/s times what a request costs more over TCP at full speed here:",
+        "CPU time lost: requests/s times what a request costs more over TCP, as these runs measured it at full speed (below that it is probably more):",
     );
     for source in used {
         let Some(cost) = source.cpu_us_per_request.known() else {

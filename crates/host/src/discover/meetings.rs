@@ -1,0 +1,67 @@
+//! How often those who ask a server of one thread are found on its core.
+
+use std::collections::{BTreeSet, HashMap};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use crate::discover::survey::survey;
+use crate::processes::{n_turns, stat, threads};
+
+/// So long it is looked, and so often.
+const LOOKING: Duration = Duration::from_secs(1);
+const PAUSE: Duration = Duration::from_millis(2);
+/// Fewer looks at threads that ran say nothing of where requests are made.
+const LEAST_LOOKS: u32 = 50;
+/// Threads of clients that are looked at; more would make each look a long one.
+const MOST_THREADS: usize = 64;
+
+/// What was seen of a server's clients.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meetings {
+    /// Their programs, by name.
+    pub programs: Vec<String>,
+    /// Looks at a thread that had run since the look before.
+    pub n_looks: u32,
+    /// Of these, the ones that found it on the core where the server's thread ran last.
+    pub n_same: u32,
+}
+
+/// Looks at the clients of a server of one thread for a second; `None` where nobody but ourselves was seen to be connected,
+/// or they hardly ran meanwhile.
+///
+/// What a client does beside its requests is seen as well, so that this is an estimate of where requests are made.
+///
+/// # Cost
+/// A survey of the machine, then two short files per thread and look.
+#[allow(clippy::disallowed_methods, reason = "how long to look, not a measurement")]
+pub fn meetings(server_pid: u32) -> Option<Meetings> {
+    let survey = survey(None);
+    let clients = survey.clients.iter().filter(|it| {
+        let server = survey.servers.get(it.server_idx);
+        server.is_some_and(|server| server.process.pid == server_pid)
+    });
+    let clients = clients.filter_map(|it| it.peer.process.as_ref()).filter(|it| it.pid != std::process::id());
+    let mut programs = BTreeSet::new();
+    let mut tids = BTreeSet::new();
+    for client in clients {
+        programs.insert(client.program_name());
+        tids.extend(threads(client.pid).unwrap_or_default());
+    }
+    let tids: Vec<u32> = tids.into_iter().take(MOST_THREADS).collect();
+    let mut turns: HashMap<u32, u64> = HashMap::new();
+    let mut seen = Meetings { programs: programs.into_iter().collect(), n_looks: 0, n_same: 0 };
+    let ends = Instant::now() + LOOKING;
+    while !tids.is_empty() && Instant::now() < ends {
+        let server = stat(server_pid)?.core;
+        for tid in &tids {
+            let Some(now) = n_turns(*tid) else { continue };
+            let has_run = turns.insert(*tid, now).is_some_and(|before| before != now);
+            if has_run && let Some(client) = stat(*tid) {
+                seen.n_looks += 1;
+                seen.n_same += u32::from(client.core == server);
+            }
+        }
+        thread::sleep(PAUSE);
+    }
+    (seen.n_looks >= LEAST_LOOKS).then_some(seen)
+}

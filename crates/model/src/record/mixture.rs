@@ -1,0 +1,19 @@
+//! The tax of a program that is in one placement now and in the other then, out of a record's two comparisons.
+
+use crate::record::{Comparison, Estimate, Figure, Tax};
+use crate::stats::{self, InPlacement};
+
+/// Percent of a request's time, for a program that meets its server on one core in this share of its requests: see
+/// [`stats::mixture`]. `None` where a figure of one placement is not known, or is not to be shown.
+pub fn mixed(share: f64, same: (&Comparison, &Tax), split: (&Comparison, &Tax)) -> Option<Estimate> {
+    let [same, split] = [same, split].map(|(comparison, tax)| {
+        let added = tax.latency_us.mean.known().filter(|_| tax.has_size())?;
+        let arm = comparison.arms.iter().find(|arm| arm.name == tax.arm)?;
+        Some(InPlacement {
+            added_us: stats::Estimate { value: added.value, lo: added.lo?, hi: added.hi?, n: added.n as usize },
+            takes_us: arm.latency_us.mean.known()?.value,
+        })
+    });
+    let it = stats::mixture(share, same?, split?);
+    Figure::new(it.value, it.lo, it.hi, it.n as u64).known().copied()
+}

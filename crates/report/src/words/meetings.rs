@@ -1,0 +1,60 @@
+//! Where the clients that a server really has were seen to run, and what that makes of the placements that were measured.
+
+use looptax_model::record::{Comparison, Meetings, Placement, Tax, mixed};
+
+use super::group::Group;
+use crate::format::Text;
+
+/// From this share of looks on nearly all requests are of one placement.
+const NEARLY_ALL: f64 = 0.9;
+
+/// A sentence per number of connections that was measured, or one where both placements were not.
+pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
+    let Some(seen) = &group.target.meetings else { return Vec::new() };
+    let share = f64::from(seen.n_same) / f64::from(seen.n_looks.max(1));
+    let of = |placement| group.comparisons.iter().copied().filter(move |it| it.placement.asked == placement);
+    let mixtures: Vec<String> = of(Placement::Same)
+        .filter_map(|same| {
+            let split = of(Placement::Split).find(|it| it.connections == same.connections)?;
+            words_of_mixture(share, same, split, text)
+        })
+        .collect();
+    let begin = begin(seen, share, text);
+    let has_both = of(Placement::Same).next().is_some() && of(Placement::Split).next().is_some();
+    if !mixtures.is_empty() {
+        mixtures.into_iter().map(|words| format!("{begin}: {words}")).collect()
+    } else if has_both {
+        vec![format!("{begin}; both placements were measured, and one has no figure to mix")]
+    } else {
+        vec![format!("{begin}: {}", stands_for(share))]
+    }
+}
+
+/// "its own clients (php-fpm8.2) were on the server's core in 12 % of 830 looks before the measurement".
+fn begin(seen: &Meetings, share: f64, text: Text) -> String {
+    let programs = seen.programs.iter().map(|it| text.clean(it)).collect::<Vec<_>>().join(", ");
+    let pct = 100.0 * share;
+    format!(
+        "its own clients ({programs}) were on its core in {pct:.0} % of {} looks before this was measured",
+        seen.n_looks
+    )
+}
+
+fn words_of_mixture(share: f64, same: &Comparison, split: &Comparison, text: Text) -> Option<String> {
+    let tax: &Tax = same.tax.first()?;
+    let other = split.tax.iter().find(|it| (&it.arm, &it.baseline) == (&tax.arm, &tax.baseline))?;
+    let pct = mixed(share, (same, tax), (split, other))?;
+    let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
+    Some(format!(
+        "if their requests are spread as these looks, the difference is {} of a request's time over {arm} against {baseline}",
+        text.percent(&pct)
+    ))
+}
+
+fn stands_for(share: f64) -> &'static str {
+    match share {
+        it if it >= NEARLY_ALL => "`same` is nearest to what was seen",
+        it if it <= 1.0 - NEARLY_ALL => "`split` is nearest to what was seen",
+        _ => "both placements were seen; --placement same,split measures both, and says what the mixture comes to",
+    }
+}
