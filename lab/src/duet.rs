@@ -167,7 +167,7 @@ impl Server {
         let mut command = Command::new("redis-server");
         command
             .args(["--port", &port.to_string(), "--save", "", "--dir"])
-            .arg(&folder)
+            .arg(folder)
             .arg("--unixsocket")
             .arg(&socket);
         let program = Ours::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
