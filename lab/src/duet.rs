@@ -165,11 +165,7 @@ impl Server {
         let socket = folder.join("s");
         let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
         let mut command = Command::new("redis-server");
-        command
-            .args(["--port", &port.to_string(), "--save", "", "--dir"])
-            .arg(folder)
-            .arg("--unixsocket")
-            .arg(&socket);
+        command.args(["--port", &port.to_string(), "--save", "", "--dir"]).arg(folder).arg("--unixsocket").arg(&socket);
         let program = Ours::start(command.stdin(Stdio::null()).stdout(Stdio::null()))?;
         let server = Self { program, port, socket };
         wait_until("redis-server does not answer", || {

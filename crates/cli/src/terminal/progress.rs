@@ -29,7 +29,11 @@ impl Lines {
         let is_shown = !terminal.is_quiet && io::stderr().is_terminal();
         let target = if is_shown { ProgressDrawTarget::stderr() } else { ProgressDrawTarget::hidden() };
         let all = MultiProgress::with_draw_target(target);
-        let line = |words: String| all.add(bar(&words));
+        let line = |words: String| {
+            let line = all.add(bar(&words));
+            line.tick();
+            line
+        };
         let waiting = waiting.into_iter().map(line).collect();
         Self { all, waiting }
     }
