@@ -27,7 +27,7 @@ use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal};
 
 /// Between the two looks that rates are made of.
-const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Runs a bare `looptax`.
 #[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]

@@ -28,6 +28,13 @@ pub struct Estimate {
     pub n: u64,
 }
 
+impl Estimate {
+    /// Whether its interval leaves zero out; an open end does not.
+    pub fn excludes_zero(&self) -> bool {
+        self.lo.is_some_and(|lo| lo > 0.0) || self.hi.is_some_and(|hi| hi < 0.0)
+    }
+}
+
 /// Why there is no figure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Missing {

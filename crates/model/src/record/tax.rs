@@ -63,6 +63,14 @@ pub struct Tax {
 }
 
 impl Tax {
+    /// Whether the interval of its time per request holds zero, where that of its throughput does not: then it is just a
+    /// difference.
+    pub fn is_just(&self) -> bool {
+        let [pct, us] = [&self.throughput_pct, &self.latency_us.mean].map(|it| it.known());
+        self.verdict == Verdict::Difference
+            && pct.zip(us).is_some_and(|(pct, us)| pct.excludes_zero() && !us.excludes_zero())
+    }
+
     /// Whether its figure may be shown: the run can be used, its size is certain, and it is not what parts of the run, or
     /// the first moments of its slices, took back.
     pub fn has_size(&self) -> bool {

@@ -305,7 +305,8 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
     match (tax.verdict, tax.direction) {
         _ if tax.uncertain_size.is_some() => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
         (Verdict::Difference, Some(Direction::OtherSlower)) => {
-            (format!("{us}{fewer} fewer requests per second"), Paint::Loss)
+            let just = if tax.is_just() { "just: " } else { "" };
+            (format!("{us}{just}{fewer} fewer requests per second"), Paint::Loss)
         }
         (Verdict::Difference | Verdict::Negligible | Verdict::Equivalent, _) => {
             (format!("{us}{verdict}: {fewer}"), Paint::Good)

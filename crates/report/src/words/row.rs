@@ -46,6 +46,9 @@ pub(crate) fn verdict_words(tax: &Tax, delta_pct: f64, text: Text) -> String {
             format!("{} is {}, size uncertain", text.clean(&tax.arm), direction_word(direction))
         }
         _ if let Some(arm) = dearer_arm(tax) => format!("inconclusive; {} takes more CPU time", text.clean(arm)),
+        (None, Some(direction)) if tax.is_just() => {
+            format!("{} is just {}", text.clean(&tax.arm), direction_word(direction))
+        }
         _ => judged_words((tax.verdict, tax.direction), &tax.arm, delta_pct, text),
     }
 }
@@ -62,8 +65,7 @@ pub(crate) fn dearer_arm(tax: &Tax) -> Option<&str> {
 pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delta_pct: f64, text: Text) -> String {
     let arm = text.clean(arm);
     match judged {
-        (Verdict::Difference, Some(Direction::OtherSlower)) => format!("{arm} is slower"),
-        (Verdict::Difference, Some(Direction::OtherFaster)) => format!("{arm} is faster"),
+        (Verdict::Difference, Some(direction)) => format!("{arm} is {}", direction_word(direction)),
         (Verdict::Difference, None) => "difference".to_owned(),
         (Verdict::Negligible, _) => "real but negligible".to_owned(),
         (Verdict::Equivalent, _) => {

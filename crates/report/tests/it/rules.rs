@@ -66,6 +66,9 @@ fn a_verdict_says_that_the_client_is_the_bottleneck() {
 #[test]
 fn every_verdict_has_its_words() {
     check(one(), &["tcp is slower", "against unix, tcp costs 15.9 % [15.4, 16.4] of throughput"]);
+    let mut just = one();
+    just.tax[0].latency_us.mean = Figure::new(2.0, -0.1, 4.1, 10);
+    check(just, &["tcp is just slower"]);
     check(
         comparison(4, Placement::Split, [30_000.0, 36_000.0]),
         &["tcp is faster", "tcp serves more than unix: a tax of -20.0 % [-20.5, -19.5] of throughput"],
