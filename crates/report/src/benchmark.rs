@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use crate::figures::{self, Shown};
 use crate::format::Text;
+use crate::words::row::verdict_words;
 
 /// One entry, as the form `customSmallerIsBetter` has it.
 #[derive(Debug, Serialize)]
@@ -32,6 +33,11 @@ fn entry(record: &Record, shown: &Shown<'_>) -> Option<Entry> {
         _ => return None,
     };
     let figure = shown.figure.known()?;
+    let tax =
+        shown.comparison.tax.iter().find(|it| it.arm == shown.arm && Some(it.baseline.as_str()) == shown.baseline);
+    if shown.metric == "throughput_tax" && !tax?.has_size() {
+        return None;
+    }
     let text = Text { is_unicode: true };
     let arms = match shown.baseline {
         Some(baseline) => format!("{} over {}", shown.arm, baseline),
@@ -43,8 +49,15 @@ fn entry(record: &Record, shown: &Shown<'_>) -> Option<Entry> {
         value: figure.value,
         range: range(figure),
         extra: text.clean(&format!(
-            "run {}, {} {}, n = {}",
-            record.id, shown.comparison.target.kind, shown.comparison.target.version, figure.n
+            "run {}, {} {}, n = {}{}",
+            record.id,
+            shown.comparison.target.kind,
+            shown.comparison.target.version,
+            figure.n,
+            tax.map_or_else(String::new, |tax| format!(
+                ", {}",
+                verdict_words(tax, shown.comparison.schedule.delta_pct, text)
+            ))
         )),
     })
 }

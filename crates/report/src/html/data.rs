@@ -22,7 +22,7 @@ use super::shown::{ChainsShown, Detail, EpochShown, Shown};
 use super::tail;
 use super::unit::Unit;
 use super::why;
-use crate::words::row::{is_usable, judged, pair, tax_words};
+use crate::words::row::{judged, pair, tax_words};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
@@ -99,7 +99,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
         comparison.tax.iter().map(move |tax| {
             let words = judged(tax, comparison, TEXT);
             let place = sentence::place(comparison, TEXT);
-            let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
+            let known = tax.throughput_pct.known().filter(|_| tax.has_size());
             VerdictDrawn {
                 label: if is_alone { place } else { format!("{place}: {}", pair(tax, TEXT)) },
                 tax: known.map(|pct| figure(pct, tax_words(tax, TEXT).unwrap_or_default())),
@@ -194,7 +194,7 @@ fn bill_parts(comparison: &Comparison, arms: &[String]) -> Option<BillDrawn> {
 fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     let pairs = comparison.tax.iter().enumerate().map(|(idx, tax)| {
         let epochs = epochs_of(detail, idx);
-        let known = tax.throughput_pct.known().filter(|_| is_usable(tax));
+        let known = tax.throughput_pct.known().filter(|_| tax.has_size());
         EpochsDrawn {
             arm: TEXT.clean(&tax.arm),
             tax: known.map(|pct| figure(pct, tax_words(tax, TEXT).unwrap_or_default())),

@@ -5,7 +5,7 @@
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
 use super::markup::TEXT;
-use crate::words::row::{is_usable, tax_words};
+use crate::words::row::tax_words;
 use crate::words::sweep::LEAST_POINTS;
 
 #[derive(Debug)]
@@ -154,7 +154,7 @@ fn of_arms(
 fn taxes(comparisons: &[&Comparison], axis: Axis) -> Series {
     let of_comparison = |comparison: &&Comparison| {
         let at = axis.at(comparison);
-        let taxes = comparison.tax.iter().filter(|tax| is_usable(tax));
+        let taxes = comparison.tax.iter().filter(|tax| tax.has_size());
         let points = taxes.filter_map(|tax: &Tax| {
             let pct = tax.throughput_pct.known()?;
             Some(Point {

@@ -10,9 +10,9 @@ use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
 use crate::stats::verdict::{Direction, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// CPU time is asked at this part of α: so the two questions together are wrong in at most 1.04 α of runs without a
+/// CPU time is asked at this part of α: so the two questions together are wrong in at most 1.02 α of runs without a
 /// difference, however they hang together.
-const CPU_PART: f64 = 0.04;
+const CPU_PART: f64 = 0.02;
 
 /// CPU tax in µs per request, Hodges-Lehmann over epochs; `None` where it could not be read.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -80,10 +80,10 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 }
 
 /// Which arm's requests take more CPU time, both ends together: asked where throughput gives no direction, at a part
-/// of α (2 in 1,000 at 5 %).
+/// of α (1 in 1,000 at 5 %).
 ///
 /// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
-/// be used, where the CPU time of one end is not known, and in fewer epochs than that needs (10).
+/// be used, where the CPU time of one end is not known, and in fewer epochs than that needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() {
         return None;
@@ -169,7 +169,7 @@ mod tests {
     fn cpu_time_tells_who_loses_where_throughput_tells_nothing() {
         assert_eq!(found(&epochs(12, 500)), Some(Direction::OtherSlower));
         assert_eq!(found(&epochs(12, 0)), None);
-        assert_eq!(found(&epochs(9, 500)), None, "nine epochs are too few for its level");
+        assert_eq!(found(&epochs(10, 500)), None, "ten epochs are too few for its level");
         let mut unread = epochs(12, 500);
         unread.iter_mut().flat_map(|it| &mut it.slices).for_each(|it| it.server_cpu_ns = None);
         assert_eq!(found(&unread), None);
