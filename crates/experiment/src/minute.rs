@@ -31,6 +31,7 @@ const SHORTEST: Duration = Duration::from_secs(2);
 const LONGEST: Duration = Duration::from_secs(4);
 /// For the first row, which somebody waits for who has seen nothing yet.
 const FIRST: Duration = Duration::from_millis(1_450);
+const FIRST_WARM_UP: Duration = Duration::from_millis(150);
 /// Half of what a comparison takes: the epochs are twice as many in the same time.
 const SLICE: Duration = Duration::from_millis(20);
 
@@ -87,13 +88,18 @@ impl Minute {
         stop: &AtomicBool,
     ) -> Option<(Kind, Step)> {
         let time = self.time_for_next();
-        let time = if std::mem::take(&mut self.is_first) { time.map(|it| it.min(FIRST)) } else { time };
+        let is_first = std::mem::take(&mut self.is_first);
+        let (time, warm_up) = if is_first { (time.map(|it| it.min(FIRST)), FIRST_WARM_UP) } else { (time, WARM_UP) };
         let kind = self.left.pop()?;
         let Some(time) = time else {
             return Some((kind, Step::LeftOut));
         };
-        let experiment =
-            Experiment { targets: vec![TargetSpec::Private(kind)], effort: Effort::Time(time), ..self.experiment() };
+        let experiment = Experiment {
+            targets: vec![TargetSpec::Private(kind)],
+            warm_up: Some(warm_up),
+            effort: Effort::Time(time),
+            ..self.experiment()
+        };
         let measured = measure(experiment, writer, observer, stop);
         Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
