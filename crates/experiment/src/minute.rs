@@ -30,7 +30,7 @@ const SHORTEST: Duration = Duration::from_secs(2);
 /// Longer measuring makes the interval little narrower, and the user wait.
 const LONGEST: Duration = Duration::from_secs(4);
 /// For the first row, which somebody waits for who has seen nothing yet.
-const FIRST: Duration = Duration::from_millis(1_450);
+const FIRST: Duration = Duration::from_millis(1_350);
 const FIRST_WARM_UP: Duration = Duration::from_millis(150);
 /// Half of what a comparison takes: the epochs are twice as many in the same time.
 const SLICE: Duration = Duration::from_millis(20);
