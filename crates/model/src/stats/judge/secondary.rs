@@ -7,7 +7,7 @@ use crate::stats::epoch::{Epoch, Side, Slice, counted};
 use crate::stats::estimate::Estimate;
 use crate::stats::holm::holm;
 use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
-use crate::stats::verdict::{Direction, Verdict};
+use crate::stats::verdict::{Direction, Reason, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
 /// CPU time is asked at this part of α: so the two questions together are wrong in at most 1.02 α of runs without a
@@ -83,9 +83,11 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 /// of α (1 in 1,000 at 5 %).
 ///
 /// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
-/// be used, where the CPU time of one end is not known, and in fewer epochs than that needs (11).
+/// be used, where an answer of throughput was taken back, where the CPU time of one end is not known, and in fewer epochs than that needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
-    if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() {
+    // What the disturbed epochs, a half of the run or the starts of slices made of throughput, they may make of CPU time.
+    let is_taken_back = matches!(primary.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
+    if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() || is_taken_back {
         return None;
     }
     let effects = cpu_effects(input, Metric::BothCpu);
