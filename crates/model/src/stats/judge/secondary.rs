@@ -2,7 +2,9 @@
 //!
 //! Decides nothing but, where throughput gives no direction, whose CPU time is the larger. Called by `judge`.
 
+use super::parts::LEAST_EPOCHS;
 use super::{Input, Primary};
+use crate::stats::diagnostics::disturbed_epochs;
 use crate::stats::epoch::{Epoch, Side, Slice, counted};
 use crate::stats::estimate::Estimate;
 use crate::stats::holm::holm;
@@ -83,17 +85,37 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 /// of α (1 in 1,000 at 5 %).
 ///
 /// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
-/// be used, where an answer of throughput was taken back, where the CPU time of one end is not known, and in fewer epochs than that needs (11).
+/// be used, where an answer of throughput was taken back, where the disturbed epochs or a half of the run do not say the
+/// same by themselves (at α, of six epochs or more), where the CPU time of one end is not known, and in fewer epochs than that needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     // What the disturbed epochs, a half of the run or the starts of slices made of throughput, they may make of CPU time.
     let is_taken_back = matches!(primary.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     if primary.verdict != Verdict::Inconclusive || primary.direction.is_some() || is_taken_back {
         return None;
     }
-    let effects = cpu_effects(input, Metric::BothCpu);
-    let is_clear = signed_rank::p_value(&effects)? <= CPU_PART * input.alpha;
-    let added = hodges_lehmann::estimate(&effects, input.alpha).filter(|_| is_clear)?;
-    Some(if added.value > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster })
+    let epochs = input.epochs.iter().enumerate();
+    let of_epoch = |epoch: &Epoch| epoch.contrast(|slice| cpu_us(slice, Metric::BothCpu));
+    let effects: Vec<(usize, f64)> = epochs.filter_map(|(idx, epoch)| Some((idx, of_epoch(epoch)?))).collect();
+    let disturbed = disturbed_epochs(input.epochs);
+    let half = input.epochs.len() / 2;
+    let found = dearer_in(&effects, CPU_PART * input.alpha, |_| true)??;
+    let holds = |is_in: &dyn Fn(usize) -> bool| {
+        let parts = [true, false].map(|part| dearer_in(&effects, input.alpha, |idx| is_in(idx) == part));
+        // Of too few epochs nothing is asked.
+        parts.contains(&None) || parts == [Some(Some(found)); 2]
+    };
+    (holds(&|idx| disturbed.binary_search(&idx).is_ok()) && holds(&|idx| idx < half)).then_some(found)
+}
+
+/// Which arm takes more in these epochs, at this level; `None` inside where that is open, outside with too few epochs.
+fn dearer_in(effects: &[(usize, f64)], alpha: f64, is_in: impl Fn(usize) -> bool) -> Option<Option<Direction>> {
+    let own: Vec<f64> = effects.iter().filter(|(idx, _)| is_in(*idx)).map(|(_, effect)| *effect).collect();
+    if own.len() < LEAST_EPOCHS {
+        return None;
+    }
+    let is_clear = signed_rank::p_value(&own).is_some_and(|p_value| p_value <= alpha);
+    let added = hodges_lehmann::estimate(&own, alpha).filter(|_| is_clear);
+    Some(added.map(|it| if it.value > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster }))
 }
 
 pub(super) fn cpu(input: &Input) -> Cpu {
@@ -175,6 +197,8 @@ mod tests {
         let mut unread = epochs(12, 500);
         unread.iter_mut().flat_map(|it| &mut it.slices).for_each(|it| it.server_cpu_ns = None);
         assert_eq!(found(&unread), None);
+        let late = [epochs(12, 0), epochs(12, 500)].concat();
+        assert_eq!(found(&late), None, "one half alone says it");
         let slower = epochs(12, 500).into_iter().map(|mut epoch| {
             let others = epoch.slices.iter_mut().filter(|it| it.side == Side::Other);
             others.for_each(|it| it.completions /= 2);
