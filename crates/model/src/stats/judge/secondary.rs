@@ -98,24 +98,35 @@ pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     let effects: Vec<(usize, f64)> = epochs.filter_map(|(idx, epoch)| Some((idx, of_epoch(epoch)?))).collect();
     let disturbed = disturbed_epochs(input.epochs);
     let half = input.epochs.len() / 2;
-    let found = dearer_in(&effects, CPU_PART * input.alpha, |_| true)??;
+    let Dearer::Known(found) = dearer_in(&effects, CPU_PART * input.alpha, |_| true) else { return None };
     let holds = |is_in: &dyn Fn(usize) -> bool| {
         let parts = [true, false].map(|part| dearer_in(&effects, input.alpha, |idx| is_in(idx) == part));
         // Of too few epochs nothing is asked.
-        parts.contains(&None) || parts == [Some(Some(found)); 2]
+        parts.contains(&Dearer::TooFew) || parts == [Dearer::Known(found); 2]
     };
     (holds(&|idx| disturbed.binary_search(&idx).is_ok()) && holds(&|idx| idx < half)).then_some(found)
 }
 
-/// Which arm takes more in these epochs, at this level; `None` inside where that is open, outside with too few epochs.
-fn dearer_in(effects: &[(usize, f64)], alpha: f64, is_in: impl Fn(usize) -> bool) -> Option<Option<Direction>> {
+/// Which arm takes more CPU time in some epochs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Dearer {
+    TooFew,
+    Open,
+    Known(Direction),
+}
+
+/// Which arm takes more in these epochs, at this level.
+fn dearer_in(effects: &[(usize, f64)], alpha: f64, is_in: impl Fn(usize) -> bool) -> Dearer {
     let own: Vec<f64> = effects.iter().filter(|(idx, _)| is_in(*idx)).map(|(_, effect)| *effect).collect();
     if own.len() < LEAST_EPOCHS {
-        return None;
+        return Dearer::TooFew;
     }
     let is_clear = signed_rank::p_value(&own).is_some_and(|p_value| p_value <= alpha);
-    let added = hodges_lehmann::estimate(&own, alpha).filter(|_| is_clear);
-    Some(added.map(|it| if it.value > 0.0 { Direction::OtherSlower } else { Direction::OtherFaster }))
+    match hodges_lehmann::estimate(&own, alpha).filter(|_| is_clear) {
+        Some(added) if added.value > 0.0 => Dearer::Known(Direction::OtherSlower),
+        Some(_) => Dearer::Known(Direction::OtherFaster),
+        None => Dearer::Open,
+    }
 }
 
 pub(super) fn cpu(input: &Input) -> Cpu {
