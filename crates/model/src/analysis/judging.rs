@@ -71,7 +71,12 @@ pub fn judge(
             look: ending.look,
             stopped_early: ending.stopped_early,
         });
-        comparison.tax.push(judged.tax);
+        let mut tax = judged.tax;
+        if comparison.is_of_program() {
+            // What leads a program over the socket is a part of its CPU time, and is not the transport's.
+            tax.dearer_by_cpu = None;
+        }
+        comparison.tax.push(tax);
         comparison.warnings.extend(judged.warnings);
         comparison.stalls.extend(judged.stalls);
         judged_arms.push((pair, judged.arms));

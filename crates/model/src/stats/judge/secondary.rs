@@ -86,7 +86,8 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 ///
 /// Throughput comes first, so that its verdicts are what they are without this question. `None` where the run cannot
 /// be used, where an answer of throughput was taken back, where the disturbed epochs or a half of the run do not say the
-/// same by themselves (at α, of six epochs or more), where the CPU time of one end is not known, and in fewer epochs than that needs (11).
+/// same by themselves (at α, of six epochs or more), where the CPU time of one end is not known, and in fewer epochs than
+/// that needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     // What the disturbed epochs, a half of the run or the starts of slices made of throughput, they may make of CPU time.
     let is_taken_back = matches!(primary.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
