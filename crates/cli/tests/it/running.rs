@@ -9,7 +9,7 @@ use looptax_testkit::scratch::Scratch;
 use rustix::process::Signal;
 use serde_json::Value;
 
-use crate::fixture::{Server, compare, exe, is_there};
+use crate::fixture::{SHORT, Server, compare, exe, is_there, saved};
 
 /// What a Redis server holds, and whether anybody ever wrote to it.
 fn redis_contents(server: &Server) -> [String; 3] {
@@ -86,6 +86,29 @@ fn nothing_is_written_to_mariadb_unasked() {
     scratch.check_nothing_left();
     assert_eq!(mariadb_changes(&server), before);
     assert_eq!(server.scratch_places(), [""; 0]);
+}
+
+/// What a server is asked where no workload is named.
+#[track_caller]
+fn check_asked(url: String, expected: &str) {
+    let scratch = Scratch::new();
+    let run = compare(&scratch).args([url, "--yes".to_owned()]).args(SHORT).run();
+    assert_eq!(saved(&scratch)["comparisons"][0]["workload"]["name"], *expected, "{}", run.words());
+}
+
+#[test]
+fn a_row_of_the_servers_own_tables_is_asked_for_where_the_account_may_read_it() {
+    if let Some(server) = Server::start(Kind::Postgres) {
+        check_asked(server.url(), "system-row");
+    }
+    let Some(server) = Server::start(Kind::Mariadb) else {
+        return;
+    };
+    check_asked(server.url(), "system-row");
+    for host in ["localhost", "127.0.0.1"] {
+        server.talk().execute(&format!("CREATE USER 'poor'@'{host}' IDENTIFIED BY 'pw'")).unwrap();
+    }
+    check_asked(format!("mysql://poor:pw@{}/", server.it.tcp), "ping");
 }
 
 /// With `--write` there is a scratch place while it runs, and none after its end.

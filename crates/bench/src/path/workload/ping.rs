@@ -16,7 +16,7 @@ pub(crate) fn ping() -> String {
 /// rights on all databases may read, where it was filled.
 ///
 /// # Source
-/// PostgreSQL, 53.64 `pg_type`; MySQL, `mysql.help_topic` (help tables).
+/// PostgreSQL's manual, system catalogs, `pg_type` (25 is `text`); MySQL's, server-side help support, `help_topic`.
 pub fn system_row(protocol: Protocol) -> Option<&'static str> {
     match protocol {
         Protocol::Postgres => Some("SELECT typname FROM pg_catalog.pg_type WHERE oid = 25"),
