@@ -327,7 +327,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
         let at = match it.basis {
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
-            Basis::Closed => format!("at the {rate} connections/s that {who} closes, one request each,"),
+            Basis::Closed => format!("at the {rate} connections/s that {who} closes, at one request each,"),
             Basis::Yardstick => format!("no request over TCP was seen; at {rate} requests/s, say,"),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {

@@ -30,12 +30,12 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     }
 }
 
-/// "its own clients (php-fpm8.2) were on the server's core in 12 % of 830 looks before the measurement".
+/// "the server's own clients (php-fpm8.2) were on its core in 12 % of 830 looks before this was measured".
 fn begin(seen: &Meetings, share: f64, text: Text) -> String {
     let programs = seen.programs.iter().map(|it| text.clean(it)).collect::<Vec<_>>().join(", ");
     let pct = 100.0 * share;
     format!(
-        "its own clients ({programs}) were on its core in {pct:.0} % of {} looks before this was measured",
+        "the server's own clients ({programs}) were on its core in {pct:.0} % of {} looks before this was measured",
         seen.n_looks
     )
 }

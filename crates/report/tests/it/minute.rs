@@ -97,7 +97,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     closing.clients.clear();
     closing.chains = vec![shop(), shop()];
     let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
-    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, one request each,").count(), 1, "{text}");
+    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, at one request each,").count(), 1, "{text}");
 }
 
 #[test]
