@@ -111,9 +111,12 @@ impl<S: Write> Write for Kept<S> {
 }
 
 fn serve(stream: impl Read + Write + Send + 'static, script: Script, heard: &Heard) {
-    let mut stream = Kept { stream, heard: Arc::clone(heard) };
+    serve_one(Kept { stream, heard: Arc::clone(heard) }, script);
+}
+
+/// Serves one connection that the caller has taken in, in a thread that ends with its client.
+pub fn serve_one(mut stream: impl Read + Write + Send + 'static, script: Script) {
     thread::spawn(move || {
-        // It ends with its client.
         let _ended = match script.speaks {
             Speaks::Mysql => mysql::serve(&mut stream, script),
             Speaks::Postgres => postgres::serve(&mut stream, script),
