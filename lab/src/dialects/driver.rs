@@ -1,20 +1,21 @@
 //! The drivers that are known, and one of them at work: texts in, what the server saw out.
 
 use std::fs;
-use std::io::Write;
-use std::process::{Command, Stdio};
+use std::process::Command;
+use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
 
 use super::dialogue::{Answer, Job, Versions};
 use super::judge;
+use super::program::{self, Program};
 use super::server::Server;
 use crate::workspace;
 
 const KNOWN: &str = "clients/dialects/drivers.toml";
-/// Long enough for a dozen connections that each run into a time limit of their own.
-const PATIENCE_S: &str = "150";
+/// Long enough for a connection that runs into each time limit of its driver.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What is written of a driver.
 #[derive(Debug, Clone, Deserialize)]
@@ -22,12 +23,12 @@ const PATIENCE_S: &str = "150";
 pub(crate) struct Driver {
     pub(crate) kind: String,
     pub(crate) name: String,
-    program: String,
+    pub(crate) program: String,
     /// Its text holds nothing but the socket.
     #[serde(default)]
     pub(crate) socket: bool,
     #[serde(default)]
-    each: bool,
+    pub(crate) each: bool,
     plain: String,
     nowhere: Option<String>,
 }
@@ -52,6 +53,12 @@ pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
 impl Driver {
     /// An ordinary connection to a host; `None` leaves the host out.
     pub(crate) fn plain(&self, host: Option<&str>, server: &Server) -> Result<String> {
+        let login = judge::plain_login(server);
+        self.text_for(host, server.port(), [&login.user, &login.password, &login.database])
+    }
+
+    /// The same with this port, and user, password and database.
+    pub(crate) fn text_for(&self, host: Option<&str>, port: u16, login: [&str; 3]) -> Result<String> {
         let (head, rest) = self.plain.split_once("[[").unwrap_or((&self.plain, ""));
         let text = match (rest.split_once("]]"), host) {
             (Some((inside, tail)), Some(host)) => {
@@ -64,12 +71,12 @@ impl Driver {
             (None, Some(host)) => self.plain.replace("localhost", host),
             (None, None) => bail!("it always names a host"),
         };
-        let login = judge::plain_login(server);
+        let [user, password, database] = login;
         Ok(text
-            .replace("{PORT}", &server.port().to_string())
-            .replace("{USER}", &login.user)
-            .replace("{PASSWORD}", &login.password)
-            .replace("{DATABASE}", &login.database))
+            .replace("{PORT}", &port.to_string())
+            .replace("{USER}", user)
+            .replace("{PASSWORD}", password)
+            .replace("{DATABASE}", database))
     }
 
     /// Has it connect with each text, in one process or in several.
@@ -88,40 +95,23 @@ impl Driver {
     }
 
     fn ask_at_once(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {
-        let mut child = self.command(server)?.spawn().context("cannot start it")?;
-        let mut input = child.stdin.take().context("stdin was asked for as a pipe")?;
+        let mut program = Program::start(&mut self.command(server)?, PATIENCE)?;
+        let mut answers = Vec::new();
         for job in jobs {
-            // One that has ended says why on stderr.
-            writeln!(input, "{}", serde_json::to_string(job)?).ok();
+            match program.ask(job)? {
+                Some(answer) => answers.push(answer),
+                None => break,
+            }
         }
-        drop(input);
-        let output = child.wait_with_output()?;
-        let words = String::from_utf8_lossy(&output.stderr);
-        let text = String::from_utf8_lossy(&output.stdout);
-        let mut lines = text.lines();
-        let head = lines.next().unwrap_or_default();
-        let versions = serde_json::from_str(head)
-            .with_context(|| format!("it does not start: `{head}` {words}; clients/setup.sh installs what it needs"))?;
-        let mut answers: Vec<Answer> =
-            lines.map(|line| serde_json::from_str(line).unwrap_or_else(|_| Answer::Error(line.to_owned()))).collect();
-        let ended = format!("it ended ({}): {words}", output.status);
-        answers.resize(jobs.len(), Answer::Error(ended));
-        Ok((versions, answers))
+        if answers.len() < jobs.len() {
+            answers.resize(jobs.len(), Answer::Error(program.ended()));
+        }
+        Ok((program.versions.clone(), answers))
     }
 
     fn command(&self, server: &Server) -> Result<Command> {
-        let run = workspace::root()?.join("clients/dialects/run");
-        let mut command = Command::new("timeout");
-        command
-            .arg(PATIENCE_S)
-            .arg(run)
-            .args([&self.program, &format!("{}.{}", self.kind, self.name)])
-            .env("DIALECT_QUERY", judge::query(server.kind))
-            .env("DIALECT_SCRATCH", server.scratch())
-            .env("LC_ALL", "C.UTF-8")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
+        let mut command = program::command(&self.program, &format!("{}.{}", self.kind, self.name))?;
+        command.env("DIALECT_QUERY", judge::query(server.kind)).env("DIALECT_SCRATCH", server.scratch());
         let socket = server.socket();
         match self.kind.as_str() {
             // What the C libraries and PHP take where they are told no socket.

@@ -5,10 +5,11 @@
 //! dialects are proved in `crates/advise/data/proved.toml`, which looptax reads when it is built.
 
 mod case;
-mod dialogue;
-mod driver;
+pub(crate) mod dialogue;
+pub(crate) mod driver;
 mod dsn;
 mod judge;
+pub(crate) mod program;
 mod proved;
 mod server;
 mod trial;
