@@ -2,6 +2,7 @@
 //
 // usage: node drive.js DIALECT, with jobs on stdin as README.md says
 import { readFileSync } from "node:fs";
+import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
 const query = process.env.DIALECT_QUERY;
@@ -100,6 +101,79 @@ async function nodeRedis(text) {
   }
 }
 
+// Files, for `cargo lab oracle spellings`: a module of CommonJS that makes a client, or the lines of an environment.
+
+const require = createRequire(import.meta.url);
+
+const exported = (text) => {
+  const module = { exports: undefined };
+  new Function("require", "module", text)(require, module);
+  return module.exports;
+};
+
+const environment = (text) => Object.fromEntries(text.split("\n").filter((line) => line.includes("=")).map((line) => {
+  const [name, ...rest] = line.split("=");
+  const value = rest.join("=");
+  return [name, value.startsWith('"') ? JSON.parse(value) : value];
+}));
+
+async function connected(mysqlConnection) {
+  try {
+    await mysqlConnection.promise().connect();
+  } finally {
+    mysqlConnection.destroy();
+  }
+}
+
+async function spelledPg(client) {
+  client.on("error", () => {});
+  try {
+    await client.connect();
+  } finally {
+    client.end().catch(() => {});
+  }
+}
+
+async function spelledIoredis(redis) {
+  redis.on("error", () => redis.disconnect());
+  try {
+    await redis.call("PING");
+  } finally {
+    redis.disconnect();
+  }
+}
+
+async function spelledKnex(config) {
+  const knex = require("knex")({ ...config, pool: { min: 0, max: 1 }, acquireConnectionTimeout: 3000 });
+  try {
+    await knex.raw("SELECT 1");
+  } finally {
+    await knex.destroy();
+  }
+}
+
+async function spelledSequelize(config) {
+  const { Sequelize } = require("sequelize");
+  const sequelize = new Sequelize({ ...config, logging: false, retry: { max: 1 } });
+  try {
+    await sequelize.authenticate();
+  } finally {
+    await sequelize.close();
+  }
+}
+
+const SPELLINGS = {
+  "knex-mysql": [(text) => spelledKnex(exported(text)), "knex", "mysql2"],
+  "knex-pgsql": [(text) => spelledKnex(exported(text)), "knex", "pg"],
+  "sequelize-mysql": [(text) => spelledSequelize(JSON.parse(text).production), "sequelize", "mysql2"],
+  "sequelize-pgsql": [(text) => spelledSequelize(JSON.parse(text).production), "sequelize", "pg"],
+  "node-mysql2": [(text) => connected(exported(text)), "mysql2"],
+  "node-pg": [(text) => spelledPg(exported(text)), "pg"],
+  "node-mysql2-url": [(text) => connected(require("mysql2").createConnection(environment(text).DATABASE_URL)), "mysql2"],
+  "node-pg-url": [(text) => spelledPg(new (require("pg").Client)(environment(text).DATABASE_URL)), "pg"],
+  "node-ioredis": [(text) => spelledIoredis(new (require("ioredis").Redis)(environment(text).REDIS_URL)), "ioredis"],
+};
+
 const WAYS = {
   "mysql.mysql2": [mysql2, "mysql2"],
   "mysql.mariadb": [mariadb, "mariadb"],
@@ -108,11 +182,15 @@ const WAYS = {
   "redis.ioredis": [ioredis, "ioredis"],
   "mongodb.mongodb": [mongodb, "mongodb"],
   "redis.node-redis": [nodeRedis, "redis"],
+  ...Object.fromEntries(Object.entries(SPELLINGS).map(([name, way]) => [`spelling.${name}`, way])),
 };
 
-const [way, name] = WAYS[process.argv[2]];
+// What a library prints is no answer.
+console.log = console.info = console.warn = console.error;
+
+const [way, ...names] = WAYS[process.argv[2]];
 const print = (line) => process.stdout.write(`${JSON.stringify(line)}\n`);
-print({ driver: version(name), language: `Node ${process.versions.node}` });
+print({ driver: names.map(version).join(", "), language: `Node ${process.versions.node}` });
 for await (const line of createInterface({ input: process.stdin })) {
   try {
     print({ seen: String(await way(JSON.parse(line).text)) });

@@ -260,6 +260,11 @@ function answer(callable $way, array $job): array
     }
 }
 
+require __DIR__ . '/spellings.php';
+foreach (spellings() as $name => $spelled) {
+    $ways["spelling.$name"] = $spelled;
+}
+
 if ($argv[1] === 'session') {
     show_session();
     exit;

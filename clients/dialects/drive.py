@@ -14,6 +14,8 @@ import subprocess
 import sys
 import tempfile
 
+import spellings
+
 QUERY = os.environ.get("DIALECT_QUERY", "")
 KEY = "looptax"
 DEBIAN = os.environ.get("DIALECT_DEBIAN", "")
@@ -265,6 +267,9 @@ WAYS = {
     "memcached.django": (django_cache, package("Django", "pymemcache")),
     "memcached.postfix": (postfix_memcache, postconf),
 }
+
+
+WAYS |= {"spelling." + name: way for name, way in spellings.ways(sys.modules[__name__]).items()}
 
 
 def answer(way, job):

@@ -20,16 +20,31 @@ ensure
   ActiveRecord::Base.remove_connection
 end
 
+# `config/database.yml`, read as Rails reads it.
+def spelled_rails(job)
+  rails(job.merge('text' => YAML.dump(YAML.load(ERB.new(job['text']).result)['production'])))
+end
+
+# What Sidekiq does with the variable, without its tries again.
+def spelled_redis(job)
+  url = job['text'][/^REDIS_URL=(.*)$/, 1].delete_prefix('"').delete_suffix('"')
+  Redis.new(url: url, reconnect_attempts: 0).ping
+end
+
 WAYS = {
   'mysql.mysql2-ruby' => [:mysql2, %w[mysql2]],
   'mysql.rails' => [:rails, %w[activerecord mysql2]],
   'postgres.pg-ruby' => [:pg, %w[pg]],
   'postgres.rails' => [:rails, %w[activerecord pg]],
-  'redis.redis-rb' => [:redis, %w[redis]]
+  'redis.redis-rb' => [:redis, %w[redis]],
+  'spelling.rails-mysql2' => [:spelled_rails, %w[activerecord mysql2]],
+  'spelling.rails-pg' => [:spelled_rails, %w[activerecord pg]],
+  'spelling.sidekiq' => [:spelled_redis, %w[redis]]
 }.freeze
 
 way, gems = WAYS.fetch(ARGV[0])
 gems.each { |name| require name == 'activerecord' ? 'active_record' : name }
+require 'erb'
 require 'yaml'
 $stdout.sync = true
 puts JSON.generate(driver: gems.map { |name| version(name) }.join(', '), language: "Ruby #{RUBY_VERSION}")

@@ -39,6 +39,14 @@ var ways = map[string]way{
 	"postgres.pgx":         {byPgx, "github.com/jackc/pgx/v5"},
 	"redis.go-redis":       {byRedis, "github.com/redis/go-redis/v9"},
 	"mongodb.mongo-driver": {byMongo, "go.mongodb.org/mongo-driver/v2"},
+
+	"spelling.go-sql-driver": {byVariable("MYSQL_DSN", pingSQL("mysql")), "github.com/go-sql-driver/mysql"},
+	"spelling.pgx":           {byVariable("DATABASE_URL", pingPgx), "github.com/jackc/pgx/v5"},
+	"spelling.lib-pq":        {byVariable("DATABASE_URL", pingSQL("postgres")), "github.com/lib/pq"},
+	"spelling.gitea-mysql":   {byGitea, "github.com/go-sql-driver/mysql"},
+	"spelling.gitea-pgsql":   {byGitea, "github.com/lib/pq"},
+	"spelling.grafana-mysql": {byGrafana, "github.com/go-sql-driver/mysql"},
+	"spelling.grafana-pgsql": {byGrafana, "github.com/lib/pq"},
 }
 
 func bySQL(driver string) func(string) (string, error) {

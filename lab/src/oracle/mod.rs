@@ -4,6 +4,7 @@ mod accounts;
 mod live;
 mod logins;
 mod programs;
+mod spellings;
 
 use anyhow::Result;
 
@@ -15,6 +16,8 @@ pub(crate) enum Chore {
     Logins(logins::Options),
     /// Whether random programs over sockets get under `looptax run` what they get over TCP
     Programs(programs::Options),
+    /// Whether what looptax reads in a file with random settings is what the driver does, and its edits reach the socket
+    Spellings(spellings::Options),
 }
 
 pub(crate) fn run(chore: &Chore) -> Result<()> {
@@ -22,5 +25,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Accounts(options) => accounts::run(options),
         Chore::Logins(options) => logins::run(options),
         Chore::Programs(options) => programs::run(options),
+        Chore::Spellings(options) => spellings::run(options),
     }
 }

@@ -45,6 +45,17 @@ public class Dialects {
         }
     }
 
+    /** Spring's properties, for `cargo lab oracle spellings`: URL, user and password go to the driver as they are. */
+    static String bySpring(String text) throws Exception {
+        var properties = new java.util.Properties();
+        properties.load(new java.io.StringReader(text));
+        DriverManager.setLoginTimeout(5);
+        DriverManager.getConnection(properties.getProperty("spring.datasource.url"),
+                properties.getProperty("spring.datasource.username"),
+                properties.getProperty("spring.datasource.password")).close();
+        return "";
+    }
+
     static String byLettuce(String text) throws Exception {
         RedisClient client = RedisClient.create((RedisURI) pasted(text, RedisURI.class));
         try (var connection = client.connect()) {
@@ -126,13 +137,15 @@ public class Dialects {
         Way way = switch (args[0]) {
             case "redis.lettuce" -> Dialects::byLettuce;
             case "mongodb.mongodb-java" -> Dialects::byMongo;
+            case "spelling.spring-mysql", "spelling.spring-pgsql" -> Dialects::bySpring;
             default -> Dialects::byJdbc;
         };
         String driver = switch (args[0]) {
             case "mysql.connector-j" -> driver("mysql-connector-j", "junixsocket-mysql");
             case "mysql.mariadb-connector-j" -> driver("mariadb-java-client", "jna");
             case "mongodb.mongodb-java" -> driver("mongodb-driver-sync", "jnr-unixsocket");
-            case "postgres.pgjdbc" -> driver("postgresql", "junixsocket-common");
+            case "spelling.spring-mysql" -> driver("mysql-connector-j", "mariadb-java-client", "jna");
+            case "postgres.pgjdbc", "spelling.spring-pgsql" -> driver("postgresql", "junixsocket-common");
             default -> driver("lettuce-core", "netty-transport-native-epoll");
         };
         print("driver", driver, "language", "Java " + System.getProperty("java.version"));

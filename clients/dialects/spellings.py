@@ -1,0 +1,186 @@
+"""Connects as applications do that read a file: for `cargo lab oracle spellings`.
+
+Each way takes a job whose text is the file. A framework that is installed reads it itself; of the others there is what
+their source does with the settings, which is named.
+"""
+
+import asyncio
+import configparser
+import os
+import shlex
+
+
+def executed(text):
+    """What a module of Python defines."""
+    names = {}
+    exec(compile(text, "settings.py", "exec"), names)
+    return names
+
+
+def environment(text):
+    """What a shell or systemd makes of `NAME=value` lines."""
+    pairs = {}
+    for line in text.splitlines():
+        name, sign, value = line.partition("=")
+        if sign:
+            pairs[name] = "".join(shlex.split(value))
+    return pairs
+
+
+def section(text, name):
+    parser = configparser.RawConfigParser()
+    parser.read_string(text)
+    return dict(parser[name])
+
+
+def in_environment(pairs, connect):
+    """Connects with these variables set, and nobody else's."""
+    os.environ.update(pairs)
+    try:
+        return connect()
+    finally:
+        for name in pairs:
+            del os.environ[name]
+
+
+def libpq(job):
+    """A service, if one is named, is in a file of the user's own, and has another folder."""
+    import psycopg2
+
+    with open(os.path.expanduser("~/.pg_service.conf"), "w", encoding="utf-8") as file:
+        file.write("[shop]\nhost=/srv/old\n")
+    # libpq wants one word at least; this one says nothing of the place.
+    return in_environment(environment(job["text"]), lambda: psycopg2.connect("connect_timeout=5").close())
+
+
+def pg_service(drive):
+    def connect(job):
+        import psycopg2
+
+        file = drive.in_a_file(job["text"], "pg_service.conf")
+        named = {"PGSERVICEFILE": file, "PGSERVICE": "shop"}
+        return in_environment(named, lambda: psycopg2.connect("connect_timeout=5").close())
+
+    return connect
+
+
+def odoo(job):
+    """odoo/sql_db.py, connection_info_for: each of these that is set goes to psycopg2."""
+    import psycopg2
+
+    options = section(job["text"], "options")
+    named = {name: options.get("db_" + name) for name in ("host", "port", "user", "password")}
+    named = {name: value for name, value in named.items() if value and value != "False"}
+    psycopg2.connect(dbname="shop", **named).close()
+
+
+def synapse(job):
+    """synapse/storage/database.py, make_conn: the arguments but for those of the pool, `cp_*`."""
+    import psycopg2
+    import yaml
+
+    arguments = yaml.safe_load(job["text"])["database"]["args"]
+    psycopg2.connect(**{name: value for name, value in arguments.items() if not name.startswith("cp_")}).close()
+
+
+def django_database(drive):
+    return lambda job: drive.django_database(executed(job["text"])["DATABASES"]["default"])
+
+
+def django_cache(job):
+    from django.conf import settings as configured
+    from django.core.cache import CacheHandler
+
+    if not configured.configured:
+        configured.configure()
+    return CacheHandler(executed(job["text"])["CACHES"])["default"].get("looptax")
+
+
+def dj_database_url(drive):
+    def connect(job):
+        import dj_database_url
+
+        return in_environment(
+            environment(job["text"]), lambda: drive.django_database(dj_database_url.config())
+        )
+
+    return connect
+
+
+def engine(url):
+    import sqlalchemy as sa
+
+    if "+asyncpg" in url or "+aiomysql" in url:
+        return asyncio.run(awaited_engine(url))
+    sa.create_engine(url).connect().close()
+
+
+async def awaited_engine(url):
+    from sqlalchemy.ext.asyncio import create_async_engine
+
+    async with create_async_engine(url).connect():
+        pass
+
+
+def sqlalchemy_env(job):
+    engine(environment(job["text"])["SQLALCHEMY_DATABASE_URI"])
+
+
+def airflow(job):
+    """airflow/settings.py hands the URL to SQLAlchemy; a % is doubled, as configparser has it."""
+    parser = configparser.ConfigParser()
+    parser.read_string(job["text"])
+    engine(parser["database"]["sql_alchemy_conn"])
+
+
+def celery(job):
+    """What a worker does first, without its tries again."""
+    from kombu import Connection
+
+    with Connection(environment(job["text"])["CELERY_BROKER_URL"]) as connection:
+        connection.connect()
+        connection.channel()
+
+
+def redis_url(job):
+    """Without its tries again."""
+    import redis
+
+    redis.from_url(job["text"].strip(), retry=None).ping()
+
+
+def conninfo(job):
+    import psycopg2
+
+    psycopg2.connect(job["text"].strip()).close()
+
+
+def postfix(drive, kind):
+    return lambda job: drive.postmap(kind, job["text"])
+
+
+def ways(drive):
+    """Each way by its name, with what prints its versions."""
+    package = drive.package
+    return {
+        "django-mysql": (django_database(drive), package("Django", "mysqlclient")),
+        "django-pgsql": (django_database(drive), package("Django", "psycopg")),
+        "django-cache-redis": (django_cache, package("Django", "redis")),
+        "django-cache-memcached": (django_cache, package("Django", "pymemcache")),
+        "dj-database-url-mysql": (dj_database_url(drive), package("dj-database-url", "Django", "mysqlclient")),
+        "dj-database-url-pgsql": (dj_database_url(drive), package("dj-database-url", "Django", "psycopg")),
+        "libpq-env": (libpq, package("psycopg2-binary")),
+        "pg-service": (pg_service(drive), package("psycopg2-binary")),
+        "my-cnf": (drive.option_file, drive.program("mariadb")),
+        "url-libpq": (conninfo, package("psycopg2-binary")),
+        "conninfo-libpq": (conninfo, package("psycopg2-binary")),
+        "url-redis-py": (redis_url, package("redis")),
+        "odoo": (odoo, package("psycopg2-binary")),
+        "synapse": (synapse, package("psycopg2-binary")),
+        "sqlalchemy-mysql": (sqlalchemy_env, package("SQLAlchemy", "PyMySQL", "mysqlclient", "mysql-connector-python")),
+        "sqlalchemy-pgsql": (sqlalchemy_env, package("SQLAlchemy", "psycopg2-binary", "psycopg", "asyncpg")),
+        "airflow-mysql": (airflow, package("SQLAlchemy", "PyMySQL", "mysqlclient")),
+        "airflow-pgsql": (airflow, package("SQLAlchemy", "psycopg2-binary")),
+        "celery": (celery, package("celery", "kombu", "redis")),
+        "postfix-mysql": (postfix(drive, "mysql"), drive.postconf),
+    }

@@ -1,0 +1,97 @@
+//! `cargo lab oracle spellings`: files with random settings, read by looptax and by the driver that they are for.
+//!
+//! The driver reads a file and connects; listeners note where. looptax reads the same file. What it says of transport,
+//! place and port has to be what happened, and with each text that `switch` would write in its place the driver has to
+//! reach the socket, and nothing else. The files are those of `clients/dialects/spellings.toml`, `clients/setup.sh`
+//! installs what reads them. It runs in its own network and mount namespace, where the usual ports and sockets are free.
+
+mod claim;
+mod driven;
+mod dsn;
+mod ears;
+mod escape;
+mod ground;
+mod pools;
+mod subject;
+mod table;
+mod template;
+mod trial;
+
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+use crate::coin::Coin;
+use crate::dialects::driver;
+use crate::workspace;
+use ground::Ground;
+use table::Outcome;
+
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Only these: names of clients/dialects/spellings.toml, or mysql, postgres, redis, memcached
+    names: Vec<String>,
+    /// How many files of each
+    #[arg(long, default_value_t = 200)]
+    draws: u32,
+    /// Where the random numbers start; another one each time if it is not given
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Instead of files, what `looptax dsn` prints: names of clients/dialects/drivers.toml, or kinds
+    #[arg(long)]
+    dsn: bool,
+    #[arg(long, hide = true)]
+    inside: bool,
+}
+
+/// Runs it: a table, and each false claim with the smallest file that shows it. Fails if there is one.
+pub(super) fn run(options: &Options) -> Result<()> {
+    let coin = Coin::new(options.seed)?;
+    if !options.inside {
+        return run_inside(options, coin.seed);
+    }
+    Ground::lay()?;
+    let mut outcomes = Vec::new();
+    if options.dsn {
+        for driver in driver::drivers(&options.names)? {
+            eprintln!("{}.{} …", driver.kind, driver.name);
+            let name = format!("dsn {}.{}", driver.kind, driver.name);
+            outcomes.push(shown(&name, dsn::run(&driver), coin.seed));
+        }
+    } else {
+        for subject in subject::subjects(&options.names)? {
+            eprintln!("{} …", subject.name);
+            outcomes.push(shown(&subject.name, trial::run(&subject, options.draws, coin.seed), coin.seed));
+        }
+    }
+    println!("{}", table::table(&outcomes, coin.seed));
+    let n_faults: usize = outcomes.iter().map(Outcome::n_faults).sum();
+    if n_faults > 0 {
+        bail!("{n_faults} draws with a false claim or an edit that misses the socket");
+    }
+    Ok(())
+}
+
+/// Prints what is wrong of one; a driver that does not start keeps no other from its turn.
+fn shown(name: &str, outcome: Result<Outcome>, seed: u64) -> Outcome {
+    let outcome = outcome.unwrap_or_else(|error| Outcome::skipped(name, &format!("{error:#}")));
+    print!("{}", table::faults(&outcome, seed));
+    outcome
+}
+
+/// Runs it again in namespaces that end with it.
+fn run_inside(options: &Options, seed: u64) -> Result<()> {
+    if !rustix::process::geteuid().is_root() {
+        bail!("a namespace with the usual ports and sockets takes root");
+    }
+    let own = std::env::current_exe().context("the lab's own program has no path")?;
+    let mut command = Command::new("unshare");
+    command
+        .args(["--net", "--mount", "--"])
+        .arg(own)
+        .args(["oracle", "spellings", "--inside"])
+        .args(["--draws", &options.draws.to_string(), "--seed", &seed.to_string()])
+        .args(options.dsn.then_some("--dsn"))
+        .args(&options.names);
+    workspace::run_to_success(&mut command)
+}
