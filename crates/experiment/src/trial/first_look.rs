@@ -2,12 +2,13 @@
 //!
 //! Asks each page over TCP, then over the socket: a page that works over one and not over the other is an answer, too.
 
+use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
 use looptax_bench::pages::{ExpectedPage, FailedPages, FailureKind, PageFacts, PageLoad, PageSlice};
-use looptax_bench::path::Peer;
+use looptax_bench::path::{Peer, peers_of};
 use looptax_model::failure::Failure;
 use looptax_model::record::TrialDesign;
 use looptax_redirect::SocketName;
@@ -28,6 +29,8 @@ const PER_PAGE: f64 = 0.1;
 const LOOKS_AT_KEPT: usize = 20;
 /// Servers that can be tried each by itself: a contrast for each, and one for all.
 const MOST_EACH: usize = 3;
+/// A page's connection may last a millisecond: it is missed in so many rounds of looks only by a rare chance.
+const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epochs of looks have numbers that no measured one has.
 const LOOKS: u64 = 1 << 40;
@@ -65,6 +68,10 @@ pub(crate) fn look(
     }
     object_to(program, &over_tcp.failures, pages, "")?;
     let kept = kept_for_good(ask, program, stop);
+    let is_over_tcp = over_tcp.per_page.iter().any(|it| *it >= PER_PAGE) || kept.iter().any(|it| it[0]);
+    if !is_over_tcp {
+        object_to_sockets(ask, &sockets_in_passing(ask, program, load, stop)?)?;
+    }
     let (design, why) = design(ask, &over_tcp.per_page, &kept)?;
     let is_used = |idx: &usize| over_tcp.per_page[*idx] > 0.0 || kept[*idx][0];
     let used: Vec<usize> = (0..ask.servers.len()).filter(is_used).collect();
@@ -224,6 +231,61 @@ fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 
     found
 }
 
+/// The sockets that connections of pages lead to, however short those are: looked for while pages are asked for.
+fn sockets_in_passing(
+    ask: &Ask,
+    program: &mut Program,
+    load: &mut PageLoad,
+    stop: &AtomicBool,
+) -> Result<Vec<PathBuf>, Failure> {
+    let mut found: Vec<PathBuf> = Vec::new();
+    let Some(pid) = program.pid() else {
+        return Ok(found);
+    };
+    for _ in 0..LOOKS_IN_PASSING {
+        let is_over = AtomicBool::new(false);
+        let looked = thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    for peer in peers_of(pid) {
+                        if let Peer::Unix(path) = peer
+                            && !found.contains(&path)
+                        {
+                            found.push(path);
+                        }
+                    }
+                }
+            });
+            let looked = look_over(ask, program, load, 0, stop);
+            is_over.store(true, Ordering::Relaxed);
+            looked
+        });
+        looked?;
+        let is_known = |it: &PathBuf| ask.servers.iter().any(|server| is_at(&server.to, it));
+        if stop.load(Ordering::Relaxed) || found.iter().any(is_known) {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn is_at(to: &SocketName, path: &Path) -> bool {
+    matches!(to, SocketName::Path(to) if to == path)
+}
+
+/// Pages that connect to a server's socket leave nothing to move.
+fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
+    let on = ask.servers.iter().filter(|server| sockets.iter().any(|it| is_at(&server.to, it)));
+    let on: Vec<&str> = on.map(|it| &*it.kind).collect();
+    if on.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(
+        format!("on the socket already, nothing to try: the pages connect to {} over the socket", on.join(" and ")),
+        "`looptax find` says who still pays for TCP",
+    ))
+}
+
 /// How the arms can take turns, and why so.
 fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesign, String), Failure> {
     let names = |is_wanted: &dyn Fn(usize) -> bool| {
@@ -243,8 +305,10 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
             )
         } else {
             Failure::usage(
-                format!("the application talks to {over_socket} over the socket already"),
-                "there is nothing to try: `looptax find` says who still pays for TCP",
+                format!(
+                    "on the socket already, nothing to try: the application keeps connections to {over_socket} there"
+                ),
+                "`looptax find` says who still pays for TCP",
             )
         });
     }

@@ -190,6 +190,11 @@ impl Program {
         self.running.is_some_and(|running| is_descendant(pid, running.supervisor_pid))
     }
 
+    /// Its process, while it runs.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.running.map(|it| it.program_pid)
+    }
+
     /// Where its open connections lead.
     pub(crate) fn peers(&self) -> Vec<Peer> {
         self.running.map_or_else(Vec::new, |running| peers_of(running.program_pid))

@@ -9,5 +9,6 @@ mod heard;
 mod hostile;
 mod loads;
 mod plain;
+mod there;
 mod tried;
 mod web;

@@ -1,0 +1,17 @@
+//! An application whose pages take the socket already: there is nothing to try.
+
+use super::plain::{PHP, page};
+use super::tried::{of_front_page, trial};
+
+/// It connects for each page, and closes that connection.
+const ON_THE_SOCKET: &str = "<?php\n$database = new mysqli('localhost', '«user»', '«password»', '«database»', 0, '«socket»');\nfor ($n = 0; $n < 20; $n++) $text = $database->query('SELECT text FROM greetings')->fetch_row()[0];\necho $text;\n";
+
+#[test]
+fn pages_on_the_socket_are_told_to_be_there() {
+    let Some((server, place)) = page(ON_THE_SOCKET) else {
+        return;
+    };
+    let run = trial(&place, &[&server]).args(of_front_page(&place, &PHP)).run();
+    run.expect_error(2, &["on the socket already, nothing to try"]);
+    place.scratch.check_nothing_left();
+}
