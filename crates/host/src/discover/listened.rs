@@ -1,0 +1,86 @@
+//! The paths of all Unix sockets that somebody listens on, whatever the program: what `ss -xl` lists, in every network
+//! namespace.
+//!
+//! Asks the kernel alone; connects to nothing. Called where a socket is missing.
+
+use std::path::{Path, PathBuf};
+
+use crate::discover::namespaces::networks;
+use crate::discover::owners::Owners;
+use crate::discover::process::{Process, process, processes};
+use crate::discover::sock_diag::UnixName;
+use crate::entrance;
+
+/// The paths of listening sockets, as their processes named them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct ListenedPaths {
+    paths: Vec<(PathBuf, Vec<Process>)>,
+    /// Whether every network namespace with a process in it was looked into.
+    pub is_complete: bool,
+}
+
+impl ListenedPaths {
+    /// The processes that listen on a socket of that name; `None` if nobody does. A process may have other folders than
+    /// ours, so that the name leads elsewhere for it.
+    pub fn on(&self, path: &Path) -> Option<&[Process]> {
+        let is_it = |it: &&(PathBuf, Vec<Process>)| is_same(&it.0, path);
+        self.paths.iter().find(is_it).map(|it| &*it.1)
+    }
+}
+
+/// Whether a name that was bound may be this path: `/var/run` is a link to `/run`, and a relative name ends like it.
+fn is_same(bound: &Path, path: &Path) -> bool {
+    let plain = |it: &Path| match it.strip_prefix("/var/run") {
+        Ok(rest) => Path::new("/run").join(rest),
+        Err(_) => it.to_owned(),
+    };
+    if bound.is_absolute() { plain(bound) == plain(path) } else { path.ends_with(bound) }
+}
+
+/// Lists them.
+///
+/// # Cost
+/// A netlink dump per network namespace, and a `readlink` per open file.
+pub fn listened_paths() -> ListenedPaths {
+    // Without the right to enter namespaces, only our own is listed.
+    entrance::start().ok();
+    let processes = processes();
+    let networks = networks(&processes, process(std::process::id()).and_then(|own| own.network));
+    let owners = Owners::from_processes(&processes);
+    let sockets = networks.sockets.values().flat_map(|it| &it.unix).filter(|it| it.is_listening);
+    let paths = sockets.filter_map(|socket| {
+        let Some(UnixName::Path(path)) = &socket.name else {
+            return None;
+        };
+        let holders = owners.of_socket(socket.inode);
+        let holders = processes.iter().filter(|it| holders.contains(&it.pid)).cloned();
+        Some((path.clone(), holders.collect()))
+    });
+    let is_open = networks.closed.iter().any(|(_, error)| !error.is_of_ended_process());
+    ListenedPaths { paths: paths.collect(), is_complete: !is_open }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::net::UnixListener;
+
+    use super::*;
+
+    #[test]
+    fn a_listener_is_listed_by_its_path_with_its_process() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("a.sock");
+        let _listener = UnixListener::bind(&path).unwrap();
+        let all = listened_paths();
+        let own = all.on(&path).unwrap();
+        assert!(own.iter().any(|it| it.pid == std::process::id()));
+        assert_eq!(all.on(&folder.path().join("b.sock")), None);
+    }
+
+    #[test]
+    fn one_folder_has_two_names_and_a_relative_name_may_be_any_path_that_ends_so() {
+        let same = |bound: &str, path: &str| is_same(Path::new(bound), Path::new(path));
+        assert!(same("/var/run/mysqld/m", "/run/mysqld/m") && same("./m", "/srv/m") && same("m", "/srv/m"));
+        assert!(!same("/run/m", "/srv/m") && !same("n", "/srv/m"));
+    }
+}
