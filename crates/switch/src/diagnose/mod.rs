@@ -9,6 +9,7 @@ pub mod find;
 mod listener;
 mod local;
 pub mod moving;
+mod ports;
 pub mod socket_of;
 mod unspoken;
 

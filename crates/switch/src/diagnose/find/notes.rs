@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use looptax_host::discover::{Hiding, Listener, Place, Problem, Server, Survey, known_as};
+use looptax_host::discover::{Endpoint, Hiding, Listener, Place, Problem, Server, Survey, known_as};
 use looptax_model::record::{Note, NoteCode};
 
 use super::spelled;
+use crate::diagnose::ports;
 
 /// The notes of a survey, in its order.
 pub(super) fn notes(survey: &Survey) -> Vec<Note> {
@@ -54,10 +55,13 @@ fn note(problem: &Problem, survey: &Survey) -> Note {
             )
         }
         Problem::ShortLived { server_idx, n } => {
-            short_lived(*n, &named(&survey.servers[*server_idx]))
+            let server = &survey.servers[*server_idx];
+            short_lived(*n, &named(server), held(&server.endpoints, survey))
         }
         Problem::ShortLivedUnseen { listener_idx, n } => {
-            short_lived(*n, &unseen(&survey.listeners[*listener_idx], survey))
+            let listener = &survey.listeners[*listener_idx];
+            let endpoint = std::slice::from_ref(&listener.endpoint);
+            short_lived(*n, &unseen(listener, survey), held(endpoint, survey))
         }
         Problem::LostSocket {
             server_idx,
@@ -83,11 +87,19 @@ fn more_rights() -> String {
     }
 }
 
-fn short_lived(n: usize, server: &str) -> (NoteCode, String, Option<String>) {
+/// The ports that closed connections to these endpoints hold, in our own network.
+fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
+    let own: Vec<&Place> =
+        { endpoints.iter() }.filter(|it| Some(it.network) == survey.own_network).map(|it| &it.place).collect();
+    ports::held(|address| own.iter().any(|it| it.takes(address)))
+}
+
+fn short_lived(n: usize, server: &str, held: Option<String>) -> (NoteCode, String, Option<String>) {
+    let held = held.map_or_else(String::new, |it| format!("; {it}"));
     (
         NoteCode::ConnectionsShortLived,
         format!(
-            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table",
+            "{n} connections over TCP to {server} were closed within the last minute, {:.0} per second: clients that connect anew for each page or job pay for TCP and may be too short to be in the table{held}",
             n as f64 / 60.0
         ),
         Some("`looptax check --app FILE` on the configuration of the web application says what to change".to_owned()),
