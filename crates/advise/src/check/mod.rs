@@ -12,7 +12,8 @@ mod tls;
 mod verdict;
 
 pub use account::{
-    AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo, mysql_account, with_password,
+    ASKS_SYSTEM_CODE, AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo,
+    mysql_account, system_is_asked, with_password,
 };
 pub use grants::{Lacking, Rights, Server};
 pub use hba::{Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, postgres_logins, postgres_rules};

@@ -33,7 +33,7 @@ pub fn mysql_account(
     let (tcp, unix) = &by_host(tcp, unix);
     let mut points = vec![same_account(user, database, tcp, unix, accounts)];
     points.extend(demands_tls(user, (tcp, unix), accounts));
-    points.extend(cold_cache(accounts));
+    points.extend(cold_cache((tcp, unix), accounts));
     points
 }
 
@@ -72,12 +72,16 @@ fn same_account(
             Outcome::Note,
             format!("`{}` logs in over the socket; over TCP the server says: {}", unix.account, why.words),
         ),
-        (Some(why), Some(_)) => point(
-            PointCode::AccountUnknown,
-            Outcome::Unknown,
-            format!("the login fails over both, so nothing is known: {}", why.words),
-        )
-        .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
+        (Some(why), Some(other)) => {
+            let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
+            let what = format!("the login fails over both, so nothing is known: {}", why.words);
+            let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
+            match [why, other].into_iter().find(is_asked) {
+                Some(_) => point.with_next(system_is_asked(user)),
+                None => point
+                    .with_next("look at user, password (LOOPTAX_PASSWORD) and database: the server's words say which"),
+            }
+        }
         (None, None) => same_rights(user, database, tcp, unix),
     }
 }
@@ -90,10 +94,11 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
     let there = accounts.iter().any(|it| it.host == "localhost");
     let (row, words) = match &*why.code {
         "1045" | "1130" if there => (SocketRow::Present, CHANGED),
+        "1045" if counts_for_localhost(&tcp.account) => return hidden_by_another(user, tcp, why, accounts),
         "1045" | "1130" if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
         "1045" => (SocketRow::Unknown, MADE_OR_CHANGED),
         "1130" => (SocketRow::Absent, "there is no such account"),
-        "1698" => (SocketRow::AsksSystem, ASKS_SYSTEM),
+        ASKS_SYSTEM_CODE => (SocketRow::AsksSystem, ASKS_SYSTEM),
         "3118" | "4151" => (SocketRow::Locked, "somebody locked it, and may know why"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
         // Too many connections, a limit: another moment, another answer.
@@ -106,6 +111,49 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
     let what = format!("`{}` logs in over TCP, but over the socket: {}", tcp.account, why.words);
     let account = quoted(user, "localhost");
     let next = format!("the socket's account is {account}: {words}. {RUN}");
+    point(PointCode::AccountMissing, Outcome::Fail, what)
+        .with_next(next)
+        .with_steps(StepPlace::Sql, twin(user, tcp, row))
+}
+
+/// The server's number for "access denied" where it would not have taken a password.
+///
+/// # Source
+/// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
+pub const ASKS_SYSTEM_CODE: &str = "1698";
+
+/// What to do where the server asks the operating system who logs in.
+pub fn system_is_asked(user: &str) -> String {
+    format!(
+        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket): no password helps, and only the system's user of that name gets in, over the socket; the application needs an account of its own with a password"
+    )
+}
+
+/// Whether an account's pattern of hosts fits the socket's host, too.
+fn counts_for_localhost(account: &str) -> bool {
+    let host = account.rsplit_once('@').map_or("", |it| it.1);
+    host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
+}
+
+/// An account for any host is refused over the socket: the server takes the row whose host is the closest, and the
+/// anonymous user's comes before one of `%`.
+///
+/// # Source
+/// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
+fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount]) -> Point {
+    let account = quoted(user, "localhost");
+    // Where all rows of this name are known, it is not another one of them.
+    let (cause, row) = if accounts.is_empty() {
+        (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
+    } else {
+        ("the anonymous account ''@'localhost' comes".to_owned(), SocketRow::Absent)
+    };
+    let what = format!(
+        "`{}` logs in over TCP and would count for localhost too, but {cause} before it: over the socket: {}",
+        tcp.account, why.words
+    );
+    let next =
+        format!("drop the anonymous account (DROP USER ''@'localhost') if nothing needs it, or make {account}. {RUN}");
     point(PointCode::AccountMissing, Outcome::Fail, what)
         .with_next(next)
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
@@ -297,18 +345,21 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
 }
 
 /// Drivers that send no clear password over a socket fail when the server has not cached it.
-fn cold_cache(accounts: &[MysqlAccount]) -> Option<Point> {
-    let is_used = |it: &&MysqlAccount| it.plugin == "caching_sha2_password";
-    accounts.iter().find(is_used).map(|account| {
+fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
+    const PLUGIN: &str = "caching_sha2_password";
+    let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));
+    // Who may not read it is told of its own account.
+    let own = [unix, tcp].into_iter().find(|it| it.plugin == PLUGIN);
+    let own = own.and_then(|it| Some((it.account.rsplit_once('@')?.1, "asked SHOW CREATE USER")));
+    row.or(own).map(|(host, how)| {
         Point::new(
             Topic::Plugin,
             PointCode::PasswordCacheCold,
             Outcome::Unknown,
             format!(
-                "the account at '{}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache",
-                account.host
+                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
             ),
-            "read mysql.user",
+            how,
         )
         .with_next("try the driver right after a restart of a server that is not in use (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)")
     })
@@ -361,6 +412,32 @@ mod tests {
         );
         check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server says");
         check(&refused(), &refused(), Outcome::Unknown, "fails over both");
+    }
+
+    #[test]
+    fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
+        let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
+        let words = "would count for localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with another password, comes before it";
+        check(&tcp, &refused(), Outcome::Fail, words);
+        check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
+        check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
+        let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
+        let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
+        assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
+        // One of another network says nothing of the socket.
+        let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
+        let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);
+        assert!(!point.what.contains("anonymous"), "{point:?}");
+    }
+
+    #[test]
+    fn where_the_system_is_asked_no_password_is_looked_for() {
+        let asked = || MysqlLogin {
+            refusal: Some(Refusal { words: "Access denied".to_owned(), code: ASKS_SYSTEM_CODE.to_owned() }),
+            ..MysqlLogin::default()
+        };
+        check(&asked(), &asked(), Outcome::Unknown, "no password helps");
+        check(&refused(), &refused(), Outcome::Unknown, "look at user, password");
     }
 
     #[test]

@@ -149,18 +149,22 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Point {
         return point;
     }
     let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
+    let mut next = "look at user, password and database; `looptax check` of the server's address over TCP says what the account lacks on the socket".to_owned();
     let refused = match (&opened.conversation, &opened.database_refusal) {
         (Ok(_), None) => {
             let what = "the login works over the socket".to_owned();
             return point(PointCode::LoginWorks, Outcome::Pass, what);
         }
         (Ok(_), Some(why)) => why,
-        (Err(why), _) => &why.words,
+        (Err(why), _) => {
+            if why.code.as_deref() == Some(check::ASKS_SYSTEM_CODE) {
+                next = check::system_is_asked(sides.address.user.as_deref().unwrap_or("root"));
+            }
+            &why.words
+        }
     };
     let what = format!("over the socket: {refused}");
-    point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(
-        "look at user, password and database; `looptax check` of the server's address over TCP says what the account lacks on the socket",
-    )
+    point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(next)
 }
 
 /// What is known without a login, for want of a user or a password: nobody logs in with a guess.
