@@ -36,12 +36,32 @@ codes! {
         ServerElsewhere,
         /// The host is the name of a container of a Compose file.
         ServerInContainer,
+        /// The host is the loopback of a container, whose server is not asked from here.
+        LoopbackOfContainer,
+        /// The port beside `localhost` does not count, and the socket is another server's.
+        PortIgnored,
+        /// Closed connections hold so many ports towards the server that connecting may fail.
+        PortsHeld,
         /// The server listens on TCP alone.
         SocketMissing,
         /// The client can connect to the socket.
         SocketReachable,
         /// The client does not see the socket, or a folder on the way to it.
         SocketNotVisible,
+        /// Nothing is at the path, and no process listens on a socket of that name.
+        SocketAbsent,
+        /// No volume of the file brings the socket's folder into the container.
+        FolderNotInContainer,
+        /// The path is one within a container, and what is there is not known.
+        SocketInContainer,
+        /// The path is in a volume of the file.
+        SocketInVolume,
+        /// A setting of the unit takes Unix sockets from its program.
+        UnitForbidsSockets,
+        /// A setting of the unit hides the socket from its program.
+        UnitHidesSocket,
+        /// The unit's user is not known here.
+        UnitUserUnknown,
         /// A folder on the way to the socket does not let the client through.
         FolderDenied,
         /// The socket's own permissions do not let the client in.
