@@ -3,6 +3,7 @@
 //! Facts in, points out: the facts are gathered by the command line. A point that fails says what
 //! would have to change, as the statement or the line itself where there is one.
 
+mod absence;
 mod account;
 mod grants;
 mod hba;
@@ -11,6 +12,7 @@ mod server;
 mod tls;
 mod verdict;
 
+pub use absence::{Absence, Listener, absent};
 pub use account::{
     ASKS_SYSTEM_CODE, AccountState, AccountStatement, Effective, MysqlAccount, MysqlLogin, Refusal, Undo,
     mysql_account, system_is_asked, with_password,

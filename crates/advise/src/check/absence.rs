@@ -1,0 +1,145 @@
+//! What a missing socket means: nobody has made it, or this client does not see it.
+
+use looptax_model::dsn::Protocol;
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+/// What is known of a socket that a client does not find at its path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Absence {
+    /// The first part of the path that is missing.
+    pub missing: String,
+    /// Whether we see it where the client does not.
+    pub is_there_for_us: bool,
+    pub listener: Listener,
+    /// Names of other sockets in its folder.
+    pub others: Vec<String>,
+    /// Whether we are the client, and not somebody who may see more.
+    pub is_us: bool,
+}
+
+/// Who listens on a socket of that name, as the kernel lists them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum Listener {
+    /// Nobody on this machine.
+    #[default]
+    Nobody,
+    /// Nobody that is seen; some namespaces were not looked into.
+    NobodySeen,
+    /// This process: `mariadbd, pid 812`.
+    Process(String),
+}
+
+/// What a client is told that sees no socket at its path.
+pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol) -> Point {
+    let how = format!("connected, or tried to, as {client}; asked the kernel for all listening sockets");
+    let missing = &absence.missing;
+    let point = |code, what: String| Point::new(Topic::Path, code, Outcome::Fail, what, how.clone());
+    match &absence.listener {
+        _ if absence.is_there_for_us && !absence.is_us => {
+            point(PointCode::SocketNotVisible, format!("{client} sees no `{missing}`, which is there for others"))
+                .with_next(hidden(socket))
+        }
+        Listener::Process(name) if is_temporary(socket) => {
+            let what = format!("{name} listens on `{socket}` in a folder of its own: {client} sees no `{missing}`");
+            point(PointCode::SocketNotVisible, what).with_next(
+                "with PrivateTmp=true a service has its own /tmp: have the server make its socket below /run (RuntimeDirectory= of its unit)",
+            )
+        }
+        Listener::Process(name) => {
+            let what = format!("{name} listens on `{socket}`, and {client} sees no `{missing}`");
+            point(PointCode::SocketNotVisible, what).with_next(
+                "if the file was deleted while the server runs, restart the server; if the server runs in a container or a chroot, make the socket's folder visible to the client",
+            )
+        }
+        Listener::Nobody | Listener::NobodySeen => {
+            let whom = match absence.listener {
+                Listener::Nobody => "no process on this machine listens",
+                _ => "no process that is seen here listens",
+            };
+            let what = format!("{whom} on `{socket}`, and {client} sees no `{missing}`{}", beside(absence));
+            point(PointCode::SocketAbsent, what).with_next(instead(absence, socket, protocol))
+        }
+    }
+}
+
+fn hidden(socket: &str) -> &'static str {
+    if is_temporary(socket) {
+        "a service with PrivateTmp=true has a /tmp of its own: have the server make its socket below /run (RuntimeDirectory= of its unit), which both see; `looptax find` says what hides it from whom"
+    } else {
+        "the client has other folders (container, chroot, a mount namespace): make the socket's folder visible to it; `looptax find` says what hides it from whom"
+    }
+}
+
+/// Whether it lies where services may have folders of their own.
+fn is_temporary(socket: &str) -> bool {
+    ["/tmp/", "/var/tmp/"].iter().any(|it| socket.starts_with(it))
+}
+
+/// The other sockets of the folder.
+fn beside(absence: &Absence) -> String {
+    if absence.others.is_empty() {
+        return String::new();
+    }
+    let names: Vec<String> = absence.others.iter().map(|it| format!("`{it}`")).collect();
+    let them = if names.len() == 1 { "the socket" } else { "the sockets" };
+    format!("; its folder has {them} {}", names.join(", "))
+}
+
+/// What to do: name another socket, or start the server.
+fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
+    let ports: Vec<&str> = absence.others.iter().filter_map(|it| it.strip_prefix(".s.PGSQL.")).collect();
+    if protocol == Protocol::Postgres
+        && let [first, ..] = ports[..]
+    {
+        let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
+        return format!(
+            "the port is part of the socket's name: `{wanted}` is asked for, and port {} is there; write port {first} if that server is meant",
+            ports.join(" or ")
+        );
+    }
+    if !absence.others.is_empty() {
+        return "name the one that is meant: `looptax find` says whose each of them is".to_owned();
+    }
+    "start the server, or look where it makes its socket: `looptax find` lists the sockets of all servers".to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[track_caller]
+    fn check(absence: &Absence, socket: &str, code: PointCode, words: &[&str], never: &str) {
+        let point = absent(absence, socket, "www-data", Protocol::Postgres);
+        assert_eq!(point.code, code, "{point:?}");
+        let said = format!("{} {}", point.what, point.next.unwrap());
+        for word in words {
+            assert!(said.contains(word), "{word} in {said}");
+        }
+        assert!(never.is_empty() || !said.contains(never), "{never} in {said}");
+    }
+
+    #[test]
+    fn another_port_is_told_before_any_theory() {
+        let socket = "/tmp/pg/.s.PGSQL.6432";
+        let absence =
+            Absence { missing: socket.to_owned(), others: vec![".s.PGSQL.25432".to_owned()], ..Absence::default() };
+        let words = ["no process on this machine listens", "`.s.PGSQL.25432`", "port 25432 is there"];
+        check(&absence, socket, PointCode::SocketAbsent, &words, "PrivateTmp");
+        let nothing = Absence { others: Vec::new(), ..absence.clone() };
+        check(&nothing, socket, PointCode::SocketAbsent, &["start the server"], "PrivateTmp");
+        let unsure = Absence { listener: Listener::NobodySeen, ..nothing };
+        check(&unsure, socket, PointCode::SocketAbsent, &["that is seen here"], "PrivateTmp");
+    }
+
+    #[test]
+    fn a_tmp_of_its_own_is_named_where_it_can_be_the_cause() {
+        let seen = |socket: &str| Absence { missing: socket.to_owned(), is_there_for_us: true, ..Absence::default() };
+        check(&seen("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["sees no `/tmp/s`", "PrivateTmp"], "");
+        check(&seen("/run/s"), "/run/s", PointCode::SocketNotVisible, &["container, chroot"], "PrivateTmp");
+        let held = Listener::Process("mariadbd, pid 812".to_owned());
+        let of_server =
+            |socket: &str| Absence { missing: socket.to_owned(), listener: held.clone(), ..Absence::default() };
+        check(&of_server("/tmp/s"), "/tmp/s", PointCode::SocketNotVisible, &["mariadbd, pid 812", "PrivateTmp"], "");
+        check(&of_server("/run/s"), "/run/s", PointCode::SocketNotVisible, &["deleted"], "PrivateTmp");
+    }
+}
