@@ -10,6 +10,7 @@ mod hba;
 mod path;
 mod server;
 mod tls;
+mod unit;
 mod verdict;
 
 pub use absence::{Absence, Listener, absent};
@@ -22,4 +23,5 @@ pub use hba::{Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, po
 pub use path::{End, Reach, Step, reach, reach_server};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
 pub use tls::{demanded_tls, secure_transport};
+pub use unit::{Home, UnitSettings, unit_points};
 pub use verdict::verdict;
