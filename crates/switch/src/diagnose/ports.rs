@@ -13,10 +13,12 @@ pub(super) fn held(is_server: impl Fn(SocketAddr) -> bool) -> Option<String> {
     (held.n_held * LEAST_SHARE >= held.n_ports).then(|| words(held))
 }
 
+/// What a client gets that finds no port.
+const FAILS: &str = "connecting fails with \"Cannot assign requested address\"";
+
 fn words(held: PortsHeld) -> String {
     let PortsHeld { server, n_held, n_ports, reuse } = held;
     let (most, n_held, n_ports) = (held.most_per_s(), grouped(n_held), grouped(n_ports));
-    const FAILS: &str = "connecting fails with \"Cannot assign requested address\"";
     let end = match reuse {
         None => format!("at {most} connections a second all are held, and {FAILS}"),
         Some(setting) => format!(
