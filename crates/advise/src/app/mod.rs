@@ -24,6 +24,7 @@ mod lists;
 mod lookup;
 mod pattern;
 mod place;
+mod placeholder;
 mod provider;
 mod quotes;
 mod read;

@@ -12,6 +12,7 @@ use super::found::Reading;
 use super::guess;
 use super::lines::Lines;
 use super::pattern::fits_path;
+use super::placeholder::doubt_placeholders;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
 use super::table::{App, Format, GUESSED, Role, Side, apps};
@@ -254,6 +255,15 @@ fn looked_for(candidates: &[&App]) -> Vec<String> {
 }
 
 fn settings_of(text: &str, format: Format, included: &[Included]) -> Read {
+    let (mut settings, problems) = settings_by_format(text, format, included);
+    // The names of a web server's variables are its own.
+    if format.proxy().is_none() {
+        doubt_placeholders(&mut settings);
+    }
+    (settings, problems)
+}
+
+fn settings_by_format(text: &str, format: Format, included: &[Included]) -> Read {
     if let Some(language) = format.language() {
         let (mut settings, problems) = code::read(text, language, included);
         doubt_repeated(&mut settings);

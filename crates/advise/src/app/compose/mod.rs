@@ -17,6 +17,7 @@ use super::bind::{bound_of, has_sign, merged, names_in};
 use super::containers::{SERVICES, in_containers};
 use super::found::{Found, Reading};
 use super::guess;
+use super::placeholder::doubt_placeholders;
 use super::read::{is_of_environment, named};
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Setting, Value, doubt_repeated};
@@ -112,6 +113,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         let source = Source { neighbours: if is_built_here { source.neighbours } else { &[] }, ..*source };
         let mut own = in_containers(&own);
         doubt_repeated(&mut own);
+        doubt_placeholders(&mut own);
         reading.found.extend(of_service(name, &own, &source, wanted.as_deref()));
     }
     reading.found.sort_by_key(|it| it.line);
