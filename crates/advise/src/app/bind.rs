@@ -283,6 +283,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
     Found {
         is_guessed,
         service: None,
+        inside: None,
         label: readers.first().map(|it| it.label.clone()).unwrap_or_default(),
         line: anchor.filter(|_| source.path.is_some()).map(|it| it.line),
         titles,

@@ -32,13 +32,14 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         "py" => Format::Python,
         "lua" => Format::Lua,
         "rb" => Format::Ruby,
+        "json" if text.contains("\"ociVersion\"") => Format::Containers,
         "js" | "ts" | "mjs" | "cjs" | "json" | "json5" => Format::Script,
         "yml" | "yaml" if text.lines().any(|it| it.starts_with("services:")) => Format::Containers,
         "yml" | "yaml" => Format::Yaml,
         "xml" => Format::Xml,
         "toml" | "ini" => Format::Ini,
         "properties" => Format::Pairs,
-        "service" => Format::Unit,
+        "service" | "container" => Format::Unit,
         _ => by_content(text),
     }
 }

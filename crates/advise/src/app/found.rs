@@ -7,6 +7,7 @@ use looptax_model::record::Change;
 
 use super::bound::Bound;
 use super::change::{change_for, moves_for};
+use super::inside::Inside;
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
 use super::table::{Role, Side};
@@ -55,6 +56,8 @@ pub struct Found {
     pub credentials: Credentials,
     /// The service of a Compose file whose environment names it, where services were told apart.
     pub service: Option<String>,
+    /// The container that its settings are for, if the file describes one.
+    pub inside: Option<Inside>,
     /// The line where it stands; `None` in an environment.
     pub line: Option<usize>,
     pub(super) bound: Vec<Bound>,

@@ -12,6 +12,7 @@ use super::found::Reading;
 use super::guess;
 use super::lines::Lines;
 use super::pattern::fits_path;
+use super::placed::place_inside;
 use super::placeholder::doubt_placeholders;
 use super::setting::{Problem, Read, Setting, Value, doubt_repeated};
 use super::source::{MOST_BYTES, Source};
@@ -131,6 +132,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     if guesses && source.path.is_some() {
         guess_more(&mut reading, &mut texts, &text, source);
     }
+    place_inside(&mut reading.found, source, &text);
     let all = texts.values().flat_map(|(settings, _)| sqlite::lines(settings));
     reading.sqlite = all.collect();
     reading.sqlite.sort_unstable();
@@ -156,7 +158,11 @@ fn guess_more(reading: &mut Reading, texts: &mut BTreeMap<u8, Read>, text: &str,
     let known = reading.found.iter().flat_map(|it| &it.bound);
     let known = known.flat_map(|it| it.roles.values().map(|it| it.path.clone()));
     let known: BTreeSet<Vec<String>> = known.collect();
-    let mut guessed = guess::connections(settings, format, text, &|it| known.contains(&it.path));
+    // A variable of a container has one name there, and another as a value of the file.
+    let places = { reading.found.iter() }.flat_map(|it| &it.bound).flat_map(|it| it.roles.values());
+    let places: BTreeSet<usize> = places.map(|it| it.start + it.literal.start).collect();
+    let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
+    let mut guessed = guess::connections(settings, format, text, &is_known);
     // Beside what is known, a URL alone is no part of it under another name: not where the application has settings of its
     // own in the same place, and not where a variable may hold one.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();

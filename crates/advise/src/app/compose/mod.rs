@@ -17,6 +17,8 @@ use super::bind::{bound_of, has_sign, merged, names_in};
 use super::containers::{SERVICES, in_containers};
 use super::found::{Found, Reading};
 use super::guess;
+use super::inside::is_loopback;
+use super::placed::place_inside;
 use super::placeholder::doubt_placeholders;
 use super::read::{is_of_environment, named};
 use super::rewrite::{Moves, Rewrite};
@@ -117,6 +119,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         reading.found.extend(of_service(name, &own, &source, wanted.as_deref()));
     }
     reading.found.sort_by_key(|it| it.line);
+    place_inside(&mut reading.found, source, &text);
     Some(reading)
 }
 
@@ -239,6 +242,9 @@ impl<'a> File<'a> {
     fn share(&self, found: &Found) -> Option<Result<Share, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref().filter(|_| address.socket.is_none())?;
+        // The loopback of a network that both have.
+        let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
+        let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let server = self.named(host)?;
         let name = found.service.as_deref()?;
         let own = self.services().iter().rfind(|it| it.0.text() == Some(name))?;

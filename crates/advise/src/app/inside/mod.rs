@@ -1,0 +1,168 @@
+//! Whose 127.0.0.1 and whose folders a file speaks of, if it describes containers.
+//!
+//! A Compose service, a Pod, a unit of Podman and an OCI bundle have their own loopback and their own tree of files,
+//! unless they share the machine's. Text in, facts out: what other files set (an override, a `.pod`) is not read. Called by
+//! `placed`; `looptax_switch` decides what it means for a check.
+
+mod bundle;
+mod compose;
+mod container;
+mod pod;
+mod unit;
+mod whose;
+
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+pub(super) use container::File;
+use container::{Container, Content, FileText, Network};
+pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
+use whose::{Mount, Mounts};
+
+/// The services of a Compose file that take a file as their environment, or mount a folder that it is in; `None` if none
+/// does. `path` is the file's, `compose` that of the Compose file.
+pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
+    let folder = compose.parent()?;
+    let name = compose.file_name()?.to_string_lossy().into_owned();
+    let file = compose::read(&FileText { path: &name, name: &name, text, beside: &[] })?;
+    let is_it = |from: &str| plain_path(&folder.join(from)) == plain_path(path);
+    let is_in = |it: &Content| match it {
+        Content::Machine(from) => plain_path(path).starts_with(plain_path(&folder.join(from))),
+        _ => false,
+    };
+    let takes = |it: &&Container| {
+        it.environment_files.iter().any(|from| is_it(from)) || it.mounts.iter().any(|(_, content)| is_in(content))
+    };
+    let own: Vec<&Container> = file.containers.iter().filter(takes).collect();
+    let mut inside = file.common(&own)?;
+    for mount in inside.mounts.iter_mut().flat_map(|it| &mut it.all) {
+        if let Content::Machine(from) = &mut mount.content {
+            *from = plain_path(&folder.join(&*from)).to_string_lossy().into_owned();
+        }
+    }
+    inside.name = format!("{} (which takes this file, by {name})", inside.name);
+    Some(inside)
+}
+
+/// Without `.` and `..`, by its words alone.
+fn plain_path(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+impl File {
+    /// Reads it; `None` if it describes no container.
+    pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        // Jobs have `services:` as Compose files do.
+        let readers = [bundle::read, compose::read, pod::read, unit::read];
+        readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
+    }
+
+    /// The containers that these lines are in, as one: what they have in common.
+    pub(super) fn inside(&self, lines: &BTreeSet<usize>, service: Option<&str>) -> Option<Inside> {
+        let is_named = |it: &&Container| service.is_some_and(|name| it.key == name);
+        let has_line = |it: &&Container| !it.lines.is_disjoint(lines);
+        let mut own: Vec<&Container> = self.containers.iter().filter(is_named).collect();
+        if own.is_empty() {
+            own = self.containers.iter().filter(has_line).collect();
+        }
+        if own.is_empty() {
+            own = match &self.rest {
+                Some(rest) => vec![rest],
+                // What no container has by itself may be for any of them.
+                None => self.containers.iter().collect(),
+            };
+        }
+        self.common(&own)
+    }
+
+    /// What several containers have in common.
+    fn common(&self, own: &[&Container]) -> Option<Inside> {
+        let first = own.first()?;
+        let mut loopbacks = own.iter().map(|it| self.loopback(it));
+        let loopback = loopbacks.next()?;
+        let is_one = loopbacks.all(|it| it == loopback);
+        let several = || Loopback::Unknown("the containers that take these settings have several networks".to_owned());
+        let names: BTreeSet<&str> = own.iter().map(|it| &*it.name).collect();
+        let is_shared = |it: &Loopback| matches!(it, Loopback::Own(_));
+        // Each of several has its own, and none the machine's.
+        let all_own = own.iter().all(|it| is_shared(&self.loopback(it)));
+        Some(Inside {
+            name: names.into_iter().collect::<Vec<_>>().join(" and "),
+            loopback: match (is_one, all_own) {
+                (true, _) => loopback,
+                (false, true) => Loopback::Own(Vec::new()),
+                (false, false) => several(),
+            },
+            volume: self.volume,
+            has_machines_files: first.has_machines_files,
+            mounts: own.iter().map(|it| self.mounts(it)).collect(),
+        })
+    }
+
+    fn mounts(&self, container: &Container) -> Mounts {
+        let others = |content: &Content| {
+            let has_it = |it: &&Container| {
+                let is_other = it.key != container.key || it.group != container.group;
+                is_other && it.mounts.iter().any(|(_, other)| other == content)
+            };
+            self.containers.iter().filter(has_it).map(|it| it.key.clone()).collect()
+        };
+        let all = container.mounts.iter().map(|(target, content)| Mount {
+            target: target.clone(),
+            content: content.clone(),
+            others: if matches!(content, Content::Volume(_)) { others(content) } else { Vec::new() },
+        });
+        Mounts { all: all.collect(), is_open: container.may_have_more_mounts }
+    }
+
+    fn loopback(&self, container: &Container) -> Loopback {
+        let (root, network) = self.root(container);
+        let Network::Own = network else {
+            return match network {
+                Network::Machine => Loopback::Machine,
+                Network::Other(whose) => Loopback::Other(whose),
+                Network::Unknown(why) => Loopback::Unknown(why),
+                Network::Own | Network::Of(_) => Loopback::Unknown("its containers name each other".to_owned()),
+            };
+        };
+        let is_near = |it: &&Container| {
+            let is_other = !std::ptr::eq(*it, container);
+            is_other && it.group == container.group && self.root(it).0 == root
+        };
+        let near = self.containers.iter().filter(is_near);
+        let neighbours = near.map(|it| Neighbour { name: it.key.clone(), image: it.image.clone() });
+        Loopback::Own(neighbours.collect())
+    }
+
+    /// Whose network it is in the end, and what kind of network that is.
+    fn root(&self, container: &Container) -> (String, Network) {
+        let mut at = container;
+        for _ in 0..=self.containers.len() {
+            let Network::Of(name) = &at.network else {
+                // All containers of a Pod share one.
+                let key = if at.shares_group { String::new() } else { at.key.clone() };
+                return (key, at.network.clone());
+            };
+            let other = self.containers.iter().find(|it| it.group == at.group && it.key == *name);
+            let Some(other) = other else {
+                return (name.clone(), Network::Other(format!("the container `{name}`")));
+            };
+            at = other;
+        }
+        (at.key.clone(), Network::Unknown("its containers name each other in a circle".to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,31 @@
+//! Which container each connection of a file is for.
+//!
+//! Beside `inside`, which knows containers and no connections. Called by `read` and `compose`.
+
+use std::collections::BTreeSet;
+
+use super::found::Found;
+use super::inside::File;
+use super::source::Source;
+use super::table::Role;
+
+/// Says of each connection whose container it is for; nothing if the file describes none.
+pub(super) fn place_inside(found: &mut [Found], source: &Source<'_>, text: &str) {
+    let Some(path) = source.path.filter(|_| !found.is_empty()) else {
+        return;
+    };
+    let Some(file) = File::read(path, text, source.neighbours) else {
+        return;
+    };
+    for it in found {
+        let lines = lines_of(it);
+        it.inside = file.inside(&lines, it.service.as_deref());
+    }
+}
+
+/// The lines in which a connection's settings begin.
+fn lines_of(found: &Found) -> BTreeSet<usize> {
+    let place = [Role::Url, Role::Host, Role::Socket, Role::Port, Role::Database];
+    let settings = found.bound.iter().flat_map(|it| &it.roles);
+    settings.filter(|(role, _)| place.contains(role)).map(|(_, setting)| setting.line).collect()
+}
