@@ -39,7 +39,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     }
     let _remembering = WaitOnce::begin();
     let named: Vec<Process> = wish.pid.and_then(process).into_iter().collect();
-    let mut client = Client::find(wish.pid, wish.user)?;
+    let mut client = Client::for_file(wish.path, wish.pid, wish.user)?;
     let file = FileToSwitch::read(wish)?;
     let mut before: Vec<Watch> = Vec::new();
     for (address, tcp) in file.targets(around(&client, wish, survey))? {
@@ -51,7 +51,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let is_named = wish.pid.is_some() || wish.user.is_some();
     let example = { before.iter().filter(|_| !is_named) }.find_map(|it| it.application().example());
     if let Some(seen) = example.and_then(|it| Client::find(Some(it.pid), None).ok()) {
-        client = seen;
+        client = Client { unit: client.unit.take(), ..seen };
     }
     let plan = file.plan(around(&client, wish, survey))?;
     let mut watches = Watches::default();
@@ -83,7 +83,12 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
 }
 
 fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey) -> Around<'a> {
-    Around { client, near: client.near(&survey.servers), socket: wish.socket, n_connections: wish.n_connections }
+    Around {
+        client,
+        near: client.near(&survey.servers).with_clients(&survey.clients),
+        socket: wish.socket,
+        n_connections: wish.n_connections,
+    }
 }
 
 fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {

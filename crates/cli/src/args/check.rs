@@ -35,9 +35,9 @@ pub(crate) struct CheckArgs {
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
     /// Connections that come at once when the client starts: PHP-FPM's `pm.max_children`, workers times
-    /// pool size.
-    #[arg(short, long, default_value_t = 16, value_name = "N")]
-    pub(crate) connections: u32,
+    /// pool size. Default: 16, or as many as are open to the server now.
+    #[arg(short, long, value_name = "N")]
+    pub(crate) connections: Option<u32>,
     /// Say every point, and how it is known.
     #[arg(long)]
     pub(crate) verbose: bool,

@@ -1,17 +1,22 @@
 //! `check`: would the switch to the socket work? Points with answers, and what would have to change.
 
+use looptax_advise::app::address_of;
 use looptax_advise::check::verdict;
-use looptax_host::discover::survey;
-use looptax_model::dsn::{Address, MASK, masked};
+use looptax_host::discover::{Survey, survey};
+use looptax_model::dsn::{MASK, masked};
 use looptax_model::record::{Checked, SwitchVerdict};
 use looptax_report::terminal as report;
 use looptax_switch::diagnose::check::{Around, Client, Question, Sources, points, sources};
+use looptax_switch::diagnose::socket_of::Near;
 
 use crate::args::CheckArgs;
 use crate::failure::{Exit, Failure};
 use crate::outputs;
 use crate::sys;
 use crate::terminal::{self, Terminal};
+
+/// Connections that come at once where nothing is known: a small pool of workers.
+const USUAL_CONNECTIONS: u32 = 16;
 
 /// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -24,28 +29,37 @@ pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure>
 
 fn of_address(url: &str, args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let address =
-        Address::parse(url).map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
+        address_of(url).map_err(|error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db"))?;
     let client = Client::find(args.pid, args.user.as_deref())?;
+    let survey = survey(None);
     let points = points(Question {
         address: &address,
         client: &client,
-        near: client.near(&survey(None).servers),
+        near: near(&client, &survey, args),
         socket: args.socket.as_deref(),
-        n_connections: args.connections,
+        n_connections: args.connections.unwrap_or(USUAL_CONNECTIONS),
         no_login: None,
     })?;
-    show(&Checked::Address(points), &[], args, terminal)
+    show(&Checked::Address(points), &[], &client, args, terminal)
+}
+
+/// What runs here; with its clients where nobody says how many connections come at once.
+fn near<'a>(client: &Client, survey: &'a Survey, args: &CheckArgs) -> Near<'a> {
+    let near = client.near(&survey.servers);
+    if args.connections.is_some() { near } else { near.with_clients(&survey.clients) }
 }
 
 /// The connections of a file, or of a process.
 fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
-    let client = Client::find(args.pid, args.user.as_deref())?;
-    let survey = survey(None);
     let app = args.app.as_deref();
+    let client = match app {
+        Some(path) => Client::for_file(path, args.pid, args.user.as_deref())?,
+        None => Client::find(args.pid, args.user.as_deref())?,
+    };
+    let survey = survey(None);
     let sources = Sources::find(app, args.pid, args.application.as_deref(), &survey)?;
     if let Some(owner) = app.and_then(sources::owner)
-        && args.user.is_none()
-        && args.pid.is_none()
+        && !client.is_named()
     {
         terminal.words(&format!(
             "hint: the file belongs to {owner}: say whom the application runs as, for example --user {owner}\n"
@@ -60,17 +74,23 @@ fn of_sources(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     }
     let connections = sources.check(Around {
         client: &client,
-        near: client.near(&survey.servers),
+        near: near(&client, &survey, args),
         socket: args.socket.as_deref(),
-        n_connections: args.connections,
+        n_connections: args.connections.unwrap_or(USUAL_CONNECTIONS),
     })?;
-    show(&Checked::Connections(connections), &sources.unread(), args, terminal)
+    show(&Checked::Connections(connections), &sources.unread(), &client, args, terminal)
 }
 
-fn show(checked: &Checked, unread: &[String], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
+fn show(
+    checked: &Checked,
+    unread: &[String],
+    client: &Client,
+    args: &CheckArgs,
+    terminal: Terminal,
+) -> Result<Exit, Failure> {
     outputs::show(checked, &args.json, || {
         let text = report::checked(checked, unread, args.verbose, terminal.style());
-        text + &for_whom(args) + &next_step(checked, args)
+        text + &for_whom(client) + &next_step(checked, args)
     })?;
     let verdicts: Vec<SwitchVerdict> = match checked {
         Checked::Address(points) => vec![verdict(points)],
@@ -80,8 +100,8 @@ fn show(checked: &Checked, unread: &[String], args: &CheckArgs, terminal: Termin
 }
 
 /// As whom it was tried where nobody was named: root reaches what an application may not.
-fn for_whom(args: &CheckArgs) -> String {
-    if args.user.is_some() || args.pid.is_some() {
+fn for_whom(client: &Client) -> String {
+    if client.is_named() {
         return String::new();
     }
     let who = if rustix::process::geteuid().is_root() {
@@ -98,7 +118,10 @@ fn next_step(checked: &Checked, args: &CheckArgs) -> String {
         return String::new();
     };
     match &args.url {
-        Some(url) if verdict(points) == SwitchVerdict::WouldWork => {
+        // `dsn` takes URLs.
+        Some(url)
+            if verdict(points) == SwitchVerdict::WouldWork && url.contains("://") && !url.starts_with("jdbc:") =>
+        {
             let url = masked(url).replace(&format!(":{MASK}"), "");
             format!("  next  looptax dsn '{url}'   writes it for the socket, for each driver\n")
         }

@@ -22,6 +22,10 @@ pub(crate) struct Listener {
 }
 
 impl Listener {
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.pid.and_then(|it| u32::try_from(it).ok())
+    }
+
     /// Connects to it; the words of an error go after its name.
     pub(crate) fn of(to: &SocketName) -> Result<Self, String> {
         if let SocketName::Path(path) = to

@@ -7,7 +7,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_advise::Fields;
-use looptax_host::discover::{Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
+use looptax_host::discover::{Client, Endpoint, FoundBy, NamespaceId, Server, socket_named, sockets_beside};
 use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::HowKnown;
@@ -49,16 +49,32 @@ pub struct Near<'a> {
     pub servers: &'a [Server],
     /// The namespace whose 127.0.0.1 is meant; `None` where it is not known.
     pub network: Option<NamespaceId>,
+    /// The clients of those servers, where their number counts.
+    pub clients: &'a [Client],
 }
 
 impl<'a> Near<'a> {
     pub fn us(servers: &'a [Server]) -> Self {
-        Self { servers, network: looptax_host::discover::process(std::process::id()).and_then(|own| own.network) }
+        let network = looptax_host::discover::process(std::process::id()).and_then(|own| own.network);
+        Self { servers, network, clients: &[] }
     }
 
     /// Where nobody is asked for.
     pub fn nobody() -> Self {
-        Self { servers: &[], network: None }
+        Self { servers: &[], network: None, clients: &[] }
+    }
+
+    /// With the clients that are connected to them: as many may come at once.
+    #[must_use]
+    pub fn with_clients(self, clients: &'a [Client]) -> Self {
+        Self { clients, ..self }
+    }
+
+    /// How many connections of this machine are open to a server, as far as that is known.
+    pub fn n_open(self, server: &Server) -> usize {
+        let place = self.servers.iter().position(|it| it.process.pid == server.process.pid);
+        let own = self.clients.iter().filter(|it| Some(it.server_idx) == place);
+        own.map(|it| it.peer.connections.len()).sum()
     }
 
     pub fn server(self, address: &Address) -> Option<&'a Server> {

@@ -7,6 +7,7 @@ mod matrix;
 mod path;
 mod roles;
 mod way;
+mod whose;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;

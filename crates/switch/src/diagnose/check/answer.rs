@@ -6,14 +6,18 @@ use std::path::Path;
 use looptax_advise::Takes;
 use looptax_advise::app::{Credentials, Found};
 use looptax_advise::check::verdict;
+use looptax_host::discover::Place;
 use looptax_host::read;
 use looptax_model::dsn::{Address, MASK, Unspoken};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Change, CheckedConnection, Edit, Outcome, Point, PointCode, SwitchVerdict, Topic};
+use looptax_redirect::SocketName;
 
+use super::contained::{self, SocketIs};
 use super::logins::{self, Sides};
 use super::sources::Looked;
-use super::{Question, container, points, way};
+use super::{Question, by_unit, container, points, way};
+use crate::diagnose::listener::Listener;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 use crate::diagnose::unspoken;
 
@@ -37,23 +41,30 @@ pub(super) fn found(
     around: Around<'_>,
 ) -> Result<(CheckedConnection, Option<SocketOf>), Failure> {
     let mut answer = unasked(looked, found);
+    let inside = contained::inside(found, around.client);
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
-        // The path of a service is one within its container.
-        if let Some(address) = { found.address.as_ref() }.filter(|_| found.service.is_none()) {
-            let no_login = no_login(found, address);
-            look_at_the_socket(&mut answer, address, no_login.is_none(), around);
+        if let Some(address) = &found.address {
+            take_socket(&mut answer, looked, found, address, around);
         }
         return Ok((answer, None));
     }
     if let (Some(_), Some(address)) = (found.takes, &found.unspoken) {
         answer.place = place_of(address);
-        answer.changes = unspoken_changes(found, address, around);
+        match inside.and_then(|it| contained::closed(address.host.as_deref(), it)) {
+            Some(point) => answer.points.push(point),
+            None => answer.changes = unspoken_changes(found, address, around),
+        }
         return Ok((answer, None));
     }
     let (Some(_), Some(address)) = (found.takes, &found.address) else {
         return Ok((answer, None));
     };
+    if let Some(point) = contained::elsewhere(looked, found, around.client) {
+        answer.points.push(point);
+        answer.verdict = verdict(&answer.points);
+        return Ok((answer, None));
+    }
     if let Some(path) = around.socket.filter(|it| found.is_of_the_server() && is_absent(it)) {
         let socket = socket_of::find(address, Some(path), around.near)?;
         answer.points.push(to_be_made(path));
@@ -72,6 +83,9 @@ pub(super) fn found(
         && !socket.is_guess
         && !is_unknown(&answer.points)
     {
+        let Some(socket) = contained::as_seen(&mut answer, socket, inside) else {
+            return Ok((answer, None));
+        };
         let password = address.password.as_ref().map(|_| MASK.to_owned());
         answer.changes = found.changes(&socket.fields(address, password));
         for change in &mut answer.changes {
@@ -80,6 +94,31 @@ pub(super) fn found(
         return Ok((answer, Some(socket)));
     }
     Ok((answer, None))
+}
+
+/// What is said of a socket that a file names: within a container it may be another one than here.
+fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
+    let may_log_in = no_login(found, address).is_none();
+    let Some(inside) = contained::inside(found, around.client) else {
+        look_at_the_socket(answer, address, may_log_in, around);
+        return;
+    };
+    let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
+        return;
+    };
+    match contained::socket_is(Path::new(&socket.file), found, inside, looked) {
+        SocketIs::At(path) => {
+            let there = Address { socket: Some(path), ..address.clone() };
+            look_at_the_socket(answer, &there, may_log_in, around);
+        }
+        SocketIs::Known(point) => {
+            answer.points.push(point);
+            match verdict(&answer.points) {
+                SwitchVerdict::WouldWork => {}
+                other => answer.verdict = other,
+            }
+        }
+    }
 }
 
 fn is_absent(path: &Path) -> bool {
@@ -197,6 +236,8 @@ fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, may_log
     }
     let is_reachable = point.outcome == Outcome::Pass;
     answer.points.push(point);
+    answer.points.extend(by_unit(around.client, &socket));
+    answer.points.extend(port_ignored(&socket, address, around));
     if is_reachable && may_log_in && logins::has_logins(address.protocol) {
         let sides = Sides {
             address,
@@ -212,6 +253,40 @@ fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, may_log
         SwitchVerdict::WouldWork => {}
         other => answer.verdict = other,
     }
+}
+
+/// Where `localhost` is the socket, a port beside it does not count: said if the server on that port is another one.
+fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
+    // The lists are those of our own network.
+    if !socket.is_guess || around.client.other_network().is_some() {
+        return None;
+    }
+    let meant = around.near.server(address)?;
+    let listener = Listener::of(&SocketName::Path(socket.file.clone().into())).ok()?;
+    let pid = listener.pid().filter(|it| *it != meant.process.pid)?;
+    let owner = around.near.servers.iter().find(|it| it.process.pid == pid)?;
+    let ports = owner.endpoints.iter().filter_map(|it| match it.place {
+        Place::Tcp(own) => Some(own.port().to_string()),
+        Place::Path { .. } | Place::Abstract(_) => None,
+    });
+    let mut ports: Vec<String> = ports.collect();
+    ports.sort_unstable();
+    ports.dedup();
+    let ports = if ports.is_empty() { "without a port".to_owned() } else { format!("port {}", ports.join(" and ")) };
+    let (port, file) = (address.port, &socket.file);
+    let own = meant.socket(port).map_or_else(
+        || "write 127.0.0.1 for the server on that port".to_owned(),
+        |(path, _)| format!("write the socket {}, or 127.0.0.1 for its port", path.display()),
+    );
+    let what = format!(
+        "port {port} does not count with localhost: the driver takes {file}, which is that of {}, pid {pid}, {ports}; on port {port} is {}, pid {}",
+        owner.name(),
+        meant.name(),
+        meant.process.pid
+    );
+    let how = "connected to the socket, and asked the kernel who listens on it and on the port";
+    let point = Point::new(Topic::Server, PointCode::PortIgnored, Outcome::Unknown, what, how);
+    Some(point.with_next(format!("if the server on port {port} is meant, {own}; else take the port out")))
 }
 
 fn ask(

@@ -1,4 +1,6 @@
-//! Who the client is: a process, a user, or we ourselves.
+//! Who the client is: a process, a user, the user of a systemd unit, or we ourselves.
+
+use std::path::Path;
 
 use looptax_advise::check::Confinement;
 use looptax_host::discover::{NamespaceId, Server, process};
@@ -7,6 +9,8 @@ use looptax_host::read::system_text as read;
 use looptax_model::failure::Failure;
 
 use super::rights::Rights;
+use super::site::workers_of;
+use super::unit::{Unit, unit_of};
 use crate::diagnose::socket_of::Near;
 
 /// A client that would use the socket.
@@ -21,7 +25,16 @@ pub struct Client {
     /// The network namespace whose 127.0.0.1 it means; ours where it is no process that runs.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
+    /// The unit that starts it, where the file that is checked is one.
+    pub unit: Option<Unit>,
 }
+
+/// The first of the numbers that systemd gives to users that it makes at a unit's start: it has no other rights than
+/// anybody.
+///
+/// # Source
+/// systemd.exec(5), `DynamicUser=`.
+const DYNAMIC_USER: u32 = 61_184;
 
 impl Client {
     /// Finds it by process or user.
@@ -42,6 +55,7 @@ impl Client {
                 user,
                 rights: Some(Rights { uid: found.uid, gid: found.gid, groups: found.groups }),
                 confinement: confinement(&pid.to_string()),
+                unit: None,
             });
         }
         if let Some(name) = user {
@@ -63,6 +77,7 @@ impl Client {
                     // What confines a shell says nothing about a service.
                     _ => Confinement::Unknown,
                 },
+                unit: None,
             });
         }
         let user = name_of(&passwd, rustix::process::geteuid().as_raw());
@@ -73,7 +88,59 @@ impl Client {
             network: own_network(),
             user,
             confinement: confinement("self"),
+            unit: None,
         })
+    }
+
+    /// The client of a file: a process or user that was named, else the user that a systemd unit names for itself, or
+    /// whose workers serve a PHP site.
+    ///
+    /// # Errors
+    /// That a process or user that was named is not there.
+    pub fn for_file(path: &Path, pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
+        let Some(mut unit) = unit_of(path) else {
+            let is_named = pid.is_some() || user.is_some();
+            return match workers_of(path).filter(|_| !is_named && rustix::process::geteuid().is_root()) {
+                Some((rights, worker)) => {
+                    let name = user_name(rights.uid);
+                    Ok(Self {
+                        shown: format!("{name} (PHP-FPM's workers, as {worker})"),
+                        confinement: confinement(&worker.to_string()),
+                        rights: Some(rights),
+                        user: name,
+                        ..Self::find(None, None)?
+                    })
+                }
+                None => Self::find(pid, user),
+            };
+        };
+        let mut client = if pid.is_some() || user.is_some() {
+            Self::find(pid, user)?
+        } else {
+            let (passwd, group) = (read("/etc/passwd"), read("/etc/group"));
+            if let Some((rights, name)) = user_of(&unit, &passwd, &group) {
+                Self {
+                    shown: format!("{name} (User= of the unit)"),
+                    rights: Some(rights),
+                    user: name,
+                    ..Self::find(None, None)?
+                }
+            } else {
+                unit.unknown_user.clone_from(&unit.settings.user);
+                Self::find(None, None)?
+            }
+        };
+        if client.pid.is_none() && client.confinement != Confinement::Absent {
+            // What confines a shell says nothing about a service.
+            client.confinement = Confinement::Unknown;
+        }
+        client.unit = Some(unit);
+        Ok(client)
+    }
+
+    /// Whether it is another one than we: a process, a user or a unit's.
+    pub fn is_named(&self) -> bool {
+        self.pid.is_some() || self.rights.is_some()
     }
 
     /// The option that names it to another `check`, after a space; nothing where it is we.
@@ -87,7 +154,7 @@ impl Client {
 
     /// What runs here, as it sees it.
     pub fn near<'a>(&self, servers: &'a [Server]) -> Near<'a> {
-        Near { servers, network: self.network }
+        Near { servers, network: self.network, clients: &[] }
     }
 
     /// The file that leads to its network namespace, where that is not ours.
@@ -126,6 +193,32 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
     Some(Rights { uid, gid, groups: groups.collect() })
 }
 
+/// Who a unit's program is, with its name; `None` if the user is not one of this machine.
+fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
+    let settings = &unit.settings;
+    let group_id = |name: &String| {
+        let number = || name.parse().ok();
+        let line = group.lines().find(|it| it.split(':').next() == Some(name));
+        line.and_then(|it| it.split(':').nth(2)?.parse().ok()).or_else(number)
+    };
+    let name = settings.user.clone().unwrap_or_else(|| "root".to_owned());
+    let (mut rights, name) = if settings.is_dynamic {
+        let name = settings.user.clone().unwrap_or_else(|| unit.name.clone());
+        (Rights { uid: DYNAMIC_USER, gid: DYNAMIC_USER, groups: Vec::new() }, name)
+    } else {
+        let by_number = || {
+            let uid: u32 = name.parse().ok()?;
+            rights_of(passwd, group, &name_of(passwd, uid)).or(Some(Rights { uid, gid: uid, groups: Vec::new() }))
+        };
+        (rights_of(passwd, group, &name).or_else(by_number)?, name.clone())
+    };
+    if let Some(gid) = settings.group.as_ref().and_then(group_id) {
+        rights.gid = gid;
+    }
+    rights.groups.extend(settings.supplementary_groups.iter().filter_map(group_id));
+    Some((rights, name))
+}
+
 /// The label of a process; `unconfined` is none.
 fn confinement(process: &str) -> Confinement {
     match kernel::text(format!("/proc/{process}/attr/current")) {
@@ -145,6 +238,8 @@ fn confinement(process: &str) -> Confinement {
 
 #[cfg(test)]
 mod tests {
+    use looptax_advise::check::UnitSettings;
+
     use super::*;
 
     const PASSWD: &str = "root:x:0:0:root:/root:/bin/bash\nwww-data:x:33:33:w:/var/www:/bin/sh\n";
@@ -157,5 +252,21 @@ mod tests {
         assert_eq!(rights, expected);
         assert_eq!(rights_of(PASSWD, GROUP, "nobody-there"), None);
         assert_eq!((name_of(PASSWD, 33), name_of(PASSWD, 99)), ("www-data".to_owned(), "99".to_owned()));
+    }
+
+    #[test]
+    fn a_unit_names_its_user_and_groups() {
+        let user = |lines: &str| {
+            let settings = UnitSettings::read([&*format!("[Service]\n{lines}")]);
+            let unit = Unit { settings, name: "shop".to_owned(), unknown_user: None };
+            user_of(&unit, PASSWD, GROUP).map(|(it, name)| (it.uid, it.gid, it.groups, name))
+        };
+        let who = |uid, gid, groups: &[u32], name: &str| Some((uid, gid, groups.to_vec(), name.to_owned()));
+        assert_eq!(user("User=www-data\n"), who(33, 33, &[110], "www-data"));
+        assert_eq!(user("User=www-data\nGroup=mail\nSupplementaryGroups=redis\n"), who(33, 8, &[110, 110], "www-data"));
+        assert_eq!(user("User=33\n"), who(33, 33, &[110], "33"));
+        assert_eq!(user(""), who(0, 0, &[], "root"));
+        assert_eq!(user("User=gone\n"), None);
+        assert_eq!(user("DynamicUser=yes\n"), who(DYNAMIC_USER, DYNAMIC_USER, &[], "shop"));
     }
 }

@@ -12,7 +12,8 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 use super::bounded_read::Files;
 
 /// What Compose looks for in a folder.
-const COMPOSE_FILES: [&str; 4] = ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
+pub(super) const COMPOSE_FILES: [&str; 4] =
+    ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
 
 #[derive(Debug)]
 pub(super) struct Service {

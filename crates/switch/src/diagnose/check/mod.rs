@@ -5,32 +5,38 @@
 //! process, `subject` checks them, `answer` is what is said of each. What the facts mean is said in
 //! `looptax_advise::check`.
 
+mod absence;
 mod answer;
 mod bounded_read;
 mod client;
+mod contained;
 mod container;
 mod logins;
+mod question;
 pub mod reach;
 mod rights;
 mod shared;
+mod site;
 mod socket_handle;
 pub mod sources;
 mod subject;
+mod unit;
+mod unknown_listener;
 
 use std::fmt::Write;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpStream};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::time::Duration;
 
-use looptax_advise::check::{self, Burst};
+use looptax_advise::check::{self, Burst, End};
 use looptax_bench::path::WaitOnce;
-use looptax_host::discover::{Place, Server, listener_at};
+use looptax_host::discover::{Place, Server};
 use looptax_host::kernel;
-use looptax_model::dsn::{Address, Kind};
+use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use crate::diagnose::local::own_address;
+use crate::diagnose::ports;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 pub use answer::Around;
 pub use client::Client;
@@ -38,31 +44,20 @@ pub(crate) use client::user_name;
 use logins::Sides;
 pub use logins::{HbaFile, hba_file};
 pub(crate) use logins::{login, password_of, sealing};
+pub use question::Question;
 pub use rights::Rights;
 pub use sources::FileText;
 pub use subject::{Sources, Switchable};
-
-/// So long one waits for whoever listens on a port.
-const PATIENCE: Duration = Duration::from_secs(3);
-
-/// What is asked: would this client reach that server over its socket?
-#[derive(Debug, Clone, Copy)]
-pub struct Question<'a> {
-    /// The connection as it is now.
-    pub address: &'a Address,
-    pub client: &'a Client,
-    /// What runs here, as the client sees it.
-    pub near: Near<'a>,
-    pub socket: Option<&'a Path>,
-    pub n_connections: u32,
-    /// Why nobody logs in: user or password are not known.
-    pub no_login: Option<&'a str>,
-}
+pub use unit::Unit;
+use unknown_listener::nobody_known;
 
 /// All points of a check, in the order in which a switch would meet them.
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question { address, client, .. } = question;
     let _remembering = WaitOnce::begin();
+    if let Some(socket) = named_socket(question)? {
+        return Ok(on_the_socket(&socket, question));
+    }
     let ip = match own_ip(address, question.socket.is_some()) {
         Ok(ip) => ip,
         Err(elsewhere) => return Ok(vec![*elsewhere]),
@@ -72,6 +67,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         return Ok(vec![another_kind(other, address)]);
     }
     let mut points = vec![listening(server, address)];
+    points.extend(ports_held(SocketAddr::new(ip, address.port), client));
     let socket = match (question.socket, &address.socket, server.is_some_and(Server::lacks_socket)) {
         (None, None, true) => None,
         _ => Some(socket_of::find(address, question.socket, question.near)?),
@@ -87,6 +83,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let path = way(&socket, client, address);
     let is_reachable = path.outcome == Outcome::Pass;
     points.push(path);
+    points.extend(by_unit(client, &socket));
     points.push(check::confinement(&client.confinement, &client.shown));
     let sides =
         Sides { address, tcp: SocketAddr::new(ip, address.port), socket: &socket, server, client, is_reachable };
@@ -112,7 +109,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
         );
     }
     points.extend(of_login);
-    points.extend(backlog(server, &socket, question.n_connections));
+    points.extend(backlog(server, &socket, question));
     points.push(check::losses());
     Ok(points)
 }
@@ -162,6 +159,13 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
     Point::new(Topic::Server, code, outcome, what, how.to_owned())
 }
 
+/// The ports that closed connections to the server hold, in the client's network.
+fn ports_held(server: SocketAddr, client: &Client) -> Option<Point> {
+    let held = client.other_network().is_none().then(|| ports::held(|address| address == server))??;
+    let how = "asked the kernel for closed connections, and read ip_local_port_range and tcp_tw_reuse";
+    Some(Point::new(Topic::Server, PointCode::PortsHeld, Outcome::Note, held, how))
+}
+
 /// A server that speaks otherwise than the address says.
 fn another_kind(server: &Server, address: &Address) -> Point {
     let (name, pid, port) = (server.name(), server.process.pid, address.port);
@@ -176,66 +180,65 @@ fn another_kind(server: &Server, address: &Address) -> Point {
     point.with_next("look at the address's scheme and port")
 }
 
-/// The way to the socket, gone as the client.
-fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
-    let found = reach::reach(Path::new(&socket.file), client);
-    let (shown, user) = (&client.shown, &client.user);
-    check::reach_server(&found, &socket.file, (shown, user), address.protocol)
+/// The socket of an address that names one itself, and no place over TCP to compare it with. libpq takes its usual one
+/// where there is no host.
+fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
+    let address = question.address;
+    let is_local = matches!(address.host.as_deref(), None | Some("localhost"));
+    let names_one = address.socket.is_some() || address.host.is_none() && address.protocol == Protocol::Postgres;
+    if question.socket.is_some() || !is_local || !names_one {
+        return Ok(None);
+    }
+    socket_of::find(address, None, Near::nobody()).map(Some)
 }
 
-/// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
-/// `candidate` may be the server's, and no login shows it.
-fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
-    let protocol = question.address.protocol;
-    let like = question
-        .near
-        .servers
-        .iter()
-        .filter(|it| it.kind.protocol() == Some(protocol))
-        .flat_map(|it| it.endpoints.iter().map(move |endpoint| (it, endpoint)))
-        .filter_map(|(server, endpoint)| match endpoint.place {
-            Place::Tcp(own) => Some(format!("{} at {own}", server.name())),
-            Place::Path { .. } | Place::Abstract(_) => None,
-        });
-    let like: Vec<String> = like.collect();
-    let like = if like.is_empty() { String::new() } else { format!("; seen here: {}", like.join(", ")) };
-    let is_ours = question.client.other_network().is_none();
-    let refused = is_ours
-        && TcpStream::connect_timeout(&tcp, PATIENCE)
-            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
-    if refused {
-        return Point::new(
-            Topic::Server,
-            PointCode::NothingListens,
-            Outcome::Fail,
-            format!("nothing listens on {tcp}{like}"),
-            "tried to connect".to_owned(),
-        )
-        .with_next("start the server, or look at the port");
+/// The points of a connection that takes the socket already: there is nothing over TCP to compare it with.
+fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
+    let Question { address, client, .. } = question;
+    let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };
+    let what = format!("it takes the socket already: {words}{}", socket.file);
+    let mut points =
+        vec![Point::new(Topic::Configuration, PointCode::TakesSocket, Outcome::Pass, what, "read the address")];
+    let path = way(socket, client, address);
+    let is_reachable = path.outcome == Outcome::Pass;
+    points.push(path);
+    points.extend(by_unit(client, socket));
+    if is_reachable && question.no_login.is_none() && logins::has_logins(address.protocol) {
+        let tcp = SocketAddr::from((Ipv4Addr::LOCALHOST, address.port));
+        points.push(logins::over_the_socket(&Sides { address, tcp, socket, server: None, client, is_reachable }));
     }
-    let holder = is_ours.then(|| listener_at(tcp)).flatten();
-    let why = if let Some(holder) = &holder {
-        let (name, pid) = (holder.program_name(), holder.pid);
-        format!("what listens there is {name}, pid {pid}, and no server that is known here")
-    } else if rustix::process::geteuid().is_root() {
-        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
-    } else {
-        "whose socket belongs to it is known to root alone".to_owned()
+    points
+}
+
+/// What the unit that the file is does to its program's sockets. The folders of a process that runs are its own to see.
+fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
+    let Some(unit) = &client.unit else {
+        return Vec::new();
     };
-    Point::new(
-        Topic::Server,
-        PointCode::ListenerUnknown,
-        Outcome::Unknown,
-        format!("{tcp}: {why}{like}"),
-        "looked at the listening sockets of every process that we may look into".to_owned(),
-    )
-    .with_next(match candidate {
-        Some(file) => {
-            format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
-        }
-        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
-        None => "name its socket with --socket PATH, or run it as root".to_owned(),
-    })
+    let mut points = check::unit_points(&unit.settings, &socket.file);
+    if client.pid.is_some() {
+        points.retain(|it| it.code != PointCode::UnitHidesSocket);
+    }
+    if let Some(name) = &unit.unknown_user {
+        let what = format!(
+            "User={name} of the unit is not a user of this machine: whether it reaches the socket is not known"
+        );
+        let point = Point::new(Topic::Path, PointCode::UnitUserUnknown, Outcome::Unknown, what, "read /etc/passwd");
+        points.push(point.with_next("name the user that it runs as: --user"));
+    }
+    points
+}
+
+/// The way to the socket, gone as the client.
+fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
+    let path = Path::new(&socket.file);
+    let found = reach::reach(path, client);
+    let (shown, user) = (&client.shown, &client.user);
+    if let End::Missing { path: missing } = &found.end {
+        let absence = absence::look(path, missing, client);
+        return check::absent(&absence, &socket.file, shown, address.protocol);
+    }
+    check::reach_server(&found, &socket.file, (shown, user), address.protocol)
 }
 
 fn no_socket(server: Option<&Server>, address: &Address) -> Point {
@@ -273,8 +276,14 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
 }
 
 /// By the queue of the socket as the kernel has it; nothing where the server is not ours to look into.
-fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Option<Point> {
+fn backlog(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let server = server?;
+    let n_open = u32::try_from(question.near.n_open(server)).unwrap_or(u32::MAX);
+    let (n_connections, whose) = if n_open > question.n_connections {
+        (n_open, "so many are open to the server now")
+    } else {
+        (question.n_connections, "that is --connections")
+    };
     let endpoint = server.endpoints.iter().find(|endpoint| match &endpoint.place {
         Place::Path { path, .. } => *path == Path::new(&socket.file),
         Place::Tcp(_) | Place::Abstract(_) => false,
@@ -284,7 +293,7 @@ fn backlog(server: Option<&Server>, socket: &SocketOf, n_connections: u32) -> Op
         n_connections,
         somaxconn: kernel::text("/proc/sys/net/core/somaxconn").ok().and_then(|text| text.trim().parse().ok()),
     };
-    let how = format!("asked the kernel for the queue of {}; {n_connections} is --connections", socket.file);
+    let how = format!("asked the kernel for the queue of {}; {n_connections} at once: {whose}", socket.file);
     Some(check::backlog(burst, server.kind.facts().how_to_raise_the_backlog, &how))
 }
 

@@ -7,7 +7,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::{self, Found, Included, Reading, Source};
+use looptax_advise::app::{self, Found, Included, Inside, Reading, Source};
 use looptax_host::discover::{Process, Survey};
 use looptax_host::{kernel, read};
 use looptax_model::dsn::{Address, Protocol};
@@ -17,11 +17,14 @@ use rustix::fs::FileType;
 
 use super::bounded_read::Files;
 use super::client::user_name;
-use super::container::{Service, services};
+use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
 /// Files that are read beside a program's own.
 const MOST_INCLUDED: usize = 16;
+
+/// So many folders a Compose file may be above an application's own.
+const MOST_LEVELS: usize = 4;
 
 /// A place that was looked into.
 #[derive(Debug)]
@@ -150,7 +153,23 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
         None => app::read(&source),
         Some(name) => app::read_as(&source, name).ok_or_else(|| unknown_application(name))?,
     };
+    let mut reading = reading;
+    if let Some(inside) = handed_to_a_container(&whole, files) {
+        for found in reading.found.iter_mut().filter(|it| it.inside.is_none()) {
+            found.inside = Some(inside.clone());
+        }
+    }
     Ok(Looked { name: seen.display().to_string(), reading, services: services(path, &neighbours, files), neighbours })
+}
+
+/// The services that take a file, by a Compose file in its folder or above. A process that runs has its own view instead.
+fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
+    let is_ours = matches!(files, Files::Ours);
+    let folders = path.ancestors().skip(1).take(MOST_LEVELS).filter(|_| is_ours);
+    folders.flat_map(|folder| COMPOSE_FILES.iter().map(|it| folder.join(it))).find_map(|compose| {
+        let bytes = files.read(&compose).ok()?;
+        app::handed_to(path, &compose, &String::from_utf8_lossy(&bytes))
+    })
 }
 
 /// What a program reads beside its own file, one level deep.

@@ -13,6 +13,7 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{CheckedConnection, SwitchVerdict};
 
 use super::answer::{self, Around};
+use super::contained;
 use super::own_ip;
 use super::shared;
 use super::sources::{self, FileText, Looked, Unseen};
@@ -149,6 +150,9 @@ impl Sources {
     pub fn targets(file: &FileText<'_>, around: Around<'_>) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
         let looked = sources::text(file)?;
         let target = |(idx, found): (usize, &Found)| {
+            if contained::elsewhere(&looked, found, around.client).is_some() {
+                return None;
+            }
             let address = { found.address.clone() }
                 .filter(|_| found.takes.is_some_and(|it| it != Takes::Unix) && !found.is_of_the_server())?;
             let is_another_kind = around.near.server(&address).is_none() && around.near.listener(&address).is_some();
@@ -187,10 +191,11 @@ impl Sources {
                 moves = own.map(|it| share.complete(it?)).collect();
                 socket_file = Some(share.file());
             }
+            let is_elsewhere = contained::elsewhere(&looked, found, around.client).is_some();
             all.push(Switchable {
                 checked,
                 is_guessed: found.is_guessed,
-                tcp: { found.address.as_ref() }.and_then(tcp_beside_socket),
+                tcp: { found.address.as_ref() }.filter(|_| !is_elsewhere).and_then(tcp_beside_socket),
                 address: found.address.clone(),
                 socket: socket_file,
                 moves,

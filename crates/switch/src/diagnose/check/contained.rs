@@ -1,0 +1,145 @@
+//! What is said of a connection whose file describes a container: its 127.0.0.1 and its folders are not this machine's.
+//!
+//! No login is tried with the file's password unless the address leads to this machine. With `--pid` the process's own
+//! namespaces are looked at instead. Called by `answer`.
+
+use std::path::{Path, PathBuf};
+
+use looptax_advise::app::{Brought, Found, Inside, Loopback, is_loopback};
+use looptax_advise::check::verdict;
+use looptax_model::dsn::Address;
+use looptax_model::record::{CheckedConnection, Outcome, Point, PointCode, Topic};
+
+use super::client::Client;
+use super::container;
+use super::sources::Looked;
+use crate::diagnose::socket_of::SocketOf;
+
+/// Names by which a container reaches the machine that runs it.
+const MACHINE_NAMES: [&str; 4] =
+    ["host.docker.internal", "gateway.docker.internal", "host.containers.internal", "host.lima.internal"];
+
+/// The container that a connection's settings are for, unless its process is known.
+pub(super) fn inside<'a>(found: &'a Found, client: &Client) -> Option<&'a Inside> {
+    found.inside.as_ref().filter(|_| client.pid.is_none())
+}
+
+/// What is said of an address that does not lead to this machine because it is meant within a container; `None` if it
+/// leads where it would from any program.
+pub(super) fn elsewhere(looked: &Looked, found: &Found, client: &Client) -> Option<Point> {
+    let inside = inside(found, client)?;
+    let address = found.address.as_ref()?;
+    let host = address.host.as_deref().unwrap_or("localhost");
+    if MACHINE_NAMES.contains(&host) {
+        let what = format!("`{host}` in {} is the machine that runs the container", inside.name);
+        return Some(unknown(what, "read the file").with_next(format!(
+            "look whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and bring the folder of its socket into the container: {}",
+            address.protocol, address.port, inside.volume
+        )));
+    }
+    let whose = inside.whose(host).filter(|_| is_loopback(host))?;
+    if let Some(name) = inside.server_beside(address.protocol) {
+        let there = Address { host: Some(name.to_owned()), ..address.clone() };
+        if let Some(mut point) = container::point(&there, &looked.services) {
+            point.what = format!("{whose}; {}", point.what);
+            return Some(point);
+        }
+    }
+    Some(unasked(whose, inside))
+}
+
+/// What is said where the server's protocol is not spoken, or its kind is not known.
+pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
+    let host = host.unwrap_or("localhost");
+    let whose = inside.whose(host).filter(|_| is_loopback(host))?;
+    Some(unasked(whose, inside))
+}
+
+fn unasked(whose: String, inside: &Inside) -> Point {
+    let next = match &inside.loopback {
+        Loopback::Other(whose) => format!("ask where it runs: within {whose}"),
+        _ => "ask with the process of its application, once it runs here: `looptax find` lists it, `looptax check --app FILE --pid PID` looks at its own network and folders".to_owned(),
+    };
+    unknown(whose, "read the file; nothing of this machine's servers was asked").with_next(next)
+}
+
+fn unknown(what: impl Into<String>, how: &str) -> Point {
+    Point::new(Topic::Server, PointCode::LoopbackOfContainer, Outcome::Unknown, what, how)
+}
+
+/// A socket of this machine as the container sees it. `None`, with a point that says why, if no volume brings its folder
+/// in, or brings it to another path: then the lines are left to people.
+pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: Option<&Inside>) -> Option<SocketOf> {
+    let Some(inside) = inside else {
+        return Some(socket);
+    };
+    let within = inside.path_within(&socket.file);
+    if within.as_ref() == Some(&socket.file) {
+        return Some(socket);
+    }
+    let folder = &socket.folder;
+    let point = if let Some(within) = within {
+        let what = format!("the server's socket {} is {within} within {}", socket.file, inside.name);
+        let point = Point::new(Topic::Path, PointCode::SocketInContainer, Outcome::Unknown, what, READ);
+        point.with_next(format!("name {within} in the container's settings, by hand"))
+    } else {
+        let what = format!("{} has no volume that brings {folder} in, where the server's socket is", inside.name);
+        let point = Point::new(Topic::Path, PointCode::FolderNotInContainer, Outcome::Fail, what, READ);
+        let volume = inside.volume.replace("FOLDER", folder);
+        point.with_next(format!("bring the folder in, never the socket's file alone: {volume}"))
+    };
+    // The way from here is not the container's.
+    answer.points.retain(|it| it.topic != Topic::Path);
+    answer.points.push(point);
+    answer.verdict = verdict(&answer.points);
+    None
+}
+
+const READ: &str = "read the volumes of the file";
+
+/// What a socket's path of the file is, for us.
+#[derive(Debug)]
+pub(super) enum SocketIs {
+    /// This path of the machine.
+    At(PathBuf),
+    /// Nothing that can be looked at from here.
+    Known(Point),
+}
+
+/// What a path of the file leads to from here.
+pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Looked) -> SocketIs {
+    let shown = path.display();
+    let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, READ);
+    let is_usual = found.address.as_ref().is_some_and(|it| it.socket.is_none());
+    let what = if is_usual { "the driver's usual socket".to_owned() } else { format!("{shown}") };
+    match inside.at(&path.to_string_lossy()) {
+        Brought::FromMachine(path) if path.is_absolute() => SocketIs::At(path),
+        Brought::FromMachine(path) => {
+            let folder = Path::new(&looked.name).parent().unwrap_or(Path::new("."));
+            let joined = folder.join(path);
+            SocketIs::At(std::path::absolute(&joined).unwrap_or(joined))
+        }
+        Brought::Volume { name, others } if !others.is_empty() => {
+            let others: Vec<String> = others.iter().map(|it| format!("`{it}`")).collect();
+            let what = format!("{what} is in the volume `{name}`, which {} has too", others.join(", "));
+            SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Note, what))
+        }
+        Brought::Volume { name, .. } => {
+            let what = format!("{what} is in the volume `{name}`, which no other container of the file has");
+            SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Unknown, what).with_next(ASK))
+        }
+        Brought::Nothing => {
+            let what = format!(
+                "{what} is a path within {}, and no volume of the file brings its folder in: a server would have to run in that very container",
+                inside.name
+            );
+            SocketIs::Known(point(PointCode::SocketInContainer, Outcome::Unknown, what).with_next(ASK))
+        }
+        Brought::Unknown => {
+            let what = format!("{what} is a path within {}, and what the file mounts there is not known", inside.name);
+            SocketIs::Known(point(PointCode::SocketInContainer, Outcome::Unknown, what).with_next(ASK))
+        }
+    }
+}
+
+const ASK: &str = "ask with the process of its application, once it runs here: `looptax check --app FILE --pid PID`";

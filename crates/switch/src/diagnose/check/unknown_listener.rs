@@ -1,0 +1,101 @@
+//! What is said where nothing that is known listens at an address: who may listen there, and which servers of its kind are
+//! seen.
+//!
+//! Tries to connect, and sends nothing. Called for each address whose server was not found.
+
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use looptax_host::discover::{Home, Place, Server, listener_at};
+use looptax_model::record::{Outcome, Point, PointCode, Topic};
+
+use super::question::Question;
+
+/// So long one waits for whoever listens on a port.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Most servers that are named; a machine may have hundreds.
+const MOST_SERVERS: usize = 3;
+
+/// Nothing that is known listens there, so there is no socket to look at: a guessed one proves nothing.
+/// `candidate` may be the server's, and no login shows it.
+pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
+    let like = seen_here(question);
+    let is_ours = question.client.other_network().is_none();
+    let refused = is_ours
+        && TcpStream::connect_timeout(&tcp, PATIENCE)
+            .is_err_and(|error| error.kind() == std::io::ErrorKind::ConnectionRefused);
+    if refused {
+        return Point::new(
+            Topic::Server,
+            PointCode::NothingListens,
+            Outcome::Fail,
+            format!("nothing listens on {tcp}{like}"),
+            "tried to connect".to_owned(),
+        )
+        .with_next("start the server, or look at the port");
+    }
+    let holder = is_ours.then(|| listener_at(tcp)).flatten();
+    let why = if let Some(holder) = &holder {
+        let (name, pid) = (holder.program_name(), holder.pid);
+        format!("what listens there is {name}, pid {pid}, and no server that is known here")
+    } else if rustix::process::geteuid().is_root() {
+        "what listens there is no server that is known here: a port proxy, or a server in a container".to_owned()
+    } else {
+        "whose socket belongs to it is known to root alone".to_owned()
+    };
+    Point::new(
+        Topic::Server,
+        PointCode::ListenerUnknown,
+        Outcome::Unknown,
+        format!("{tcp}: {why}{like}"),
+        "looked at the listening sockets of every process that we may look into".to_owned(),
+    )
+    .with_next(match candidate {
+        Some(file) => {
+            format!("if its socket is {file}, say so: --socket {file}; root sees whose it is")
+        }
+        None if holder.is_some() => "name its socket with --socket PATH; of a web server or a proxy, `looptax check --app FILE` takes its own file for the servers behind it".to_owned(),
+        None => "name its socket with --socket PATH, or run it as root".to_owned(),
+    })
+}
+
+/// The servers of that kind, after a semicolon: those of the client's own network, where an address means what it means to
+/// the client; of others only those on the same port.
+fn seen_here(question: Question<'_>) -> String {
+    let protocol = question.address.protocol;
+    let network = question.near.network;
+    let servers = question.near.servers.iter().filter(|it| it.kind.protocol() == Some(protocol));
+    let places = |is_near: bool| {
+        let servers = servers.clone();
+        servers.flat_map(move |server| {
+            let endpoints = server.endpoints.iter();
+            endpoints.filter_map(move |endpoint| match endpoint.place {
+                Place::Tcp(own) => {
+                    let is_own = network.is_none_or(|it| it == endpoint.network);
+                    let is_wanted = is_near || own.port() == question.address.port;
+                    (is_own == is_near && is_wanted).then_some((server, own))
+                }
+                Place::Path { .. } | Place::Abstract(_) => None,
+            })
+        })
+    };
+    let near = places(true).map(|(server, at)| format!("{} at {at}", server.name()));
+    let far = places(false).map(|(server, at)| format!("{} at {at} in {}", server.name(), network_of(server)));
+    let mut all: Vec<String> = near.chain(far).collect();
+    let n_more = all.len().saturating_sub(MOST_SERVERS);
+    all.truncate(MOST_SERVERS);
+    if n_more > 0 {
+        all.push(format!("{n_more} more"));
+    }
+    if all.is_empty() { String::new() } else { format!("; seen here: {}", all.join(", ")) }
+}
+
+/// Whose network a server is in, where that is not the client's.
+fn network_of(server: &Server) -> String {
+    match &server.process.home {
+        Home::Container { runtime, name } => format!("the network of {runtime} {name}"),
+        Home::Unit(unit) => format!("the network of {unit}"),
+        Home::Elsewhere => format!("another network namespace (pid {})", server.process.pid),
+    }
+}
