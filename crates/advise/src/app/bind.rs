@@ -1,6 +1,7 @@
 //! From settings to connections: each application of the table looks for its own.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+use std::ptr;
 
 use super::bound::Bound;
 use super::containers::kind_of_service;
@@ -169,9 +170,14 @@ fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>)
 }
 
 /// Connections; applications that read the same setting become one with several readers.
-pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
+///
+/// Without `is_named`, what is read out of names that others have too (`DB_HOST`) is left to [`guess`](super::guess) where
+/// none of an application's signs is there.
+pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
     let names: Vec<String> = names_in(source);
+    let signed = bound.iter().filter(|it| has_sign(it.app, &names));
+    let signed: BTreeSet<usize> = signed.map(|it| it.anchor).collect();
     for it in bound {
         let Some(kind) = kind_of(&it, source) else {
             continue;
@@ -179,11 +185,17 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
         groups.entry((it.anchor, kind)).or_default().push(it);
     }
     let mut found: Vec<Found> = Vec::new();
-    for ((_, kind), mut readers) in groups {
-        if readers.iter().any(|it| has_sign(it.app, &names)) {
+    for ((anchor, kind), mut readers) in groups {
+        // Two patterns of one application may fit the same setting.
+        readers.dedup_by(|a, b| ptr::eq(a.app, b.app));
+        if signed.contains(&anchor) {
             readers.retain(|it| has_sign(it.app, &names));
+        } else if !is_named && source.path.is_some() && readers.iter().all(is_by_common_names) {
+            continue;
         }
-        found.push(found_of(kind, readers, source));
+        if !readers.is_empty() {
+            found.push(found_of(kind, readers, source));
+        }
     }
     // Rails' template for the others.
     if found.len() > 1 {
@@ -191,6 +203,12 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>) -> Vec<Found> {
         found.retain(|it| it.label != "default" || !lines.contains(&it.line));
     }
     found
+}
+
+/// Whether it was found in an environment by names that many programs have, of an application that has signs of its own.
+fn is_by_common_names(bound: &Bound) -> bool {
+    let is_anywhere = bound.app.files.iter().any(|it| it == "**/.env");
+    is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
 }
 
 /// The kind that a URL says, which has to be the application's.
@@ -249,12 +267,16 @@ fn scheme(text: &str) -> &str {
     }
 }
 
-/// `key:NAME` of each setting, `beside:FILE` of each file, `program:NAME`.
+/// `key:NAME` of each setting, however its file spells variables, `beside:FILE` of each file, `program:NAME`.
 pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
     let text = String::from_utf8_lossy(source.bytes);
-    let keys = text.lines().filter_map(|line| {
-        let name = line.trim_start_matches("export ").split_once('=')?.0;
-        Some(format!("key:{}", name.trim()))
+    let keys = text.lines().flat_map(|line| line.split(['{', ','])).filter_map(|line| {
+        let line = line.trim_start();
+        let heads = ["export ", "- name: ", "- ", "Environment="];
+        let head = heads.iter().find_map(|it| line.strip_prefix(it)).unwrap_or(line);
+        let name = head.split(['=', ':']).next()?.trim().trim_matches(['"', '\'']);
+        let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
+        is_name.then(|| format!("key:{name}"))
     });
     let neighbours = source.neighbours.iter().map(|it| format!("beside:{it}"));
     let program = source.program.map(|it| format!("program:{it}"));
@@ -291,6 +313,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
         address: lookup.address,
         unspoken: lookup.unspoken,
         takes: lookup.takes,
+        fails: lookup.fails && !differs,
         why: if differs { format!("{said}; others that may read it take another way") } else { said },
         credentials: lookup.credentials,
         bound: readers,

@@ -1,6 +1,7 @@
 //! What has to be written: each setting before and after, without its password.
 
 use std::collections::BTreeSet;
+use std::ptr;
 
 use looptax_model::dsn::{MASK, Pair, Query, Unspoken, masked};
 use looptax_model::record::{Change, Edit};
@@ -9,7 +10,7 @@ use super::bound::Bound;
 use super::quotes::{Dialect, Quotes};
 use super::rewrite::{self, Moves, replaced};
 use super::setting::{Joins, Setting, Value};
-use super::table::{Evidence, Role, Step};
+use super::table::{App, Evidence, HostForm, Role, Step};
 use super::url::{self, Parsed};
 use crate::Fields;
 use crate::template::filled;
@@ -17,6 +18,9 @@ use crate::template::filled;
 /// What is said where a change belongs into the environment.
 pub const SET_ELSEWHERE: &str =
     "the value comes from the environment: change it where that is set (.env, unit, container)";
+
+/// What stands in a step that writes `PostgreSQL`'s folder.
+const FOLDER: &str = "«folder";
 
 /// An edit, as it is shown and as it is written.
 struct Planned<'a> {
@@ -38,8 +42,51 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     if let Some(setting) = bound.roles.get(&Role::Url) {
         return url_edit(bound, setting, fields).into_iter().collect();
     }
-    let steps = bound.app.change.iter();
-    steps.filter_map(|step| edit(bound, step, fields)).collect()
+    let mut planned: Vec<Planned<'_>> =
+        { bound.app.change.iter() }.filter_map(|step| edit(bound, step, fields)).collect();
+    if bound.app.writes_folder() {
+        for more in beside_folder(bound, fields) {
+            put_beside(&mut planned, more);
+        }
+    }
+    planned
+}
+
+/// Adds a setting to the others; one that comes behind a setting of the same line that is written anew becomes one edit with
+/// it.
+fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
+    if let Writing::Beside(anchor, text) = &more.writing
+        && let Joins::With(between) = anchor.joins
+    {
+        let is_anchors =
+            |it: &&mut Planned<'_>| matches!(&it.writing, Writing::Replace(own, _) if ptr::eq(*own, *anchor));
+        if let Some(own) = planned.iter_mut().find(is_anchors)
+            && let Writing::Replace(_, item) = &mut own.writing
+        {
+            *item = format!("{item}{between}{text}");
+            own.edit.after = Some(item.clone());
+            return;
+        }
+    }
+    planned.push(more);
+}
+
+/// What counts beside the folder of a `PostgreSQL`: the port, which is part of the socket's name, and an address that would
+/// win over the folder. A port that stands in the host is put there by [`with_port`].
+fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
+    let has_own = bound.roles.contains_key(&Role::Port);
+    let is_usual = fields.port == bound.app.kind.port();
+    let is_in_host = bound.app.host_is.contains(&HostForm::Port);
+    let port = Step { set: Some(Role::Port), to: "«port|raw»".to_owned(), ..Step::default() };
+    let hostaddr = Step { drop: Some(Role::Hostaddr), ..Step::default() };
+    let steps = [Some(port).filter(|_| !is_in_host && (has_own || !is_usual)), Some(hostaddr)];
+    steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
+}
+
+/// The folder with the port behind it, where the application reads one there and would take the usual one.
+fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
+    let is_needed = step.to.contains(FOLDER) && fields.port != app.kind.port();
+    if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
 }
 
 /// What has to be written for one application, here and where its environment is set; `None` where its change cannot
@@ -116,14 +163,15 @@ fn is_from_environment(bound: &Bound) -> bool {
 }
 
 fn value_of(template: &str, fields: &Fields) -> String {
-    filled(template, fields).expect("a test fills in every template")
+    let value = filled(template, fields).expect("a test fills in every template");
+    // What stands in a password's place is not to look like one.
+    value.replace("%2A%2A%2A%2A", MASK)
 }
 
 /// A URL keeps what else is in its query.
 fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<Planned<'a>> {
     let step = bound.app.change.iter().find(|it| it.set == Some(Role::Url))?;
-    // What stands in a password's place is not to look like one.
-    let mut value = value_of(&step.to, fields).replace("%2A%2A%2A%2A", MASK);
+    let mut value = value_of(&step.to, fields);
     let old = match &setting.value {
         Value::Text(text) => Some(text),
         Value::Variable { fallback, .. } => bound.resolved.get(&Role::Url).or(fallback.as_ref()),
@@ -253,7 +301,7 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         });
     }
     let role = step.set?;
-    let mut value = value_of(&step.to, fields);
+    let mut value = with_port(bound.app, step, value_of(&step.to, fields), fields);
     if let Some(setting) = bound.roles.get(&role) {
         if let Value::Text(old) = &setting.value
             && step.behind

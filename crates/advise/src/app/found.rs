@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use looptax_model::dsn::{Address, Unspoken};
+use looptax_model::dsn::{Address, Kind, Unspoken};
 use looptax_model::record::Change;
 
 use super::bound::Bound;
@@ -10,7 +10,7 @@ use super::change::{change_for, moves_for};
 use super::inside::Inside;
 use super::rewrite::{Moves, Rewrite};
 use super::setting::{Problem, Value};
-use super::table::{Role, Side};
+use super::table::{Format, Role, Side};
 use crate::{Fields, Takes};
 
 #[derive(Debug, Default)]
@@ -53,6 +53,9 @@ pub struct Found {
     /// The transport it takes now; `None` where it cannot be known.
     pub takes: Option<Takes>,
     pub why: String,
+    /// Whether nothing is reached as it stands, which `why` explains: a socket's path where it is no host, or a file where
+    /// its folder is wanted. The address then names the socket that is meant.
+    pub fails: bool,
     pub credentials: Credentials,
     /// The service of a Compose file whose environment names it, where services were told apart.
     pub service: Option<String>,
@@ -67,6 +70,30 @@ impl Found {
     /// Whether it stands in a web server's or a proxy's file, whose variables are no environment's.
     pub fn is_of_a_proxy(&self) -> bool {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
+    }
+
+    /// Whether nothing can be written for it where it stands: there is advice alone.
+    pub fn has_no_lines(&self) -> bool {
+        self.bound.iter().all(|it| it.app.change.is_empty())
+    }
+
+    /// What it takes where no socket is named, and where one can be named, in the words of its own driver.
+    pub fn usual_socket(&self) -> (&'static str, &'static str) {
+        let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
+        match (self.kind == Kind::Postgres.name(), is_php) {
+            (true, _) => (
+                "without a host libpq takes its own folder",
+                "name the folder of the socket as the host; PGHOST in its environment does it too",
+            ),
+            (false, true) => (
+                "localhost means the driver's usual socket",
+                "name the socket in the configuration, or as mysqli.default_socket and pdo_mysql.default_socket in php.ini",
+            ),
+            (false, false) => (
+                "localhost means the driver's usual socket",
+                "name the socket in the configuration; of the C library's own users, `socket` in [client] of my.cnf does it too",
+            ),
+        }
     }
 
     /// Whether it is where a server itself listens, by its own file.

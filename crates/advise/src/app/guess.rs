@@ -7,7 +7,9 @@ use looptax_model::dsn::Kind;
 use super::bind::MOST_CONNECTIONS;
 use super::bound::Bound;
 use super::keys::{self, Key};
-use super::kinds::{is_hidden_url, is_keywords, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in};
+use super::kinds::{
+    is_hidden_url, is_keywords, is_off, is_pdo, is_redis_list, kind_of_group, kind_of_url, pdo_of, text_in,
+};
 use super::library::kind_of_library;
 use super::lists;
 use super::setting::{Setting, Value};
@@ -118,7 +120,9 @@ fn sort(all: &[Setting]) -> Sorted<'_> {
 }
 
 fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
-    let own = groups.iter().filter(|((parents, prefix), roles)| is_connection(parents, prefix, roles, all));
+    let own = groups.iter().filter(|((parents, prefix), roles)| {
+        is_connection(parents, prefix, roles, all) && !is_off(parents, prefix, all)
+    });
     let named = own.take(MOST_CONNECTIONS).map(|((parents, prefix), roles)| {
         let mut roles = roles.clone();
         if all.iter().any(|it| it.path == *parents && is_pdo(it)) {

@@ -1,7 +1,7 @@
 //! What the name of a setting says by its words: its role, and the kind of server that it is about.
 
-use looptax_model::dsn::Kind;
-
+pub(super) use super::kind_words::{kind_in, kind_of_port};
+use super::kind_words::{kind_of_word, snake};
 use super::table::Role;
 
 #[derive(Debug, PartialEq, Eq)]
@@ -82,20 +82,6 @@ pub(super) fn prefix_of_url(name: &str) -> String {
     head.unwrap_or_default().trim_end_matches('_').to_owned()
 }
 
-/// `dbHost`, `db-host` and `DB.HOST` as `db_host`.
-fn snake(name: &str) -> String {
-    let mut new = String::new();
-    let mut is_lower = false;
-    for c in name.chars() {
-        if c.is_uppercase() && is_lower {
-            new.push('_');
-        }
-        is_lower = c.is_lowercase() || c.is_ascii_digit();
-        new.extend(c.to_lowercase().map(|c| if c.is_alphanumeric() { c } else { '_' }));
-    }
-    new.trim_matches('_').to_owned()
-}
-
 fn is_database_word(word: &str) -> bool {
     matches!(word, "db" | "database" | "sql" | "rdbms") || kind_of_word(word).is_some()
 }
@@ -103,12 +89,6 @@ fn is_database_word(word: &str) -> bool {
 /// Whether a name speaks of a database of any kind.
 pub(super) fn is_about_a_database(name: &str) -> bool {
     snake(name).split(['_', '/']).any(is_database_word)
-}
-
-/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, speaks of.
-pub(super) fn kind_in(name: &str) -> Option<Kind> {
-    let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
-    kind_of_word(&name.to_lowercase()).or_else(by_words)
 }
 
 /// What stands in the place of a value until somebody, or another program, fills it in.
@@ -121,29 +101,20 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    is_macro || is_between("<", ">") || is_between("%", "%") || is_between("@", "@") || text.contains("process.env.")
+    is_macro
+        || is_between("<", ">")
+        || is_between("%", "%")
+        || is_between("@", "@")
+        || is_between("__", "__")
+        || text.contains("process.env.")
+        || is_template(text)
 }
 
-fn kind_of_word(word: &str) -> Option<Kind> {
-    Some(match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
-        "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" => Kind::Mysql,
-        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => Kind::Postgres,
-        "redis" | "valkey" => Kind::Redis,
-        "memcached" | "memcache" => Kind::Memcached,
-        "mongo" | "mongodb" => Kind::Mongodb,
-        _ => return None,
-    })
-}
-
-/// The kind that has this port by custom.
-pub(super) fn kind_of_port(port: &str) -> Option<Kind> {
-    Some(match port.trim() {
-        "3306" | "3307" => Kind::Mysql,
-        "5432" | "5433" | "6432" => Kind::Postgres,
-        "6379" | "6380" => Kind::Redis,
-        "11211" => Kind::Memcached,
-        "27017" => Kind::Mongodb,
-        _ => return None,
+/// Whether a template's language stands in it: Jinja's, ERB's, Kubernetes' variables.
+pub(super) fn is_template(text: &str) -> bool {
+    [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("$(", ")")].iter().any(|(open, close)| {
+        let inside = text.split_once(open).map(|(_, rest)| rest);
+        inside.is_some_and(|it| it.contains(close))
     })
 }
 
@@ -168,7 +139,17 @@ mod tests {
         assert_eq!(key_of("localhost"), None);
         assert_eq!(kind_in("MySQL"), Some(Kind::Mysql));
         assert_eq!(kind_in("org.postgresql.Driver"), Some(Kind::Postgres));
-        for text in ["DB_HOST", "<db host>", "@HOST@", "%%host%%", "#js process.env.H || 'h'"] {
+        for text in [
+            "DB_HOST",
+            "<db host>",
+            "@HOST@",
+            "%%host%%",
+            "__DB_HOST__",
+            "{{ db.host }}",
+            "$(DB_HOST)",
+            "<%= host %>",
+            "#js process.env.H || 'h'",
+        ] {
             assert!(is_placeholder(text), "{text}");
         }
         for text in ["DB", "db_host", "10.0.0.1", "@", "%"] {

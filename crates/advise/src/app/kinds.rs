@@ -118,6 +118,34 @@ const SAYS: [&str; 15] = [
 /// The same a level above its settings.
 const OF_PARENT: [&str; 5] = ["client", "dialect", "driver", "datasourceclass", "datasourceclassname"];
 
+/// What is used in the place of a server.
+const NO_SERVER: [&str; 12] =
+    ["h2", "sqlite", "sqlite3", "derby", "hsqldb", "flatfile", "file", "yaml", "yml", "json", "memory", "none"];
+
+/// Whether nobody uses it: `enabled: false`, `REDIS_ENABLED=false`, `storage-method: h2` beside it or a level above.
+pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool {
+    all.iter().any(|it| {
+        let (Some((name, own_parents)), Value::Text(value)) = (it.path.split_last(), &it.value) else {
+            return false;
+        };
+        let (name, value) = (name.to_lowercase(), value.to_lowercase());
+        let is_beside = own_parents == parents;
+        let is_above = parents.split_last().is_some_and(|(_, it)| it == own_parents);
+        let word = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
+        let says_no = matches!(&*value, "false" | "no" | "off" | "0");
+        match word {
+            "enabled" | "enable" | "active" | "use" => is_beside && says_no && it.path.len() + prefix.len() > 1,
+            "disabled" => is_beside && value == "true",
+            _ => {
+                let is_storage = ["storage", "database", "db"].iter().any(|it| word.starts_with(it));
+                let is_method = ["method", "type", "engine", "backend"].iter().any(|it| word.ends_with(it));
+                let says_what = SAYS.contains(&word) || is_storage && is_method;
+                says_what && (is_beside || is_above) && NO_SERVER.contains(&&*value)
+            }
+        }
+    })
+}
+
 pub(super) fn kind_of_group(
     parents: &[String],
     prefix: &str,

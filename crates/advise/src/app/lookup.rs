@@ -7,7 +7,8 @@ use looptax_model::dsn::{Address, Protocol, Secret, Unspoken};
 
 use super::bound::Bound;
 use super::found::Credentials;
-use super::place::{Place, Written, by_localhost, names_a_socket, place};
+use super::keys;
+use super::place::{Place, Written, by_localhost, folder_of, names_a_socket, place, wants_folder};
 use super::setting::{Setting, Value};
 use super::source::Source;
 use super::table::{App, Role, SocketRule};
@@ -21,6 +22,8 @@ pub(super) struct Lookup {
     pub(super) unspoken: Option<Unspoken>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
+    /// Whether nothing is reached as it stands.
+    pub(super) fails: bool,
     pub(super) credentials: Credentials,
 }
 
@@ -32,15 +35,19 @@ impl Default for Lookup {
 
 impl Lookup {
     fn unknown(why: String) -> Self {
-        Self { address: None, unspoken: None, takes: None, credentials: Credentials::Unknown(why.clone()), why }
+        let credentials = Credentials::Unknown(why.clone());
+        Self { address: None, unspoken: None, takes: None, credentials, fails: false, why }
     }
 }
 
 /// What an application makes of the settings that were bound to it.
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let text = |role: Role| {
-        let found = bound.roles.get(&role)?;
-        Some(text_of(found, source).map(without_nothing))
+        let found = bound.roles.get(&role).filter(|it| !is_unset(&it.value, source))?;
+        let text = text_of(found, source).map(without_nothing);
+        Some(text.and_then(|it| {
+            if is_open(role, &it) { Err(format!("`{it}`, which something else fills in")) } else { Ok(it) }
+        }))
     };
     if let Some(doubt) = &bound.doubt {
         return Lookup::unknown(doubt.clone());
@@ -54,7 +61,7 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         _ => {}
     }
     let mut values: BTreeMap<Role, String> = BTreeMap::new();
-    for role in [Role::Host, Role::Port, Role::Socket, Role::Scheme] {
+    for role in [Role::Host, Role::Hostaddr, Role::Port, Role::Socket, Role::Scheme] {
         match text(role) {
             Some(Ok(text)) => {
                 values.insert(role, text);
@@ -66,12 +73,14 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let value = |role: Role| values.get(&role).map(|it| &**it);
     let written = Written {
         host: value(Role::Host),
+        hostaddr: value(Role::Hostaddr),
         port: value(Role::Port),
         socket: value(Role::Socket),
         scheme: value(Role::Scheme),
     };
-    let Some(place) = place(bound.app, &written) else {
-        return Lookup::unknown("no host is given, and what that means is not known".to_owned());
+    let place = match place(bound.app, &written) {
+        Ok(place) => place,
+        Err(why) => return Lookup::unknown(why),
     };
     let or_none = |role: Role| text(role).and_then(Result::ok).filter(|it| !it.is_empty());
     let credentials = credentials(bound.app, text(Role::User), text(Role::Password));
@@ -83,7 +92,16 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
         ..Unspoken::bare(bound.app.kind)
     });
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
-    Lookup { address, unspoken, takes: Some(place.takes), why: place.why, credentials }
+    Lookup { address, unspoken, takes: Some(place.takes), why: place.why, fails: place.fails, credentials }
+}
+
+/// Whether what says where it goes is no value yet.
+fn is_open(role: Role, text: &str) -> bool {
+    match role {
+        Role::Host | Role::Hostaddr | Role::Port | Role::Socket => keys::is_placeholder(text),
+        Role::Url | Role::Scheme => keys::is_template(text),
+        Role::User | Role::Password | Role::Database => false,
+    }
 }
 
 type Asked = Option<Result<String, String>>;
@@ -112,7 +130,13 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             _ => {}
         }
     }
-    let (takes, why) = taken_by_url(app, host.as_deref(), &mut socket);
+    let (takes, mut why) = taken_by_url(app, text, host.as_deref(), &mut socket);
+    let file = address.as_ref().filter(|it| it.protocol == Protocol::Postgres && app.writes_folder());
+    let file = file.and_then(|_| folder_of(socket.as_deref()?.to_str()?));
+    if let Some((folder, port)) = &file {
+        why = wants_folder(&socket.take().unwrap_or_default().to_string_lossy(), *port);
+        socket = Some(PathBuf::from(folder));
+    }
     let known = address.as_mut();
     let (own_user, own_password) = known.map(|it| (it.user.take(), it.password.take())).unwrap_or_default();
     let user = own_user.map(Ok).or(user);
@@ -124,9 +148,11 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
     Lookup {
         takes: Some(takes),
         why,
+        fails: file.is_some(),
         credentials,
         unspoken,
         address: address.map(|address| Address {
+            port: file.map_or(address.port, |(_, port)| port),
             socket,
             user: user.and_then(Result::ok),
             password: password.and_then(Result::ok).map(Secret::new),
@@ -136,9 +162,14 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
 }
 
 /// Which transport a URL means; a socket in it that is ignored goes away.
-fn taken_by_url(app: &App, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
+fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<PathBuf>) -> (Takes, String) {
     let is_local = matches!(host, None | Some("localhost" | "none"));
-    if app.socket_rule == SocketRule::Localhost && !is_local && socket.take().is_some() {
+    let needs_localhost = match app.socket_rule {
+        SocketRule::Wins => false,
+        SocketRule::Localhost => true,
+        SocketRule::Driver => !url::takes_any_socket(text),
+    };
+    if needs_localhost && !is_local && socket.take().is_some() {
         let host = host.unwrap_or_default();
         let why = format!("the socket in the URL is ignored: its host is {host}, not localhost");
         return (Takes::Tcp, why);

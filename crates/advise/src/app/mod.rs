@@ -18,6 +18,7 @@ mod found;
 mod guess;
 mod inside;
 mod keys;
+mod kind_words;
 mod kinds;
 mod library;
 mod lines;

@@ -2,13 +2,20 @@
 
 use std::path::PathBuf;
 
+use looptax_model::dsn::Kind;
+
 use super::table::{App, HostForm, PathPort, SocketRule};
 use crate::Takes;
+
+/// What `PostgreSQL`'s socket is called in its folder, before the port.
+const POSTGRES_FILE: &str = ".s.PGSQL.";
 
 /// What was read of a place.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
+    /// An IP address that is taken whatever the host is: libpq's.
+    pub(crate) hostaddr: Option<&'a str>,
     pub(crate) port: Option<&'a str>,
     pub(crate) socket: Option<&'a str>,
     pub(crate) scheme: Option<&'a str>,
@@ -22,44 +29,124 @@ pub(crate) struct Place {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
     pub(crate) why: String,
+    /// Whether nothing is reached as it stands; `why` says what is wrong.
+    pub(crate) fails: bool,
 }
 
-/// Reads a place by the application's rules; `None` where nothing is named and that means nothing.
-pub(crate) fn place(app: &App, written: &Written<'_>) -> Option<Place> {
+/// Reads a place by the application's rules.
+///
+/// # Errors
+/// Why it cannot be known.
+pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
     let text = text.strip_prefix("p:").unwrap_or(text);
     let text = text.strip_prefix("tcp://").unwrap_or(text);
-    // Several hosts: the first. A path may have blanks.
-    let text = if text.contains('/') { text } else { text.split([' ', ',']).next().unwrap_or_default() };
+    let text = one_of(app, text)?;
     let split = split(app, text);
-    let port_text = split.port.or(written.port).unwrap_or_default();
-    let port = port_text.trim().parse::<u16>().ok();
+    let port = split.port.or(written.port).unwrap_or_default();
+    let port = port.trim().parse::<u16>().ok();
+    let port_or_usual = port.filter(|it| *it > 0).unwrap_or(app.kind.port());
+    if let Some(address) = written.hostaddr.map(str::trim).filter(|it| !it.is_empty()) {
+        return Ok(Place {
+            host: address.split(',').next().map(str::to_owned),
+            port: port_or_usual,
+            socket: None,
+            takes: Takes::Tcp,
+            why: format!("hostaddr is {address}, which wins over the host"),
+            fails: false,
+        });
+    }
+    if let Some(failing) = failing(app, &split, text, port_or_usual) {
+        return Ok(failing);
+    }
     let host = (!split.host.is_empty()).then(|| split.host.to_owned());
     let is_local = matches!(host.as_deref(), None | Some("localhost"));
+    let scheme = written.scheme.map(str::to_lowercase);
     let own_setting = written.socket.map(str::trim);
     let own_setting = own_setting.filter(|it| names_a_socket(it));
-    let own_setting = own_setting.filter(|_| written.scheme.is_none_or(|it| it == "unix"));
+    let own_setting = own_setting.filter(|_| scheme.as_deref().is_none_or(|it| matches!(it, "unix" | "socket")));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    let (takes, why) = match (split.socket, own_setting) {
-        (Some(path), _) => match ignored_in_host(app, text, port, is_local) {
+    let (takes, why) = match (split.socket, own_setting, scheme.as_deref()) {
+        (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
+        (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
+            return Err(format!("its protocol is socket, and its host is `{text}`: the programs differ"));
+        }
+        (Some(path), ..) => match ignored_in_host(app, text, port, is_local) {
             Some(why) => (Takes::Tcp, why),
             None => of_socket(path),
         },
-        (None, Some(_)) if app.socket_rule == SocketRule::Localhost && !is_local => (
+        (None, Some(_), _) if app.socket_rule == SocketRule::Localhost && !is_local => (
             Takes::Tcp,
             format!("the socket beside it is ignored: it counts with the host localhost alone, not with `{text}`"),
         ),
-        (None, Some(path)) => of_socket(path),
-        (None, None) => by_host(app, host.as_deref())?,
+        (None, Some(path), _) => of_socket(path),
+        (None, None, _) => by_host(app, host.as_deref())
+            .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
     };
-    let socket = split.socket.or(own_setting).filter(|it| it.contains('/'));
-    Some(Place {
+    let socket = split.socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
+    Ok(Place {
         host,
-        port: port.filter(|it| *it > 0).unwrap_or(app.kind.port()),
+        port: port_or_usual,
         socket: socket.filter(|_| takes == Takes::Unix).map(PathBuf::from),
         takes,
         why,
+        fails: false,
     })
+}
+
+/// The host that counts. Of several it is the first, where all of them are tried over one transport; a path may have
+/// blanks.
+fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
+    if !text.contains('/') {
+        return Ok(text.split([' ', ',']).next().unwrap_or_default());
+    }
+    if app.kind != Kind::Postgres || !text.contains(',') {
+        return Ok(text);
+    }
+    let mut hosts = text.split(',').map(str::trim);
+    let first = hosts.next().unwrap_or_default();
+    let is_path = |it: &str| it.starts_with(['/', '@']);
+    if hosts.any(|it| is_path(it) != is_path(first)) {
+        return Err(format!("a list, of which each is tried until one answers: `{text}`"));
+    }
+    Ok(first)
+}
+
+/// What is no host to this application, and no socket either: it reaches nothing, or not what is meant.
+fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place> {
+    let is_postgres = app.kind == Kind::Postgres;
+    let file = split.socket.filter(|_| is_postgres && app.writes_folder()).and_then(folder_of);
+    if let Some((folder, port)) = file {
+        let socket = Some(PathBuf::from(folder));
+        let why = wants_folder(text, port);
+        return Some(Place { host: None, port, socket, takes: Takes::Unix, why, fails: true });
+    }
+    let path = text.strip_prefix("unix:").map_or(text, |it| it.strip_prefix("//").unwrap_or(it));
+    let is_marked = path.len() < text.len() && !app.host_is.contains(&HostForm::Unix);
+    let is_path = path.starts_with('/') || is_postgres && path.starts_with('@');
+    if !is_path || split.socket.is_some() && !is_marked {
+        return None;
+    }
+    let why = if path.starts_with('@') {
+        format!("`{text}` is taken for a name: sockets of that kind (abstract ones) are libpq's alone")
+    } else if app.host_is.contains(&HostForm::Colon) {
+        format!("`{text}` is a path alone, which is no host here: localhost has to stand before it (localhost:{path})")
+    } else {
+        format!("`{text}` is taken for a host's name here, and no host has it")
+    };
+    Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
+}
+
+/// Folder and port of a path that is `PostgreSQL`'s socket itself: libpq and those that took its ways want the folder.
+pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
+    let (folder, name) = path.rsplit_once('/')?;
+    Some((folder.to_owned(), name.strip_prefix(POSTGRES_FILE)?.parse().ok()?))
+}
+
+pub(crate) fn wants_folder(path: &str, port: u16) -> String {
+    format!(
+        "`{path}` is the socket's file, and its folder is wanted: what is looked for is {path}/{POSTGRES_FILE}{port}"
+    )
 }
 
 /// Why a socket that stands in the host is none.
@@ -105,6 +192,14 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
+/// A path; of a `PostgreSQL`'s folder, programs that take host and port apart at the last colon do it here too.
+fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
+    let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
+    let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());
+    let (path, port) = with_port.map_or((text, None), |(path, port)| (path, Some(port)));
+    Split { host: "", port, socket: Some(path) }
+}
+
 fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
     let has = |form| app.host_is.contains(&form);
     let of_socket = |path| Split { host: "", port: None, socket: Some(path) };
@@ -116,18 +211,23 @@ fn split<'a>(app: &App, text: &'a str) -> Split<'a> {
     }
     let unix = text.strip_prefix("unix:").filter(|_| has(HostForm::Unix));
     if let Some(path) = unix {
-        return of_socket(path.strip_prefix("//").unwrap_or(path));
+        return of_path(app, path.strip_prefix("//").unwrap_or(path));
     }
     if let Some(path) = text.strip_prefix('!').filter(|_| has(HostForm::Bang)) {
         return of_socket(path);
     }
-    if has(HostForm::Path) && text.starts_with(['/', '@']) {
-        return of_socket(text);
+    let is_abstract = text.starts_with('@') && (app.kind != Kind::Postgres || has(HostForm::Abstract));
+    if has(HostForm::Path) && (text.starts_with('/') || is_abstract) {
+        return of_path(app, text);
     }
     if has(HostForm::Colon)
         && let Some(at) = text.find(":/")
     {
-        return Split { host: &text[..at], port: None, socket: Some(&text[at + 1..]) };
+        let (host, port) = match text[..at].split_once(':').filter(|_| has(HostForm::PortColon)) {
+            Some((host, port)) => (host, Some(port)),
+            None => (&text[..at], None),
+        };
+        return Split { host, port, socket: Some(&text[at + 1..]) };
     }
     let takes_port = has(HostForm::Port) || has(HostForm::Colon);
     let is_number = !text.is_empty() && text.chars().all(|c| c.is_ascii_digit());

@@ -128,9 +128,9 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         bound.extend(own);
     }
     bound.extend(carried(candidates, &texts, source));
-    reading.found = merged(bound, source);
+    reading.found = merged(bound, source, !guesses);
     if guesses && source.path.is_some() {
-        guess_more(&mut reading, &mut texts, &text, source);
+        guess_more(&mut reading, candidates, &mut texts, &text, source);
     }
     place_inside(&mut reading.found, source, &text);
     let all = texts.values().flat_map(|(settings, _)| sqlite::lines(settings));
@@ -147,8 +147,17 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
 
 /// What stands beside what the table's applications found: URLs, and whatever there is where they found nothing or the text
 /// is an environment, in which others may find more.
-fn guess_more(reading: &mut Reading, texts: &mut BTreeMap<u8, Read>, text: &str, source: &Source<'_>) {
-    let format = format_of(source.path, text);
+fn guess_more(
+    reading: &mut Reading,
+    candidates: &[&'static App],
+    texts: &mut BTreeMap<u8, Read>,
+    text: &str,
+    source: &Source<'_>,
+) {
+    // Variables that a container or a unit is handed are names of their own, and its other settings are none.
+    let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
+    let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
+    let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
     // What a proxy has is what its own table has, and its words are others'.
     if format.proxy().is_some() {
         return;
@@ -172,7 +181,7 @@ fn guess_more(reading: &mut Reading, texts: &mut BTreeMap<u8, Read>, text: &str,
         is_text && place.is_some_and(|it| it.is_empty() || !places.contains(it))
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
-    reading.found.extend(merged(guessed, source));
+    reading.found.extend(merged(guessed, source, true));
 }
 
 /// What programs find in the environment that a unit or a container hands them.

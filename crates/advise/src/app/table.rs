@@ -101,6 +101,11 @@ pub(crate) enum HostForm {
     Port,
     /// `localhost:/run/mysqld/mysqld.sock`; with another host it is TCP.
     Colon,
+    /// Beside [`Colon`](Self::Colon): `localhost:3307:/run/mysqld/mysqld.sock`, as `WordPress` reads it.
+    #[serde(rename = "port-colon")]
+    PortColon,
+    /// Beside [`Path`](Self::Path): `@name`, libpq's abstract sockets.
+    Abstract,
     /// `unix:/run/mysqld/mysqld.sock`.
     Unix,
     /// `!/run/redis/redis.sock`.
@@ -117,6 +122,8 @@ pub(crate) enum SocketRule {
     Wins,
     /// Where the host is empty or `localhost`.
     Localhost,
+    /// As the driver does that the URL's scheme names: `SQLAlchemy`.
+    Driver,
 }
 
 /// The port that must stand beside a path for the path to count.
@@ -142,7 +149,7 @@ pub(crate) struct Decision {
     pub(crate) hint: bool,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Clone, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Step {
     /// The role that gets a value.
@@ -163,6 +170,8 @@ pub(crate) struct Step {
 pub(crate) enum Role {
     Url,
     Host,
+    /// libpq's IP address, which wins over the host.
+    Hostaddr,
     Port,
     Socket,
     Scheme,
@@ -172,8 +181,17 @@ pub(crate) enum Role {
 }
 
 impl Role {
-    pub(crate) const ALL: [Self; 8] =
-        [Self::Url, Self::Host, Self::Port, Self::Socket, Self::Scheme, Self::User, Self::Password, Self::Database];
+    pub(crate) const ALL: [Self; 9] = [
+        Self::Url,
+        Self::Host,
+        Self::Hostaddr,
+        Self::Port,
+        Self::Socket,
+        Self::Scheme,
+        Self::User,
+        Self::Password,
+        Self::Database,
+    ];
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -215,6 +233,8 @@ pub(crate) struct App {
     pub(crate) schemes: Vec<String>,
     #[serde(default)]
     pub(crate) host: Vec<String>,
+    #[serde(default)]
+    pub(crate) hostaddr: Vec<String>,
     #[serde(default)]
     pub(crate) port: Vec<String>,
     #[serde(default)]
@@ -287,10 +307,16 @@ impl App {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
 
+    /// Whether `PostgreSQL`'s folder is what it wants, and not the socket in it.
+    pub(crate) fn writes_folder(&self) -> bool {
+        self.change.iter().any(|it| it.to.contains("«folder"))
+    }
+
     pub(crate) fn patterns(&self, role: Role) -> &[String] {
         match role {
             Role::Url => &self.url,
             Role::Host => &self.host,
+            Role::Hostaddr => &self.hostaddr,
             Role::Port => &self.port,
             Role::Socket => &self.socket,
             Role::Scheme => &self.scheme,

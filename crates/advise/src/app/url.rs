@@ -24,6 +24,9 @@ impl Parsed {
     }
 }
 
+/// What Celery has before `SQLAlchemy`'s URL of its results.
+const CELERY: &str = "db+";
+
 /// Names in a query that say where the server is.
 const PLACE_NAMES: [&str; 12] = [
     "host",
@@ -45,6 +48,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     let text = text.trim();
     let text = text.strip_prefix("jdbc:").unwrap_or(text);
     let text = text.strip_prefix("vertx-reactive:").unwrap_or(text);
+    let text = text.strip_prefix(CELERY).unwrap_or(text);
     if text.contains("tcp(") || text.contains("unix(") {
         return match text.split_once("://") {
             // PEAR's form of the same, with a scheme.
@@ -59,6 +63,9 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     if text.starts_with('/') {
         return Some(redis_socket(text));
     }
+    if text.contains("addr=") && !text.contains("://") {
+        return Some(redis_list(text));
+    }
     let (scheme, body) = text.split_once("://")?;
     if let Some(unspoken) = Unspoken::parse(text) {
         return unspoken.ok().map(Parsed::Unspoken);
@@ -70,6 +77,11 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     find_socket(&mut address, query);
     if scheme == "tcp" || scheme == "unix" {
         find_login(&mut address, query);
+    }
+    if address.protocol == Protocol::Postgres {
+        // libpq's words, and Rails' for the first.
+        address.user = address.user.take().or_else(|| query.value(&["user", "username"]));
+        address.password = address.password.take().or_else(|| query.value(&["password"]).map(Secret::new));
     }
     if address.database.is_none() {
         address.database = query.value(&["database", "db"]);
@@ -97,10 +109,17 @@ pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     old.matches("://").count() < 2 && pairs.all(|(was_said, is_said)| is_said || !was_said)
 }
 
+/// Whether the driver that `SQLAlchemy`'s scheme names takes a socket whatever the host is: those written in Python. The C
+/// library, which the scheme without a driver means too, does beside localhost alone.
+pub(crate) fn takes_any_socket(text: &str) -> bool {
+    let driver = text.split_once("://").and_then(|(scheme, _)| scheme.split_once('+'));
+    matches!(driver, Some((_, "pymysql" | "aiomysql" | "asyncmy" | "mysqlconnector")))
+}
+
 /// The kind of server that a scheme speaks of: `jdbc:mysql`, `postgresql+psycopg2`.
 pub(crate) fn kind_of_scheme(scheme: &str) -> Option<Kind> {
     let scheme = scheme.trim_start_matches("jdbc:");
-    let scheme = scheme.trim_start_matches("vertx-reactive:");
+    let scheme = scheme.trim_start_matches("vertx-reactive:").trim_start_matches(CELERY);
     let scheme = scheme.split(['+', ':']).next().unwrap_or_default();
     Some(match scheme {
         "mysql" | "mysql2" | "mysqli" | "mariadb" | "trilogy" => Kind::Mysql,
@@ -170,6 +189,31 @@ fn go(text: &str) -> Option<Parsed> {
             ..Address::bare(Protocol::Mysql)
         },
     })
+}
+
+/// Gitea's and Macaron's `network=tcp,addr=127.0.0.1:6379,password=p,db=0,pool_size=100`.
+fn redis_list(text: &str) -> Parsed {
+    let mut address = Address::bare(Protocol::Redis);
+    let (mut place, mut is_unix, mut rest) = (String::new(), false, Vec::new());
+    for (name, value) in text.split([',', ' ']).filter_map(|it| it.trim().split_once('=')) {
+        match &*name.to_lowercase() {
+            "network" => is_unix = value == "unix",
+            "addr" => value.clone_into(&mut place),
+            "password" => address.password = Some(Secret::new(value.to_owned())),
+            "username" => address.user = Some(value.to_owned()),
+            "db" => address.database = Some(value.to_owned()),
+            "idle_timeout" if value.parse::<u32>().is_ok() => rest.push(format!("{name}={value}s")),
+            _ => rest.push(format!("{name}={value}")),
+        }
+    }
+    if is_unix {
+        address.socket = Some(PathBuf::from(place));
+    } else {
+        let (host, port) = place.rsplit_once(':').unwrap_or((&place, ""));
+        address.host = Some(host.to_owned());
+        address.port = port.parse().unwrap_or(address.port);
+    }
+    Parsed::Spoken { address, rest }
 }
 
 /// Predis and others: a path, and the number of the database behind it.
@@ -242,6 +286,11 @@ mod tests {
     fn every_dialect_of_the_table_is_read() {
         check("u:p@tcp(127.0.0.1:3307)/db?x=y", "mysql 127.0.0.1 3307 u db - x=y");
         check("u:p@unix(/run/s)/db", "mysql - 3306 u db /run/s ");
+        check(
+            "network=tcp,addr=127.0.0.1:6380,password=p,db=1,pool_size=9,idle_timeout=180",
+            "redis 127.0.0.1 6380 - 1 - pool_size=9&idle_timeout=180s",
+        );
+        check("network=unix addr=/run/r.sock db=2", "redis - 6379 - 2 /run/r.sock ");
         check("redis:///run/r.sock", "redis - 6379 - - /run/r.sock ");
         check("/run/r.sock?db=2", "redis - 6379 - 2 /run/r.sock ");
         check("//cache:6380", "redis cache 6380 - - - ");

@@ -101,7 +101,10 @@ fn changed(text: &str, change: &Change) -> String {
         match &edit.before {
             None => lines.insert(line, after),
             // The password is hidden: the whole line is written anew.
-            Some(before) if before.contains("****") => lines[line - 1] = after,
+            Some(before) if before.contains("****") => {
+                let own = &lines[line - 1];
+                lines[line - 1] = own[..own.len() - own.trim_start().len()].to_owned() + &after;
+            }
             Some(before) => {
                 let own = &lines[line - 1];
                 assert!(own.contains(before.as_str()), "{before} in {own} of {edits:?}");
@@ -142,6 +145,42 @@ fn every_application_is_recognised_and_its_change_moves_it_to_the_socket() {
                 "{app} {path}: the change leads to {}\n{text}\n{change:?}",
                 word(found_for(&again, app))
             ));
+        }
+    }
+    assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));
+}
+
+#[test]
+fn a_port_that_is_not_the_usual_one_survives_every_change() {
+    let mut wrong = Vec::new();
+    for case in cases().iter().filter(|it| it.changes) {
+        let text = case.tcp.replace("5432", "25432");
+        let before = reading(&case.path, text.as_bytes());
+        let Some(found) = found_for(&before, &case.app).filter(|it| it.kind == "postgres") else {
+            continue;
+        };
+        let folder = "/run/postgresql";
+        let fields = Fields {
+            socket: format!("{folder}/.s.PGSQL.25432"),
+            folder: folder.to_owned(),
+            port: 25_432,
+            ..fields("postgres")
+        };
+        let changes = found.changes(&fields);
+        let change = changes.iter().find(|it| it.title == case.app).unwrap();
+        if change.edits.iter().all(|it| it.line.is_none()) {
+            continue;
+        }
+        let idx = found.titles.iter().position(|it| *it == case.app).unwrap();
+        let Some(rewrites) = &found.rewrites(&fields, &text)[idx] else {
+            continue;
+        };
+        let new = rewritten(&text, rewrites).unwrap();
+        let again = reading(&case.path, new.as_bytes());
+        let address = found_for(&again, &case.app).and_then(|it| it.address.as_ref());
+        let file = address.and_then(looptax_model::dsn::Address::socket_file);
+        if file.as_deref() != Some(fields.socket.as_ref()) {
+            wrong.push(format!("{} {}: {file:?}\n{new}\n{change:?}", case.app, case.path));
         }
     }
     assert!(wrong.is_empty(), "{} wrong:\n{}", wrong.len(), wrong.join("\n\n"));

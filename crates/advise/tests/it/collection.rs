@@ -46,7 +46,7 @@ fn said(reading: &Reading) -> Vec<String> {
 }
 
 /// Kind and transport, and where they are known place and `user/database`.
-fn claim_of(found: &Found) -> String {
+pub(crate) fn claim_of(found: &Found) -> String {
     let kind = found.kind;
     let Some(takes) = found.takes else {
         return format!("{kind} open");

@@ -9,3 +9,4 @@ mod formats;
 mod guess;
 mod hba;
 mod hostile;
+mod rules;

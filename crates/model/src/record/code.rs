@@ -168,6 +168,8 @@ codes! {
         TcpToolsBlind,
         /// The configuration takes the socket already.
         TakesSocket,
+        /// As it stands the configuration reaches nothing.
+        ReachesNothing,
         /// The configuration takes TCP.
         TakesTcp,
         /// The configuration takes TCP, to a server that looptax does not speak to.

@@ -63,8 +63,17 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
         texts.next()?
     };
     // Two texts at most: anything beyond is put together by code.
-    let fallback = texts.next();
+    let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
+}
+
+/// The number that counts without the variable: `env('X', 6379)`, and no place in a list.
+fn number(text: &str, tokens: &[Token]) -> Option<String> {
+    let word = |token: &Token| &text[token.at.clone()];
+    let is_number = |token: &Token| token.kind == Kind::Word && word(token).bytes().all(|it| it.is_ascii_digit());
+    let mut pairs = tokens.windows(2);
+    let pair = pairs.find(|pair| is_number(&pair[1]))?;
+    (word(&pair[0]) != "[").then(|| word(&pair[1]).to_owned())
 }
 
 /// `a ? b : c`, `b if a else c`.

@@ -34,9 +34,6 @@ use tree::{Node, Shape};
 /// Most services of a file that are read.
 const MOST_SERVICES: usize = 64;
 
-/// The entry of the table for programs of any kind.
-const ANYBODYS: &str = "mysql_env";
-
 /// What has both containers of a connection use one socket.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
@@ -135,7 +132,7 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
 
 /// Whether its variables are nobody else's, or something else says that it is this application: no proof follows.
 fn is_certain(app: &App, names: &[String]) -> bool {
-    app.name != ANYBODYS && (app.signs.is_empty() || has_sign(app, names))
+    app.signs.is_empty() || has_sign(app, names)
 }
 
 fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Option<&[&'static App]>) -> Vec<Found> {
@@ -152,7 +149,7 @@ fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Opt
     };
     let all: Vec<&'static App> = apps().iter().collect();
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source));
-    let mut found = merged(bound.collect(), &source);
+    let mut found = merged(bound.collect(), &source, true);
     if wanted.is_none() {
         let names = names_in(&source);
         for found in &mut found {
@@ -163,7 +160,7 @@ fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Opt
         let known: BTreeSet<Vec<String>> = known.collect();
         let is_known = |it: &Setting| known.contains(&it.path);
         let guessed = guess::connections(settings, Format::Containers, &lines, &is_known);
-        found.extend(merged(guessed, &source));
+        found.extend(merged(guessed, &source, true));
     }
     for found in &mut found {
         found.service = Some(name.to_owned());

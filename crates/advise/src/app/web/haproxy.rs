@@ -1,9 +1,13 @@
-//! `HAProxy`: the `server` lines of what it hands HTTP or FastCGI to. What `mode tcp` carries nobody says there.
+//! `HAProxy`: the `server` lines of what it hands HTTP or FastCGI to, and in `mode tcp` of databases, where a check or the
+//! usual port says which.
 
 use std::ops::Range;
 
+use looptax_model::dsn::Kind;
+
 use super::sink::{Behind, Sink, address};
 use super::words::words_of;
+use crate::app::kind_words;
 use crate::app::setting::Value;
 
 const SECTIONS: [&str; 12] = [
@@ -26,6 +30,8 @@ const SECTIONS: [&str; 12] = [
 struct Speaks {
     is_http: bool,
     is_fastcgi: bool,
+    /// What its check speaks.
+    checks: Option<Kind>,
 }
 
 pub(super) fn read(sink: &mut Sink<'_>) {
@@ -50,6 +56,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
                 own = usual;
             }
             "mode" => own.is_http = word(1) == "http",
+            "option" => own.checks = word(1).strip_suffix("-check").and_then(kind_words::kind_in).or(own.checks),
             "use-fcgi-app" => own.is_fastcgi = true,
             "server" if words.len() > 2 => servers.push(words),
             _ => continue,
@@ -62,24 +69,43 @@ pub(super) fn read(sink: &mut Sink<'_>) {
 }
 
 fn push(sink: &mut Sink<'_>, (kind, name): &(String, String), speaks: Speaks, servers: &[Vec<Range<usize>>]) {
-    if !speaks.is_http || !matches!(&**kind, "backend" | "listen" | "defaults") {
+    if !matches!(&**kind, "backend" | "listen" | "defaults") {
         return;
     }
     for words in servers {
         let text = sink.text;
         let all: Vec<&str> = words.iter().map(|it| &text[it.clone()]).collect();
         let is_fastcgi = speaks.is_fastcgi || all.windows(2).any(|it| it == ["proto", "fcgi"]);
+        let directive = match (speaks.is_http, is_fastcgi) {
+            (true, true) => "server fcgi".to_owned(),
+            (true, false) => "server http".to_owned(),
+            (false, _) => {
+                let by_port = || kind_words::kind_of_port(all[2].rsplit_once(':')?.1);
+                let Some(database) = speaks.checks.or_else(by_port).or_else(|| kind_of_socket(all[2])) else {
+                    continue;
+                };
+                format!("server {}", database.name())
+            }
+        };
         let block = format!("{kind} {name}");
         let server = sink.named(std::slice::from_ref(&block), all[1]);
         sink.push(Behind {
             blocks: vec![block, server],
-            directive: if is_fastcgi { "server fcgi" } else { "server http" }.to_owned(),
+            directive,
             value: place(all[2]),
             doubt: None,
             item: words[0].start..words[2].end,
             literal: words[2].clone(),
         });
     }
+}
+
+/// The database that a socket's path speaks of.
+fn kind_of_socket(path: &str) -> Option<Kind> {
+    let words =
+        [(".s.PGSQL.", Kind::Postgres), ("mysql", Kind::Mysql), ("redis", Kind::Redis), ("memcache", Kind::Memcached)];
+    let (_, kind) = words.into_iter().find(|(word, _)| path.contains('/') && path.contains(word))?;
+    Some(kind)
 }
 
 /// `/run/app.sock`, `unix@/run/app.sock`, or as others write it.

@@ -103,6 +103,7 @@ fn haproxy_says_in_the_section_or_before_it_what_a_server_speaks() {
             "6 backend a/s1/server http=127.0.0.1:8000",
             "7 backend a/s2/server http=unix:/run/b.sock",
             "10 backend p/f/server fcgi=/run/f.sock",
+            "13 listen db/d/server mysql=127.0.0.1:3306",
         ],
     );
 }

@@ -83,7 +83,7 @@ const APPS: [App; 4] = [
             ("DB_USERNAME", "u"),
             ("DB_PASSWORD", "p"),
         ],
-        changed: &[("DB_HOST", "/var/run/postgresql"), ("DB_PORT", "5432")],
+        changed: &[("DB_HOST", "/var/run/postgresql")],
         above: "DB_HOST",
         image: "postgres:17-alpine",
     },

@@ -405,16 +405,13 @@ pub(super) const SHAPES: &[Shape] = &[
         },
         holds: |words, is_moved| {
             let folder = Path::new(words.socket).parent().unwrap().display().to_string();
-            let port = is_moved.then(|| ("options/db_port", "5432".to_owned()));
-            let mut all = vec![
+            vec![
                 ("options/db_host", if is_moved { folder } else { "127.0.0.1".to_owned() }),
                 ("options/db_user", words.user.clone()),
                 ("options/db_password", words.password.clone()),
                 ("options/db_name", words.database.clone()),
                 ("options/other", words.other.clone()),
-            ];
-            all.extend(port);
-            all
+            ]
         },
     },
     Shape {

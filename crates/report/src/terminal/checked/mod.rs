@@ -126,8 +126,10 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let n = |outcome| points.iter().filter(|it| it.outcome == outcome).count();
     let (n_failed, n_open) = (n(Outcome::Fail), n(Outcome::Unknown));
     let plural = |n: usize| if n == 1 { "" } else { "s" };
-    let is_there = points.iter().any(|it| it.code == PointCode::TakesSocket);
+    let has = |code| points.iter().any(|it| it.code == code);
+    let is_there = has(PointCode::TakesSocket);
     match verdict {
+        SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it stands".to_owned(),
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
             "on the socket already, {}: {} point{}",
             if n_failed > 0 { "and does not work" } else { "whether it works is not known" },

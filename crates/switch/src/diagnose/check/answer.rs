@@ -41,6 +41,11 @@ pub(super) fn found(
     around: Around<'_>,
 ) -> Result<(CheckedConnection, Option<SocketOf>), Failure> {
     let mut answer = unasked(looked, found);
+    if found.fails {
+        answer.verdict = SwitchVerdict::WouldNotWork;
+        answer.changes = mending(found, around);
+        return Ok((answer, None));
+    }
     let inside = contained::inside(found, around.client);
     if found.takes == Some(Takes::Unix) {
         answer.verdict = SwitchVerdict::AlreadyThere;
@@ -86,11 +91,7 @@ pub(super) fn found(
         let Some(socket) = contained::as_seen(&mut answer, socket, inside) else {
             return Ok((answer, None));
         };
-        let password = address.password.as_ref().map(|_| MASK.to_owned());
-        answer.changes = found.changes(&socket.fields(address, password));
-        for change in &mut answer.changes {
-            explain_mask(change);
-        }
+        answer.changes = changes_for(found, address, &socket);
         return Ok((answer, Some(socket)));
     }
     Ok((answer, None))
@@ -100,7 +101,7 @@ pub(super) fn found(
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
     let Some(inside) = contained::inside(found, around.client) else {
-        look_at_the_socket(answer, address, may_log_in, around);
+        look_at_the_socket(answer, found, address, may_log_in, around);
         return;
     };
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
@@ -109,7 +110,7 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     match contained::socket_is(Path::new(&socket.file), found, inside, looked) {
         SocketIs::At(path) => {
             let there = Address { socket: Some(path), ..address.clone() };
-            look_at_the_socket(answer, &there, may_log_in, around);
+            look_at_the_socket(answer, found, &there, may_log_in, around);
         }
         SocketIs::Known(point) => {
             answer.points.push(point);
@@ -119,6 +120,26 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
             }
         }
     }
+}
+
+/// The lines for the socket that is meant, where nothing is reached as it stands: shown, and not written, since no
+/// connection proves them.
+fn mending(found: &Found, around: Around<'_>) -> Vec<Change> {
+    let Some(address) = &found.address else {
+        return Vec::new();
+    };
+    let Ok(socket) = socket_of::find(address, around.socket, around.near) else {
+        return Vec::new();
+    };
+    changes_for(found, address, &socket)
+}
+
+/// The lines for a socket, without the password.
+fn changes_for(found: &Found, address: &Address, socket: &SocketOf) -> Vec<Change> {
+    let password = address.password.as_ref().map(|_| MASK.to_owned());
+    let mut changes = found.changes(&socket.fields(address, password));
+    changes.iter_mut().for_each(explain_mask);
+    changes
 }
 
 fn is_absent(path: &Path) -> bool {
@@ -166,6 +187,9 @@ fn place_of(address: &Unspoken) -> String {
 
 fn transport(found: &Found) -> Point {
     let why = &found.why;
+    if found.fails {
+        return configuration(PointCode::ReachesNothing, Outcome::Fail, &format!("it fails as it stands: {why}"), None);
+    }
     match (found.takes, &found.address) {
         (None, _) => {
             let next = if found.is_of_a_proxy() {
@@ -215,24 +239,30 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
 
 /// Whether the socket that is taken already can be reached. Which one `localhost` is, a driver's
 /// own configuration says: the usual one is looked at.
-fn look_at_the_socket(answer: &mut CheckedConnection, address: &Address, may_log_in: bool, around: Around<'_>) {
+fn look_at_the_socket(
+    answer: &mut CheckedConnection,
+    found: &Found,
+    address: &Address,
+    may_log_in: bool,
+    around: Around<'_>,
+) {
     let Ok(socket) = socket_of::find(address, around.socket, Near::nobody()) else {
         return;
     };
     let mut point = way(&socket, around.client, address);
     if point.outcome == Outcome::Fail && socket.is_guess {
-        let server = around.near.server(address);
-        let own = server.and_then(|it| it.paths().next());
+        let own = around.near.server(address).and_then(|it| it.paths().next());
         let own = own.map(|path| format!("; the server here has {}", path.display()));
+        let (usual, next) = found.usual_socket();
         point.code = PointCode::UsualSocketUnreachable;
         point.outcome = Outcome::Unknown;
-        point.what = format!(
-            "localhost means the driver's usual socket, on Debian {}, and {}{}",
-            socket.file,
-            point.what,
-            own.unwrap_or_default()
-        );
-        point.next = Some("name the socket in the configuration, or in the driver's own (mysqli.default_socket, pdo_mysql.default_socket)".to_owned());
+        point.what = format!("{usual}, on Debian {}, and {}{}", socket.file, point.what, own.unwrap_or_default());
+        point.next = Some(next.to_owned());
+        if let Some(own) =
+            socket_of::find(address, None, around.near).ok().filter(|it| !it.is_guess && !it.is_candidate)
+        {
+            answer.changes = changes_for(found, address, &own);
+        }
     }
     let is_reachable = point.outcome == Outcome::Pass;
     answer.points.push(point);

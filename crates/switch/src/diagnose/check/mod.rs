@@ -55,6 +55,9 @@ use unknown_listener::nobody_known;
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question { address, client, .. } = question;
     let _remembering = WaitOnce::begin();
+    if let Some(point) = file_for_folder(address) {
+        return Ok(vec![point]);
+    }
     if let Some(socket) = named_socket(question)? {
         return Ok(on_the_socket(&socket, question));
     }
@@ -112,6 +115,19 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     points.extend(backlog(server, &socket, question));
     points.push(check::losses());
     Ok(points)
+}
+
+/// A `PostgreSQL`'s socket where its folder is wanted: libpq, and what took its ways, looks for another one in it.
+fn file_for_folder(address: &Address) -> Option<Point> {
+    let path = address.socket.as_deref().filter(|_| address.protocol == Protocol::Postgres)?;
+    let name = path.file_name()?.to_str().filter(|it| it.starts_with(".s.PGSQL."))?;
+    let what = format!(
+        "it fails as it stands: `{path}` is the socket's file, and libpq wants its folder: it looks for {path}/{name}",
+        path = path.display()
+    );
+    let point =
+        Point::new(Topic::Configuration, PointCode::ReachesNothing, Outcome::Fail, what, "read it as libpq does");
+    Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
 /// The address of the host as TCP has it; a point that says no for another machine's. With a socket

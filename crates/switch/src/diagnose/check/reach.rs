@@ -20,6 +20,7 @@ use rustix::thread::{LinkNameSpaceType, move_into_link_name_space};
 
 use super::client::{Client, name_of};
 use super::rights::Rights;
+use super::socket_handle::abstract_name;
 
 /// Longest path of a socket: the kernel's 108 bytes hold a zero at the end.
 const MOST_PATH_BYTES: usize = 107;
@@ -118,6 +119,9 @@ fn walk(socket: &Path) -> Reach {
 }
 
 fn go(socket: &Path, steps: &mut Vec<Step>) -> End {
+    if abstract_name(socket).is_some() {
+        return connected(socket);
+    }
     let mut ancestors: Vec<&Path> = socket.ancestors().collect();
     ancestors.reverse();
     for path in ancestors {
@@ -148,7 +152,8 @@ fn connected(socket: &Path) -> End {
         return End::TooLong { bytes, most: MOST_PATH_BYTES };
     }
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
-    let tried = SocketAddrUnix::new(socket).and_then(|address| {
+    let address = abstract_name(socket).map_or_else(|| SocketAddrUnix::new(socket), SocketAddrUnix::new_abstract_name);
+    let tried = address.and_then(|address| {
         let client = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None)?;
         connect(&client, &address)
     });

@@ -4,6 +4,7 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use looptax_bench::path::Endpoint;
@@ -12,9 +13,13 @@ use looptax_host::{Links, Walk};
 
 use super::client::Client;
 
-/// A socket's file, held open: it leads there whatever our rights and view are later, and however long
-/// its path is.
-pub(super) struct SocketHandle(OwnedFd);
+/// A socket, held so that it is reached whatever our rights and view are later.
+pub(super) enum SocketHandle {
+    /// Its file, however long the path is.
+    File(OwnedFd),
+    /// An abstract name, which has no rights.
+    Abstract(Vec<u8>),
+}
 
 impl SocketHandle {
     /// The socket at `path` as the client sees it, or as we do.
@@ -22,25 +27,39 @@ impl SocketHandle {
     /// # Errors
     /// What the kernel says of the path.
     pub(super) fn open(path: &Path, client: Option<&Client>) -> io::Result<Self> {
+        if let Some(name) = abstract_name(path) {
+            return Ok(Self::Abstract(name.to_owned()));
+        }
         let walked = match client.and_then(|client| client.pid).and_then(process) {
             Some(process) => process.view()?.walk_to(path)?,
             None => Walk::following(Links::All).to(path)?,
         };
         let last = walked.last.ok_or(io::ErrorKind::NotFound)?;
-        Ok(Self(last.fd))
+        Ok(Self::File(last.fd))
     }
 
     /// Where to connect, for as long as this lives.
     pub(super) fn endpoint(&self) -> Endpoint {
-        Endpoint::Unix(self.place().into())
+        match self {
+            Self::File(file) => Endpoint::Unix(place(file).into()),
+            Self::Abstract(name) => Endpoint::Abstract(name.clone()),
+        }
     }
 
     /// An error's text with the socket's path in it, instead of ours.
     pub(super) fn named(&self, text: &str, path: &Path) -> String {
-        text.replace(&self.place(), &path.to_string_lossy())
+        match self {
+            Self::File(file) => text.replace(&place(file), &path.to_string_lossy()),
+            Self::Abstract(_) => text.to_owned(),
+        }
     }
+}
 
-    fn place(&self) -> String {
-        format!("/proc/self/fd/{}", self.0.as_raw_fd())
-    }
+fn place(file: &OwnedFd) -> String {
+    format!("/proc/self/fd/{}", file.as_raw_fd())
+}
+
+/// The name of an abstract socket, which is written with `@` in the place of the zero byte before it.
+pub(super) fn abstract_name(path: &Path) -> Option<&[u8]> {
+    path.as_os_str().as_bytes().strip_prefix(b"@")
 }

@@ -95,6 +95,24 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
+/// What Laravel's own `config/database.php` makes of a `.env`, where that has no lines for it, or other variables than
+/// Laravel's usual ones: those connections that hang on one of its variables.
+pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
+    let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
+    let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
+    let variables = app::variables(&Files::Ours.read(dotenv).ok()?);
+    let mut looked = file(&root.join("config/database.php"), None, None).ok()?;
+    let has_lines = |kind: &str| of_dotenv.reading.found.iter().any(|it| it.kind == kind && !it.has_no_lines());
+    looked.reading.found.retain(|it| {
+        let names = it.variables();
+        let hangs_on_it = names.iter().any(|(name, says_where)| *says_where && variables.contains_key(name));
+        hangs_on_it && !has_lines(it.kind)
+    });
+    let found = &looked.reading.found;
+    of_dotenv.reading.found.retain(|it| !found.iter().any(|own| own.kind == it.kind));
+    (!found.is_empty()).then_some(looked)
+}
+
 /// A file whose text is known already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     let own = file.pid.map(environment).transpose()?;

@@ -104,7 +104,11 @@ impl Sources {
         survey: &Survey,
     ) -> Result<Self, Failure> {
         let looked = match (app, pid.and_then(looptax_host::discover::process)) {
-            (Some(path), _) => vec![sources::file(path, pid, application)?],
+            (Some(path), _) => {
+                let mut own = sources::file(path, pid, application)?;
+                let beside = if application.is_none() { sources::laravel(path, &mut own) } else { None };
+                [own].into_iter().chain(beside).collect()
+            }
             (None, Some(found)) => sources::process(&found)?,
             (None, None) => Vec::new(),
         };

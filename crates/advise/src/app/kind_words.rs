@@ -1,0 +1,46 @@
+//! Kinds of servers by words and ports, wherever they stand.
+
+use looptax_model::dsn::Kind;
+
+/// `dbHost`, `db-host` and `DB.HOST` as `db_host`.
+pub(super) fn snake(name: &str) -> String {
+    let mut new = String::new();
+    let mut is_lower = false;
+    for c in name.chars() {
+        if c.is_uppercase() && is_lower {
+            new.push('_');
+        }
+        is_lower = c.is_lowercase() || c.is_ascii_digit();
+        new.extend(c.to_lowercase().map(|c| if c.is_alphanumeric() { c } else { '_' }));
+    }
+    new.trim_matches('_').to_owned()
+}
+
+/// The kind that a name, or a value like `mysqli` or `PostgreSQL`, speaks of.
+pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
+    let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
+    kind_of_word(&name.to_lowercase()).or_else(by_words)
+}
+
+pub(super) fn kind_of_word(word: &str) -> Option<Kind> {
+    Some(match word.trim_end_matches(|c: char| c.is_ascii_digit()) {
+        "mysql" | "mysqli" | "mariadb" | "maria" | "percona" | "mysqldb" | "pymysql" => Kind::Mysql,
+        "postgres" | "postgresql" | "pgsql" | "pg" | "psql" | "postgis" | "psycopg" => Kind::Postgres,
+        "redis" | "valkey" => Kind::Redis,
+        "memcached" | "memcache" => Kind::Memcached,
+        "mongo" | "mongodb" => Kind::Mongodb,
+        _ => return None,
+    })
+}
+
+/// The kind that has this port by custom.
+pub(in crate::app) fn kind_of_port(port: &str) -> Option<Kind> {
+    Some(match port.trim() {
+        "3306" | "3307" => Kind::Mysql,
+        "5432" | "5433" | "6432" => Kind::Postgres,
+        "6379" | "6380" => Kind::Redis,
+        "11211" => Kind::Memcached,
+        "27017" => Kind::Mongodb,
+        _ => return None,
+    })
+}

@@ -1,0 +1,198 @@
+//! What drivers make of hosts, ports and sockets that stand side by side: each was tried with the driver itself.
+
+use looptax_advise::app::{Found, Source, read};
+
+use crate::apps::fields;
+use crate::collection::claim_of;
+
+fn found_in(path: &str, text: &str, beside: &[&str]) -> Vec<Found> {
+    let neighbours: Vec<String> = beside.iter().map(|it| (*it).to_owned()).collect();
+    let source = Source {
+        path: Some(path),
+        bytes: text.as_bytes(),
+        included: &[],
+        neighbours: &neighbours,
+        program: None,
+        environment: None,
+    };
+    read(&source).found
+}
+
+/// What is said of the only connection; `fails ` before it where nothing is reached.
+#[track_caller]
+fn check(path: &str, text: &str, expected: &str) {
+    let found = found_in(path, text, &[]);
+    let said = |it: &Found| format!("{}{}", if it.fails { "fails " } else { "" }, claim_of(it));
+    let all: Vec<String> = found.iter().map(said).collect();
+    assert_eq!(all, [expected], "{text}");
+}
+
+/// The lines to change, without what stands there now.
+#[track_caller]
+fn check_lines(path: &str, text: &str, port: u16, expected: &[&str]) {
+    let found = found_in(path, text, &[]);
+    let [only] = &*found else { panic!("{found:?}") };
+    let mut fields = fields(only.kind);
+    if only.kind == "postgres" {
+        fields.port = port;
+        fields.socket = format!("/run/postgresql/.s.PGSQL.{port}");
+    }
+    let changes = only.changes(&fields);
+    let after = |it: &looptax_model::record::Edit| it.after.clone().unwrap_or_else(|| "-".to_owned());
+    let lines: Vec<String> = changes.iter().flat_map(|it| &it.edits).map(after).collect();
+    assert_eq!(lines, expected, "{text}");
+}
+
+fn django(host: &str, more: &str) -> String {
+    format!(
+        "DATABASES = {{\n'default': {{\n'ENGINE': 'django.db.backends.{more}\n'HOST': '{host}',\n'USER': 'u', 'PASSWORD': 'p', 'NAME': 'd'\n}}\n}}\n"
+    )
+}
+
+#[test]
+fn the_sockets_file_in_the_place_of_its_folder_reaches_nothing() {
+    let text = django("/run/pg/.s.PGSQL.25432", "postgresql', 'PORT': '25432',");
+    check("/srv/own/settings.py", &text, "fails postgres unix /run/pg u/d");
+    let url = "APP_SECRET=x\nDATABASE_URL=postgresql://u:p@localhost/d?host=/run/pg/.s.PGSQL.25432&port=25432\n";
+    check("/srv/own/.env", url, "fails postgres unix /run/pg u/d");
+}
+
+#[test]
+fn a_socket_beside_an_ip_counts_to_some_drivers_alone() {
+    let text = django("127.0.0.1", "mysql', 'OPTIONS': {'unix_socket': '/run/m.sock'},");
+    check("/srv/own/settings.py", &text, "mysql tcp 127.0.0.1:3306 u/d");
+    for (scheme, takes) in [
+        ("mysql", "tcp 127.0.0.1:3306"),
+        ("mysql+mysqldb", "tcp 127.0.0.1:3306"),
+        ("mysql+pymysql", "unix /run/m.sock"),
+        ("mysql+aiomysql", "unix /run/m.sock"),
+    ] {
+        let text = format!("[alembic]\nsqlalchemy.url = {scheme}://u:p@127.0.0.1/d?unix_socket=/run/m.sock\n");
+        check("/srv/own/alembic.ini", &text, &format!("mysql {takes} u/d"));
+    }
+}
+
+#[test]
+fn an_option_file_says_its_protocol() {
+    let text =
+        |protocol: &str| format!("[client]\nuser = u\npassword = p\n{protocol}\nhost = localhost\nport = 23306\n");
+    check("/srv/own/.my.cnf", &text("protocol = tcp"), "mysql tcp localhost:23306 u/-");
+    check("/srv/own/.my.cnf", &text("protocol=SOCKET"), "mysql unix - u/-");
+    let tcp = "[client]\nuser = u\npassword = p\nhost = 127.0.0.1\nprotocol = TCP\n";
+    check_lines("/srv/own/.my.cnf", tcp, 0, &["host = localhost", "socket = /run/mysqld/mysqld.sock", "-"]);
+}
+
+#[test]
+fn a_path_where_a_host_is_wanted_reaches_nothing() {
+    let wordpress = |host: &str| {
+        format!(
+            "<?php\ndefine('DB_NAME', 'd');\ndefine('DB_USER', 'u');\ndefine('DB_HOST', '{host}');\n$table_prefix = 'wp_';"
+        )
+    };
+    check("/srv/own/wp-config.php", &wordpress("/run/m.sock"), "fails mysql tcp /run/m.sock u/d");
+    check("/srv/own/wp-config.php", &wordpress("unix:/run/m.sock"), "fails mysql tcp /run/m.sock u/d");
+    check("/srv/own/wp-config.php", &wordpress("localhost:23306:/run/m.sock"), "mysql unix /run/m.sock u/d");
+    check("/srv/own/wp-config.php", &wordpress("127.0.0.1:23306:/run/m.sock"), "mysql tcp 127.0.0.1:23306 u/d");
+    check_lines(
+        "/srv/own/wp-config.php",
+        &wordpress("/run/m.sock"),
+        0,
+        &["define('DB_HOST', 'localhost:/run/mysqld/mysqld.sock');"],
+    );
+    let predis = "APP_KEY=x\nREDIS_CLIENT=predis\nREDIS_HOST=/run/r.sock\n";
+    check("/srv/own/.env", predis, "fails redis tcp /run/r.sock -/-");
+}
+
+#[test]
+fn nextcloud_has_its_port_in_the_host_alone() {
+    let text = |kind: &str, host: &str| {
+        format!(
+            "<?php\n$CONFIG = array (\n'dbtype' => '{kind}',\n'dbname' => 'd',\n'dbhost' => '{host}',\n'dbport' => '23306',\n'dbuser' => 'u',\n'dbpassword' => 'p',\n);\n"
+        )
+    };
+    let path = "/srv/own/config/config.php";
+    check(path, &text("mysql", "127.0.0.1"), "mysql tcp 127.0.0.1:3306 u/d");
+    check(path, &text("pgsql", "127.0.0.1:25432"), "postgres tcp 127.0.0.1:25432 u/d");
+    check(path, &text("pgsql", "/run/pg:25432"), "postgres unix /run/pg u/d");
+    check_lines(path, &text("pgsql", "127.0.0.1:25432"), 25_432, &["'dbhost' => '/run/postgresql:25432',"]);
+    check_lines(path, &text("pgsql", "127.0.0.1"), 5432, &["'dbhost' => '/run/postgresql',"]);
+}
+
+#[test]
+fn libpqs_address_wins_over_its_host_and_lists_are_tried_in_turn() {
+    let text = |host: &str, more: &str| format!("PGHOST={host}\nPGPORT=25432\nPGUSER=u\nPGDATABASE=d\n{more}");
+    let addressed = text("/run/pg", "PGHOSTADDR=127.0.0.1\n");
+    check("/srv/own/.env", &addressed, "postgres tcp 127.0.0.1:25432 u/d");
+    check_lines("/srv/own/.env", &addressed, 25_432, &["PGHOST=/run/postgresql", "-"]);
+    check("/srv/own/.env", &text("/no/folder,127.0.0.1", ""), "postgres open");
+    check("/srv/own/.env", &text("/run/a,/run/b", ""), "postgres unix /run/a u/d");
+    check("/srv/own/.env", &text("@pg", ""), "postgres unix @pg u/d");
+}
+
+#[test]
+fn names_that_many_programs_have_make_no_application() {
+    let text = "DB_CONNECTION=mysql\nDB_HOST=127.0.0.1\nDB_PORT=3306\nDB_DATABASE=d\nDB_USERNAME=u\nDB_PASSWORD=p\n";
+    let found = found_in("/srv/own/.env", text, &[]);
+    assert!(found.iter().all(|it| it.is_guessed) && found.len() == 1, "{found:?}");
+    let found = found_in("/srv/own/.env", text, &["artisan"]);
+    assert_eq!(found[0].titles, ["Laravel"]);
+    assert!(!found[0].is_guessed);
+}
+
+#[test]
+fn what_is_switched_off_or_filled_in_later_is_no_connection() {
+    for text in [
+        "mysql:\n  enabled: false\n  host: 127.0.0.1\n  port: 3306\n  user: u\n  password: p\n",
+        "storage-method: h2\ndata:\n  address: 127.0.0.1:3306\n  database: d\n  username: u\n  password: p\n",
+    ] {
+        assert!(found_in("/srv/own/config.yml", text, &[]).is_empty(), "{text}");
+    }
+    check(
+        "/srv/own/wp-config.php",
+        "<?php\ndefine('DB_HOST', '__DB_HOST__');\ndefine('DB_NAME', 'd');\n$table_prefix='a';",
+        "mysql open",
+    );
+    check(
+        "/srv/own/wp-config.php",
+        "<?php\ndefine('DB_HOST', '$(DB_HOST)');\ndefine('DB_NAME', 'd');\n$table_prefix='a';",
+        "mysql open",
+    );
+}
+
+#[test]
+fn a_connection_that_two_patterns_find_is_said_once() {
+    let text = "broker_url = 'redis://:p@127.0.0.1:26379/1'\nresult_backend = 'redis://:p@127.0.0.1:26379/2'\n";
+    let found = found_in("/srv/own/celeryconfig.py", text, &[]);
+    let titles: Vec<&[String]> = found.iter().map(|it| &*it.titles).collect();
+    assert_eq!(titles, [["Celery (broker)"], ["Celery (results)"]]);
+    assert!(found.iter().all(|it| it.changes(&fields("redis")).len() == 1));
+}
+
+#[test]
+fn the_password_that_is_not_shown_looks_like_none() {
+    let text = "LOCAL_DOMAIN=a\nREDIS_HOST=127.0.0.1\nREDIS_PASSWORD=p\n";
+    let found = found_in("/srv/own/.env.production", text, &[]);
+    let mut fields = fields("redis");
+    fields.password = Some("****".to_owned());
+    let changes = found[0].changes(&fields);
+    let lines: Vec<&String> = changes[0].edits.iter().filter_map(|it| it.after.as_ref()).collect();
+    assert!(lines.iter().any(|it| it.contains(":****@")), "{lines:?}");
+}
+
+#[test]
+fn gitea_has_its_redis_in_three_places() {
+    let text = "APP_NAME = F\n[database]\nDB_TYPE = postgres\nHOST = 127.0.0.1:25432\nNAME = d\nUSER = u\nPASSWD = p\n\
+                [cache]\nADAPTER = redis\nHOST = redis://:p@127.0.0.1:26379/0?pool_size=100\n\
+                [session]\nPROVIDER_CONFIG = network=tcp,addr=127.0.0.1:26379,password=p,db=0,pool_size=100\n";
+    let found = found_in("/srv/own/app.ini", text, &[]);
+    let said: Vec<String> = found.iter().map(claim_of).collect();
+    assert_eq!(
+        said,
+        ["postgres tcp 127.0.0.1:25432 u/d", "redis tcp 127.0.0.1:26379 -/0", "redis tcp 127.0.0.1:26379 -/0"]
+    );
+    let mut fields = fields("redis");
+    fields.socket = "/run/r.sock".to_owned();
+    let line = |at: usize| found[at].changes(&fields)[0].edits[0].after.clone().unwrap();
+    assert_eq!(line(1), "HOST = redis+socket://:p@/run/r.sock?db=0&pool_size=100");
+    assert_eq!(line(2), "PROVIDER_CONFIG = redis+socket://:p@/run/r.sock?db=0&pool_size=100");
+}
