@@ -33,7 +33,7 @@ fn main() -> io::Result<()> {
     let presets = [
         ("full", InterimAnalyses::full()),
         ("quick", InterimAnalyses::quick()),
-        ("free", InterimAnalyses::free()),
+        ("short", InterimAnalyses::short()),
         ("fixed20", InterimAnalyses::fixed(20)),
     ];
     for (name, analyses) in &presets {

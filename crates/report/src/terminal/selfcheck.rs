@@ -35,10 +35,10 @@ fn conclusion(found: &Selfcheck) -> String {
         SelfcheckAnswer::Unanswered => "No check gave an answer.",
         SelfcheckAnswer::Busy => {
             return format!(
-                "This machine was busy meanwhile (other processes took {:.0} % of its CPU time, the hypervisor {:.0} \
+                "This machine was busy meanwhile (other processes took {} % of its CPU time, the hypervisor {} \
                  %): no answer about it. Stop what else runs, and try again.",
-                number(found.foreign_pct),
-                number(found.steal_pct)
+                number(found.foreign_pct, 0),
+                number(found.steal_pct, 0)
             );
         }
         SelfcheckAnswer::SomeOpen => "No check failed, and some gave no answer.",
@@ -69,12 +69,12 @@ fn why(words: Option<&str>) -> &str {
 fn aa(check: &AaCheck) -> String {
     format!(
         "{arm} against {arm}: {} of {} runs say that it differs from itself, at most {} are chance (mean {:+.2} %, \
-         intervals up to ±{:.1} points)",
+         intervals up to ±{} points)",
         check.alarms,
         check.runs,
         check.accepted,
         check.mean_tax_pct,
-        number(check.half_width_points),
+        number(check.half_width_points, 1),
         arm = check.arm,
     )
 }
@@ -86,14 +86,14 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
         "{} with a delay of {:.0} ns ({:.0} % of a request), both ends in turns: {} of {} intervals cover it, at least \
-         {} must; the last is {last}, typically ±{:.1} points",
+         {} must; the last is {last}, typically ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,
         delay.covered,
         delay.runs,
         delay.least,
-        number(delay.half_width_points),
+        number(delay.half_width_points, 1),
     )
 }
 
@@ -101,9 +101,9 @@ fn slices(check: &SlicesCheck) -> String {
     let Some(taxes) = &check.taxes else {
         return format!("slices: {}", why(check.why.as_deref()));
     };
-    let [apart, lo, hi] = taxes.difference_points.map(number);
+    let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
     format!(
-        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart:.1} points [{lo:.1}, {hi:.1}], shown to be within \
+        "slices of 50 ms: {}, of 500 ms: {}; they differ by {apart} points [{lo}, {hi}], shown to be within \
          2: {}",
         interval(&taxes.tax_50ms_pct),
         interval(&taxes.tax_500ms_pct),
@@ -123,20 +123,20 @@ fn scheduled_normally(check: &SelfcheckResult) -> Option<&InjectedRun> {
 }
 
 fn normal_scheduling(run: &InjectedRun) -> String {
-    let [without, with] = run.client_switches_forced_per_request.map(number);
+    let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
     format!(
-        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {without:.2} \
-         times per request, with the delay {with:.2} times",
+        "not judged, scheduled as programs are: {:.1} % of delay show as {}; the client loses the core {without} \
+         times per request, with the delay {with} times",
         run.truth_pct,
         interval(&run.tax_pct),
     )
 }
 
 fn interval(of: &[Option<f64>; 3]) -> String {
-    let [value, lo, hi] = of.map(number);
-    format!("{value:.1} % [{lo:.1}, {hi:.1}]")
+    let [value, lo, hi] = of.map(|it| number(it, 1));
+    format!("{value} % [{lo}, {hi}]")
 }
 
-fn number(of: Option<f64>) -> f64 {
-    of.unwrap_or(f64::NAN)
+fn number(of: Option<f64>, digits: usize) -> String {
+    of.map_or_else(|| "n/a".to_owned(), |it| format!("{it:.digits$}"))
 }

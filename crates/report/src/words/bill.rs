@@ -17,7 +17,12 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         known.map_or_else(|| "n/a".to_owned(), |us| text.micros_interval(us))
     };
     let root = [text.clean(&bill.root), own(&bill.root_time_us), own(&bill.root_cpu_us), String::new()];
-    let steps = bill.steps.iter().map(|step| row(step, bill, text));
+    // What a verdict withholds of an arm, no part of its bill says.
+    let is_withheld = |arm: &str| comparison.tax.iter().any(|it| it.arm == arm && !it.has_size());
+    let steps = bill.steps.iter().map(|step| {
+        let has_time = !is_withheld(&step.arm) && !is_withheld(&step.over);
+        row(step, bill, has_time, text)
+    });
     Some(SmallTable {
         title: format!(
             "the bill at {} connection{s}, {}, per request",
@@ -26,22 +31,23 @@ pub(crate) fn bill_table(comparison: &Comparison, text: Text) -> Option<SmallTab
         ),
         header: ["", "time", "CPU, both ends", "in all"].map(str::to_owned),
         rows: [root].into_iter().chain(steps).collect(),
-        closing: closing(bill, text),
+        closing: closing(bill, text).filter(|_| !bill.steps.iter().any(|it| is_withheld(&it.arm))),
     })
 }
 
-fn row(step: &BillStep, bill: &Bill, text: Text) -> [String; 4] {
+fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] {
     let added = |figure: &Figure| {
         let known = figure.known();
         known.map_or_else(|| "n/a".to_owned(), |us| text.signed_micros_interval(us))
     };
-    let in_all = if step.over == bill.root {
+    let in_all = if step.over == bill.root || !has_time {
         String::new()
     } else {
         let known = step.in_all_us.known();
         known.map_or_else(String::new, |us| text.signed_micros(us.value))
     };
-    [format!("+ {}", part(step, text)), added(&step.time_us), added(&step.cpu_us), in_all]
+    let time = if has_time { added(&step.time_us) } else { "n/a".to_owned() };
+    [format!("+ {}", part(step, text)), time, added(&step.cpu_us), in_all]
 }
 
 fn part(step: &BillStep, text: Text) -> String {

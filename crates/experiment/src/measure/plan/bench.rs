@@ -46,9 +46,12 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     let are_dumps = settings.requests.are_dumps();
     match settings.effort {
         Effort::Epochs(_) | Effort::Time(_) => {}
-        _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::free(),
-        // 40 epochs take 20 s: the most that somebody else's server is kept busy.
-        _ if is_running && !settings.is_own_server => return InterimAnalyses::quick(),
+        _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::short(),
+        // 40 epochs take 20 s, 24 of two contrasts 24 s: the most that somebody else's server is kept busy.
+        _ if is_running && !settings.is_own_server => {
+            let has_one = case.clients.len() * (case.arms.len() - 1) == 1;
+            return if has_one { InterimAnalyses::quick() } else { InterimAnalyses::short() };
+        }
         _ => {}
     }
     let full = if are_dumps {
