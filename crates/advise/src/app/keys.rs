@@ -101,25 +101,13 @@ pub(super) fn is_placeholder(text: &str) -> bool {
     let is_macro = text.contains('_')
         && text.starts_with(|c: char| c.is_ascii_uppercase())
         && text.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
-    is_macro
-        || is_between("<", ">")
-        || is_between("%", "%")
-        || is_between("@", "@")
-        || is_between("__", "__")
-        || text.contains("process.env.")
-        || is_template(text)
-}
-
-/// Whether a template's language stands in it: Jinja's, ERB's, Kubernetes' variables.
-pub(super) fn is_template(text: &str) -> bool {
-    [("{{", "}}"), ("{%", "%}"), ("<%", "%>"), ("$(", ")")].iter().any(|(open, close)| {
-        let inside = text.split_once(open).map(|(_, rest)| rest);
-        inside.is_some_and(|it| it.contains(close))
-    })
+    is_macro || is_between("<", ">") || is_between("%", "%") || is_between("@", "@") || text.contains("process.env.")
 }
 
 #[cfg(test)]
 mod tests {
+    use looptax_model::dsn::Kind;
+
     use super::*;
 
     #[test]

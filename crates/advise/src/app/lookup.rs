@@ -7,7 +7,6 @@ use looptax_model::dsn::{Address, Protocol, Secret, Unspoken};
 
 use super::bound::Bound;
 use super::found::Credentials;
-use super::keys;
 use super::place::{Place, Written, by_localhost, folder_of, names_a_socket, place, wants_folder};
 use super::setting::{Setting, Value};
 use super::source::Source;
@@ -44,10 +43,7 @@ impl Lookup {
 pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     let text = |role: Role| {
         let found = bound.roles.get(&role).filter(|it| !is_unset(&it.value, source))?;
-        let text = text_of(found, source).map(without_nothing);
-        Some(text.and_then(|it| {
-            if is_open(role, &it) { Err(format!("`{it}`, which something else fills in")) } else { Ok(it) }
-        }))
+        Some(text_of(found, source).map(without_nothing))
     };
     if let Some(doubt) = &bound.doubt {
         return Lookup::unknown(doubt.clone());
@@ -93,15 +89,6 @@ pub(super) fn look_up(bound: &Bound, source: &Source<'_>) -> Lookup {
     });
     let address = address(bound.app, place.clone(), or_none, text(Role::Password));
     Lookup { address, unspoken, takes: Some(place.takes), why: place.why, fails: place.fails, credentials }
-}
-
-/// Whether what says where it goes is no value yet.
-fn is_open(role: Role, text: &str) -> bool {
-    match role {
-        Role::Host | Role::Hostaddr | Role::Port | Role::Socket => keys::is_placeholder(text),
-        Role::Url | Role::Scheme => keys::is_template(text),
-        Role::User | Role::Password | Role::Database => false,
-    }
 }
 
 type Asked = Option<Result<String, String>>;
