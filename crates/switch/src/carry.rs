@@ -191,7 +191,7 @@ impl Carrying<'_, '_> {
             self.run(line)?;
             self.proof.after_reload(idx, self.order.stop)?;
         }
-        self.proof.files_are_read();
+        self.proof.files_are_read(self.is_reloaded);
         Ok(())
     }
 

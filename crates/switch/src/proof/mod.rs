@@ -60,8 +60,8 @@ pub trait Proof {
         Ok(())
     }
 
-    /// The files have been read, or somebody else has them read now.
-    fn files_are_read(&mut self) {}
+    /// The files have been read by a command of ours, or somebody else has them read now.
+    fn files_are_read(&mut self, _by_command: bool) {}
 
     fn look(&mut self);
 

@@ -59,6 +59,11 @@ pub(super) struct Seen {
     pub(super) gone: Option<(Duration, String)>,
     /// Whether processes of the application were there before, and none is now.
     pub(super) is_application_gone: bool,
+    /// Whether the server was used over TCP before anything was written, by the application or by a process that was gone
+    /// before it was seen.
+    pub(super) was_used: bool,
+    /// Whether a command of ours had the application read its files.
+    pub(super) is_read_by_command: bool,
 }
 
 /// A connection of the application over TCP.
@@ -158,6 +163,11 @@ impl Seen {
                 plural(self.n_over_tcp, "connection")
             );
             return Judgement::Fails(StepCode::StillOverTcp, words);
+        }
+        if self.was_used && self.is_read_by_command {
+            // A client that fails before it connects, as by a wrong path, is seen nowhere.
+            let words = format!("{}; the server was used before the reload", self.words_of_nothing());
+            return Judgement::Fails(StepCode::NothingConnected, words);
         }
         Judgement::Unproved(self.words_of_nothing())
     }
@@ -275,6 +285,20 @@ mod tests {
             Some(Judgement::Fails(code, _)) => Some(code),
             _ => None,
         }
+    }
+
+    #[test]
+    fn r47_an_application_that_was_reloaded_and_does_not_come_is_taken_to_fail() {
+        let mut seen = Seen { was_used: true, ..Seen::default() };
+        assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
+        seen.is_read_by_command = true;
+        assert_eq!(fails_with(&seen, 60, true), Some(StepCode::NothingConnected));
+        assert_eq!(fails_with(&seen, 59, false), None);
+        // Nothing used it before: it may be one that connects once a day.
+        seen.was_used = false;
+        assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
+        seen = Seen { was_used: true, is_read_by_command: true, n_sessions: 1, first_over_socket: Some(S(1)), ..seen };
+        assert!(holds(&seen, 60));
     }
 
     #[test]

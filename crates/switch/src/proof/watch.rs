@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use looptax_bench::path::{Limits, ServerCounts};
 use looptax_host::discover::{Outlook, Process, Server, Sighting, holders};
+use looptax_host::waiting;
 use looptax_model::dsn::Address;
 
 use crate::clock::Since;
@@ -75,6 +76,9 @@ pub struct Watch {
 
 /// Between two questions for the server's counts, which cost it more than others.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
+/// Short connections are waited for this long before anything is written: a page that is asked for once a second has one.
+const CALIBRATED_WITHIN: Duration = Duration::from_secs(1);
+const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
     /// Looks for the first time, before anything is written: who uses the account over TCP is the application, beside
@@ -127,6 +131,8 @@ impl Watch {
     fn first_look(&mut self) {
         let found = self.ask();
         let new = self.look();
+        self.seen.was_used =
+            { new.iter() }.any(|(it, holder)| it.tcp.is_some() && !holder.as_ref().is_some_and(is_looptax));
         let is_named = !self.application.is_unknown();
         for (sighting, holder) in new {
             let (Some((from, _)), Some(holder)) = (sighting.tcp, holder) else {
@@ -158,10 +164,22 @@ impl Watch {
     }
 
     /// Learns from what came before anything is written whether the kernel sees each connection that the server counts.
+    ///
+    /// Connections that last need no count, and are seen at once; short ones are waited for, if there were any before.
     pub fn calibrate(&mut self) {
-        self.count();
-        self.tick();
-        self.seen.is_tcp_seen_whole = self.seen.is_seen_whole();
+        let begun = Since::now();
+        loop {
+            self.count();
+            self.tick();
+            self.seen.is_tcp_seen_whole = self.seen.is_seen_whole();
+            let are_short = self.seen.was_used && !self.is_still_over_tcp() && self.seen.n_counted.is_some();
+            if self.seen.is_tcp_seen_whole || !are_short || begun.elapsed() > CALIBRATED_WITHIN {
+                return;
+            }
+            if !waiting::pause(BETWEEN_CALIBRATIONS) {
+                return;
+            }
+        }
     }
 
     /// From now on the server has so long for whatever is asked.
@@ -172,19 +190,21 @@ impl Watch {
     /// Counts from now on: what was there until now is known.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
-        let is_tcp_seen_whole = self.seen.is_tcp_seen_whole;
+        let Seen { is_tcp_seen_whole, was_used, .. } = self.seen;
         self.ask();
         self.look();
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
-        self.seen = Seen { unasked, is_tcp_seen_whole, ..Seen::default() };
+        self.seen = Seen { unasked, is_tcp_seen_whole, was_used, ..Seen::default() };
     }
 
-    /// The application has read the new file: what connects from now on does so by it.
-    pub fn reloaded(&mut self) {
+    /// The application has read the new file, by a command of ours or by somebody else: what connects from now on does so
+    /// by it.
+    pub fn reloaded(&mut self, by_command: bool) {
         self.tick();
         self.seen.reloaded = self.start.elapsed();
+        self.seen.is_read_by_command = by_command;
     }
 
     /// The application, as far as it is known.

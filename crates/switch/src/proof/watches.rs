@@ -35,8 +35,8 @@ impl Proof for Watches {
         self.all.iter_mut().for_each(Watch::restart);
     }
 
-    fn files_are_read(&mut self) {
-        self.all.iter_mut().for_each(Watch::reloaded);
+    fn files_are_read(&mut self, by_command: bool) {
+        self.all.iter_mut().for_each(|it| it.reloaded(by_command));
     }
 
     fn look(&mut self) {

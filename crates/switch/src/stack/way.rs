@@ -178,7 +178,7 @@ impl Proof for Way {
         Ok(())
     }
 
-    fn files_are_read(&mut self) {
+    fn files_are_read(&mut self, _by_command: bool) {
         self.eyes.refresh(&self.socket);
         self.quiet = Since::now();
     }
