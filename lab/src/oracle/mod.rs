@@ -4,6 +4,7 @@ mod accounts;
 mod live;
 mod logins;
 mod programs;
+mod projects;
 mod spellings;
 
 use anyhow::Result;
@@ -18,6 +19,8 @@ pub(crate) enum Chore {
     Programs(programs::Options),
     /// Whether what looptax reads in a file with random settings is what the driver does, and its edits reach the socket
     Spellings(spellings::Options),
+    /// Whether `looptax switch` leaves random projects, with real applications and servers, moved and proved or as they were
+    Projects(projects::Options),
 }
 
 pub(crate) fn run(chore: &Chore) -> Result<()> {
@@ -26,5 +29,6 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
         Chore::Logins(options) => logins::run(options),
         Chore::Programs(options) => programs::run(options),
         Chore::Spellings(options) => spellings::run(options),
+        Chore::Projects(options) => projects::run(options),
     }
 }

@@ -1,0 +1,195 @@
+//! Random projects with real applications, drivers and servers: `looptax switch --yes` leaves each moved and proved, or as
+//! it was.
+//!
+//! `draw` says what a project is, `forms` writes its files, `ground` has the servers, `application` runs it, `part` plays
+//! the draws one after the other in namespaces of their own, `judge` decides by the files and by what the application got.
+
+mod application;
+mod draw;
+mod forms;
+mod ground;
+mod judge;
+mod kernel;
+mod part;
+mod program;
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::PathBuf;
+use std::process::ChildStdout;
+use std::sync::mpsc::{Sender, channel};
+use std::thread;
+use std::time::Instant;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use self::forms::FORMS;
+use self::judge::Ending;
+use self::part::{Line, Played};
+use crate::coin::Coin;
+use crate::servers::Ours;
+use crate::workspace::debug_looptax;
+
+/// Options of `projects`.
+#[derive(Debug, Clone, clap::Args)]
+pub(crate) struct Options {
+    /// Projects
+    #[arg(long, default_value_t = 200)]
+    draws: u64,
+    /// The first project's seed, the next ones count up from it; another one each time where it is not said
+    #[arg(long)]
+    seed: Option<u64>,
+    /// Only these forms
+    #[arg(long)]
+    form: Vec<String>,
+    /// Parts that are played at the same time, each with its own servers
+    #[arg(long, default_value_t = 2)]
+    parts: u64,
+    /// Print the forms, and stop
+    #[arg(long)]
+    list: bool,
+    /// Write what was seen of each project to this file
+    #[arg(long)]
+    reports: Option<PathBuf>,
+    /// Another program than the one of this checkout
+    #[arg(long)]
+    looptax: Option<PathBuf>,
+    #[arg(long, hide = true)]
+    part: Option<u64>,
+    #[arg(long, hide = true)]
+    scratch: Option<PathBuf>,
+}
+
+/// Plays them. A project that is neither moved and proved nor as it was is a failure, told with its seed.
+pub(super) fn run(options: &Options) -> Result<()> {
+    if options.list {
+        for form in FORMS {
+            println!("{}", form.name);
+        }
+        return Ok(());
+    }
+    if let (Some(idx), Some(looptax), Some(scratch)) = (options.part, &options.looptax, &options.scratch) {
+        return part::run(options, idx, looptax, scratch);
+    }
+    ensure!(rustix::process::geteuid().is_root(), "namespaces and another user's programs take root: run me as root");
+    draw::named(&options.form)?;
+    let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
+    // Small enough to be typed again.
+    let seed = options.seed.map_or_else(|| Coin::new(None).map(|it| it.seed >> 40), Ok)?;
+    println!("seed {seed}");
+    let start = Instant::now();
+    let (tell, told) = channel();
+    let mut parts = Vec::new();
+    for idx in 0..options.parts {
+        let scratch = tempfile::Builder::new().prefix("looptax-projects-").tempdir()?;
+        let mut part = Ours::start(&mut part::command(options, seed, idx as usize, &looptax, scratch.path())?)?;
+        let lines = part.0.stdout.take().context("a part has an output")?;
+        let tell = tell.clone();
+        thread::spawn(move || read(lines, &tell));
+        parts.push((part, scratch));
+    }
+    drop(tell);
+    let mut all = Vec::new();
+    let mut n_failed = 0;
+    for line in told {
+        match line {
+            Line::Missing { form, why } => println!("SKIPPED {form}: {why}"),
+            Line::Failed { seed, why } => {
+                n_failed += 1;
+                println!("seed {seed} could not be played: {why}");
+            }
+            Line::Played(played) => {
+                say(&played);
+                all.push(*played);
+            }
+        }
+    }
+    for (part, _) in &mut parts {
+        ensure!(part.0.wait()?.success(), "a part failed");
+    }
+    if let Some(path) = &options.reports {
+        all.sort_by_key(|it| it.seed);
+        let reports = all.iter().map(|it| format!("{}\n{}\n", head(it), it.report));
+        fs::write(path, reports.collect::<String>()).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    end(&all, n_failed, start, options)
+}
+
+fn read(lines: ChildStdout, tell: &Sender<Line>) {
+    for line in BufReader::new(lines).lines().map_while(Result::ok) {
+        match serde_json::from_str(&line) {
+            Ok(line) => {
+                if tell.send(line).is_err() {
+                    return;
+                }
+            }
+            Err(_) => println!("{line}"),
+        }
+    }
+}
+
+fn head(played: &Played) -> String {
+    let mut text = format!("== seed {}: {}: {}\n", played.seed, played.ending.title(), played.settings);
+    if !played.reason.is_empty() {
+        let _ = writeln!(text, "   {}", played.reason);
+    }
+    for violation in &played.violations {
+        let _ = writeln!(text, "   VIOLATION: {violation}");
+    }
+    text
+}
+
+fn say(played: &Played) {
+    println!("seed {} {}: {}", played.seed, played.ending.title(), played.settings);
+    let is_surprise = played.ending == Ending::PutBack && !played.has_obstacle || played.ending == Ending::Unplayed;
+    if !played.violations.is_empty() || is_surprise {
+        println!("{}{}", head(played), played.report);
+    }
+}
+
+/// The table, and what is to be done again.
+fn end(all: &[Played], n_failed: usize, start: Instant, options: &Options) -> Result<()> {
+    let mut rows: BTreeMap<&str, BTreeMap<Ending, usize>> = BTreeMap::new();
+    for played in all {
+        *rows.entry(&played.form).or_default().entry(played.ending).or_default() += 1;
+        *rows.entry("~ all").or_default().entry(played.ending).or_default() += 1;
+    }
+    print!("\n{:<22}", "form");
+    println!("{}", Ending::ALL.map(|it| format!("{:>10}", it.title())).concat());
+    for (form, counts) in &rows {
+        print!("{:<22}", form.trim_start_matches("~ "));
+        let counts = Ending::ALL.map(|it| format!("{:>10}", counts.get(&it).copied().unwrap_or(0)));
+        println!("{}", counts.concat());
+    }
+    let is_free = |it: &&Played| !it.has_obstacle;
+    let n_free = all.iter().filter(is_free).count();
+    let n_moved = all.iter().filter(is_free).filter(|it| matches!(it.ending, Ending::Moved | Ending::There)).count();
+    println!("\nnothing stands in the way of {n_free}; moved, or on the socket before: {n_moved}");
+    for played in all.iter().filter(is_free).filter(|it| it.ending == Ending::PutBack) {
+        println!(
+            "put back although nothing stood in the way: seed {}, {}: {}",
+            played.seed, played.form, played.reason
+        );
+    }
+    let wrong: Vec<&Played> = all.iter().filter(|it| !it.violations.is_empty()).collect();
+    println!("\n{} projects in {} s, {} with violations", all.len(), start.elapsed().as_secs(), wrong.len());
+    for played in &wrong {
+        println!(
+            "{}   again: cargo lab oracle projects --draws 1 --parts 1 --seed {}{}",
+            head(played),
+            played.seed,
+            forms_typed(options)
+        );
+    }
+    if !wrong.is_empty() || n_failed > 0 {
+        bail!("{} projects with violations, {n_failed} that could not be played", wrong.len());
+    }
+    Ok(())
+}
+
+/// The forms as they were typed: a seed means another project among others.
+fn forms_typed(options: &Options) -> String {
+    options.form.iter().flat_map(|it| [" --form ", it]).collect()
+}
