@@ -127,17 +127,7 @@ mod tests {
         assert_eq!(key_of("localhost"), None);
         assert_eq!(kind_in("MySQL"), Some(Kind::Mysql));
         assert_eq!(kind_in("org.postgresql.Driver"), Some(Kind::Postgres));
-        for text in [
-            "DB_HOST",
-            "<db host>",
-            "@HOST@",
-            "%%host%%",
-            "__DB_HOST__",
-            "{{ db.host }}",
-            "$(DB_HOST)",
-            "<%= host %>",
-            "#js process.env.H || 'h'",
-        ] {
+        for text in ["DB_HOST", "<db host>", "@HOST@", "%%host%%", "#js process.env.H || 'h'"] {
             assert!(is_placeholder(text), "{text}");
         }
         for text in ["DB", "db_host", "10.0.0.1", "@", "%"] {

@@ -51,7 +51,7 @@ fn is_placeholder(text: &str) -> bool {
         if is_address(text) { is_within(open, close, is_name) } else { is_whole(open, close, is_name) }
     };
     is_within("{{", "}}", &is_any)
-        || is_within("%%", "%%", &is_word)
+        || is_whole("%%", "%%", &is_word)
         || is_within("__", "__", &is_upper)
         || is_part("#{", "}", &is_word)
         || is_part("$(", ")", &is_any)
