@@ -22,7 +22,9 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         return None;
     }
     let mut containers = Vec::new();
-    for (group, (first_line, text)) in documents(file.text).into_iter().enumerate() {
+    // A chart's values are in no document of a Pod.
+    let documents = if is_manifest { documents(file.text) } else { Vec::new() };
+    for (group, (first_line, text)) in documents.into_iter().enumerate() {
         containers.extend(of_document(text, first_line, group));
     }
     let name = if is_chart { "the Pods of this chart" } else { "the Pods that take this manifest" };

@@ -34,7 +34,9 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, client: &Client) -> Opti
         let what = format!("`{host}` in {} is the machine that runs the container", inside.name);
         return Some(unknown(what, "read the file").with_next(format!(
             "look whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and bring the folder of its socket into the container: {}",
-            address.protocol, address.port, inside.volume
+            address.protocol,
+            address.port,
+            inside.volume.replace("FOLDER", container::folder(address.protocol))
         )));
     }
     let whose = inside.whose(host).filter(|_| is_loopback(host))?;

@@ -58,7 +58,7 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
 }
 
 /// Where the usual images have their socket, or may have one.
-fn folder(protocol: Protocol) -> &'static str {
+pub(super) fn folder(protocol: Protocol) -> &'static str {
     match protocol {
         Protocol::Mysql => "/var/run/mysqld",
         Protocol::Postgres => "/var/run/postgresql",
