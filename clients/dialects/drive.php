@@ -92,7 +92,12 @@ function mongodb(array $job): string
 /** A PHP of its own reads the line from an ini file; the server says who that session is. */
 function session(array $job): string
 {
-    $ini = in_a_file('session.ini', "session.save_handler = redis\n" . $job['text']);
+    return with_ini("session.save_handler = redis\n" . $job['text']);
+}
+
+function with_ini(string $text): string
+{
+    $ini = in_a_file('session.ini', $text);
     $command = [PHP_BINARY, __FILE__, 'session'];
     $scan = php_ini_scanned_folder() . ":$ini";
     $child = proc_open($command, [1 => ['pipe', 'w'], 2 => ['pipe', 'w']], $pipes, null, ['PHP_INI_SCAN_DIR' => $scan] + getenv());

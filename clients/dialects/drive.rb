@@ -25,6 +25,14 @@ def spelled_rails(job)
   rails(job.merge('text' => YAML.dump(YAML.load(ERB.new(job['text']).result)['production'])))
 end
 
+# `DATABASE_URL`, which Active Record resolves itself.
+def spelled_rails_url(job)
+  ActiveRecord::Base.establish_connection(job['text'][/^DATABASE_URL=(.*)$/, 1])
+  ActiveRecord::Base.connection.select_value(QUERY)
+ensure
+  ActiveRecord::Base.remove_connection
+end
+
 # What Sidekiq does with the variable, without its tries again.
 def spelled_redis(job)
   url = job['text'][/^REDIS_URL=(.*)$/, 1].delete_prefix('"').delete_suffix('"')
@@ -39,6 +47,8 @@ WAYS = {
   'redis.redis-rb' => [:redis, %w[redis]],
   'spelling.rails-mysql2' => [:spelled_rails, %w[activerecord mysql2]],
   'spelling.rails-pg' => [:spelled_rails, %w[activerecord pg]],
+  'spelling.rails-url-mysql2' => [:spelled_rails_url, %w[activerecord mysql2]],
+  'spelling.rails-url-pg' => [:spelled_rails_url, %w[activerecord pg]],
   'spelling.sidekiq' => [:spelled_redis, %w[redis]]
 }.freeze
 

@@ -254,6 +254,34 @@ function spelled_joomla(array $job): string
     return '';
 }
 
+/** MediaWiki's own classes, once they are loaded. */
+function spelled_mediawiki(array $job): string
+{
+    static $is_there = false;
+    if (!$is_there) {
+        $is_there = true;
+        define('MEDIAWIKI', true);
+        $root = DEBIAN . '/usr/share/mediawiki';
+        require "$root/includes/AutoLoader.php";
+        require "$root/vendor/autoload.php";
+    }
+    $read = variables_of($job['text']);
+    $database = (new Wikimedia\Rdbms\DatabaseFactory())->create('mysql', [
+        'host' => $read['wgDBserver'],
+        'user' => $read['wgDBuser'],
+        'password' => $read['wgDBpassword'],
+        'dbname' => $read['wgDBname'],
+    ]);
+    $database->query('SELECT 1', __METHOD__);
+    return '';
+}
+
+/** A PHP of its own reads the lines and begins a session. */
+function spelled_session(array $job): string
+{
+    return with_ini($job['text']);
+}
+
 /** A plain program. */
 function spelled_program(array $job): string
 {
@@ -278,6 +306,9 @@ function spellings(): array
         'symfony-mysql' => ['spelled_symfony', $doctrine],
         'symfony-pgsql' => ['spelled_symfony', $doctrine],
         'symfony-redis' => ['spelled_symfony_redis', fn () => debian('php-symfony-cache', 'Symfony Cache')],
+        'mediawiki' => ['spelled_mediawiki', fn () => unpacked('mediawiki', 'MediaWiki')],
+        'php-session-redis' => ['spelled_session', fn () => extension('redis', 'phpredis')],
+        'php-session-memcached' => ['spelled_session', fn () => extension('memcached')],
         'joomla' => ['spelled_joomla', $mysqli],
         'drupal-mysql' => ['spelled_drupal', fn () => extension('pdo_mysql')],
         'moodle-mysql' => ['spelled_moodle', $mysqli],

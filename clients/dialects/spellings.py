@@ -137,9 +137,8 @@ def celery(job):
     """What a worker does first, without its tries again."""
     from kombu import Connection
 
-    with Connection(environment(job["text"])["CELERY_BROKER_URL"]) as connection:
-        connection.connect()
-        connection.channel()
+    transport = Connection(environment(job["text"])["CELERY_BROKER_URL"]).transport
+    transport.create_channel(transport.establish_connection())
 
 
 def redis_url(job):

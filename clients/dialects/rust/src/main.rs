@@ -80,6 +80,11 @@ fn redis(text: &str) -> Seen {
     Ok(redis::cmd("CLIENT").arg("INFO").query(&mut connection)?)
 }
 
+/// The URL of a file of variables, for `cargo lab oracle spellings`.
+fn url(text: &str) -> &str {
+    text.lines().find_map(|line| line.strip_prefix("DATABASE_URL=")).unwrap_or_default()
+}
+
 fn version(package: &str) -> String {
     let entry = format!("name = \"{package}\"\nversion = \"");
     let rest = LOCK.split_once(&entry).map_or("", |(_, rest)| rest);
@@ -106,6 +111,8 @@ async fn main() {
             "postgres.sqlx" => sqlx_postgres(text).await,
             "postgres.tokio-postgres" => tokio_postgres(text).await,
             "redis.redis-rs" => redis(text),
+            "spelling.sqlx-mysql" => sqlx_mysql(url(text)).await,
+            "spelling.sqlx-pgsql" => sqlx_postgres(url(text)).await,
             "mongodb.mongodb-rs" => mongodb(text).await,
             other => panic!("no dialect {other}"),
         };

@@ -75,8 +75,9 @@ impl Ears {
             Protocol::Mongodb => Speaks::Mongodb,
             other => bail!("no fake server speaks {other}"),
         };
-        let ears =
-            Arc::new(Self { all: ears, script: Script::new(speaks, Answer::Cells("1")), came: Mutex::default() });
+        // A memcached that has nothing; from any other server one row.
+        let answer = if speaks == Speaks::Memcached { Answer::Empty } else { Answer::Cells("1") };
+        let ears = Arc::new(Self { all: ears, script: Script::new(speaks, answer), came: Mutex::default() });
         let listening = Arc::clone(&ears);
         thread::spawn(move || listening.listen());
         Ok(ears)
