@@ -18,6 +18,7 @@ const MOST_COUNTED: u64 = 1000;
 const FEWEST_COUNTED: u64 = 2;
 
 #[derive(Debug, Clone, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
     /// Why the server was not asked over the socket; `None` where it is.
     pub(super) unasked: Option<String>,
