@@ -15,6 +15,9 @@ pub(super) const USUAL: usize = 0;
 pub(super) const OTHER: usize = 1;
 pub(super) const SOCKETLESS: usize = 2;
 
+/// A database that a file names beside the project's own, and that no account may use.
+pub(super) const UNUSED_DATABASE: &str = "shop_development";
+
 /// What keeps the application from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Obstacle {

@@ -9,7 +9,7 @@ use looptax_model::record::{Outcome, Point, PointCode, SwitchConnection, SwitchF
 use serde::{Deserialize, Serialize};
 
 use super::application::{Asked, Kept, Way};
-use super::draw::{Draw, End, Obstacle};
+use super::draw::{Draw, End, Obstacle, UNUSED_DATABASE};
 
 /// How a project ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -203,7 +203,7 @@ fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
                 wrong.push(format!("not so: {}", point.what));
             }
         }
-        let is_explained = codes.iter().any(|it| explains(obstacle, it.code));
+        let is_explained = codes.iter().any(|it| explains(obstacle, it.code) || it.what.contains(UNUSED_DATABASE));
         if ending == Ending::Blocked && connection.fate == SwitchFate::Blocked && !is_explained {
             let what: Vec<&str> = codes.iter().map(|it| &*it.what).collect();
             wrong.push(format!("blocked, with {obstacle:?} in the way: {}", what.join("; ")));

@@ -3,7 +3,7 @@
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
 
-use super::super::draw::{Draw, one_in};
+use super::super::draw::{Draw, UNUSED_DATABASE, one_in};
 use super::Files;
 use super::text::{url, with_line_ends, yaml};
 use crate::coin::Coin;
@@ -39,7 +39,7 @@ pub(super) fn rails(draw: &Draw, coin: &mut Coin) -> Files {
         ),
         _ => format!(
             "default: &default\n  adapter: {adapter}\n  encoding: {encoding}\n  pool: <%= ENV.fetch(\"RAILS_MAX_THREADS\") {{ 5 }} %>\n{login}{place}\n\
-             development:\n  <<: *default\n  database: shop_development\n\nproduction:\n  <<: *default\n{database}"
+             development:\n  <<: *default\n  database: {UNUSED_DATABASE}\n\nproduction:\n  <<: *default\n{database}"
         ),
     };
     let gem = if end.kind == Kind::Postgres { "pg" } else { "mysql2" };
