@@ -47,6 +47,11 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
     let is_list = |it: &&Setting| lists.clone().any(|list| captured(list, &it.path).is_some());
     let parts: Vec<Setting> = all.iter().filter(is_list).flat_map(lists::parts).collect();
     all.extend(parts);
+    if !app.needs.is_empty() && !names_in(source).iter().any(|name| app.needs.iter().any(|it| fits(it, name))) {
+        return Vec::new();
+    }
+    let over = all.iter().filter_map(|it| it.path.last()).find(|name| app.over.contains(name));
+    let over = over.map(|name| format!("{name} is set, and wins over it"));
     groups_of(app, &all)
         .into_iter()
         .filter(|(_, roles)| is_connection(app, roles))
@@ -80,6 +85,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
                 is_kind_said: matches!(applies, Applies::Yes | Applies::InDoubt(_)),
                 is_kind_known: applies != Applies::Perhaps || roles.contains_key(&Role::Url),
                 doubt: match applies {
+                    _ if over.is_some() => over.clone(),
                     Applies::Yes | Applies::ByDefault => None,
                     Applies::Perhaps => Some(app.unsaid.clone()).filter(|_| !roles.contains_key(&Role::Url)),
                     Applies::InDoubt(why) => Some(format!("which of them counts is {why}")),
@@ -278,9 +284,10 @@ pub(super) fn names_in(source: &Source<'_>) -> Vec<String> {
         let is_name = !name.is_empty() && name.bytes().all(|it| it.is_ascii_alphanumeric() || it == b'_');
         is_name.then(|| format!("key:{name}"))
     });
+    let pymysql = text.contains("install_as_MySQLdb").then(|| "beside:pymysql".to_owned());
     let neighbours = source.neighbours.iter().map(|it| format!("beside:{it}"));
     let program = source.program.map(|it| format!("program:{it}"));
-    keys.chain(neighbours).chain(program).collect()
+    keys.chain(neighbours).chain(program).chain(pymysql).collect()
 }
 
 pub(super) fn has_sign(app: &App, names: &[String]) -> bool {

@@ -92,7 +92,7 @@ fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
 /// What has to be written for one application, here and where its environment is set; `None` where its change cannot
 /// be made.
 pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Moves> {
-    if is_uncertain(bound) || bound.is_environment || bound.app.needs_library {
+    if is_uncertain(bound) || bound.is_environment || bound.app.needs_library || has_unfit(bound.app, fields) {
         return None;
     }
     let mut moves = Moves::default();
@@ -110,6 +110,12 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
         moves.here.push(here);
     }
     (!moves.here.is_empty() || !moves.variables.is_empty()).then_some(moves)
+}
+
+/// Whether the path has what cannot be written there.
+fn has_unfit(app: &App, fields: &Fields) -> bool {
+    let path = if app.writes_folder() { &fields.folder } else { &fields.socket };
+    path.contains(|it| app.unfit.contains(it))
 }
 
 /// Whether something else may count than what stands there.
@@ -136,6 +142,9 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
     let mut advice: Vec<&str> = Vec::new();
     if is_from_environment(bound) && !edits.is_empty() {
         advice.push(SET_ELSEWHERE);
+    }
+    if has_unfit(app, fields) {
+        advice.push("not like this: its driver cuts a path with such a character in two; give the socket a plain path");
     }
     advice.extend(carrier.map(|it| &*it.advice));
     advice.push(&app.advice);
@@ -195,8 +204,10 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
+        // What stands in a password is no query.
+        let query = |text: &str| text.rsplit_once(')').map_or(text.contains('?'), |(_, it)| it.contains('?'));
         for (text, part) in [(&mut value, part.clone()), (&mut shown, secret.map_or(part.clone(), without_value))] {
-            text.push(if text.contains('?') { '&' } else { '?' });
+            text.push(if query(text) { '&' } else { '?' });
             text.push_str(&part);
         }
     }
@@ -321,7 +332,8 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
 
 /// A setting that is not there yet: in the place of another one, or beside it.
 fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<Planned<'a>> {
-    let key = bound.app.patterns(role).first()?.rsplit('/').next();
+    let pattern = bound.app.patterns(role).first()?;
+    let key = pattern.rsplit('/').next();
     let by_rank = [Role::Host, Role::Port, Role::Socket, Role::Database];
     let replaced = step.instead_of.and_then(|it| bound.roles.get(&it));
     if let Some(setting) = replaced {
@@ -331,6 +343,11 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
         return None;
     }
     let anchor = by_rank.iter().find_map(|it| bound.roles.get(it))?;
+    if !is_beside(pattern, anchor) {
+        let after = format!("{}: {value}", pattern.replace('/', ", "));
+        let edit = Edit { line: line(bound, anchor), before: None, after: Some(after) };
+        return Some(Planned { edit, writing: Writing::ByHand });
+    }
     let text = anchor.with(key, value);
     let (before, after) = match anchor.joins {
         Joins::Line => (None, text.clone()),
@@ -343,6 +360,16 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
         edit: Edit { line: line(bound, anchor), before, after: Some(after) },
         writing: if anchor.can_hold(value) { Writing::Beside(anchor, text) } else { Writing::ByHand },
     })
+}
+
+/// Whether a setting of this name belongs into the same place as the anchor.
+fn is_beside(pattern: &str, anchor: &Setting) -> bool {
+    let parts: Vec<&str> = pattern.split('/').collect();
+    let (Some((_, parents)), Some((_, own))) = (parts.split_last(), anchor.path.split_last()) else {
+        return false;
+    };
+    let is_open = parents.iter().any(|it| it.contains('*'));
+    is_open && (parents.first() == Some(&"**") || parents.len() == own.len()) || parents == own
 }
 
 #[cfg(test)]

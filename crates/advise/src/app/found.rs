@@ -53,8 +53,8 @@ pub struct Found {
     /// The transport it takes now; `None` where it cannot be known.
     pub takes: Option<Takes>,
     pub why: String,
-    /// Whether nothing is reached as it stands, which `why` explains: a socket's path where it is no host, or a file where
-    /// its folder is wanted. The address then names the socket that is meant.
+    /// Whether nothing is reached as it stands, or not the socket that it names, which `why` explains: a socket's path where
+    /// it is no host, or a file where its folder is wanted. The address then names the socket that is meant.
     pub fails: bool,
     pub credentials: Credentials,
     /// The service of a Compose file whose environment names it, where services were told apart.

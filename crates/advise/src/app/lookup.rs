@@ -163,6 +163,13 @@ fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<P
     }
     match (socket, host) {
         (Some(path), _) => (Takes::Unix, format!("{} is the socket", path.display())),
+        (None, None | Some("localhost")) if app.socket_rule == SocketRule::Driver => {
+            if needs_localhost {
+                (Takes::Unix, "the C library takes its usual socket".to_owned())
+            } else {
+                (Takes::Tcp, "a driver in Python takes TCP without a socket".to_owned())
+            }
+        }
         (None, None) => (app.nowhere.unwrap_or(Takes::Tcp), "the URL has no host".to_owned()),
         (None, Some("localhost")) => by_localhost(app),
         (None, Some(host)) => (Takes::Tcp, format!("the URL's host is {host}")),

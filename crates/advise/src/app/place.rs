@@ -39,7 +39,9 @@ pub(crate) struct Place {
 /// Why it cannot be known.
 pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = written.host.unwrap_or_default().trim();
-    let text = text.strip_prefix("p:").unwrap_or(text);
+    // mysqli's sign of a connection that stays, which WordPress takes for the host.
+    let is_taken_apart = app.host_is.contains(&HostForm::PortColon);
+    let text = text.strip_prefix("p:").filter(|_| !is_taken_apart).unwrap_or(text);
     let text = text.strip_prefix("tcp://").unwrap_or(text);
     let text = one_of(app, text)?;
     let split = split(app, text);
@@ -59,6 +61,10 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     if let Some(failing) = failing(app, &split, text, port_or_usual) {
         return Ok(failing);
     }
+    if let Some(why) = names_nobody(app, split.host) {
+        let host = Some(split.host.to_owned());
+        return Ok(Place { host, port: port_or_usual, socket: None, takes: Takes::Tcp, why, fails: true });
+    }
     let host = (!split.host.is_empty()).then(|| split.host.to_owned());
     let is_local = matches!(host.as_deref(), None | Some("localhost"));
     let scheme = written.scheme.map(str::to_lowercase);
@@ -66,7 +72,9 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let own_setting = own_setting.filter(|it| names_a_socket(it));
     let own_setting = own_setting.filter(|_| scheme.as_deref().is_none_or(|it| matches!(it, "unix" | "socket")));
     let of_socket = |path: &str| (Takes::Unix, format!("{path} is the socket"));
-    let (takes, why) = match (split.socket, own_setting, scheme.as_deref()) {
+    // Django's options win over its host.
+    let host_socket = split.socket.filter(|_| app.socket_rule != SocketRule::Localhost || own_setting.is_none());
+    let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
             return Err(format!("its protocol is socket, and its host is `{text}`: the programs differ"));
@@ -83,7 +91,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (None, None, _) => by_host(app, host.as_deref())
             .ok_or_else(|| "no host is given, and what that means is not known".to_owned())?,
     };
-    let socket = split.socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
+    let socket = host_socket.or(own_setting).filter(|it| it.contains('/') || it.starts_with('@'));
     Ok(Place {
         host,
         port: port_or_usual,
@@ -92,6 +100,14 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         why,
         fails: false,
     })
+}
+
+/// Why a host is one that cannot be looked up: a port behind a name where none is read, brackets that the driver takes for a
+/// part of it.
+fn names_nobody(app: &App, host: &str) -> Option<String> {
+    let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
+    let is_none = app.bare_ip && (host.starts_with('[') || has_port);
+    is_none.then(|| format!("`{host}` is taken for a host's name here, and no host has it"))
 }
 
 /// The host that counts. Of several it is the first, where all of them are tried over one transport; a path may have
@@ -126,6 +142,18 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     let is_path = path.starts_with('/') || is_postgres && path.starts_with('@');
     if !is_path || split.socket.is_some() && !is_marked {
         return None;
+    }
+    if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
+        // What stands before the first slash is the host: nothing.
+        let why = format!("`{text}` is a path alone, which is no host here: it is ignored, and the usual socket asked");
+        return Some(Place {
+            host: None,
+            port,
+            socket: Some(PathBuf::from(path)),
+            takes: Takes::Unix,
+            why,
+            fails: true,
+        });
     }
     let why = if path.starts_with('@') {
         format!("`{text}` is taken for a name: sockets of that kind (abstract ones) are libpq's alone")

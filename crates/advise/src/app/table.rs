@@ -269,6 +269,18 @@ pub(crate) struct App {
     pub(crate) side: Side,
     /// A sign that its files hold twice where it is meant: `%` of Symfony's containers and of Python's `configparser`.
     pub(crate) doubled: Option<char>,
+    /// Settings that win over all of these: where one is there, it is open where it goes.
+    #[serde(default)]
+    pub(crate) over: Vec<String>,
+    /// Without one of these signs it is another application.
+    #[serde(default)]
+    pub(crate) needs: Vec<String>,
+    /// Characters that a socket's path cannot have there.
+    #[serde(default)]
+    pub(crate) unfit: String,
+    /// Whether its driver takes no brackets around an IPv6 address.
+    #[serde(default)]
+    pub(crate) bare_ip: bool,
     /// What stands for the section's name in its values: `$pool`.
     pub(crate) section: Option<String>,
     #[serde(default)]

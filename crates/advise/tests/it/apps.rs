@@ -264,7 +264,7 @@ fn what_wordpress_makes_of_a_host_is_told() {
     check("wp-config.php", &wp("'localhost'"), "WordPress", "unix", "localhost means the usual socket");
     check("wp-config.php", &wp("'127.0.0.1:/s.sock'"), "WordPress", "tcp", "stays on TCP");
     check("wp-config.php", &wp("'localhost:/run/my sql.sock'"), "WordPress", "unix", "/run/my sql.sock");
-    check("wp-config.php", &wp("'p:localhost'"), "WordPress", "unix", "");
+    check("wp-config.php", &wp("'p:localhost'"), "WordPress", "tcp", "the host is p");
     check("wp-config.php", &wp("'[::1]:3306'"), "WordPress", "tcp", "[::1]");
     check("wp-config.php", &wp("getenv('DB_HOST')"), "WordPress", "unknown", "the variable DB_HOST");
     check("wp-config.php", &wp("$host . 'x'"), "WordPress", "unknown", "an expression");

@@ -89,7 +89,7 @@ fn a_path_where_a_host_is_wanted_reaches_nothing() {
             "<?php\ndefine('DB_NAME', 'd');\ndefine('DB_USER', 'u');\ndefine('DB_HOST', '{host}');\n$table_prefix = 'wp_';"
         )
     };
-    check("/srv/own/wp-config.php", &wordpress("/run/m.sock"), "fails mysql tcp /run/m.sock u/d");
+    check("/srv/own/wp-config.php", &wordpress("/run/m.sock"), "fails mysql unix /run/m.sock u/d");
     check("/srv/own/wp-config.php", &wordpress("unix:/run/m.sock"), "fails mysql tcp /run/m.sock u/d");
     check("/srv/own/wp-config.php", &wordpress("localhost:23306:/run/m.sock"), "mysql unix /run/m.sock u/d");
     check("/srv/own/wp-config.php", &wordpress("127.0.0.1:23306:/run/m.sock"), "mysql tcp 127.0.0.1:23306 u/d");

@@ -168,7 +168,7 @@ codes! {
         TcpToolsBlind,
         /// The configuration takes the socket already.
         TakesSocket,
-        /// As it stands the configuration reaches nothing.
+        /// As it stands the configuration reaches nothing, or not the socket that it names.
         ReachesNothing,
         /// The configuration takes TCP.
         TakesTcp,

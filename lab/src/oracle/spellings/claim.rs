@@ -26,6 +26,8 @@ enum What {
     To(Vec<Place>),
     /// It goes nowhere.
     Nowhere,
+    /// It does not go to these, which it names.
+    NotTo(Vec<Place>),
 }
 
 /// How a claim ended.
@@ -62,7 +64,7 @@ impl Said {
     pub(crate) fn classes(&self, ground: Ground) -> String {
         let class = |it: &Claim| match &it.what {
             What::Open => "open",
-            What::Nowhere => "nowhere",
+            What::Nowhere | What::NotTo(_) => "nowhere",
             What::To(places) => places.first().map_or("an unknown host", |it| ground.class(it)),
         };
         let classes: Vec<&str> = self.claims.iter().map(class).collect();
@@ -107,7 +109,7 @@ fn own(reading: Reading, ground: Ground) -> Vec<Found> {
 /// The texts that `switch` would write for one connection: none where it is on the socket already, or not known.
 fn edits_of(found: &Found, ground: Ground, text: &str, source: &Source<'_>, subject: &Subject) -> Vec<Edited> {
     let is_over_tcp = found.takes.is_some_and(|it| it != Takes::Unix);
-    let Some(address) = found.address.as_ref().filter(|_| is_over_tcp && !found.is_guessed) else {
+    let Some(address) = found.address.as_ref().filter(|_| is_over_tcp && !found.is_guessed && !found.fails) else {
         return Vec::new();
     };
     let fields = fields(address, ground);
@@ -142,11 +144,14 @@ impl Claim {
         let what = match (found.takes, &found.address) {
             (None, _) | (_, None) => What::Open,
             (Some(Takes::Nothing), _) => What::Nowhere,
+            // It names a socket, or a host that is none, and what it says is that this is not reached.
+            (Some(_), Some(address)) if found.fails => What::NotTo(places(Takes::Unix, address, ground)),
             (Some(takes), Some(address)) => What::To(places(takes, address, ground)),
         };
         let place = match &what {
             What::Open => "not known".to_owned(),
             What::Nowhere => "nowhere".to_owned(),
+            What::NotTo(_) => "not what it names".to_owned(),
             What::To(places) => {
                 let takes = found.takes.map(Takes::words).unwrap_or_default();
                 let places: Vec<String> = places.iter().map(ToString::to_string).collect();
@@ -172,6 +177,7 @@ impl Claim {
         let is_right = match (&self.what, reached.first()) {
             (What::Open, _) => return Ending::Open,
             (What::Nowhere, first) => first.is_none(),
+            (What::NotTo(places), first) => first.is_none_or(|it| !places.contains(it)),
             (What::To(places), Some(first)) => places.contains(first),
             // It tried where nothing listens.
             (What::To(places), None) => !places.iter().any(|it| ground.listens(it)),

@@ -148,7 +148,8 @@ pub fn owner(path: &Path) -> Option<String> {
 fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
     // Patterns are about whole paths: config/database.yml may be given from within config.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
-    let neighbours = files.names(path.parent().unwrap_or(path));
+    let mut neighbours = files.names(path.parent().unwrap_or(path));
+    neighbours.extend(pymysql_beside(path, &neighbours, files));
     let of_laravel = laravel_environment(path, manner.environment, files);
     let included = included(path, bytes, files);
     let source = Source {
@@ -188,6 +189,15 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
         let bytes = files.read(&compose).ok()?;
         app::handed_to(path, &compose, &String::from_utf8_lossy(&bytes))
     })
+}
+
+/// The sign of PyMySQL in the place of the C library: a package's first file says so.
+fn pymysql_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Option<String> {
+    let file = "__init__.py";
+    neighbours.iter().find(|it| *it == file)?;
+    let bytes = files.read(&path.with_file_name(file)).ok()?;
+    let says_so = String::from_utf8_lossy(&bytes).contains("install_as_MySQLdb");
+    says_so.then(|| format!("{file}:pymysql"))
 }
 
 /// What a program reads beside its own file, one level deep.
