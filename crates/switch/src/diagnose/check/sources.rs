@@ -191,7 +191,7 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// The sign of PyMySQL in the place of the C library: a package's first file says so.
+/// The sign of `PyMySQL` in the place of the C library: a package's first file says so.
 fn pymysql_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Option<String> {
     let file = "__init__.py";
     neighbours.iter().find(|it| *it == file)?;
