@@ -279,7 +279,7 @@ mod tests {
 
     use serde_json::json;
 
-    use super::super::draw::named;
+    use super::super::forms::named;
     use super::*;
 
     fn asked(way: Result<Way, &str>) -> Vec<Asked> {

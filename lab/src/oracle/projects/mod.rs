@@ -10,6 +10,7 @@ mod forms;
 mod ground;
 mod judge;
 mod kernel;
+mod options;
 mod part;
 mod program;
 
@@ -17,7 +18,6 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::process::ChildStdout;
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
@@ -27,40 +27,11 @@ use anyhow::{Context, Result, bail, ensure};
 
 use self::forms::FORMS;
 use self::judge::Ending;
+pub(crate) use self::options::Options;
 use self::part::{Line, Played};
 use crate::coin::Coin;
 use crate::servers::Ours;
 use crate::workspace::debug_looptax;
-
-/// Options of `projects`.
-#[derive(Debug, Clone, clap::Args)]
-pub(crate) struct Options {
-    /// Projects
-    #[arg(long, default_value_t = 200)]
-    draws: u64,
-    /// The first project's seed, the next ones count up from it; another one each time where it is not said
-    #[arg(long)]
-    seed: Option<u64>,
-    /// Only these forms
-    #[arg(long)]
-    form: Vec<String>,
-    /// Parts that are played at the same time, each with its own servers
-    #[arg(long, default_value_t = 2)]
-    parts: u64,
-    /// Print the forms, and stop
-    #[arg(long)]
-    list: bool,
-    /// Write what was seen of each project to this file
-    #[arg(long)]
-    reports: Option<PathBuf>,
-    /// Another program than the one of this checkout
-    #[arg(long)]
-    looptax: Option<PathBuf>,
-    #[arg(long, hide = true)]
-    part: Option<u64>,
-    #[arg(long, hide = true)]
-    scratch: Option<PathBuf>,
-}
 
 /// Plays them. A project that is neither moved and proved nor as it was is a failure, told with its seed.
 pub(super) fn run(options: &Options) -> Result<()> {
@@ -74,7 +45,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         return part::run(options, idx, looptax, scratch);
     }
     ensure!(rustix::process::geteuid().is_root(), "namespaces and another user's programs take root: run me as root");
-    draw::named(&options.form)?;
+    forms::named(&options.form)?;
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
     // Small enough to be typed again.
     let seed = options.seed.map_or_else(|| Coin::new(None).map(|it| it.seed >> 40), Ok)?;

@@ -13,13 +13,13 @@ use anyhow::{Context, Result};
 use looptax_model::record::Switched;
 use serde::{Deserialize, Serialize};
 
-use super::Options;
 use super::application::{Application, Asked, files_below, now_s};
-use super::draw::{Draw, named};
-use super::forms::{FORMS, Form};
+use super::draw::{Draw, Form};
+use super::forms::{FORMS, named};
 use super::ground::{self, Ground};
 use super::judge::{Ending, FEWEST_ASKED, Judged, Run, judge};
 use super::kernel::n_over_tcp;
+use super::options::Options;
 use super::program::Programs;
 
 /// An application that was started works within this time; Django with a cold cache took 3 s on a busy core.

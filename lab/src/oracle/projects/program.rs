@@ -8,18 +8,8 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result};
 
-use super::forms::Form;
+use super::draw::{Form, Program};
 use crate::workspace::root;
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Program {
-    Php,
-    Python,
-    Ruby,
-    Node,
-    Go,
-    Shell,
-}
 
 /// Written into the scratch folder, where any user can read them.
 const SOURCES: [(&str, &str); 5] = [

@@ -11,35 +11,7 @@ mod text;
 
 use looptax_model::dsn::Kind;
 
-use super::draw::Draw;
-use super::program::Program;
-use crate::coin::Coin;
-
-/// Files of a project, by their path in its folder.
-pub(super) type Files = Vec<(&'static str, String)>;
-
-#[derive(Debug)]
-#[expect(clippy::struct_excessive_bools, reason = "each is a fact of a program or its driver")]
-pub(super) struct Form {
-    pub(super) name: &'static str,
-    /// The servers that it uses.
-    pub(super) kinds: &'static [Kind],
-    pub(super) program: Program,
-    /// What the program is told.
-    pub(super) word: &'static str,
-    /// What has to be there, in the program's language: an extension, a module.
-    pub(super) needs: &'static str,
-    /// The file that looptax is given.
-    pub(super) file: &'static str,
-    /// Whether it connects for each question only.
-    pub(super) is_short: bool,
-    pub(super) takes_signal: bool,
-    /// Whether its driver takes `localhost` for a socket.
-    pub(super) has_localhost_as_socket: bool,
-    pub(super) takes_ipv6: bool,
-    pub(super) takes_redis_user: bool,
-    pub(super) write: fn(&Draw, &mut Coin) -> Files,
-}
+use super::draw::{Form, Program};
 
 /// A form as most are; the others say what differs.
 const PLAIN: Form = Form {
@@ -239,3 +211,47 @@ pub(super) static FORMS: &[Form] = &[
     Form { name: "go-pgx", kinds: POSTGRES, word: "postgres", write: native::go, ..GO },
     Form { name: "go-redis", kinds: REDIS, word: "redis", write: native::go, ..GO },
 ];
+
+/// The forms by their names; all where none is named.
+pub(super) fn named(names: &[String]) -> anyhow::Result<Vec<&'static Form>> {
+    if let Some(name) = names.iter().find(|name| FORMS.iter().all(|it| it.name != **name)) {
+        anyhow::bail!("there is no form `{name}`; see --list");
+    }
+    Ok(FORMS.iter().filter(|it| names.is_empty() || names.iter().any(|name| it.name == name)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::draw::Draw;
+    use super::*;
+    use crate::coin::Coin;
+
+    fn all() -> Vec<&'static Form> {
+        named(&[]).unwrap()
+    }
+
+    #[test]
+    fn a_seed_repeats_its_project() {
+        let drawn = |seed| {
+            let draw = Draw::of(seed, &all(), |_, server| server as u16 + 1).unwrap();
+            let mut coin = Coin::new(Some(draw.coin_seed)).unwrap();
+            ((draw.form.write)(&draw, &mut coin), draw.words())
+        };
+        assert_eq!(drawn(7), drawn(7));
+        assert_ne!(drawn(7).1, drawn(8).1);
+    }
+
+    #[test]
+    fn each_form_writes_the_file_that_looptax_is_given_and_names_its_accounts_there() {
+        for form in all() {
+            for seed in 0..200 {
+                let draw = Draw::of(seed, &[form], |_, server| server as u16 + 7001).unwrap();
+                let files = (form.write)(&draw, &mut Coin::new(Some(seed)).unwrap());
+                let (_, text) = files.iter().find(|(name, _)| *name == form.file).unwrap();
+                for end in &draw.ends {
+                    assert!(text.contains(&*end.user), "{}: {text}", form.name);
+                }
+            }
+        }
+    }
+}

@@ -2,8 +2,7 @@
 
 use looptax_model::dsn::Kind;
 
-use super::super::draw::{Draw, one_in};
-use super::Files;
+use super::super::draw::{Draw, Files, one_in};
 use super::text::{dotenv, in_brackets, one_of, url, with_line_ends};
 use crate::coin::Coin;
 

@@ -2,8 +2,7 @@
 
 use looptax_model::dsn::Kind;
 
-use super::super::draw::Draw;
-use super::Files;
+use super::super::draw::{Draw, Files};
 use super::text::{dotenv, one_of, url};
 use crate::coin::Coin;
 

@@ -3,8 +3,7 @@
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
 
-use super::super::draw::{Draw, End, one_in};
-use super::Files;
+use super::super::draw::{Draw, End, Files, one_in};
 use super::text::{dotenv, in_brackets, one_of, php, place, url, with_line_ends};
 use crate::coin::Coin;
 

@@ -2,8 +2,7 @@
 
 use looptax_model::dsn::Kind;
 
-use super::super::draw::{Draw, End, one_in};
-use super::Files;
+use super::super::draw::{Draw, End, Files, one_in};
 use super::text::{dotenv, one_of, python, url, with_line_ends};
 use crate::coin::Coin;
 

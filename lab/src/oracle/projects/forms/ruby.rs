@@ -3,8 +3,7 @@
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
 
-use super::super::draw::{Draw, UNUSED_DATABASE, one_in};
-use super::Files;
+use super::super::draw::{Draw, Files, UNUSED_DATABASE, one_in};
 use super::text::{url, with_line_ends, yaml};
 use crate::coin::Coin;
 
