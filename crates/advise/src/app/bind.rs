@@ -302,7 +302,11 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
     titles.dedup();
-    let lookup = lookups.into_iter().nth(first).unwrap_or_default();
+    let mut lookup = lookups.into_iter().nth(first).unwrap_or_default();
+    if differs {
+        // Which of them reads it nobody said.
+        lookup.takes = None;
+    }
     let anchor = readers.first().and_then(|reader| {
         let roles = [Role::Url, Role::Host, Role::Socket, Role::Database];
         roles.iter().find_map(|role| reader.roles.get(role))

@@ -209,6 +209,10 @@ fn add_login(roles: &mut BTreeMap<Role, usize>, path: &[String], groups: &Groups
 
 /// A host or a socket, and a word that it is one of a database, or a login and a database beside it.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
+    // Where MySQL's own server listens.
+    if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
+        return false;
+    }
     let place = roles.get(&Role::Host).or_else(|| roles.get(&Role::Socket));
     let Some(place) = place.map(|idx| &all[*idx]) else {
         // A DSN without a host.
@@ -293,7 +297,14 @@ fn bound(
         value(Role::Url).is_some_and(|url| url.contains("tcp(") || tcp_alone.iter().any(|it| url.starts_with(it)));
     let is_local = host.is_some_and(|it| it == "localhost" && !is_php && !says_tcp || it.starts_with("localhost:"));
     let has_socket = roles.contains_key(&Role::Socket);
+    let is_nowhere = match value(Role::Url).and_then(url::parse) {
+        Some(url::Parsed::Spoken { address, .. }) => {
+            address.host.is_none() && address.socket.is_none() && kind == Some(Kind::Postgres)
+        }
+        _ => false,
+    };
     let doubt = match kind {
+        _ if is_nowhere => Some("no host is the usual socket to some drivers, and TCP to others"),
         None => Some("which kind of server is meant is not said"),
         Some(Kind::Mysql) if is_local && !is_pdo => Some("localhost is the socket to some drivers, and TCP to others"),
         Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {

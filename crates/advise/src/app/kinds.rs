@@ -72,7 +72,8 @@ pub(super) fn kind_of_url(setting: &Setting) -> Option<Kind> {
         // PDO's DSN, put together.
         return driver_of(raw).or_else(|| url::kind_of_scheme(raw.split_once(':')?.0));
     }
-    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') {
+    // A list of TOML is no DSN.
+    if ["@tcp(", "@unix("].iter().any(|it| raw.contains(it)) && !raw.contains(' ') && !raw.starts_with('[') {
         return url::parse(raw).map(|it| it.kind());
     }
     let (scheme, rest) = raw.split_once("://")?;
@@ -116,7 +117,8 @@ const SAYS: [&str; 15] = [
 ];
 
 /// The same a level above its settings.
-const OF_PARENT: [&str; 5] = ["client", "dialect", "driver", "datasourceclass", "datasourceclassname"];
+const OF_PARENT: [&str; 7] =
+    ["client", "dialect", "driver", "datasourceclass", "datasourceclassname", "storage-method", "storage_method"];
 
 /// What is used in the place of a server.
 const NO_SERVER: [&str; 12] =

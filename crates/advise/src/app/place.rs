@@ -43,6 +43,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_taken_apart = app.host_is.contains(&HostForm::PortColon);
     let text = text.strip_prefix("p:").filter(|_| !is_taken_apart).unwrap_or(text);
     let text = text.strip_prefix("tcp://").unwrap_or(text);
+    let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let text = one_of(app, text)?;
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default();

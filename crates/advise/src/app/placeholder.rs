@@ -62,6 +62,7 @@ fn is_placeholder(text: &str) -> bool {
         || is_whole("@", "@", &is_word)
         || is_whole("%", "%", &is_word)
         || is_whole("PH_", "", &is_upper)
+        || is_whole("YOUR_", "", &is_upper)
         || has_variable_as_host(text)
 }
 
@@ -89,6 +90,7 @@ mod tests {
             "%%DB_HOST%%",
             "$(DB_HOST)",
             "PH_DB_HOST",
+            "YOUR_DB_HOST",
             "<PORT>",
             "postgres://<user>:<password>@<host>/db",
             "#{DbHost}#",
