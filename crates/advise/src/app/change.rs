@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::ptr;
 
-use looptax_model::dsn::{MASK, Pair, Query, Unspoken, masked};
+use looptax_model::dsn::{Kind, MASK, Pair, Query, Unspoken, masked};
 use looptax_model::record::{Change, Edit};
 
 use super::bound::Bound;
@@ -112,8 +112,15 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
     (!moves.here.is_empty() || !moves.variables.is_empty()).then_some(moves)
 }
 
-/// Whether the path has what cannot be written there.
+/// Where the C library's packages have the socket that `localhost` alone means.
+const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
+
+/// Whether the path has what cannot be written there, or no setting names one at all and it is not the usual one.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
+    let names_one = app.change.iter().any(|it| it.to.contains("«socket") || it.to.contains("«folder"));
+    if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
+        return true;
+    }
     let path = if app.writes_folder() { &fields.folder } else { &fields.socket };
     path.contains(|it| app.unfit.contains(it))
 }
@@ -144,7 +151,7 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields) -> Change {
         advice.push(SET_ELSEWHERE);
     }
     if has_unfit(app, fields) {
-        advice.push("not like this: its driver cuts a path with such a character in two; give the socket a plain path");
+        advice.push("not like this: this path cannot be named there; make the socket where its driver looks for one");
     }
     advice.extend(carrier.map(|it| &*it.advice));
     advice.push(&app.advice);
@@ -325,7 +332,11 @@ fn edit<'a>(bound: &'a Bound, step: &Step, fields: &Fields) -> Option<Planned<'a
         if setting.value == Value::Text(value.clone()) {
             return None;
         }
-        return Some(replacing(bound, setting, None, &value));
+        let mut planned = replacing(bound, setting, None, &value);
+        if role == Role::Host && bound.app.kind != Kind::Mysql && names_several(setting) {
+            planned.writing = Writing::ByHand;
+        }
+        return Some(planned);
     }
     added(bound, step, role, &value)
 }
@@ -360,6 +371,11 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
         edit: Edit { line: line(bound, anchor), before, after: Some(after) },
         writing: if anchor.can_hold(value) { Writing::Beside(anchor, text) } else { Writing::ByHand },
     })
+}
+
+/// Whether a host is one of a list, whose others would be lost.
+fn names_several(setting: &Setting) -> bool {
+    matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }
 
 /// Whether a setting of this name belongs into the same place as the anchor.

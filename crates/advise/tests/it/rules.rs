@@ -180,6 +180,22 @@ fn the_password_that_is_not_shown_looks_like_none() {
 }
 
 #[test]
+fn what_would_lose_a_server_or_miss_the_socket_is_not_written() {
+    let writes = |path: &str, text: &str, socket: &str| {
+        let found = found_in(path, text, &[]);
+        let mut fields = fields(found[0].kind);
+        fields.socket = socket.to_owned();
+        found[0].rewrites(&fields, text).iter().any(Option::is_some)
+    };
+    let sessions = |servers: &str| format!("session.save_handler = memcached\nsession.save_path = \"{servers}\"\n");
+    assert!(writes("/etc/php/8.2/fpm/php.ini", &sessions("127.0.0.1:11211"), "/run/m.sock"));
+    assert!(!writes("/etc/php/8.2/fpm/php.ini", &sessions("127.0.0.1:11211,10.0.0.2:11211"), "/run/m.sock"));
+    let shop = "<?php return ['parameters' => [\n'database_host' => '127.0.0.1',\n'database_port' => '',\n'database_name' => 'd',\n'database_user' => 'u',\n'database_password' => 'p',\n]];\n";
+    assert!(writes("/srv/own/app/config/parameters.php", shop, "/run/mysqld/mysqld.sock"));
+    assert!(!writes("/srv/own/app/config/parameters.php", shop, "/run/own.sock"));
+}
+
+#[test]
 fn gitea_has_its_redis_in_three_places() {
     let text = "APP_NAME = F\n[database]\nDB_TYPE = postgres\nHOST = 127.0.0.1:25432\nNAME = d\nUSER = u\nPASSWD = p\n\
                 [cache]\nADAPTER = redis\nHOST = redis://:p@127.0.0.1:26379/0?pool_size=100\n\

@@ -307,7 +307,10 @@ fn files_that_nginx_refuses_are_back_before_anybody_has_read_them() {
     writer.join().unwrap();
     expect_said(&run, "nonsense");
     expect_said(&run, "the old files are back");
-    assert_eq!(shop.workers(), workers, "something was reloaded");
+    // A pool that is busy starts another one, and a reload ends the old ones.
+    let now = shop.workers().concat();
+    let is_there = |pid: &str| now.split_whitespace().any(|it| it == pid);
+    assert!(workers.concat().split_whitespace().all(is_there), "something was reloaded: {workers:?}, {now}");
     shop.expect_as_before(&before);
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use looptax_model::record::{Change, CheckedConnection, Edit, SwitchVerdict};
+use looptax_model::record::{Change, CheckedConnection, Edit, PointCode, SwitchVerdict};
 
 use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
@@ -14,8 +14,10 @@ pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
 
 /// Lines to be copied stay whole, however long.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
+    // Where nothing is reached as it stands, the lines are what mends it.
+    let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
-        SwitchVerdict::WouldNotWork => "once that is mended, ",
+        SwitchVerdict::WouldNotWork if !is_the_mend => "once that is mended, ",
         _ => "",
     };
     let many = answer.changes.len() > 1;
