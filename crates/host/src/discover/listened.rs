@@ -34,7 +34,8 @@ fn is_same(bound: &Path, path: &Path) -> bool {
         Ok(rest) => Path::new("/run").join(rest),
         Err(_) => it.to_owned(),
     };
-    if bound.is_absolute() { plain(bound) == plain(path) } else { path.ends_with(bound) }
+    let relative = bound.strip_prefix(".").unwrap_or(bound);
+    if bound.is_absolute() { plain(bound) == plain(path) } else { path.ends_with(relative) }
 }
 
 /// Lists them.
