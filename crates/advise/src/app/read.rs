@@ -193,7 +193,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
     let Some((settings, _)) = texts.get(&(carrier.format as u8)) else {
         return Vec::new();
     };
-    let is_other = |app: &&App| is_of_environment(app, source) && !candidates.iter().any(|it| it.name == app.name);
+    let names = names_in(source);
+    let is_other = |app: &&App| is_of_environment(app, &names) && !candidates.iter().any(|it| it.name == app.name);
     let mut found: Vec<Bound> =
         apps().iter().filter(is_other).flat_map(|app| bound_of(app, settings, source)).collect();
     for bound in &mut found {
@@ -206,8 +207,8 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
 /// in it, where its ending is all that its path says.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
-        let all = apps().iter();
-        return all.filter(|app| is_of_environment(app, source)).collect();
+        let names = names_in(source);
+        return apps().iter().filter(|app| is_of_environment(app, &names)).collect();
     };
     let whose = |fits: &dyn Fn(&str) -> bool| -> Vec<&'static App> {
         let all = apps().iter().filter(|app| app.side != Side::NamedServer);
@@ -241,20 +242,21 @@ fn candidates(source: &Source<'_>) -> Vec<&'static App> {
 fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     let text = String::from_utf8_lossy(source.bytes);
     let format = format_of(source.path, &text);
+    let names = if format == Format::Dotenv { names_in(source) } else { Vec::new() };
     let is_own = |app: &&App| {
         let is_there = |it: &String| text.contains(it.as_str());
         app.format == format
             && (!app.content.is_empty() && app.content.iter().all(is_there)
-                || format == Format::Dotenv && is_of_environment(app, source))
+                || format == Format::Dotenv && is_of_environment(app, &names))
     };
     apps().iter().filter(is_own).collect()
 }
 
 /// Whether it reads whatever environment it gets; some programs have names of their own that others use
 /// otherwise, and need a sign.
-pub(super) fn is_of_environment(app: &App, source: &Source<'_>) -> bool {
+pub(super) fn is_of_environment(app: &App, names: &[String]) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
-    let is_own = is_general || has_sign(app, &names_in(source));
+    let is_own = is_general || has_sign(app, names);
     app.format == Format::Dotenv && is_own && app.side != Side::NamedServer
 }
 

@@ -143,15 +143,15 @@ fn of_service(name: &str, settings: &[Setting], source: &Source<'_>, wanted: Opt
     });
     let lines: String = lines.collect();
     let source = Source { bytes: lines.as_bytes(), ..*source };
+    let names = names_in(&source);
     let is_own = |app: &&&'static App| match wanted {
         Some(wanted) => app.format == Format::Dotenv && wanted.iter().any(|it| it.name == app.name),
-        None => is_of_environment(app, &source),
+        None => is_of_environment(app, &names),
     };
     let all: Vec<&'static App> = apps().iter().collect();
     let bound = { all.iter().filter(is_own) }.flat_map(|app| bound_of(app, settings, &source));
     let mut found = merged(bound.collect(), &source, true);
     if wanted.is_none() {
-        let names = names_in(&source);
         for found in &mut found {
             found.is_guessed |= !found.bound.iter().all(|it| is_certain(it.app, &names));
         }
