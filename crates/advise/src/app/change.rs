@@ -211,10 +211,13 @@ fn url_edit<'a>(bound: &Bound, setting: &'a Setting, fields: &Fields) -> Option<
     let mut shown = if rest.is_empty() { masked(&value) } else { value.clone() };
     for part in rest.iter().filter(is_new) {
         let secret = Query::new(part).pairs().find(Pair::is_secret);
-        // What stands in a password is no query.
-        let query = |text: &str| text.rsplit_once(')').map_or(text.contains('?'), |(_, it)| it.contains('?'));
+        // Go's DSN has its query behind the address; a `?` before that belongs to the password.
+        let has_query = |text: &str| {
+            let behind = text.rsplit_once("@unix(").and_then(|(_, it)| it.split_once(")/"));
+            behind.map_or(text, |(_, it)| it).contains('?')
+        };
         for (text, part) in [(&mut value, part.clone()), (&mut shown, secret.map_or(part.clone(), without_value))] {
-            text.push(if query(text) { '&' } else { '?' });
+            text.push(if has_query(text) { '&' } else { '?' });
             text.push_str(&part);
         }
     }

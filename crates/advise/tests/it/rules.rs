@@ -196,6 +196,23 @@ fn what_would_lose_a_server_or_miss_the_socket_is_not_written() {
 }
 
 #[test]
+fn the_rest_of_a_query_comes_behind_what_is_there() {
+    let after = |text: &str| {
+        let found = found_in("/srv/own/.env", text, &["go.mod"]);
+        let mut fields = fields(found[0].kind);
+        fields.socket = "/run/m.sock".to_owned();
+        fields.password = Some("x?y".to_owned());
+        let rewrites = found[0].rewrites(&fields, text).swap_remove(0).unwrap();
+        looptax_advise::app::rewritten(text, &rewrites).unwrap()
+    };
+    let go = "DSN='u:x?y@tcp(127.0.0.1:3306)/d?parseTime=true&loc=UTC'\n";
+    assert_eq!(after(go), "DSN='u:x?y@unix(/run/m.sock)/0?parseTime=true&loc=UTC'\n");
+    let url = "SQLALCHEMY_DATABASE_URI=mysql+pymysql://u:p@127.0.0.1/d?a=(b)&c=d\n";
+    let new = after(url);
+    assert!(new.contains("?unix_socket=/run/m.sock&a=(b)&c=d"), "{new}");
+}
+
+#[test]
 fn gitea_has_its_redis_in_three_places() {
     let text = "APP_NAME = F\n[database]\nDB_TYPE = postgres\nHOST = 127.0.0.1:25432\nNAME = d\nUSER = u\nPASSWD = p\n\
                 [cache]\nADAPTER = redis\nHOST = redis://:p@127.0.0.1:26379/0?pool_size=100\n\
