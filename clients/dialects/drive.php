@@ -141,16 +141,7 @@ function show_session(): void
 
 function wordpress(array $job): string
 {
-    // What wpdb wants of the rest of WordPress.
-    define('ABSPATH', DEBIAN . '/usr/share/wordpress/');
-    define('WPINC', 'wp-includes');
-    define('WP_DEBUG', false);
-    define('WP_DEBUG_DISPLAY', false);
-    define('WP_CONTENT_DIR', '/nonexistent');
-    require ABSPATH . 'wp-includes/load.php';
-    require ABSPATH . 'wp-includes/plugin.php';
-    require ABSPATH . 'wp-includes/class-wpdb.php';
-    function absint($number) { return abs((int) $number); }
+    wordpress_classes();
     eval($job['text']);
     $wpdb = new wpdb($job['user'], (string) $job['password'], (string) $job['database'], DB_HOST);
     return (string) $wpdb->get_var($GLOBALS['query']);

@@ -39,6 +39,7 @@ function forked(callable $way, array $job): string
     return $answer['seen'];
 }
 
+/** What wpdb needs of the rest of WordPress, loaded once. */
 function wordpress_classes(): void
 {
     static $is_there = false;
