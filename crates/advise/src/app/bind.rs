@@ -177,8 +177,8 @@ fn applies(app: &App, captures: &[String], all: &[Setting], source: &Source<'_>)
 
 /// Connections; applications that read the same setting become one with several readers.
 ///
-/// Without `is_named`, what is read out of names that others have too (`DB_HOST`) is left to [`guess`](super::guess) where
-/// none of an application's signs is there.
+/// Unless `is_named`, a connection by common names (`DB_HOST`) without one of the application's signs is left to
+/// [`guess`](super::guess).
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
     let names: Vec<String> = names_in(source);
@@ -211,7 +211,7 @@ pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> 
     found
 }
 
-/// Whether it was found in an environment by names that many programs have, of an application that has signs of its own.
+/// Whether an application with signs was found in an environment by names that many programs use.
 fn is_by_common_names(bound: &Bound) -> bool {
     let is_anywhere = bound.app.files.iter().any(|it| it == "**/.env");
     is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
@@ -304,7 +304,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>) -> Fou
     titles.dedup();
     let mut lookup = lookups.into_iter().nth(first).unwrap_or_default();
     if differs {
-        // Which of them reads it nobody said.
+        // The file does not show which of them reads it.
         lookup.takes = None;
     }
     let anchor = readers.first().and_then(|reader| {

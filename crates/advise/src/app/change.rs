@@ -19,9 +19,6 @@ use crate::template::filled;
 pub const SET_ELSEWHERE: &str =
     "the value comes from the environment: change it where that is set (.env, unit, container)";
 
-/// What stands in a step that writes `PostgreSQL`'s folder.
-const FOLDER: &str = "«folder";
-
 /// An edit, as it is shown and as it is written.
 struct Planned<'a> {
     edit: Edit,
@@ -52,8 +49,7 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds a setting to the others; one that comes behind a setting of the same line that is written anew becomes one edit with
-/// it.
+/// Adds an edit. If it adds a setting behind one that is replaced in the same line, the two become one edit.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -71,8 +67,8 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// What counts beside the folder of a `PostgreSQL`: the port, which is part of the socket's name, and an address that would
-/// win over the folder. A port that stands in the host is put there by [`with_port`].
+/// Edits that `PostgreSQL`'s folder needs: the port, which is part of the socket's name, and the removal of `hostaddr`, which
+/// overrides the folder. [`with_port`] adds a port that belongs into the host.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -83,9 +79,9 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// The folder with the port behind it, where the application reads one there and would take the usual one.
+/// The folder with the port behind it, if the application reads the port from the host and it is not the usual one.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
-    let is_needed = step.to.contains(FOLDER) && fields.port != app.kind.port();
+    let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
 }
 
@@ -112,12 +108,12 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
     (!moves.here.is_empty() || !moves.variables.is_empty()).then_some(moves)
 }
 
-/// Where the C library's packages have the socket that `localhost` alone means.
+/// Sockets that the C library takes for `localhost`, by Debian's packages.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
-/// Whether the path has what cannot be written there, or no setting names one at all and it is not the usual one.
+/// Whether the path contains a character that cannot be written there, or no setting names a path and it is not a usual one.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
-    let names_one = app.change.iter().any(|it| it.to.contains("«socket") || it.to.contains("«folder"));
+    let names_one = app.change.iter().any(|it| it.to.contains("«socket"));
     if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
         return true;
     }
@@ -180,7 +176,7 @@ fn is_from_environment(bound: &Bound) -> bool {
 
 fn value_of(template: &str, fields: &Fields) -> String {
     let value = filled(template, fields).expect("a test fills in every template");
-    // What stands in a password's place is not to look like one.
+    // The mask is not percent-encoded.
     value.replace("%2A%2A%2A%2A", MASK)
 }
 
@@ -376,7 +372,7 @@ fn added<'a>(bound: &'a Bound, step: &Step, role: Role, value: &str) -> Option<P
     })
 }
 
-/// Whether a host is one of a list, whose others would be lost.
+/// Whether the host is a list, whose other servers an edit would remove.
 fn names_several(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }

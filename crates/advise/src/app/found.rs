@@ -53,8 +53,8 @@ pub struct Found {
     /// The transport it takes now; `None` where it cannot be known.
     pub takes: Option<Takes>,
     pub why: String,
-    /// Whether nothing is reached as it stands, or not the socket that it names, which `why` explains: a socket's path where
-    /// it is no host, or a file where its folder is wanted. The address then names the socket that is meant.
+    /// Whether the connection fails, or does not reach the socket that is named; `why` is the reason. A path is given as the
+    /// host, for example, or the socket's file instead of its folder. The address then contains the named socket.
     pub fails: bool,
     pub credentials: Credentials,
     /// The service of a Compose file whose environment names it, where services were told apart.
@@ -72,12 +72,12 @@ impl Found {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }
 
-    /// Whether nothing can be written for it where it stands: there is advice alone.
+    /// Whether there is only advice for it, and no edit.
     pub fn has_no_lines(&self) -> bool {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// What it takes where no socket is named, and where one can be named, in the words of its own driver.
+    /// The socket that the driver uses if none is named, and where to name one, by the driver's own terms.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {

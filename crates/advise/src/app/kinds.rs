@@ -120,11 +120,11 @@ const SAYS: [&str; 15] = [
 const OF_PARENT: [&str; 7] =
     ["client", "dialect", "driver", "datasourceclass", "datasourceclassname", "storage-method", "storage_method"];
 
-/// What is used in the place of a server.
+/// Storage that needs no server.
 const NO_SERVER: [&str; 12] =
     ["h2", "sqlite", "sqlite3", "derby", "hsqldb", "flatfile", "file", "yaml", "yml", "json", "memory", "none"];
 
-/// Whether nobody uses it: `enabled: false`, `REDIS_ENABLED=false`, `storage-method: h2` beside it or a level above.
+/// Whether its section is switched off: `enabled: false`, `REDIS_ENABLED=false`, `storage-method: h2` beside it or a level above.
 pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool {
     all.iter().any(|it| {
         let (Some((name, own_parents)), Value::Text(value)) = (it.path.split_last(), &it.value) else {

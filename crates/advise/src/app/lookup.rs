@@ -21,7 +21,7 @@ pub(super) struct Lookup {
     pub(super) unspoken: Option<Unspoken>,
     pub(super) takes: Option<Takes>,
     pub(super) why: String,
-    /// Whether nothing is reached as it stands.
+    /// Whether the connection fails, or does not reach the socket that is named.
     pub(super) fails: bool,
     pub(super) credentials: Credentials,
 }

@@ -14,7 +14,7 @@ const POSTGRES_FILE: &str = ".s.PGSQL.";
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
-    /// An IP address that is taken whatever the host is: libpq's.
+    /// libpq's IP address, which overrides the host.
     pub(crate) hostaddr: Option<&'a str>,
     pub(crate) port: Option<&'a str>,
     pub(crate) socket: Option<&'a str>,
@@ -29,7 +29,7 @@ pub(crate) struct Place {
     pub(crate) socket: Option<PathBuf>,
     pub(crate) takes: Takes,
     pub(crate) why: String,
-    /// Whether nothing is reached as it stands; `why` says what is wrong.
+    /// Whether the connection fails, or does not reach the socket that is named; `why` is the reason.
     pub(crate) fails: bool,
 }
 
@@ -62,7 +62,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     if let Some(failing) = failing(app, &split, text, port_or_usual) {
         return Ok(failing);
     }
-    if let Some(why) = names_nobody(app, split.host) {
+    if let Some(why) = unresolvable(app, split.host) {
         let host = Some(split.host.to_owned());
         return Ok(Place { host, port: port_or_usual, socket: None, takes: Takes::Tcp, why, fails: true });
     }
@@ -103,16 +103,14 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// Why a host is one that cannot be looked up: a port behind a name where none is read, brackets that the driver takes for a
-/// part of it.
-fn names_nobody(app: &App, host: &str) -> Option<String> {
+/// Why a host cannot be looked up: it contains a port or brackets, which the driver takes as part of the name.
+fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
     is_none.then(|| format!("`{host}` is taken for a host's name here, and no host has it"))
 }
 
-/// The host that counts. Of several it is the first, where all of them are tried over one transport; a path may have
-/// blanks.
+/// The host that is used. Of a list it is the first, if all of the list use one transport; a path may contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if !text.contains('/') {
         return Ok(text.split([' ', ',']).next().unwrap_or_default());
@@ -129,7 +127,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     Ok(first)
 }
 
-/// What is no host to this application, and no socket either: it reaches nothing, or not what is meant.
+/// A path that the application does not accept as a host: the connection fails, or does not use this path.
 fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place> {
     let is_postgres = app.kind == Kind::Postgres;
     let file = split.socket.filter(|_| is_postgres && app.writes_folder()).and_then(folder_of);
@@ -145,7 +143,7 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         return None;
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
-        // What stands before the first slash is the host: nothing.
+        // The host is the text before the first slash, which is empty.
         let why = format!("`{text}` is a path alone, which is no host here: it is ignored, and the usual socket asked");
         return Some(Place {
             host: None,

@@ -165,6 +165,13 @@ pub(crate) struct Step {
     pub(crate) drop: Option<Role>,
 }
 
+impl Step {
+    /// Whether its value contains the folder of `PostgreSQL`'s socket.
+    pub(crate) fn writes_folder(&self) -> bool {
+        self.to.contains("«folder")
+    }
+}
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Role {
@@ -319,9 +326,9 @@ impl App {
         self.format.is_environment() && Role::ALL.iter().all(|it| self.patterns(*it).is_empty())
     }
 
-    /// Whether `PostgreSQL`'s folder is what it wants, and not the socket in it.
+    /// Whether it takes the folder of `PostgreSQL`'s socket, and not the socket's file.
     pub(crate) fn writes_folder(&self) -> bool {
-        self.change.iter().any(|it| it.to.contains("«folder"))
+        self.change.iter().any(Step::writes_folder)
     }
 
     pub(crate) fn patterns(&self, role: Role) -> &[String] {

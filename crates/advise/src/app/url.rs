@@ -109,8 +109,8 @@ pub(crate) fn keeps_login(old: &str, new: &str) -> bool {
     old.matches("://").count() < 2 && pairs.all(|(was_said, is_said)| is_said || !was_said)
 }
 
-/// Whether the driver that `SQLAlchemy`'s scheme names takes a socket whatever the host is: those written in Python. The C
-/// library, which the scheme without a driver means too, does beside localhost alone.
+/// Whether the driver in `SQLAlchemy`'s scheme uses a socket with any host, as drivers in Python do. The C library, which is
+/// also the default, uses it only with localhost.
 pub(crate) fn takes_any_socket(text: &str) -> bool {
     let driver = text.split_once("://").and_then(|(scheme, _)| scheme.split_once('+'));
     matches!(driver, Some((_, "pymysql" | "aiomysql" | "asyncmy" | "mysqlconnector")))

@@ -100,7 +100,7 @@ fn push(sink: &mut Sink<'_>, (kind, name): &(String, String), speaks: Speaks, se
     }
 }
 
-/// The database that a socket's path speaks of.
+/// The kind of database by words in a socket's path.
 fn kind_of_socket(path: &str) -> Option<Kind> {
     let words =
         [(".s.PGSQL.", Kind::Postgres), ("mysql", Kind::Mysql), ("redis", Kind::Redis), ("memcache", Kind::Memcached)];

@@ -14,7 +14,7 @@ pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
 
 /// Lines to be copied stay whole, however long.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    // Where nothing is reached as it stands, the lines are what mends it.
+    // These lines mend the failure themselves.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is mended, ",

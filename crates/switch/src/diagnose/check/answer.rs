@@ -43,7 +43,7 @@ pub(super) fn found(
     let mut answer = unasked(looked, found);
     if found.fails {
         answer.verdict = SwitchVerdict::WouldNotWork;
-        answer.changes = mending(found, around);
+        mend(&mut answer, found, around);
         return Ok((answer, None));
     }
     let inside = contained::inside(found, around.client);
@@ -122,16 +122,21 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     }
 }
 
-/// The lines for the socket that is meant, where nothing is reached as it stands: shown, and not written, since no
-/// connection proves them.
-fn mending(found: &Found, around: Around<'_>) -> Vec<Change> {
+/// Adds the lines for the socket that a failing configuration names, or that its server has, and whether the client
+/// reaches it. `switch` does not write them, because no connection proves them; a guessed socket gets no lines.
+fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
-        return Vec::new();
+        return;
     };
-    let Ok(socket) = socket_of::find(address, around.socket, around.near) else {
-        return Vec::new();
+    let socket = socket_of::find(address, around.socket, around.near).ok();
+    let Some(socket) = socket.filter(|it| !it.is_guess && !it.is_candidate) else {
+        return;
     };
-    changes_for(found, address, &socket)
+    // A path in a container's file is not a path of this machine.
+    if contained::inside(found, around.client).is_none() {
+        answer.points.push(way(&socket, around.client, address));
+    }
+    answer.changes = changes_for(found, address, &socket);
 }
 
 /// The lines for a socket, without the password.

@@ -95,8 +95,8 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
-/// What Laravel's own `config/database.php` makes of a `.env`, where that has no lines for it, or other variables than
-/// Laravel's usual ones: those connections that hang on one of its variables.
+/// The connections of `config/database.php` that depend on variables of this Laravel's `.env`, for kinds of servers that the
+/// `.env` by itself has no edits for. They replace those of the `.env`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
