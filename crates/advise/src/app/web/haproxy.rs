@@ -101,7 +101,7 @@ fn push(sink: &mut Sink<'_>, (kind, name): &(String, String), speaks: Speaks, se
 }
 
 /// The kind of database by words in a socket's path.
-fn kind_of_socket(path: &str) -> Option<Kind> {
+pub(super) fn kind_of_socket(path: &str) -> Option<Kind> {
     let words =
         [(".s.PGSQL.", Kind::Postgres), ("mysql", Kind::Mysql), ("redis", Kind::Redis), ("memcache", Kind::Memcached)];
     let (_, kind) = words.into_iter().find(|(word, _)| path.contains('/') && path.contains(word))?;

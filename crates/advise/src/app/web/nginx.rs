@@ -5,8 +5,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
+use looptax_model::dsn::Kind;
+
+use crate::app::kind_words;
 use crate::app::setting::Problem;
 
+use super::haproxy::kind_of_socket;
 use super::sink::{Behind, MOST_DEPTH, Sink, address, without_scheme};
 use super::words::{Ends, Piece, pieces};
 
@@ -103,6 +107,10 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
         return;
     };
     let text = &sink.text[target.clone()];
+    if *has_scheme && !text.contains("://") && !text.starts_with('$') {
+        stream(sink, blocks, name.start..target.end, target.clone(), upstreams);
+        return;
+    }
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
         // A variable may hold all of it, or the scheme; another scheme is TLS, none is a stream.
@@ -130,6 +138,39 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
         item: name.start..target.end,
         literal: start..start + n_own,
     });
+}
+
+/// A stream has no scheme: what is behind it is told by ports and names.
+fn stream(
+    sink: &mut Sink<'_>,
+    blocks: &[String],
+    item: Range<usize>,
+    target: Range<usize>,
+    upstreams: &mut BTreeMap<String, Upstream>,
+) {
+    let text = sink.text;
+    let own = &text[target.clone()];
+    let kind = |text: &str| {
+        let by_port = text.rsplit_once(':').and_then(|it| kind_words::kind_of_port(it.1));
+        by_port.or_else(|| kind_of_socket(text))
+    };
+    let directive = |kind: Option<Kind>| {
+        Some(match kind? {
+            Kind::Mysql => "stream mysql",
+            Kind::Postgres => "stream postgres",
+            Kind::Redis => "stream redis",
+            Kind::Memcached => "stream memcached",
+            _ => return None,
+        })
+    };
+    if let Some(upstream) = upstreams.get_mut(own) {
+        let servers = upstream.servers.iter().find_map(|it| kind(&text[it.get(1)?.clone()]));
+        upstream.directives.extend(directive(servers.or_else(|| kind_words::kind_in(own))));
+    } else if let Some(directive) = directive(kind(own)) {
+        let value = address(own);
+        let (blocks, directive) = (shown(blocks), directive.to_owned());
+        sink.push(Behind { blocks, directive, value, doubt: None, item, literal: target });
+    }
 }
 
 /// The blocks without the one around all of them.

@@ -43,6 +43,7 @@ fn nginx_hands_on_by_address_by_socket_and_by_the_name_of_servers() {
             "9 server/location /e/proxy_pass=?",
             "10 server/location /f/fastcgi_pass=elsewhere !",
             "11 server/location /g/proxy_pass=?",
+            "13 stream/server/stream mysql=127.0.0.1:3306",
         ],
     );
 }
